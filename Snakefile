@@ -1,0 +1,54 @@
+# One study, from raw text to figures. Under results/<study>/:
+#
+#   corpus/        text, splits, sub-words, token files      rules/corpus.smk
+#   runs/          trained models                            rules/training.smk
+#   occurrences/   held-out text, as the models read it      rules/views.smk
+#   views/         representations, an array for each layer  rules/views.smk
+#   measures/      tables of what was measured               rules/measures.smk
+#   figures/       PNG, PDF and the points drawn             rules/figures.smk
+#   logs/          one file a job
+#   benchmarks/    time and memory of each job
+
+import os
+import sys
+
+from snakemake.utils import min_version
+
+from bottomup.errors import UserError
+from bottomup.workflow.config import load
+
+min_version("9.25")
+
+
+configfile: "config.yaml"
+
+
+try:
+    STUDY = load(config)
+except UserError as error:
+    sys.exit(f"error: the config is wrong in these keys:\n{error}")
+
+# Programs in scripts/ find the library from here, wherever a job runs.
+os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
+
+
+pathvars:
+    results=f"results/{STUDY.study}",
+    logs=f"results/{STUDY.study}/logs",
+    benchmarks=f"results/{STUDY.study}/benchmarks",
+
+
+include: "rules/common.smk"
+include: "rules/corpus.smk"
+include: "rules/training.smk"
+include: "rules/views.smk"
+include: "rules/measures.smk"
+include: "rules/figures.smk"
+
+
+rule all:
+    input:
+        "<results>/corpus/cleaning_examples.csv",
+        expand("<results>/measures/{measure}.csv", measure=PARTS),
+        expand("<results>/figures/{figure}.png", figure=FIGURES),
+    localrule: True

@@ -1,0 +1,89 @@
+"""Words, and byte-pair encoding of words into sub-words (Sennrich et al. 2016), a side at a time.
+
+The whole way from text to ids is inside one Hugging Face `tokenizers` file: normalisation, words
+as the Moses tokenizer cuts them, sub-words, and </s> at the end.
+
+Departures from Moses: no list of abbreviations, so that a period ends its word unless single
+letters and periods alternate (`e.g.`); no look at the case of the next word; no escapes such as
+`&apos;`; every language but French and Italian keeps an apostrophe with what follows it.
+Departure from subword-nmt: the mark is on the first sub-word of a word, not on all but the last.
+"""
+
+from collections.abc import Iterable
+
+from tokenizers import (
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD, SPECIALS, UNK
+
+__all__ = ["EOS", "MASK", "N_SPECIAL", "PAD", "SPECIALS", "UNK", "learn", "word_pattern"]
+
+# Stands at the start of the first sub-word of a word.
+WORD_START = "▁"
+# An apostrophe stays with the letters before it (l' homme), not with those after it (don 't).
+ELIDING_LANGUAGES = frozenset(["fr", "it"])
+
+
+def word_pattern(language: str) -> str:
+    """The regular expression (of Oniguruma) whose matches, left to right, are a text's words."""
+    letter, digit, inner = r"[\p{L}\p{M}]", r"\p{N}", r"[\p{L}\p{M}\p{N}\-]"
+    if language in ELIDING_LANGUAGES:
+        apostrophe = rf"{letter}+['’](?={letter})"
+    else:
+        apostrophe = rf"(?<=[\p{{L}}\p{{M}}\p{{N}}])['’]{letter}+"
+    return "|".join(
+        [
+            r"\.{2,}",
+            apostrophe,
+            # e.g., though not at the end of the text, where the period ends the sentence
+            rf"(?:\p{{L}}\.){{2,}}(?!{inner}|\s*$)",
+            # numbers with periods and commas, names with periods, words with hyphens
+            rf"\.?{inner}+(?:(?:\.|(?<={digit}),(?={digit})){inner}+)*",
+            r"\S",
+        ]
+    )
+
+
+def learn(batches: Iterable[list[str]], merges: int, lowercase: bool, language: str) -> Tokenizer:
+    """A tokenizer whose vocabulary is the specials, the text's characters, and `merges` merges.
+
+    batches: the text, lists of sentences; gone through twice. The same text gives the same bytes.
+    A small text may have fewer merges to learn.
+    """
+    characters = _train(batches, 0, lowercase, language).get_vocab_size()
+    return _train(batches, characters + merges, lowercase, language)
+
+
+def _train(
+    batches: Iterable[list[str]], vocabulary_size: int, lowercase: bool, language: str
+) -> Tokenizer:
+    tokenizer = Tokenizer(models.BPE(unk_token=SPECIALS[UNK]))
+    case = [normalizers.Lowercase()] if lowercase else []
+    tokenizer.normalizer = normalizers.Sequence(
+        [normalizers.NFC(), *case, normalizers.Replace(WORD_START, "_")]
+    )
+    tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
+        [
+            pre_tokenizers.Split(Regex(word_pattern(language)), behavior="removed", invert=True),
+            # Not the trainer's suffix for the ends of words: a letter that the training text has
+            # only inside words would be unknown at the end of one.
+            pre_tokenizers.Metaspace(WORD_START, prepend_scheme="always", split=False),
+        ]
+    )
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"$A {SPECIALS[EOS]}", special_tokens=[(SPECIALS[EOS], EOS)]
+    )
+    tokenizer.decoder = decoders.Metaspace(WORD_START, prepend_scheme="always")
+    trainer = trainers.BpeTrainer(
+        vocab_size=vocabulary_size, special_tokens=SPECIALS, show_progress=False
+    )
+    tokenizer.train_from_iterator(batches, trainer)
+    return tokenizer

@@ -1,0 +1,70 @@
+"""Which pairs of a raw corpus are kept: every step explicit, counted and shown by examples."""
+
+import re
+import unicodedata
+
+import numpy as np
+import pandas as pd
+
+SIDES = ["source", "target"]
+N_EXAMPLES = 3
+# Control and format characters, but for white space and the joiners that some scripts spell with.
+_UNSEEN = re.compile(
+    r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
+    r"\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]"
+)
+
+
+def clean(
+    pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
+) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
+    """Normalise the pairs and drop those of no use for training.
+
+    Limits are inclusive; words stand between white space. The source needs `min_words`; neither
+    side may have more than `max_words`, nor `max_length_ratio` times the words of the other.
+    Works in memory: 2.5 million pairs, as in the papers, take about 4 GB and a minute.
+
+    Returns the kept pairs; the counts (step, changed, dropped, remaining, share_dropped, a share
+    of the raw pairs); and up to 3 examples a step (step, source, target), of pairs as they were
+    before normalisation, or as they were dropped.
+    """
+    normal = pairs.assign(**{side: pairs[side].map(normalise).astype(str) for side in SIDES})
+    changed = (pairs[SIDES] != normal[SIDES]).any(axis=1).to_numpy()
+    counts = [("normalise", changed.sum(), 0, len(pairs))]
+    examples = [_examples("normalise", pairs[changed])]
+    kept = np.ones(len(pairs), dtype=bool)
+    for step, unfit in _steps(normal, min_words, max_words, max_length_ratio).items():
+        dropped = kept & unfit
+        kept &= ~unfit
+        counts.append((step, 0, dropped.sum(), kept.sum()))
+        examples.append(_examples(step, normal[dropped]))
+    table = pd.DataFrame(counts, columns=["step", "changed", "dropped", "remaining"])
+    table["share_dropped"] = table["dropped"] / max(len(pairs), 1)
+    return normal[kept].reset_index(drop=True), table, pd.concat(examples, ignore_index=True)
+
+
+def normalise(text: str) -> str:
+    """Unicode NFC, unseen characters removed, white space to single blanks, none at the ends."""
+    return " ".join(_UNSEEN.sub("", unicodedata.normalize("NFC", text)).split())
+
+
+def _steps(
+    pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
+) -> dict[str, np.ndarray]:
+    """The steps that drop pairs, in order: name -> which pairs are unfit `[n_pairs]`."""
+    folded = pd.DataFrame({side: pairs[side].str.casefold() for side in SIDES})
+    words = np.array([[len(text.split()) for text in pairs[side]] for side in SIDES])
+    fewer, more = words.min(axis=0), words.max(axis=0)
+    return {
+        "empty": fewer == 0,
+        "untranslated": (folded["source"] == folded["target"]).to_numpy(),
+        "too_short": words[0] < min_words,
+        "too_long": more > max_words,
+        "length_ratio": more > max_length_ratio * fewer,
+        # Repeats of a pair pass or fail the steps above together, so the first is always kept.
+        "duplicate": folded.duplicated().to_numpy(),
+    }
+
+
+def _examples(step: str, pairs: pd.DataFrame) -> pd.DataFrame:
+    return pairs[SIDES].head(N_EXAMPLES).assign(step=step)[["step", *SIDES]]

@@ -1,0 +1,30 @@
+"""How often each sub-word occurs, and its frequency rank."""
+
+import numpy as np
+import pandas as pd
+
+from bottomup.corpus.specials import N_SPECIAL
+
+CHUNK_TOKENS = 2**24
+
+
+def frequencies(ids: np.ndarray, vocabulary: dict[str, int]) -> pd.DataFrame:
+    """Counts and ranks of all tokens but the specials, in order of rank.
+
+    ids: token ids `[n_tokens]`, memory-mapped or not. vocabulary: token -> id.
+
+    Returns columns token_id, token, count, rank; rank 1 is the most frequent, ties by id.
+    """
+    counts = np.zeros(len(vocabulary), dtype=np.int64)
+    for start in range(0, len(ids), CHUNK_TOKENS):
+        counts += np.bincount(ids[start : start + CHUNK_TOKENS], minlength=len(vocabulary))
+    tokens = sorted(vocabulary, key=vocabulary.get)
+    order = N_SPECIAL + np.argsort(-counts[N_SPECIAL:], kind="stable")
+    return pd.DataFrame(
+        {
+            "token_id": order,
+            "token": [tokens[i] for i in order],
+            "count": counts[order],
+            "rank": np.arange(1, len(order) + 1),
+        }
+    )

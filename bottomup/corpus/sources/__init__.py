@@ -1,0 +1,85 @@
+"""Sources of parallel text, one module each; a new source is one new file in this folder.
+
+A source module holds
+
+- `Options`, a subclass of `SourceOptions`: what the config says about it, with units and defaults;
+  a language pair that the source lacks is an error of its validation;
+- `fetch(options, download_folder) -> pandas.DataFrame` with the columns `COLUMNS`, all str:
+  the document (page, file, talk, ...) and the element in it that a pair comes from, and its text.
+"""
+
+import difflib
+import importlib
+import pkgutil
+from pathlib import Path
+from types import ModuleType
+from typing import Annotated
+
+import pandas as pd
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
+
+from bottomup.errors import UserError
+
+COLUMNS = ["document", "element", "source", "target"]
+Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
+
+
+class SourceOptions(BaseModel):
+    """What every source is told."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
+
+    languages: tuple[Language, Language] = Field(
+        ("en", "de"), description="source and target language, ISO 639-1 codes such as en, de"
+    )
+
+    @field_validator("languages")
+    @classmethod
+    def languages_differ(cls, languages: tuple[str, str]) -> tuple[str, str]:
+        if languages[0] == languages[1]:
+            raise ValueError("source and target must be different languages")
+        return languages
+
+    def input_files(self) -> list[str]:
+        """Files on disk whose content the pairs depend on."""
+        return []
+
+
+def names() -> list[str]:
+    """The sources there are."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def module(name: str) -> ModuleType:
+    """The module of the source `name`.
+
+    Raises UserError, naming the known sources, where there is none.
+    """
+    if name not in names():
+        nearest = difflib.get_close_matches(name, names(), n=1)
+        guess = f"; did you mean {nearest[0]}?" if nearest else ""
+        raise UserError(f"corpus source {name!r}; known are {', '.join(names())}{guess}")
+    return importlib.import_module(f"{__name__}.{name}")
+
+
+def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
+    """The pairs of the source `name`, columns `COLUMNS`; what it downloads stays in the folder.
+
+    Raises UserError for options that the source does not take, and when it has no pairs.
+    """
+    source = module(name)
+    try:
+        checked = source.Options.model_validate(options)
+    except ValidationError as error:
+        problems = "; ".join(_problem(problem) for problem in error.errors())
+        raise UserError(f"options of the corpus source {name}: {problems}") from error
+    pairs = source.fetch(checked, Path(download_folder))
+    if pairs.empty:
+        raise UserError(f"the corpus source {name} gave no pairs; look at its options: {options}")
+    return pairs[COLUMNS]
+
+
+def _problem(problem: dict) -> str:
+    where = ".".join(str(part) for part in problem["loc"])
+    message = problem["msg"].removeprefix("Value error, ")
+    return f"{where}: {message}, found {problem['input']!r}" if where else message

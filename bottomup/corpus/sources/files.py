@@ -1,0 +1,101 @@
+"""Parallel text of one's own: two aligned files, or one with tab-separated columns.
+
+Files are UTF-8, one sentence a line, plain or compressed by gzip, xz or zstd. Where the
+documents are not known, every line is its own, so that splits are by sentence.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+from pydantic import Field, FilePath, model_validator
+
+from bottomup.corpus.archives import BROKEN, decompressed
+from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.errors import UserError
+
+
+class Options(SourceOptions):
+    """Which files; relative paths start from the folder in which the workflow runs."""
+
+    source: FilePath | None = Field(None, description="source text, one sentence a line")
+    target: FilePath | None = Field(None, description="its translation, line by line")
+    documents: FilePath | None = Field(
+        None, description="names of the documents that the lines of `source` come from"
+    )
+    tsv: FilePath | None = Field(
+        None,
+        description="instead of the three: lines of source, target and, optionally, document, "
+        "separated by tabs and not quoted",
+    )
+
+    @model_validator(mode="after")
+    def one_form(self) -> "Options":
+        aligned = [self.source is not None, self.target is not None]
+        if not (all(aligned) and not self.tsv) and not (
+            self.tsv and not any(aligned) and not self.documents
+        ):
+            raise ValueError("give `source` and `target` (and `documents`), or `tsv` alone")
+        return self
+
+    def input_files(self) -> list[str]:
+        given = (self.source, self.target, self.documents, self.tsv)
+        return [str(path) for path in given if path]
+
+
+def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
+    """The pairs in the order of the lines; an element is named by its line number.
+
+    Raises UserError for files that are empty, not UTF-8, broken or not aligned.
+    """
+    columns = _tsv(options.tsv) if options.tsv else _aligned(options)
+    source, target, *documents = columns
+    numbers = [str(number) for number in range(1, len(source) + 1)]
+    rows = zip(documents[0] if documents else numbers, numbers, source, target, strict=True)
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def _aligned(options: Options) -> list[list[str]]:
+    paths = [path for path in (options.source, options.target, options.documents) if path]
+    columns = [lines(path) for path in paths]
+    for path, column in zip(paths, columns, strict=True):
+        if len(column) != len(columns[0]):
+            raise UserError(
+                f"{paths[0]} has {len(columns[0])} lines and {path} has {len(column)}; "
+                "aligned files have as many lines as each other: look for a missing line"
+            )
+    return columns
+
+
+def _tsv(path: Path) -> list[list[str]]:
+    rows = [line.split("\t") for line in lines(path)]
+    width = len(rows[0])
+    for number, row in enumerate(rows, start=1):
+        if len(row) != width or width not in (2, 3):
+            raise UserError(
+                f"{path}, line {number} has {len(row)} columns; expected source, target and, "
+                "if the first line has it, document, separated by tabs"
+            )
+    return [list(column) for column in zip(*rows, strict=True)]
+
+
+def lines(path: Path) -> list[str]:
+    """The lines of a UTF-8 file, plain or compressed, without their ends.
+
+    Raises UserError where the file is empty, cannot be read, or is not UTF-8 (naming the line).
+    """
+    texts = []
+    try:
+        with path.open("rb") as file:
+            for line in decompressed(file):
+                texts.append(line.decode("utf-8").rstrip("\r\n"))
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}, line {len(texts) + 1} is not UTF-8 ({error.reason} at byte {error.start}); "
+            "convert the file, for example with iconv"
+        ) from error
+    except BROKEN as error:
+        raise UserError(f"{path} cannot be read ({error}); is it complete?") from error
+    if not texts:
+        raise UserError(f"{path} is empty; expected one sentence a line")
+    texts[0] = texts[0].removeprefix("\ufeff")
+    return texts

@@ -1,0 +1,253 @@
+"""The LibreOffice help: professionally translated pages, aligned exactly by element ids.
+
+A page has the same path in every language, and its paragraphs and headings carry the same `id`.
+The pages come from the packages of Debian or Ubuntu (`apt`), from the help packs of The Document
+Foundation (`archive`), or from a tree on disk (`folder`). Packages are read, never unpacked.
+"""
+
+import hashlib
+import logging
+import re
+import shutil
+import subprocess
+import urllib.error
+import urllib.request
+from collections.abc import Iterator
+from html.parser import HTMLParser
+from pathlib import Path, PurePosixPath
+from typing import Literal
+
+import pandas as pd
+from pydantic import DirectoryPath, Field, field_validator, model_validator
+
+from bottomup.corpus.archives import members
+from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.errors import UserError
+
+LOG = logging.getLogger(__name__)
+
+# The help's own tags, which name its folders and help packs.
+TAGS = {"en": "en-US", "de": "de", "fr": "fr", "ru": "ru"}
+LANGUAGE_PAIRS = [(a, b) for a in TAGS for b in TAGS if "en" in (a, b) and a != b]
+
+ELSEWHERE = (
+    "set `from: archive` to download help packs instead, or `from: folder` and the `folder` "
+    "of a help tree"
+)
+
+
+class Options(SourceOptions):
+    """Which pages, and where they come from."""
+
+    origin: Literal["apt", "archive", "folder"] = Field(
+        "apt",
+        alias="from",
+        description="apt: packages of Debian or Ubuntu, no root needed; "
+        "archive: help packs from `archive_url`; folder: an unpacked tree",
+    )
+    version: str = Field(
+        "7.4.7.2",
+        pattern=r"^\d+(\.\d+)+$",
+        description="version of the help packs; apt has its distribution's own, "
+        "and warns when that is another",
+    )
+    archive_url: str = Field(
+        "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
+        "LibreOffice_{version}_Linux_x86-64_deb_helppack_{language}.tar.gz",
+        description="archive: address of a help pack; {version} and {language} are filled in",
+    )
+    sha256: dict[str, str] = Field(
+        default_factory=dict,
+        description="archive: expected SHA-256 of the help packs by language, in hexadecimal; "
+        "a language left out is not checked",
+    )
+    folder: DirectoryPath | None = Field(
+        None, description="folder: a folder that holds <language>/text/**/*.html at some depth"
+    )
+
+    @field_validator("languages")
+    @classmethod
+    def pair_exists(cls, languages: tuple[str, str]) -> tuple[str, str]:
+        if languages not in LANGUAGE_PAIRS:
+            known = ", ".join("-".join(pair) for pair in LANGUAGE_PAIRS)
+            raise ValueError(f"the LibreOffice help offers the language pairs {known}")
+        return languages
+
+    @model_validator(mode="after")
+    def folder_is_named(self) -> "Options":
+        if (self.origin == "folder") != (self.folder is not None):
+            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
+        return self
+
+
+def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
+    """The elements that both languages have on the same page; a document is a page.
+
+    Raises UserError for packages that cannot be had or read, and where there are no pages.
+    """
+    download_folder.mkdir(parents=True, exist_ok=True)
+    source, target = (_pages(options, language, download_folder) for language in options.languages)
+    rows = [
+        (page, element, text, target[page][element])
+        for page in sorted(source.keys() & target.keys())
+        for element, text in source[page].items()
+        if element in target[page]
+    ]
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:
+    """The elements of all pages of a language: page -> element id -> text.
+
+    Raises UserError where there is no page.
+    """
+    is_page = re.compile(rf"(?:^|/){TAGS[language]}/text/(.+\.html)$")
+    pages = {
+        is_page.search(path)[1]: elements(html.decode("utf-8", errors="replace"))
+        for path, html in _files(options, language, is_page, folder)
+    }
+    if not pages:
+        where = options.folder or f"what {options.origin} gave"
+        raise UserError(
+            f"no help pages in {where}; expected {TAGS[language]}/text/**/*.html at some depth"
+        )
+    return pages
+
+
+def _files(
+    options: Options, language: str, is_page: re.Pattern, folder: Path
+) -> Iterator[tuple[str, bytes]]:
+    if options.origin == "folder":
+        for path in options.folder.rglob("*.html"):
+            if is_page.search(path.as_posix()):
+                yield path.as_posix(), path.read_bytes()
+        return
+    get = _apt_package if options.origin == "apt" else _help_pack
+    package = get(options, language, folder)
+    with package.open("rb") as stream:
+        yield from members(stream, is_page, package.name)
+
+
+def _apt_package(options: Options, language: str, folder: Path) -> Path:
+    """The Debian package of a language, downloaded without root unless it is in the folder."""
+    name = f"libreoffice-help-{TAGS[language].lower()}"
+    packages = f"{name}_*.deb"
+    complaint = ""
+    if not any(folder.glob(packages)):
+        complaint = _apt(["download", name], folder)
+    if not any(folder.glob(packages)):
+        # The system's lists are empty or old, and may not be ours to renew.
+        for part in ("lists/partial", "cache/archives/partial"):
+            (folder / "apt" / part).mkdir(parents=True, exist_ok=True)
+        own = [f"-oDir::State::lists={folder}/apt/lists", f"-oDir::Cache={folder}/apt/cache"]
+        complaint = _apt([*own, "update"], folder) + _apt([*own, "download", name], folder)
+    if not any(folder.glob(packages)):
+        raise UserError(f"apt-get cannot download {name}: {complaint}{ELSEWHERE}")
+    package = max(folder.glob(packages))
+    _warn_of_other_version(package, options.version)
+    return package
+
+
+def _apt(arguments: list[str], folder: Path) -> str:
+    """Run apt-get in the folder; its last complaint, if any, as the start of a sentence."""
+    # As root, apt would become a user who may not write to the folder.
+    command = ["apt-get", "-oAPT::Sandbox::User=root", "-oAcquire::http::Timeout=30", *arguments]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise UserError(f"this machine has no apt-get; {ELSEWHERE}") from error
+    return "".join(f"{line}; " for line in done.stderr.strip().splitlines()[-1:])
+
+
+def _warn_of_other_version(package: Path, asked: str) -> None:
+    # As in libreoffice-help-de_4%3a7.4.7-1+deb12u14_all.deb, where 4%3a is the epoch.
+    found = re.search(r"_(?:\d+%3a)?([\d.]+)", package.name)[1]
+    if found.split(".")[:3] != asked.split(".")[:3]:
+        LOG.warning("apt has version %s of the LibreOffice help, the options say %s", found, asked)
+
+
+def _help_pack(options: Options, language: str, folder: Path) -> Path:
+    """The help pack of a language, downloaded unless it is in the folder, and checked."""
+    url = options.archive_url.format(version=options.version, language=TAGS[language])
+    path = folder / PurePosixPath(url).name
+    if not path.exists():
+        LOG.info("downloading %s", url)
+        part = path.with_suffix(".part")
+        try:
+            with urllib.request.urlopen(url, timeout=60) as reply, part.open("wb") as file:
+                shutil.copyfileobj(reply, file)
+        except (OSError, ValueError) as error:
+            raise UserError(
+                f"cannot download {url} ({error}); put the file into {folder} by hand, "
+                "or set `from: folder` with the `folder` of a help tree"
+            ) from error
+        part.rename(path)
+    _check_sha256(path, options.sha256.get(language))
+    return path
+
+
+def _check_sha256(path: Path, expected: str | None) -> None:
+    with path.open("rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+    if expected is not None and found != expected.lower():
+        raise UserError(
+            f"{path} has SHA-256 {found}, expected {expected}; "
+            "delete the file to fetch it again, or correct sha256 in the options"
+        )
+
+
+def elements(html: str) -> dict[str, str]:
+    """Text of the paragraphs and headings of a page that carry an id, in order: id -> text."""
+    parser = _Elements()
+    parser.feed(html)
+    parser.close()
+    return parser.texts
+
+
+class _Elements(HTMLParser):
+    """Collects text; of variants inside a sentence (by system or application) it keeps one.
+
+    A span of class `switchinline` holds a span for each variant. The last is the default where
+    there is one, which is what a reader on an unnamed system sees.
+    """
+
+    BLOCKS = frozenset(["p", "h1", "h2", "h3", "h4", "h5", "h6"])
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.texts: dict[str, str] = {}
+        self._block: tuple[str, str] | None = None
+        self._text: list[str] = []
+        # Of each open span: whether its children are variants, and where in the text it began.
+        self._spans: list[tuple[bool, int]] = []
+
+    def handle_starttag(self, tag: str, attrs: list) -> None:
+        if tag in self.BLOCKS:
+            self._close()
+            element = dict(attrs).get("id")
+            self._block = (tag, element) if element else None
+        elif tag == "br":
+            self._text.append(" ")
+        elif tag == "span" and self._block:
+            self._open_span(dict(attrs).get("class") == "switchinline")
+
+    def handle_endtag(self, tag: str) -> None:
+        if self._block and tag == self._block[0]:
+            self._close()
+        elif tag == "span" and self._spans:
+            self._spans.pop()
+
+    def handle_data(self, data: str) -> None:
+        if self._block:
+            self._text.append(data)
+
+    def _open_span(self, is_switch: bool) -> None:
+        if self._spans and self._spans[-1][0]:
+            # A further variant replaces the one before it.
+            del self._text[self._spans[-1][1] :]
+        self._spans.append((is_switch, len(self._text)))
+
+    def _close(self) -> None:
+        if self._block:
+            self.texts.setdefault(self._block[1], " ".join("".join(self._text).split()))
+        self._block, self._text, self._spans = None, [], []

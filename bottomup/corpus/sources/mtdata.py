@@ -1,0 +1,101 @@
+"""Named data sets (WMT, OpenSubtitles, ...) through the package `mtdata`, an optional dependency.
+
+Its data sets do not say where a document begins, so every pair is its own document.
+"""
+
+import random
+from collections.abc import Iterable, Iterator
+from itertools import chain
+from pathlib import Path
+from typing import Annotated
+
+import pandas as pd
+from pydantic import Field, model_validator
+
+from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.errors import UserError
+
+# mtdata names languages by ISO 639-3.
+CODES = {"en": "eng", "de": "deu", "fr": "fra", "ru": "rus"}
+DatasetId = Annotated[str, Field(pattern=r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+$")]
+
+
+class Options(SourceOptions):
+    """Which data sets, and how much of them."""
+
+    datasets: list[DatasetId] = Field(
+        min_length=1,
+        description="ids as `mtdata list` prints them, for example Statmt-europarl-10-deu-eng",
+    )
+    max_pairs: int | None = Field(
+        None, gt=0, description="pairs to keep, drawn at random from all data sets; null keeps all"
+    )
+    seed: int = Field(1, description="seed of the draw")
+
+    @model_validator(mode="after")
+    def datasets_have_the_languages(self) -> "Options":
+        wanted = {CODES.get(language, language) for language in self.languages}
+        for dataset in self.datasets:
+            found = {tag.split("_")[0] for tag in dataset.split("-")[3:]}
+            if found != wanted:
+                raise ValueError(
+                    f"the data set {dataset} has {' and '.join(sorted(found))}, "
+                    f"the corpus {' and '.join(sorted(wanted))}"
+                )
+        return self
+
+
+def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
+    """The pairs of all data sets, or a sample of them, in their order.
+
+    Raises UserError where mtdata is missing, does not know a data set, or cannot get it.
+    """
+    records = chain.from_iterable(
+        _records(dataset, options.languages, download_folder) for dataset in options.datasets
+    )
+    return pd.DataFrame(_sample(records, options), columns=COLUMNS, dtype=str)
+
+
+def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tuple[str, ...]]:
+    try:
+        from mtdata.cache import Cache
+        from mtdata.entry import BCP47Tag, DatasetId, bcp47
+        from mtdata.index import INDEX
+        from mtdata.parser import Parser
+    except ImportError as error:
+        raise UserError(
+            f"the corpus source mtdata needs a package that is not installed ({error}); "
+            "run: pip install mtdata"
+        ) from error
+    try:
+        entry = INDEX[DatasetId.parse(name)]
+    except KeyError as error:
+        raise UserError(f"mtdata knows no data set {name}; `mtdata list` prints them") from error
+    wanted = tuple(bcp47(language) for language in languages)
+    _, swapped = BCP47Tag.check_compat_swap(wanted, entry.did.langs, fail_on_incompat=True)
+    try:
+        parser = Parser(Cache(folder).get_entry(entry), ext=entry.in_ext or None, ent=entry)
+        for number, fields in enumerate(parser.read_segs(), start=1):
+            # A segment without a translation is left for the cleaning to count.
+            texts = [text or "" for text in (*fields, "")[:2]]
+            source, target = reversed(texts) if swapped else texts
+            yield f"{name}:{number}", str(number), source, target
+    except (OSError, AssertionError) as error:
+        raise UserError(
+            f"mtdata cannot get {name} ({error}); check the network, or download it elsewhere "
+            "and use the corpus source files"
+        ) from error
+
+
+def _sample(records: Iterable[tuple[str, ...]], options: Options) -> list[tuple[str, ...]]:
+    """All records, or `max_pairs` of them, all equally likely, in order (reservoir sampling)."""
+    if options.max_pairs is None:
+        return list(records)
+    draw = random.Random(options.seed)
+    kept: list[tuple[int, tuple[str, ...]]] = []
+    for seen, record in enumerate(records):
+        if seen < options.max_pairs:
+            kept.append((seen, record))
+        elif (place := draw.randrange(seen + 1)) < options.max_pairs:
+            kept[place] = (seen, record)
+    return [record for _, record in sorted(kept)]

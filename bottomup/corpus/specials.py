@@ -1,0 +1,5 @@
+"""Ids of the special tokens, the same on both sides; sub-words come after them."""
+
+SPECIALS = ["<pad>", "</s>", "<unk>", "<mask>"]
+PAD, EOS, UNK, MASK = range(4)
+N_SPECIAL = len(SPECIALS)

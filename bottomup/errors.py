@@ -1,0 +1,5 @@
+"""The one exception for mistakes that a user can mend."""
+
+
+class UserError(Exception):
+    """Bad input: one line that says what was found, what is allowed, where, and what to do."""

@@ -1,0 +1,1 @@
+"""The figures: one module a figure, drawn from tables only; see `style` and `points`."""

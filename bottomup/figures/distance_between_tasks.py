@@ -1,0 +1,93 @@
+"""PWCCA distance by layer between runs of different objectives, and between two seeds of one.
+
+Source: evolution, figure on the distance between tasks.
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, join, over_seeds, points, table
+
+PUBLISHED = "change_between_tasks"
+NEEDED = [
+    "objective_a",
+    "seed_a",
+    "objective_b",
+    "seed_b",
+    "layer",
+    "variant",
+    "weights",
+    "distance",
+]
+PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `pwcca_between_runs`, and `change_between_tasks` where given: the figure, its points.
+
+    Different objectives are compared within a seed, two runs of one objective across seeds.
+    """
+    measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
+    ours = points(over_seeds(measured, "distance", ["panel", "series", "x"]))
+    drawn = join([ours, *_published(tables, ours)]).assign(quantity="PWCCA distance")
+    return _figure(drawn), drawn
+
+
+def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
+    same_objective = measured["objective_a"] == measured["objective_b"]
+    same_seed = measured["seed_a"] == measured["seed_b"]
+    untrained = (measured[["objective_a", "objective_b"]] == "untrained").any(axis="columns")
+    kept = measured[
+        (measured["weights"] == "x") & (same_objective != same_seed) & (same_objective | ~untrained)
+    ]
+    if kept.empty:
+        raise UserError(
+            "no two runs to compare; this figure needs two objectives or two seeds, in the table "
+            "pwcca_between_runs; add one to the study or leave the figure out"
+        )
+    series = [_series(a, b) for a, b in zip(kept["objective_a"], kept["objective_b"], strict=True)]
+    kept = kept.assign(series=series).rename(columns={"layer": "x", "variant": "panel"})
+    return kept.sort_values(["panel", "x"])
+
+
+def _series(a: str, b: str) -> str:
+    return f"{b}-{a}" if f"{b}-{a}" in PAPER_PAIRS else f"{a}-{b}"
+
+
+def _published(tables: Tables, ours: pd.DataFrame) -> list[pd.DataFrame]:
+    if PUBLISHED not in tables:
+        return []
+    names = tables[PUBLISHED]["series"].str.lower().str.replace(" vs ", "-")
+    names = names.str.replace(r"(\w+) init\.", r"\1-\1", regex=True)
+    curves = tables[PUBLISHED].assign(series=names)
+    curves = curves[names.isin(ours["series"])]
+    return [points(curves.assign(panel=panel), "published") for panel in ours["panel"].unique()]
+
+
+def _figure(drawn: pd.DataFrame) -> Figure:
+    panels = list(drawn["panel"].unique())
+    figure = Figure(figsize=(3.6 * len(panels) + 0.4, 3.4), layout="constrained")
+    for axes, panel in zip(
+        figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
+    ):
+        style.curves(axes, drawn[drawn["panel"] == panel], _look)
+        axes.set_title(style.VARIANTS[panel])
+        style.layer_axis(axes)
+    figure.axes[0].set_ylabel(style.DISTANCE)
+    looks = [_look(series) for series in _ordered(set(drawn["series"]))]
+    style.legend(figure, style.key(drawn, looks), columns=3)
+    return figure
+
+
+def _look(series: str) -> style.Look:
+    return style.pair(*series.split("-"))
+
+
+def _ordered(series: set[str]) -> list[str]:
+    objectives = style.ordered(name for pair in series for name in pair.split("-"))
+    seeds = [f"{name}-{name}" for name in objectives]
+    others = sorted(series - set(PAPER_PAIRS) - set(seeds))
+    return [pair for pair in [*PAPER_PAIRS, *others, *seeds] if pair in series]

@@ -1,0 +1,60 @@
+"""Training and dev loss of every run against the tokens it was trained on."""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, join, points, table
+
+LOSSES = {"train loss": "train_loss_nats", "dev loss": "dev_loss_nats"}
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From one table of metrics a run, named `objective-seed`: the figure and its points."""
+    if not tables:
+        raise UserError(
+            "no metrics; a learning curve needs a run; pass --tables OBJECTIVE-SEED=PATH"
+        )
+    drawn = join([_points(tables, run) for run in tables])
+    objectives = style.ordered(drawn["panel"])
+    figure = Figure(figsize=(2.6 * len(objectives) + 0.5, 2.9), layout="constrained")
+    panels = figure.subplots(1, len(objectives), sharey=True, squeeze=False)[0]
+    for axes, name in zip(panels, objectives, strict=True):
+        _panel(axes, drawn[drawn["panel"] == name], style.objective(name))
+    panels[0].set_ylabel("loss, nats per predicted token")
+    handles = [
+        Line2D([], [], color=style.GRAY, linewidth=1, label="dev, one line a seed"),
+        Line2D([], [], color=style.light(style.GRAY), linewidth=0.7, label="train"),
+    ]
+    style.legend(figure, handles)
+    return figure, drawn
+
+
+def _points(tables: Tables, run: str) -> pd.DataFrame:
+    metrics = table(tables, run, ["tokens", *LOSSES.values()])
+    objective, _ = run.rsplit("-", 1)
+    return join(
+        [
+            points(
+                metrics.rename(columns={"tokens": "x", column: "y"}).dropna(subset="y"),
+                panel=objective,
+                series=run,
+                quantity=quantity,
+            )
+            for quantity, column in LOSSES.items()
+        ]
+    )
+
+
+def _panel(axes: Axes, shown: pd.DataFrame, look: style.Look) -> None:
+    for (quantity, _), curve in shown.groupby(["quantity", "series"], sort=False):
+        dev = quantity == "dev loss"
+        color = look.color if dev else style.light(look.color)
+        axes.plot(curve["x"], curve["y"], color=color, linewidth=1 if dev else 0.6)
+    axes.set_title(look.label)
+    axes.set_xlabel("source tokens read, millions")
+    axes.xaxis.set_major_formatter(lambda tokens, _: f"{tokens / 1e6:g}")

@@ -1,0 +1,22 @@
+"""Mutual information of a layer and the input token, for every objective (evolution, fig. on
+information with the source token; MLM is fed without masks)."""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.figures import information, style
+from bottomup.figures.points import Tables
+
+PUBLISHED = "ib_mi_tasks"
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `mutual_information`, and `ib_mi_tasks` where given: the figure and its points."""
+    published = tables.get(PUBLISHED, information.NO_PUBLISHED)
+    row = information.Row(
+        token="input",
+        select={"reading": "plain", "positions": "all", "label": "input"},
+        published=published.assign(series=published["series"].str.lower()),
+    )
+    return information.draw(tables, [row])

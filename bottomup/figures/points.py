@@ -1,0 +1,74 @@
+"""From measured and published tables to the points of a figure, one row a point.
+
+A figure draws nothing but its points, so the CSV written from them is what is seen.
+"""
+
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup.errors import UserError
+
+COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "source"]
+PAPER_CURVES = Path(__file__).parent / "paper_curves"
+
+Tables = dict[str, pd.DataFrame]
+
+
+def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
+    """The table called `name`; a `UserError` where it, its rows or one of `columns` is missing."""
+    if name not in tables:
+        found = ", ".join(tables) or "none"
+        raise UserError(f"table {name!r} is missing; found {found}; pass --tables {name}=PATH")
+    missing = [column for column in columns if column not in tables[name]]
+    if missing:
+        raise UserError(
+            f"table {name!r} has no column {', '.join(missing)}; it needs {', '.join(columns)}; "
+            f"make it again with the workflow"
+        )
+    if tables[name].empty:
+        raise UserError(f"table {name!r} has no rows; a figure needs at least one; measure first")
+    return tables[name]
+
+
+def load_published(name: str, folder: Path = PAPER_CURVES) -> pd.DataFrame:
+    """A published figure read off as numbers: `panel, series, x, y`, and `y_uncertainty`.
+
+    Source and units of each are in `paper_curves/README.md`. Raises `UserError` for a name
+    that `folder` does not hold.
+    """
+    path = folder / f"{name}.csv"
+    if not path.exists():
+        known = ", ".join(sorted(file.stem for file in folder.glob("*.csv"))) or "none"
+        raise UserError(f"no published curves {name!r} in {folder}; found {known}; choose one")
+    return pd.read_csv(path)
+
+
+def over_seeds(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
+    """Mean over seeds (`y`) and the lowest and highest seed (`low`, `high`), a row a group.
+
+    A single seed has no range: `low` and `high` are then empty.
+    """
+    groups = rows.groupby(by, sort=False)[value]
+    summary = groups.agg(y="mean", low="min", high="max").reset_index()
+    single = groups.size().to_numpy() == 1
+    summary.loc[single, ["low", "high"]] = float("nan")
+    return summary
+
+
+def since_layer_0(rows: pd.DataFrame, value: str, layer: str, by: list[str]) -> pd.DataFrame:
+    """`rows` with `value` less its value at layer 0 of the same group; groups without one go."""
+    first = rows.loc[rows[layer] == 0, [*by, value]]
+    both = rows.merge(first, on=by, suffixes=("", "_first"))
+    return both.assign(**{value: both[value] - both[f"{value}_first"]})
+
+
+def points(rows: pd.DataFrame, source: str = "ours", **columns) -> pd.DataFrame:
+    """`rows` (with some of `COLUMNS`) as points; `columns` are the same for all of them."""
+    return rows.assign(source=source, **columns).reindex(columns=COLUMNS)
+
+
+def join(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Points together, in the order of `parts`."""
+    filled = [part for part in parts if len(part)]
+    return pd.concat(filled, ignore_index=True) if filled else pd.DataFrame(columns=COLUMNS)

@@ -1,0 +1,180 @@
+"""How figures look: one color and marker an objective, print size, and files with fixed bytes."""
+
+import logging
+import math
+import zlib
+from collections.abc import Callable, Iterable
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex, to_rgb
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+GRAY = "#7f7f7f"
+SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
+DROPPED = "#E69F00"
+MEASURED = "#dcecf7"
+PUBLISHED = "Voita et al. 2019"
+LAYERS = "layer (0 = embeddings)"
+DISTANCE = "PWCCA distance (1 − similarity)"
+VARIANTS = {
+    "definition": "PWCCA as defined",
+    "svcca-2019": "PWCCA as in the svcca code of 2019",
+}
+
+RC = {
+    "font.family": "DejaVu Sans",
+    "font.size": 8,
+    "axes.titlesize": 8.5,
+    "axes.labelsize": 8,
+    "axes.titlelocation": "left",
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.grid": True,
+    "axes.axisbelow": True,
+    "grid.color": "#ebebeb",
+    "grid.linewidth": 0.6,
+    "lines.linewidth": 1.4,
+    "lines.markersize": 4.5,
+    "legend.frameon": False,
+    "legend.handlelength": 2.4,
+    "legend.columnspacing": 1.4,
+    "savefig.dpi": 200,
+    "pdf.fonttype": 42,
+}
+
+
+@dataclass(frozen=True)
+class Look:
+    """How one series is drawn; a `second_color` fills the gaps of a dashed line."""
+
+    label: str
+    color: str
+    marker: str = "o"
+    linestyle: str | tuple = "-"
+    second_color: str | None = None
+
+
+# Colors of Okabe and Ito (2008), told apart with any color vision; markers for gray print.
+OBJECTIVES = {
+    "mt": Look("MT", "#0072B2", "o"),
+    "lm": Look("LM", "#D55E00", "s"),
+    "mlm": Look("MLM", "#009E73", "^"),
+    "untrained": Look("untrained", GRAY, "D", (0, (2, 1.5))),
+}
+SPARE = [("#CC79A7", "v"), ("#E69F00", "P"), ("#56B4E9", "X"), ("#000000", "*")]
+
+
+def objective(name: str) -> Look:
+    """The look of an objective, the same in every figure; one not in the papers gets a spare."""
+    if name in OBJECTIVES:
+        return OBJECTIVES[name]
+    color, marker = SPARE[zlib.crc32(name.encode()) % len(SPARE)]
+    return Look(name.replace("_", " "), color, marker)
+
+
+def pair(first: str, second: str) -> Look:
+    """Two runs compared: striped in both colors, or dashed for two seeds of one objective."""
+    a, b = objective(first), objective(second)
+    if first == second:
+        return replace(a, label=f"{a.label}, two seeds", linestyle=(0, (2, 1.5)))
+    return Look(f"{a.label}–{b.label}", a.color, b.marker, (0, (3, 3)), b.color)
+
+
+def ordered(names: Iterable[str]) -> list[str]:
+    """Objectives in the papers' order, then others by name, `untrained` last."""
+    known = list(OBJECTIVES)[:-1]
+    rank = {name: place for place, name in enumerate(known)} | {"untrained": len(known) + 1}
+    return sorted(set(names), key=lambda name: (rank.get(name, len(known)), name))
+
+
+@contextmanager
+def paper():
+    """Draw and save with these settings alone, whatever the user's matplotlib is set to."""
+    with matplotlib.rc_context():
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(RC)
+        yield
+
+
+def light(color: str) -> str:
+    """`color` mixed with white, for what stands behind."""
+    return to_hex([1 - 0.5 * (1 - part) for part in to_rgb(color)])
+
+
+def curves(axes: Axes, points: pd.DataFrame, look: Callable[[str], Look]) -> None:
+    """Each series of `points`, the published ones behind; a band from `low` to `high` if given."""
+    for source in ("published", "ours"):
+        shown = points[points["source"] == source]
+        for series, group in shown.groupby("series", sort=False):
+            _curve(axes, group, look(series), behind=source == "published")
+
+
+def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool) -> None:
+    x, y, low, high = (points[name].to_numpy() for name in ("x", "y", "low", "high"))
+    axes.plot(x, y, **stroke(look, behind))
+    if len(points) == 1:
+        axes.vlines(x, low, high, color=look.color, linewidth=1)
+    else:
+        axes.fill_between(x, low, high, color=look.color, alpha=0.18, linewidth=0)
+
+
+def stroke(look: Look, behind: bool = False) -> dict:
+    """What matplotlib needs to draw a line with `look`; `behind`: light, thin, open markers."""
+    front = {
+        "color": look.color,
+        "gapcolor": look.second_color,
+        "marker": look.marker,
+        "linestyle": look.linestyle,
+    }
+    if not behind:
+        return front
+    return front | {
+        "color": light(look.color),
+        "gapcolor": look.second_color and light(look.second_color),
+        "linewidth": 0.9,
+        "markersize": 3.5,
+        "markerfacecolor": "white",
+        "markeredgewidth": 0.8,
+        "zorder": 1.5,
+    }
+
+
+def key(points: pd.DataFrame, looks: list[Look]) -> list:
+    """Legend entries: the series, then the published curves and the range where drawn."""
+    handles = [Line2D([], [], label=look.label, **stroke(look)) for look in looks]
+    if (points["source"] == "published").any():
+        behind = stroke(Look(PUBLISHED, GRAY), behind=True)
+        handles.append(Line2D([], [], label=PUBLISHED, **behind))
+    if points["low"].notna().any():
+        handles.append(Patch(color=GRAY, alpha=0.25, linewidth=0, label="lowest to highest seed"))
+    return handles
+
+
+def legend(figure: Figure, handles: list, columns: int = 6) -> None:
+    """The legend, above the panels, where it covers nothing."""
+    rows = math.ceil(len(handles) / columns)
+    ncols = math.ceil(len(handles) / rows)
+    figure.legend(handles=handles, loc="outside upper center", ncols=ncols)
+
+
+def layer_axis(axes: Axes) -> None:
+    """Layers on the x axis: whole numbers."""
+    axes.set_xlabel(LAYERS)
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def save(figure: Figure, png: Path, pdf: Path) -> None:
+    """Write both files; without date and version, so that drawing again gives the same bytes."""
+    logging.getLogger("fontTools").setLevel(logging.WARNING)
+    with paper():
+        figure.savefig(png, format="png", metadata={"Software": None})
+        fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
+        figure.savefig(pdf, format="pdf", metadata=fixed)

@@ -1,0 +1,1 @@
+"""Functions from views to numbers."""

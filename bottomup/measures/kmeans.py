@@ -1,0 +1,89 @@
+"""Mini-batch k-means (Sculley 2010, "Web-scale k-means clustering"), seeded, on CPU or GPU.
+
+Written for many clusters and points (10,000 x 512 on a million): all heavy work is matrix
+products. It differs from scikit-learn's MiniBatchKMeans in that batches grow with the number of
+clusters, the number of passes is fixed, and clusters that run empty stay so, to be reported.
+"""
+
+import numpy as np
+import torch
+from torch import Tensor
+
+# Points per cluster: in the sample that the first centers come from, and in a mini-batch.
+SAMPLE_POINTS = 10
+BATCH_POINTS = 8
+# The first centers are drawn in about this many rounds.
+ROUNDS = 20
+PASSES = 4
+# A block of distances stays in a core's cache for 1,000 clusters.
+BLOCK_ROWS = 1024
+
+
+def fit(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
+    """Cluster centers `[<= n_clusters, d]`, after `PASSES` passes in mini-batches over the points.
+
+    points: float32 `[n, d]`, their mean near 0 for the precision of the distances. There are
+    fewer centers than asked only where there are fewer distinct points.
+
+    Each point moves its nearest center towards it by 1 / (points this center has seen): the
+    center is the mean of all points that it was ever nearest to.
+    """
+    centers = first_centers(points, n_clusters, generator)
+    # In float64, so that a GPU's order of additions does not show in float32 centers.
+    sums = torch.zeros_like(centers, dtype=torch.float64)
+    counts = sums.new_zeros(len(centers), 1)
+    for _ in range(PASSES):
+        order = torch.from_numpy(generator.permutation(len(points))).to(points.device)
+        for batch in order.split(BATCH_POINTS * n_clusters):
+            rows = points[batch]
+            index, _ = nearest(rows, centers)
+            sums.index_add_(0, index, rows.double())
+            counts += torch.bincount(index, minlength=len(centers))[:, None]
+            centers = torch.where(counts > 0, sums / counts, centers.double()).float()
+    return centers
+
+
+def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
+    """Distinct points `[<= n_clusters, d]`, drawn far from each other from a sample.
+
+    As in k-means++ (Arthur and Vassilvitskii 2007), a point is drawn with probability in
+    proportion to its squared distance from the centers so far; as in k-means|| (Bahmani et al.
+    2012), many in a round, so that the distances are matrix products and not `n_clusters` passes.
+    """
+    n_sample = min(len(points), SAMPLE_POINTS * n_clusters)
+    sample = points[_draw(len(points), n_sample, generator)]
+    norms = sample.square().sum(1)
+    distances = norms.new_full([n_sample], torch.inf)
+    centers = new = sample[_draw(n_sample, 1, generator)]
+    while len(centers) < n_clusters:
+        distances = torch.minimum(distances, nearest(sample, new)[1])
+        # Below float32's resolution of these distances, a point is one of the centers.
+        chances = torch.where(distances > 1e-6 * norms, distances, 0).double().cpu().numpy()
+        n_apart = np.count_nonzero(chances)
+        n_new = min(n_apart, len(centers), -(-n_clusters // ROUNDS), n_clusters - len(centers))
+        if not n_new:
+            break
+        new = sample[_draw(n_sample, n_new, generator, chances / chances.sum())]
+        centers = torch.cat([centers, new])
+    return centers
+
+
+def nearest(points: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
+    """Index `[n]` of each point's nearest center, the first of equals, and the squared distance.
+
+    points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points.
+    """
+    half_norms = centers.square().sum(1) / 2
+    blocks = [
+        torch.addmm(half_norms, block, centers.T, alpha=-1).min(dim=1)
+        for block in points.split(BLOCK_ROWS)
+    ]
+    index = torch.cat([block.indices for block in blocks])
+    halves = torch.cat([block.values for block in blocks])
+    return index, (2 * halves + points.square().sum(1)).clamp_min(0)
+
+
+def _draw(
+    n: int, size: int, generator: np.random.Generator, chances: np.ndarray | None = None
+) -> Tensor:
+    return torch.from_numpy(generator.choice(n, size, replace=False, p=chances))

@@ -1,0 +1,103 @@
+"""Mutual information between tokens and their representations, by clustering the representations.
+
+The estimator of the evolution paper (Voita et al. 2019, section 4.2): each representation is
+replaced by the number of its cluster, and the information between two discrete variables is
+estimated by its plug-in value. All values are in nats.
+
+The plug-in value is biased upwards, by about (n_labels - 1) (n_clusters - 1) / 2n where cells
+are well filled (Miller 1955) and by less where most are empty. `shuffled` measures the bias on
+the data themselves, as far as it does not depend on the relation between labels and clusters.
+"""
+
+import numpy as np
+import torch
+
+from bottomup import seeds
+from bottomup.errors import UserError
+from bottomup.measures import bootstrap, kmeans
+from bottomup.training import precision
+
+SHUFFLES = 5
+
+
+def mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
+    """Plug-in mutual information of two discrete variables, in nats: 0 to the smaller entropy.
+
+    labels, clusters: `[n]`, any values that can be sorted. Symmetric, and blind to renaming the
+    values of either. Raises ValueError if the lengths differ or are 0.
+    """
+    joint = entropy(_pairs(labels, clusters))
+    # Rounding can leave -1e-15 where labels and clusters are independent.
+    return max(0.0, entropy(labels) + entropy(clusters) - joint)
+
+
+def entropy(labels: np.ndarray) -> float:
+    """Plug-in entropy of a discrete variable `[n]`, in nats: 0 to ln(number of values)."""
+    _, counts = np.unique(labels, return_counts=True)
+    return float(np.log(counts.sum()) - counts @ np.log(counts) / counts.sum())
+
+
+def shuffled(labels: np.ndarray, clusters: np.ndarray, seed: int) -> float:
+    """Mutual information of `clusters` with permuted `labels`, mean of `SHUFFLES` draws, in nats.
+
+    The true value is 0: what is found is the estimator's bias for labels and clusters of these
+    frequencies.
+    """
+    generator = seeds.generator(seed, "shuffled labels")
+    draws = [mutual_information(generator.permutation(labels), clusters) for _ in range(SHUFFLES)]
+    return float(np.mean(draws))
+
+
+def bootstrapped(
+    labels: np.ndarray, clusters: np.ndarray, sentences: np.ndarray, n_samples: int, seed: int
+) -> np.ndarray:
+    """Mutual information of bootstrap samples of the sentences `[n_samples]`, in nats.
+
+    sentences: `[n]`, the sentence that each occurrence stands in. Clusters stay as they are, so
+    that the spread is that of the text and not that of k-means.
+    """
+    index, counts = bootstrap.resamples(sentences, n_samples, seed)
+    of_labels, of_clusters, joint = (
+        bootstrap.entropies(values, index, counts)
+        for values in (labels, clusters, _pairs(labels, clusters))
+    )
+    return of_labels + of_clusters - joint
+
+
+def cluster(
+    view: np.ndarray, n_clusters: int, seed: int, device: torch.device | str | None = None
+) -> np.ndarray:
+    """The k-means cluster of each representation, 0 to n_clusters - 1: `[n_occurrences]`, int64.
+
+    view: `[n_occurrences, d_model]`. Seeded and without restarts; clusters may stay empty.
+    device: the first GPU by default, else the CPU. Needs memory for a float32 copy of the view.
+
+    Raises UserError if there are more clusters than occurrences, or the view is not finite.
+    """
+    if n_clusters > len(view):
+        raise UserError(
+            f"found {len(view)} occurrences for measures.mutual_information.n_clusters "
+            f"{n_clusters}; allowed: no more clusters than occurrences; "
+            f"lower n_clusters or raise occurrences.n"
+        )
+    device = torch.device(device or precision.device())
+    points = torch.from_numpy(np.array(view)).to(device, torch.float32)
+    mean = points.mean(0, dtype=torch.float64)
+    if not mean.isfinite().all():
+        raise UserError(
+            "a view holds NaN or infinity; k-means needs finite numbers; "
+            "look for a diverged run, or set views.dtype to float32"
+        )
+    points -= mean.float()
+    centers = kmeans.fit(points, n_clusters, seeds.generator(seed, "clusters"))
+    index, _ = kmeans.nearest(points, centers)
+    return index.cpu().numpy()
+
+
+def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
+    """A number for each pair of values `[n]`, the same for the same pair."""
+    if len(labels) != len(clusters) or not len(labels):
+        raise ValueError(f"{len(labels)} labels and {len(clusters)} clusters; need as many, not 0")
+    _, labels = np.unique(labels, return_inverse=True)
+    distinct, clusters = np.unique(clusters, return_inverse=True)
+    return labels * len(distinct) + clusters

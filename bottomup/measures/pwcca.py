@@ -1,0 +1,170 @@
+"""Projection-weighted canonical correlation analysis, from second moments alone.
+
+Two variants of one distance between two views of the same occurrences:
+
+`definition` is that of Morcos, Raghu and Bengio 2018 (arXiv 1806.05759, section 3): with the
+canonical variates h_i of one view and the canonical correlations rho_i, both of the centered
+views,
+
+    alpha_i = sum_j |<h_i, x_j>|        distance = 1 - sum_i alpha_i rho_i / sum_i alpha_i
+
+where j runs over the neurons of the weighting view. Since <h_i, x_j> / n is a covariance, the
+covariances of the two views are all that is needed.
+
+`svcca-2019` is what the usual public code (google/svcca, as of 2019) computes in its place, and
+so what was published with it. It differs in the weights only. With u_i the singular vectors of
+Sigma_xx^-1/2 Sigma_xy Sigma_yy^-1/2, in place of h_i stand the vectors
+
+    z_i = u_i^T (x - mu) + mu_i         (no Sigma_xx^-1/2; neuron i's mean on variate i)
+
+orthonormalized in order of falling rho_i by QR, and x is not centered in <., x_j>. A constant
+shift therefore changes the value, and so does the sign of each u_i, which is arbitrary: it is
+whatever LAPACK's SVD of that matrix returns, as it was then. Use it to compare with published
+numbers only.
+"""
+
+import logging
+
+import numpy as np
+import torch
+from scipy.linalg import solve_triangular
+
+from bottomup.errors import UserError
+from bottomup.views.moments import Moments
+
+# A variance below this share of the view's largest is taken as none: far above the rounding of
+# float64 moments (about 1e-15), far below any direction of a layer that carries something.
+CUTOFF = 1e-10
+# A variance below this share of the squared mean is the rounding of a constant in float64.
+CONSTANT = 1e-24
+BLOCK_ROWS = 8192
+
+# The views that each variant weights with. The code behind svcca-2019 takes the first of two
+# views of one width, always.
+WEIGHTS = {"definition": ("x", "y"), "svcca-2019": ("x",)}
+
+logger = logging.getLogger(__name__)
+
+
+def pwcca_distance(
+    x: np.ndarray, y: np.ndarray, variant: str = "definition", weights: str = "x"
+) -> float:
+    """PWCCA distance between two views, 0 (same up to a linear map) to 1 (uncorrelated).
+
+    x: `[n_occurrences, d_x]`; y: `[n_occurrences, d_y]`; memory maps are read in blocks.
+    variant: "definition" or "svcca-2019", see the module. weights: "x" or "y", the view whose
+    variates carry the weights: the distance is not symmetric, but
+    `pwcca_distance(x, y, weights="y") == pwcca_distance(y, x, weights="x")`.
+
+    Invariances. `definition` with weights x: any invertible affine map of y; of x a shift, a
+    common scale, and permuting or negating neurons. Not a general rotation of x: the weights
+    add |.| over neurons. `svcca-2019` loses the shift and the signs of x unless its mean is 0.
+
+    Directions whose variance is below `CUTOFF` times the view's largest are left out, so that
+    constant or duplicated neurons are harmless. Without any true relation the distance is below
+    1: the mean of rho_i^2 is then d_y / (n - 1). With n - 1 < d_x + d_y, the missing points make
+    some rho_i 1 whatever the views hold, and with n - 1 <= max(d_x, d_y) all: a warning says so.
+
+    Raises UserError if the numbers of rows differ, a view is constant or holds NaN or infinity,
+    or `variant` or `weights` is none of the above.
+    """
+    return pwcca_from_moments(moments_of(x, y), weights, variant)
+
+
+def moments_of(x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu") -> Moments:
+    """The moments of two views `[n_occurrences, d_x]`, `[n_occurrences, d_y]`, read in blocks."""
+    moments = Moments(x.shape[1], y.shape[1], device)
+    for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        moments.update(x[block], y[block])
+    return moments
+
+
+def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "definition") -> float:
+    """As `pwcca_distance`, from the moments of the two views."""
+    if variant not in WEIGHTS or weights not in ("x", "y"):
+        raise UserError(
+            f"PWCCA variant {variant!r} with weights {weights!r}; "
+            f"allowed: variant {' or '.join(WEIGHTS)}, weights x or y"
+        )
+    if weights == "y":
+        moments = moments.swapped()
+    directions, correlations = _canonical(moments)
+    alpha = (_alpha if variant == "definition" else _alpha_2019)(moments, directions)
+    return float(1 - alpha @ correlations / alpha.sum())
+
+
+def distances(moments: Moments, variants: list[str]) -> list[dict]:
+    """The distance in each variant and by each weighting view: rows variant, weights, distance."""
+    return [
+        {
+            "variant": variant,
+            "weights": weights,
+            "distance": pwcca_from_moments(moments, weights, variant),
+        }
+        for variant in variants
+        for weights in ("x", "y")
+    ]
+
+
+def canonical_correlations(moments: Moments) -> np.ndarray:
+    """The canonical correlations of two views, falling, in [0, 1]: `[min(rank of x, of y)]`."""
+    return _canonical(moments)[1]
+
+
+def _canonical(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
+    """u_i in the columns of `[d_x, r]`, and rho_i `[r]`; r is the smaller rank of the two."""
+    if moments.n - 1 < moments.d_x + moments.d_y:
+        logger.warning(
+            f"PWCCA of {moments.d_x} and {moments.d_y} neurons on {moments.n} occurrences: "
+            f"too few to tell related views from unrelated ones"
+        )
+    x = _spectrum(moments.xx, moments.mean_x)
+    y = _spectrum(moments.yy, moments.mean_y)
+    rank = min(len(x[0]), len(y[0]))
+    # Whitened by symmetric roots, in neurons: what the signs in svcca-2019 hang on.
+    left, correlations, _ = np.linalg.svd(_power(x, -0.5) @ moments.xy @ _power(y, -0.5))
+    return left[:, :rank], correlations[:rank].clip(0, 1)
+
+
+def _alpha(moments: Moments, directions: np.ndarray) -> np.ndarray:
+    """alpha_i / n `[r]`: <h_i, x> / n = u_i^T Sigma_xx^1/2 for h_i = u_i^T Sigma_xx^-1/2 (x - mu)."""
+    root = _power(_spectrum(moments.xx, moments.mean_x), 0.5)
+    return np.abs(root @ directions).sum(0)
+
+
+def _alpha_2019(moments: Moments, directions: np.ndarray) -> np.ndarray:
+    """|<p_i, x_j>| summed over j, over sqrt(n): `[r]`, with p_i from the QR of the z_i.
+
+    With Z Z^T = L L^T, the orthonormal p_i are the rows of L^-1 Z (up to a sign, which |.|
+    drops), so that L^-1 Z X^T holds all <p_i, x_j>; both products are second moments about 0.
+    """
+    mean = moments.mean_x
+    shift = mean[: directions.shape[1]]  # the mean of neuron i, added to variate i
+    projected = directions.T @ moments.xx  # [r, d_x]
+    zz = projected @ directions + np.outer(shift, shift)
+    zx = projected + np.outer(shift, mean)
+    return np.abs(solve_triangular(np.linalg.cholesky(zz), zx, lower=True)).sum(1)
+
+
+def _spectrum(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Eigenvalues `[rank]` and eigenvectors `[d, rank]` of the directions that vary."""
+    if not np.isfinite(covariance).all():
+        raise UserError(
+            "a view holds NaN or infinity; PWCCA needs finite numbers; "
+            "look for a diverged run, or set views.dtype to float32"
+        )
+    values, vectors = np.linalg.eigh(covariance)
+    if values[-1] <= CONSTANT * mean @ mean:
+        raise UserError(
+            "a view is the same at all occurrences; PWCCA needs one that varies; "
+            "look for a run or layer that collapsed"
+        )
+    kept = values > CUTOFF * values[-1]
+    return values[kept], vectors[:, kept]
+
+
+def _power(spectrum: tuple[np.ndarray, np.ndarray], exponent: float) -> np.ndarray:
+    """A power of the matrix with this spectrum, on the directions that vary: `[d, d]`."""
+    values, vectors = spectrum
+    return (vectors * values**exponent) @ vectors.T

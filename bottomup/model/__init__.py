@@ -1,0 +1,1 @@
+"""The Transformer: encoder, decoder, attention with head gates, beam search."""

@@ -1,0 +1,87 @@
+"""Multi-head attention with one gate per head."""
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional
+
+
+class Attention(nn.Module):
+    """Scaled dot-product attention over `heads` heads; serves self- and cross-attention.
+
+    Each head's output is multiplied by its gate before the output projection (Voita et al. ACL
+    2019, section 5). The gates scale the projection's columns instead, which is the same product
+    at the cost of one pass over a `[d_model, d_model]` matrix. Open gates (1) change no bit.
+    """
+
+    def __init__(self, d_model: int, heads: int, dropout: float):
+        super().__init__()
+        self.heads = heads
+        self.dropout = dropout
+        self.query = nn.Linear(d_model, d_model)
+        self.key_value = nn.Linear(d_model, 2 * d_model)
+        self.out = nn.Linear(d_model, d_model)
+        self.register_buffer("gates", torch.ones(heads))
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: Tensor,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """Attend from `x` to `memory`.
+
+        x: `[batch, queries, d_model]`; memory: `[batch, keys, d_model]`;
+        mask: bool, True where a query may attend, broadcastable to
+        `[batch, heads, queries, keys]`, or None for everywhere.
+        Returns the output `[batch, queries, d_model]` and, if `need_weights`, the attention
+        weights `[batch, heads, queries, keys]`, each row summing to 1; dropout, in training,
+        applies to the output but not to the weights handed out.
+        """
+        keys, values = self.project_memory(memory)
+        return self.attend(x, keys, values, mask, causal, need_weights)
+
+    def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
+        """Keys and values of `memory`, each `[batch, heads, keys, d_head]`."""
+        keys, values = self.key_value(memory).chunk(2, dim=-1)
+        return self.split_heads(keys), self.split_heads(values)
+
+    def attend(
+        self,
+        x: Tensor,
+        keys: Tensor,
+        values: Tensor,
+        mask: Tensor | None = None,
+        causal: bool = False,
+        need_weights: bool = False,
+    ) -> tuple[Tensor, Tensor | None]:
+        """As `forward`, with keys and values already projected (and perhaps cached)."""
+        queries = self.split_heads(self.query(x))
+        weights = attention_weights(queries, keys, mask, causal) if need_weights else None
+        heads = functional.scaled_dot_product_attention(
+            queries,
+            keys,
+            values,
+            attn_mask=mask,
+            is_causal=causal,
+            dropout_p=self.dropout if self.training else 0.0,
+        )
+        batch, _, length, d_head = heads.shape
+        heads = heads.transpose(1, 2).reshape(batch, length, self.heads * d_head)
+        columns = self.gates.repeat_interleave(d_head)  # [d_model]
+        return functional.linear(heads, self.out.weight * columns, self.out.bias), weights
+
+    def split_heads(self, x: Tensor) -> Tensor:
+        """`[batch, length, d_model]` to `[batch, heads, length, d_head]`."""
+        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+
+
+def attention_weights(queries: Tensor, keys: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
+    """Softmax of scaled dot products, `[batch, heads, queries, keys]`, in float32."""
+    scores = queries.float() @ keys.float().transpose(-1, -2) / queries.shape[-1] ** 0.5
+    if causal:
+        mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
+    if mask is not None:
+        scores = scores.masked_fill(~mask, float("-inf"))
+    return scores.softmax(dim=-1)

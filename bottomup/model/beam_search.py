@@ -1,0 +1,69 @@
+"""Beam search in batches, with cached keys and values."""
+
+import torch
+from torch import Tensor
+
+from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.model.transformer import Cache, Transformer, padding_mask
+
+
+@torch.inference_mode()
+def translate(
+    model: Transformer, source: Tensor, beam_size: int, length_penalty: float, max_length: int
+) -> list[list[int]]:
+    """The best hypothesis found for each source sentence, as target ids without </s>.
+
+    source: padded ids `[batch, length]`. A hypothesis of n tokens, </s> included, scores
+    log p / ((5 + n) / 6)^length_penalty (Wu et al. 2016, equation 14); n is at most `max_length`.
+    A sentence is done when no open hypothesis can score better than its best finished one.
+    """
+    states = model.encoder(source).states
+    memory = model.decoder.project_memory(states)
+    mask = padding_mask(source)
+    batch = len(source)
+    best_score = [float("-inf")] * batch
+    best: list[list[int]] = [[] for _ in range(batch)]
+    alive = torch.arange(batch)  # the sentence of each row of `scores`
+    scores = states.new_zeros(batch, 1)  # log p of each open hypothesis, [alive, beams]
+    tokens = source.new_empty(batch, 1, 0)  # their tokens, [alive, beams, length]
+    cache: Cache | None = None
+    last = None
+    for length in range(1, max_length + 1):
+        state, cache = model.decoder.step(last, memory, mask, cache)
+        log_p = model.head(state).float().log_softmax(dim=-1).unflatten(0, scores.shape)
+        log_p[..., :EOS] = log_p[..., EOS + 1 : N_SPECIAL] = float("-inf")
+        totals = scores[..., None] + log_p  # [alive, beams, vocab]
+
+        ended, beam = totals[..., EOS].max(dim=1)
+        ended = ended / penalty(length, length_penalty)
+        for row, sentence in enumerate(alive.tolist()):
+            if ended[row] > best_score[sentence]:
+                best_score[sentence] = float(ended[row])
+                best[sentence] = tokens[row, beam[row]].tolist()
+
+        totals[..., EOS] = float("-inf")
+        width = min(beam_size, totals[0].numel())
+        scores, flat = totals.flatten(1).topk(width, dim=1)
+        parents, newest = flat // log_p.shape[-1], flat % log_p.shape[-1]
+        # Log probabilities only fall, so the longest length gives the best score still possible.
+        hope = scores[:, 0] / penalty(max_length, length_penalty)
+        going = hope.cpu() > torch.tensor([best_score[s] for s in alive.tolist()])
+        if not going.any():
+            break
+        rows = torch.arange(len(alive))[going].to(source.device)
+        flat_rows = (rows[:, None] * tokens.shape[1] + parents[rows]).flatten()
+        tokens = torch.cat(
+            [tokens.flatten(0, 1)[flat_rows].unflatten(0, (-1, width)), newest[rows, :, None]],
+            dim=2,
+        )
+        scores, alive, last = scores[rows], alive[going], newest[rows].flatten()
+        cache = [(keys[flat_rows], values[flat_rows]) for keys, values in cache]
+        # Every hypothesis of a sentence reads the same memory, so any parent's row will do.
+        memory = [(keys[flat_rows], values[flat_rows]) for keys, values in memory]
+        mask = None if mask is None else mask[flat_rows]
+    return best
+
+
+def penalty(length: int, length_penalty: float) -> float:
+    """What the log probability of `length` tokens is divided by."""
+    return ((5 + length) / 6) ** length_penalty

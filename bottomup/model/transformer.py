@@ -1,0 +1,285 @@
+"""The pre-norm Transformer of both papers, as a Hugging Face model.
+
+Follows the authors' code where it departs from Vaswani et al. 2017: layer normalization before
+each sub-layer and after each stack, untied embeddings drawn from N(0, 1/d_model) and scaled by
+sqrt(d_model), a learned bias on the input, positions as sines followed by cosines, and a decoder
+that starts from a zero vector.
+"""
+
+import math
+from dataclasses import dataclass
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedModel
+
+from bottomup.corpus.specials import PAD
+from bottomup.model.attention import Attention
+from bottomup.model.configuration import TransformerConfig
+from bottomup.model.dropout import Dropout
+from bottomup.seeds import derive
+
+Cache = list[tuple[Tensor, Tensor]]  # keys and values so far, a pair for each decoder layer
+
+
+@dataclass
+class Encoding:
+    """What the encoder makes of a batch.
+
+    states: `[batch, length, d_model]`, the top of the residual stream after the final norm;
+    hidden_states: the residual stream, `layers + 1` tensors of that shape, layer 0 being token
+    embedding + position and layer `n` the output of layer `n` (before the final norm), or empty;
+    attentions: one `[batch, heads, length, length]` for each layer, or empty.
+    """
+
+    states: Tensor
+    hidden_states: tuple[Tensor, ...] = ()
+    attentions: tuple[Tensor, ...] = ()
+
+
+class Embedding(nn.Module):
+    """Token embedding, scaled by sqrt(d_model), plus a learned bias."""
+
+    def __init__(self, vocab_size: int, d_model: int):
+        super().__init__()
+        self.tokens = nn.Embedding(vocab_size, d_model)
+        self.bias = nn.Parameter(torch.zeros(d_model))
+
+    def forward(self, ids: Tensor) -> Tensor:
+        """ids: `[batch, length]` -> `[batch, length, d_model]`, without positions."""
+        return self.tokens(ids) * math.sqrt(self.bias.shape[0]) + self.bias
+
+
+class FeedForward(nn.Module):
+    """Linear, ReLU, dropout, linear."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.inner = nn.Linear(config.d_model, config.d_ff)
+        self.outer = nn.Linear(config.d_ff, config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.outer(self.dropout(self.inner(x).relu()))
+
+
+class EncoderLayer(nn.Module):
+    """Self-attention and feed-forward, each `x + dropout(f(norm(x)))`."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(config.d_model)
+        self.attention = Attention(config.d_model, config.heads, config.dropout)
+        self.feed_forward_norm = nn.LayerNorm(config.d_model)
+        self.feed_forward = FeedForward(config)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(
+        self, x: Tensor, mask: Tensor | None, causal: bool, need_weights: bool = False
+    ) -> tuple[Tensor, Tensor | None]:
+        """x: `[batch, length, d_model]`; the mask is `Attention.forward`'s."""
+        normed = self.attention_norm(x)
+        attended, weights = self.attention(normed, normed, mask, causal, need_weights)
+        x = x + self.dropout(attended)
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), weights
+
+
+class Encoder(nn.Module):
+    """Embeddings, positions, a stack of layers and a final norm."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.causal = config.causal
+        self.embedding = Embedding(config.vocab_size, config.d_model)
+        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(
+        self, ids: Tensor, output_hidden_states: bool = False, output_attentions: bool = False
+    ) -> Encoding:
+        """Encode token ids `[batch, length]`, padded with PAD on the right."""
+        mask = self.mask(ids)
+        x = self.embed(ids)
+        hidden_states, attentions = [x], []
+        for layer in self.layers:
+            x, weights = layer(x, mask, self.causal, output_attentions)
+            if output_hidden_states:
+                hidden_states.append(x)
+            if output_attentions:
+                attentions.append(weights)
+        return Encoding(
+            self.norm(x), tuple(hidden_states) if output_hidden_states else (), tuple(attentions)
+        )
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Layer 0: token embedding + position, `[batch, length, d_model]`."""
+        embedded = self.embedding(ids)
+        return self.dropout(embedded + positions(embedded))
+
+    def mask(self, ids: Tensor) -> Tensor | None:
+        """Which keys may be attended to, `[batch, 1, 1, length]`, or None for all of them.
+
+        Causal attention needs no mask for padding, since padding only ever stands to the right.
+        """
+        return None if self.causal else padding_mask(ids)
+
+
+class DecoderLayer(nn.Module):
+    """Causal self-attention, attention to the encoder, feed-forward."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.attention_norm = nn.LayerNorm(config.d_model)
+        self.attention = Attention(config.d_model, config.heads, config.dropout)
+        self.cross_norm = nn.LayerNorm(config.d_model)
+        self.cross = Attention(config.d_model, config.heads, config.dropout)
+        self.feed_forward_norm = nn.LayerNorm(config.d_model)
+        self.feed_forward = FeedForward(config)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(
+        self,
+        x: Tensor,
+        memory: tuple[Tensor, Tensor],
+        memory_mask: Tensor | None,
+        past: tuple[Tensor, Tensor] | None = None,
+    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """x: `[batch, length, d_model]`; memory: the encoder's keys and values for this layer.
+
+        With `past` (keys and values of earlier positions) `x` is the one next position.
+        Returns the output and the keys and values so far.
+        """
+        normed = self.attention_norm(x)
+        keys, values = self.attention.project_memory(normed)
+        if past is not None:
+            keys = torch.cat([past[0], keys], dim=2)
+            values = torch.cat([past[1], values], dim=2)
+        attended, _ = self.attention.attend(normed, keys, values, causal=past is None)
+        x = x + self.dropout(attended)
+        attended, _ = self.cross.attend(self.cross_norm(x), *memory, memory_mask)
+        x = x + self.dropout(attended)
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), (keys, values)
+
+
+class Decoder(nn.Module):
+    """Predicts each target token from those before it and from the encoder's states."""
+
+    def __init__(self, config: TransformerConfig):
+        super().__init__()
+        self.embedding = Embedding(config.target_vocab_size, config.d_model)
+        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.norm = nn.LayerNorm(config.d_model)
+        self.dropout = Dropout(config.dropout)
+
+    def forward(self, previous: Tensor, states: Tensor, mask: Tensor | None) -> Tensor:
+        """States that predict `previous.shape[1] + 1` tokens, `[batch, length + 1, d_model]`.
+
+        previous: target ids `[batch, length]`; states, mask: the encoder's.
+        """
+        embedded = nn.functional.pad(self.embedding(previous), (0, 0, 1, 0))
+        x = self.dropout(embedded + positions(embedded))
+        for layer, memory in zip(self.layers, self.project_memory(states), strict=True):
+            x, _ = layer(x, memory, mask)
+        return self.norm(x)
+
+    def project_memory(self, states: Tensor) -> Cache:
+        """Each layer's keys and values of the encoder's states."""
+        return [layer.cross.project_memory(states) for layer in self.layers]
+
+    def step(
+        self, last: Tensor | None, memory: Cache, mask: Tensor | None, past: Cache | None
+    ) -> tuple[Tensor, Cache]:
+        """One position further: the state that predicts the next token, `[batch, d_model]`.
+
+        last: the newest token of each hypothesis `[batch]`, None at the start; memory: from
+        `project_memory`; past: the cache that the previous step returned.
+        """
+        if last is None:
+            batch, d_model = memory[0][0].shape[0], self.norm.weight.shape[0]
+            x = self.norm.weight.new_zeros(batch, 1, d_model)
+            past = [None] * len(self.layers)
+        else:
+            x = self.embedding(last[:, None])
+        x = x + positions(x, start=0 if last is None else past[0][0].shape[2])
+        cache = []
+        for layer, layer_memory, layer_past in zip(self.layers, memory, past, strict=True):
+            x, keys_values = layer(x, layer_memory, mask, layer_past)
+            cache.append(keys_values)
+        return self.norm(x[:, 0]), cache
+
+
+class Transformer(PreTrainedModel):
+    """Encoder, an optional decoder, and an untied output layer over the predicted vocabulary.
+
+    `seed` draws the initial weights. Each parameter has a stream of its own, named after it, so
+    models of one seed share the bytes of every parameter that they share, whatever else they
+    contain.
+    """
+
+    config_class = TransformerConfig
+    base_model_prefix = ""
+
+    def __init__(self, config: TransformerConfig, seed: int = 0):
+        super().__init__(config)
+        self.encoder = Encoder(config)
+        if config.decoder_layers:
+            self.decoder = Decoder(config)
+        self.head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+        self.post_init()
+        if not self.head.weight.is_meta:
+            initialize(self, seed)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Left to `initialize`, which needs the parameters' full names."""
+
+    def forward(self, source: Tensor, target: Tensor | None = None) -> Tensor:
+        """States from which `head` predicts, `[batch, length, d_model]`.
+
+        Without decoder: one for each source position. With decoder: one for each position of
+        `target` `[batch, length]`, which the decoder reads shifted to the right.
+        """
+        states = self.encoder(source).states
+        if target is None:
+            return states
+        return self.decoder(target[:, :-1], states, padding_mask(source))
+
+
+def initialize(model: Transformer, seed: int) -> None:
+    """Draw all weights: Glorot uniform matrices, N(0, 1/d_model) embeddings, zero biases."""
+    with torch.no_grad():
+        for name, parameter in model.named_parameters():
+            stream = torch.Generator().manual_seed(derive(seed, "initial", name))
+            if name.endswith("tokens.weight"):
+                parameter.normal_(0.0, parameter.shape[1] ** -0.5, generator=stream)
+            elif parameter.dim() == 2:
+                for block in glorot_blocks(name, parameter):
+                    nn.init.xavier_uniform_(block, generator=stream)
+            elif name.endswith("norm.weight"):
+                parameter.fill_(1.0)
+            else:
+                parameter.zero_()
+
+
+def glorot_blocks(name: str, parameter: Tensor) -> tuple[Tensor, ...]:
+    """Keys and values share a matrix but are two projections, each with its own fan-out."""
+    return parameter.chunk(2) if name.endswith("key_value.weight") else (parameter,)
+
+
+def positions(embedded: Tensor, start: int = 0) -> Tensor:
+    """Sinusoidal positions `[length, d_model]` for `embedded` `[batch, length, d_model]`.
+
+    Sines in the first half of the dimensions, cosines in the second, wavelengths from 2 pi to
+    10,000 x 2 pi.
+    """
+    length, d_model = embedded.shape[1:]
+    steps = torch.arange(start, start + length, device=embedded.device, dtype=torch.float32)
+    exponents = torch.arange(d_model // 2, device=embedded.device) / max(d_model // 2 - 1, 1)
+    angles = steps[:, None] * torch.pow(1e4, -exponents)
+    return torch.cat([angles.sin(), angles.cos()], dim=-1)
+
+
+def padding_mask(ids: Tensor) -> Tensor | None:
+    """True at tokens, `[batch, 1, 1, length]`; None where nothing is padded."""
+    tokens = ids != PAD
+    return None if bool(tokens.all()) else tokens[:, None, None, :]

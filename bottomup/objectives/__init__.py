@@ -1,0 +1,74 @@
+"""Training objectives: from a batch of text to what the model reads and what it predicts.
+
+One file each. An objective is a class `Objective` whose fields are its options; the training
+loop, the views and the config know it only through this interface.
+"""
+
+import importlib
+import pkgutil
+from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+from pydantic import BaseModel, ConfigDict, Field
+
+IGNORE = -100  # a label at which nothing is predicted
+
+
+@dataclass(frozen=True)
+class Example:
+    """A batch as one objective sees it; ids are int64, padded on the right.
+
+    source: what the encoder reads, `[batch, length]`;
+    target: what the decoder reads shifted, `[batch, target_length]`, None without decoder;
+    labels: the token to predict from each position of the predicted side, IGNORE elsewhere.
+    """
+
+    source: np.ndarray
+    target: np.ndarray | None
+    labels: np.ndarray
+
+    def split(self, parts: int) -> Iterator["Example"]:
+        """The same in at most `parts` runs of whole sentences."""
+        for rows in np.array_split(np.arange(len(self.source)), min(parts, len(self.source))):
+            target = None if self.target is None else self.target[rows]
+            yield Example(self.source[rows], target, self.labels[rows])
+
+
+class Objective(BaseModel, ABC):
+    """What a model reads, what it predicts and where, and whether its encoder is causal."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    causal: ClassVar[bool] = False
+    predicts: ClassVar[Literal["source", "target"] | None] = "source"
+    accuracy: ClassVar[str] = "accuracy"  # what the table of quality calls it
+
+    label_smoothing: float = Field(
+        0.0, ge=0, lt=1, description="probability spread over the other words of the vocabulary"
+    )
+
+    @abstractmethod
+    def example(
+        self,
+        source: np.ndarray,
+        target: np.ndarray | None,
+        vocab_size: int,
+        rng: np.random.Generator,
+    ) -> Example:
+        """Turn padded ids of both sides, `[batch, length]`, into an example.
+
+        vocab_size is the source side's; all randomness comes from `rng`.
+        """
+
+
+def names() -> list[str]:
+    """The objectives there are: the modules of this package."""
+    return sorted(module.name for module in pkgutil.iter_modules(__path__))
+
+
+def load(name: str, options: dict) -> Objective:
+    """The objective `name` with its options; pydantic's ValidationError where these are wrong."""
+    return importlib.import_module(f"bottomup.objectives.{name}").Objective(**options)

@@ -1,0 +1,40 @@
+"""Masked language modelling (Devlin et al. 2019) on the source side."""
+
+import numpy as np
+from pydantic import Field
+
+from bottomup import objectives
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
+from bottomup.objectives import IGNORE, Example
+
+
+class Objective(objectives.Objective):
+    """Predict a random choice of tokens, most of them hidden from the model."""
+
+    accuracy = "masked_accuracy"
+
+    choose: float = Field(0.15, gt=0, lt=1, description="share of the tokens to predict")
+    mask: float = Field(0.8, ge=0, le=1, description="share of the chosen read as <mask>")
+    replace: float = Field(0.1, ge=0, le=1, description="share of the chosen read as any token")
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        chosen = (source != PAD) & (source != EOS) & (rng.random(source.shape) < self.choose)
+        return Example(
+            self.corrupt(source, chosen, vocab_size, rng),
+            None,
+            np.where(chosen, source, IGNORE),
+        )
+
+    def corrupt(
+        self,
+        source: np.ndarray,
+        chosen: np.ndarray,
+        vocab_size: int,
+        rng: np.random.Generator,
+    ) -> np.ndarray:
+        """`source` with each chosen token masked, replaced by a uniformly drawn one, or kept."""
+        fate = rng.random(source.shape)
+        masked = chosen & (fate < self.mask)
+        replaced = chosen & (fate >= self.mask) & (fate < self.mask + self.replace)
+        drawn = rng.integers(N_SPECIAL, vocab_size, source.shape)
+        return np.where(masked, MASK, np.where(replaced, drawn, source))

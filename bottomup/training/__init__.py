@@ -1,0 +1,1 @@
+"""Training: batches, schedule, loop, checkpoint and resume, quality."""

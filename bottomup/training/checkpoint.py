@@ -1,0 +1,110 @@
+"""Checkpoints that survive being killed: written aside, then renamed.
+
+A checkpoint holds tensors (safetensors) and counters (JSON); nothing in it can run code. All
+randomness of training is derived from the seed and the step, so no generator state is kept.
+"""
+
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from bottomup.errors import UserError
+
+
+@dataclass
+class Progress:
+    """Where a run stands: updates done, source tokens read, and what was measured on the way."""
+
+    step: int = 0
+    tokens: int = 0
+    best_dev_loss: float = float("inf")
+    stale_evaluations: int = 0
+    metrics: list[dict] = field(default_factory=list)  # the lines of metrics.jsonl
+
+
+class Checkpoint:
+    """The newest state of one run, and its best weights, in `folder`.
+
+    `identity` says what the run depends on. A checkpoint of another identity is left behind by a
+    run with other settings or another code, and is ignored.
+    """
+
+    def __init__(self, folder: Path, identity: str):
+        self.folder, self.identity = folder, identity
+
+    def save(
+        self,
+        model: nn.Module,
+        optimizer: torch.optim.Optimizer,
+        progress: Progress,
+        best: bool,
+    ) -> None:
+        """Replace the checkpoint; the weights become the best ones if `best`.
+
+        `state.json` is renamed into place last, and names the weights that belong to it.
+        """
+        weights = model.state_dict()
+        newest = f"step_{progress.step}"
+        best_name = newest if best else self.state()["best"]
+        files = {f"{newest}.optimizer": optimizer_tensors(optimizer), newest: weights}
+        try:
+            self.folder.mkdir(parents=True, exist_ok=True)
+            for name, tensors in files.items():
+                save_file(tensors, self.folder / f"{name}.safetensors")
+            state = {
+                "identity": self.identity,
+                "newest": newest,
+                "best": best_name,
+                "progress": asdict(progress),
+            }
+            aside = self.folder / "state.tmp"
+            aside.write_text(json.dumps(state))
+            os.replace(aside, self.folder / "state.json")
+        except (OSError, SafetensorError) as error:
+            raise UserError(
+                f"the checkpoint of step {progress.step} cannot be written: {error}; the one "
+                f"before it is kept in {self.folder}; free some space and run again"
+            ) from error
+        keep = {*files, best_name}
+        for path in self.folder.glob("step_*.safetensors"):
+            if path.stem not in keep:
+                path.unlink()
+
+    def state(self) -> dict | None:
+        """What `state.json` says, or None where there is no checkpoint of this run."""
+        path = self.folder / "state.json"
+        state = json.loads(path.read_text()) if path.exists() else None
+        return state if state and state["identity"] == self.identity else None
+
+    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
+        """Restore model and optimizer; a fresh Progress where there is no checkpoint."""
+        state = self.state()
+        if state is None:
+            return Progress()
+        model.load_state_dict(load_file(self.folder / f"{state['newest']}.safetensors"))
+        saved = load_file(self.folder / f"{state['newest']}.optimizer.safetensors")
+        restored = optimizer.state_dict()
+        for name, tensor in saved.items():
+            index, key = name.split(".")
+            restored["state"].setdefault(int(index), {})[key] = tensor
+        optimizer.load_state_dict(restored)
+        return Progress(**state["progress"])
+
+    def load_best(self, model: nn.Module) -> None:
+        """Give `model` the weights of the lowest dev loss."""
+        model.load_state_dict(load_file(self.folder / f"{self.state()['best']}.safetensors"))
+
+
+def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
+    """The optimizer's state as named tensors, `index.name`."""
+    return {
+        f"{index}.{name}": tensor
+        for index, state in optimizer.state_dict()["state"].items()
+        for name, tensor in state.items()
+    }

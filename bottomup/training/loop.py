@@ -1,0 +1,181 @@
+"""The training loop, the same for every objective."""
+
+import logging
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bottomup.errors import UserError
+from bottomup.model.transformer import Transformer
+from bottomup.objectives import Example, Objective
+from bottomup.seeds import derive, generator
+from bottomup.training import batches
+from bottomup.training.batches import Text
+from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.loss import summed_loss
+from bottomup.training.precision import autocast
+from bottomup.training.progress import Meter
+from bottomup.training.schedule import learning_rate
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What training depends on besides text, model and objective; the config's `training`."""
+
+    batch_tokens: int
+    max_tokens: int
+    warmup_steps: int
+    learning_rate_scale: float
+    evaluate_every_steps: int
+    patience: int
+    precision: str
+
+
+class Trainer:
+    """One run: trains `model` under `objective` from wherever `checkpoint` left it.
+
+    A run that was stopped and started again ends with the same bytes as one that was not, on one
+    type of CPU with one thread count: whatever is random is derived from the seed and the step.
+    Each update is computed in `accumulate` parts, to save memory.
+    """
+
+    def __init__(
+        self,
+        model: Transformer,
+        objective: Objective,
+        text: Text,
+        dev: Text,
+        settings: Settings,
+        seed: int,
+        checkpoint: Checkpoint,
+        accumulate: int = 1,
+    ):
+        self.model, self.objective = model, objective
+        self.text, self.dev = text, dev
+        self.settings, self.seed = settings, seed
+        self.checkpoint, self.accumulate = checkpoint, accumulate
+        self.device = next(model.parameters()).device
+        self.optimizer = torch.optim.Adam(
+            model.parameters(), betas=(0.9, 0.998), eps=1e-9, fused=True
+        )
+
+    def train(self) -> Progress:
+        """Train until `max_tokens` source tokens are read or the dev loss stalls.
+
+        The model ends with the weights of its lowest dev loss.
+        """
+        progress = self.checkpoint.load(self.model, self.optimizer)
+        meter = Meter(progress.tokens, self.settings.max_tokens)
+        losses = []  # since the last evaluation
+        for sentences in batches.forever(
+            self.text, self.settings.batch_tokens, self.seed, skip=progress.step
+        ):
+            if self.finished(progress):
+                break
+            progress.step += 1
+            progress.tokens += int(self.text.source.lengths[sentences].sum())
+            losses.append(self.update(sentences, progress.step))
+            meter.show(progress.tokens, losses[-1])
+            if progress.step % self.settings.evaluate_every_steps == 0 or self.finished(progress):
+                self.evaluate(progress, train_loss=float(np.mean(losses)))
+                losses.clear()
+                meter.evaluated(progress.metrics[-1])
+        meter.close()
+        self.checkpoint.load_best(self.model)
+        return progress
+
+    def finished(self, progress: Progress) -> bool:
+        """Whether the budget is spent or the dev loss has stalled."""
+        return (
+            progress.tokens >= self.settings.max_tokens
+            or progress.stale_evaluations >= self.settings.patience
+        )
+
+    def update(self, sentences: np.ndarray, step: int) -> float:
+        """One optimizer step on the mean loss over all predicted tokens of a batch.
+
+        Returns that loss, in nats; UserError where it is not finite.
+        """
+        self.model.train()
+        torch.manual_seed(derive(self.seed, "dropout", step))
+        rng = generator(self.seed, "corruption", step)
+        example = self.objective.example(
+            *self.text.batch(sentences), self.model.config.vocab_size, rng
+        )
+        total, count = 0.0, 0
+        for part in example.split(self.accumulate):
+            loss, predicted = self.summed_loss(part, self.objective.label_smoothing)
+            loss.backward()
+            total, count = total + loss.item(), count + predicted
+        if not math.isfinite(total):
+            raise self.diverged("training", total, step)
+        for parameter in self.model.parameters():
+            if parameter.grad is not None:
+                parameter.grad /= max(count, 1)
+        self.optimizer.param_groups[0]["lr"] = self.rate(step)
+        self.optimizer.step()
+        self.optimizer.zero_grad()
+        return total / max(count, 1)
+
+    def diverged(self, split: str, loss: float, step: int) -> UserError:
+        """What to say of a loss that is not a number."""
+        return UserError(
+            f"the {split} loss is {loss} at step {step} (learning rate {self.rate(step):.1e}); the "
+            f"last good checkpoint is kept in {self.checkpoint.folder}; lower "
+            "training.learning_rate_scale or raise training.warmup_steps"
+        )
+
+    def rate(self, step: int) -> float:
+        """The learning rate of a step, counted from 1."""
+        return learning_rate(
+            step,
+            self.settings.learning_rate_scale,
+            self.model.config.d_model,
+            self.settings.warmup_steps,
+        )
+
+    def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
+        """See `loss.summed_loss`; matrix products in the run's precision."""
+        with autocast(self.device, self.settings.precision):
+            return summed_loss(self.model, example, smoothing)
+
+    def evaluate(self, progress: Progress, train_loss: float) -> None:
+        """Measure the dev loss, log it, and save a checkpoint; UserError if it is not finite."""
+        loss = self.dev_loss()
+        if not math.isfinite(loss):
+            raise self.diverged("dev", loss, progress.step)
+        progress.metrics.append(
+            {
+                "step": progress.step,
+                "tokens": progress.tokens,
+                "train_loss_nats": train_loss,
+                "dev_loss_nats": loss,
+                "learning_rate": self.rate(progress.step),
+            }
+        )
+        improved = loss < progress.best_dev_loss
+        progress.best_dev_loss = min(loss, progress.best_dev_loss)
+        progress.stale_evaluations = 0 if improved else progress.stale_evaluations + 1
+        self.checkpoint.save(self.model, self.optimizer, progress, best=improved)
+
+    @torch.no_grad()
+    def dev_loss(self) -> float:
+        """Mean cross-entropy of the dev split in nats per predicted token, without smoothing.
+
+        What is random in the objective is drawn alike at every evaluation and for every seed.
+        """
+        self.model.eval()
+        total, count = 0.0, 0
+        for index, sentences in enumerate(batches.in_order(self.dev, self.settings.batch_tokens)):
+            rng = generator(0, "dev", index)
+            example = self.objective.example(
+                *self.dev.batch(sentences), self.model.config.vocab_size, rng
+            )
+            loss, predicted = self.summed_loss(example, smoothing=0.0)
+            total, count = total + loss.item(), count + predicted
+        return total / count

@@ -1,0 +1,21 @@
+"""Number formats: bfloat16 where the device multiplies it in hardware."""
+
+from contextlib import AbstractContextManager
+
+import torch
+
+
+def multiplies_bfloat16(device: torch.device) -> bool:
+    """Whether bfloat16 matrix products are faster than float32 ones: Ampere and later, or AMX."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_capability(device) >= (8, 0)
+    return torch.cpu._is_amx_tile_supported()
+
+
+def autocast(device: torch.device, precision: str) -> AbstractContextManager:
+    """Matrix products in `precision`: "float32", "bfloat16", or "auto", the faster of the two.
+
+    Weights, residual stream, normalization and loss stay in float32.
+    """
+    enabled = precision == "bfloat16" or (precision == "auto" and multiplies_bfloat16(device))
+    return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)

@@ -1,0 +1,47 @@
+"""What a person sees of a long run: a bar on a terminal, a line now and then in a log."""
+
+import logging
+import sys
+import time
+
+from tqdm import tqdm
+
+log = logging.getLogger(__name__)
+
+
+class Meter:
+    """Tokens read, tokens per second, losses. Times go to the eye only, never into a result."""
+
+    def __init__(self, done: int, total: int):
+        self.bar = tqdm(
+            initial=done,
+            total=total,
+            unit="tok",
+            unit_scale=True,
+            disable=not sys.stderr.isatty(),
+        )
+        self.started, self.first = time.monotonic(), done
+        self.dev_loss: float | None = None
+
+    def show(self, tokens: int, train_loss: float) -> None:
+        """After each update."""
+        self.bar.update(tokens - self.bar.n)
+        self.bar.set_postfix(train=f"{train_loss:.3f}", dev=self.dev_loss, refresh=False)
+
+    def evaluated(self, metrics: dict) -> None:
+        """After each evaluation on the dev split, with its line of metrics."""
+        self.dev_loss = round(metrics["dev_loss_nats"], 3)
+        if self.bar.disable:
+            speed = (metrics["tokens"] - self.first) / (time.monotonic() - self.started)
+            log.info(
+                "%s of %s tokens, %d tokens/s, train loss %.3f, dev loss %.3f nats",
+                f"{metrics['tokens']:,}",
+                f"{self.bar.total:,}",
+                speed,
+                metrics["train_loss_nats"],
+                metrics["dev_loss_nats"],
+            )
+
+    def close(self) -> None:
+        """Leave the bar as it stands."""
+        self.bar.close()

@@ -1,0 +1,101 @@
+"""One run, from settings and token files to a Hugging Face folder."""
+
+import json
+import shutil
+from pathlib import Path
+
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerFast
+
+from bottomup import objectives
+from bottomup.corpus.specials import SPECIALS
+from bottomup.corpus.tokens import TokenFile
+from bottomup.device import device
+from bottomup.model.configuration import TransformerConfig
+from bottomup.model.transformer import Transformer
+from bottomup.objectives import Objective
+from bottomup.training.batches import Text
+from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.loop import Settings, Trainer
+
+
+def load_text(tokens: Path, split: str, objective: Objective) -> Text:
+    """A split's token files, of both sides if the objective predicts the target side."""
+    source = TokenFile.load(tokens / f"{split}.source")
+    if objective.predicts != "target":
+        return Text(source)
+    return Text(source, TokenFile.load(tokens / f"{split}.target"))
+
+
+def initial_model(
+    shape: dict, objective: Objective, seed: int, vocab_sizes: dict[str, int]
+) -> Transformer:
+    """The model before training: `shape` (the config's `model`) as the objective needs it."""
+    translates = objective.predicts == "target"
+    config = TransformerConfig(
+        vocab_size=vocab_sizes["source"],
+        target_vocab_size=vocab_sizes["target" if translates else "source"],
+        encoder_layers=shape["layers"],
+        decoder_layers=shape["layers"] if translates else 0,
+        heads=shape["heads"],
+        d_model=shape["d_model"],
+        d_ff=shape["d_ff"],
+        dropout=shape["dropout"],
+        causal=objective.causal,
+    )
+    return Transformer(config, seed=seed)
+
+
+def train(
+    settings: dict,
+    code: str | None,
+    tokens: Path,
+    tokenizers: dict[str, Path],
+    folder: Path,
+    accumulate: int,
+) -> None:
+    """Train one run and write `model/` and `metrics.jsonl` into `folder`.
+
+    settings: `objective` (a name), `options` (the objective's), `seed`, `model` and `training`;
+    code: digest of the program; a checkpoint of other settings, code or text is not gone on with;
+    tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
+    accumulate: parts an update is computed in.
+    """
+    objective = objectives.load(settings["objective"], settings["options"])
+    vocab_sizes = {
+        side: Tokenizer.from_file(str(path)).get_vocab_size() for side, path in tokenizers.items()
+    }
+    model = initial_model(settings["model"], objective, settings["seed"], vocab_sizes)
+    progress = Progress()
+    if objective.predicts is not None:
+        text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
+        identity = repr((settings, code, text.digest(), dev.digest()))
+        trainer = Trainer(
+            model.to(device()),
+            objective,
+            text,
+            dev,
+            Settings(**settings["training"]),
+            settings["seed"],
+            Checkpoint(folder / "checkpoint", identity),
+            accumulate,
+        )
+        progress = trainer.train()
+    save(model, tokenizers, folder / "model")
+    lines = [json.dumps(line) + "\n" for line in progress.metrics]
+    (folder / "metrics.jsonl").write_text("".join(lines))
+    shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+
+
+def save(model: Transformer, tokenizers: dict[str, Path], folder: Path) -> None:
+    """Write weights, config and tokenizers as a Hugging Face folder; the source side's on top."""
+    model.save_pretrained(folder)
+    pad, end, unknown, mask = SPECIALS
+    for side, path in tokenizers.items():
+        PreTrainedTokenizerFast(
+            tokenizer_file=str(path),
+            pad_token=pad,
+            eos_token=end,
+            unk_token=unknown,
+            mask_token=mask,
+        ).save_pretrained(folder if side == "source" else folder / side)

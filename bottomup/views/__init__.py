@@ -1,0 +1,1 @@
+"""Views: the representations of the occurrences at one layer of one run under one reading."""

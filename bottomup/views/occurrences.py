@@ -1,0 +1,111 @@
+"""Occurrences: the token positions of held-out text at which every run is looked at.
+
+A reading is a token file, the text as the models read it, and a table of positions in it. Both
+are drawn once per study, so that all runs are seen on the same data.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
+from bottomup.objectives import mlm
+from bottomup.seeds import generator
+
+
+@dataclass(frozen=True)
+class Reading:
+    """text: the sentences as they are read; table: a row for each occurrence, in text order.
+
+    Columns of the table: `text` (sentence of `text`), `sentence` (of the test split), `position`
+    (from 0), `input_id` (read there), `output_id` (to be predicted there), `kind` (plain, masked
+    or replaced), `rank` (frequency rank of the original token, 1 = most frequent), `left_id` and
+    `right_id` (original neighbors; </s> stands before the first token, too).
+    """
+
+    text: TokenFile
+    table: pd.DataFrame
+
+
+def sample_sentences(tokens: TokenFile, n: int, seed: int) -> np.ndarray:
+    """Sentences drawn without replacement until they hold `n` tokens, in text order.
+
+    Whole sentences, so that an occurrence has its context; </s> is not counted. All sentences
+    where the text is shorter than that.
+    """
+    order = generator(seed, "occurrences").permutation(len(tokens))
+    sizes = np.cumsum(tokens.lengths[order] - 1)
+    return np.sort(order[: np.searchsorted(sizes, n) + 1])
+
+
+def plain(tokens: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> Reading:
+    """Every token of the sentences, uncorrupted; the output is the next token, as for an LM.
+
+    ranks: frequency rank by token id, `[vocab]`.
+    """
+    text = tokens.select(sentences)
+    table = positions_of(text, sentences, ranks)
+    table["output_id"] = table["right_id"]
+    table["kind"] = "plain"
+    return Reading(text, finished(table, text.ids))
+
+
+def as_trained(
+    tokens: TokenFile,
+    sentences: np.ndarray,
+    ranks: np.ndarray,
+    objective: mlm.Objective,
+    draws: int,
+    label_ids: np.ndarray,
+    seed: int,
+) -> Reading:
+    """The sentences as MLM reads them in training, `draws` times; positions read as another token.
+
+    Training replaces 1.5 % of the tokens by one from the whole vocabulary, too few of which are
+    among the `label_ids` whose information is measured. So in each sentence one more position,
+    drawn uniformly, is replaced by one of these. Given that a position is replaced by a label,
+    this is its distribution in training: positions are corrupted independently.
+    """
+    text = tokens.select(np.tile(sentences, draws))
+    table = positions_of(text, np.tile(sentences, draws), ranks)
+    rng = generator(seed, "as_trained")
+    corrupted = objective.corrupt(
+        text.ids,
+        (text.ids != EOS) & (rng.random(len(text.ids)) < objective.choose),
+        len(ranks),
+        rng,
+    )
+    extra = text.offsets[:-1] + rng.integers(0, text.lengths - 1)
+    corrupted[extra] = rng.choice(label_ids, len(extra))
+    table["output_id"] = table["original_id"]
+    table["kind"] = np.where(corrupted[table["index"]] < N_SPECIAL, "masked", "replaced")
+    changed = corrupted[table["index"]] != table["original_id"]
+    read = TokenFile(ids=corrupted.astype(np.int32), words=text.words, offsets=text.offsets)
+    return Reading(read, finished(table[changed], corrupted))
+
+
+def positions_of(text: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> pd.DataFrame:
+    """A row for each token of `text` but </s>, with its place, original id, rank and neighbors."""
+    number = np.repeat(np.arange(len(text)), text.lengths)
+    index = np.flatnonzero(text.ids != EOS)
+    return pd.DataFrame(
+        {
+            "index": index,
+            "text": number[index].astype(np.int32),
+            "sentence": sentences[number[index]].astype(np.int32),
+            "position": (index - text.offsets[number[index]]).astype(np.int16),
+            "original_id": text.ids[index],
+            "rank": ranks[text.ids[index]].astype(np.int32),
+            "left_id": text.ids[index - 1],  # </s> of the sentence before, or of the last one
+            "right_id": text.ids[index + 1],
+        }
+    )
+
+
+def finished(table: pd.DataFrame, read: np.ndarray) -> pd.DataFrame:
+    """The table in its final columns; `read` holds the ids as the model reads them."""
+    table = table.assign(input_id=read[table["index"]].astype(np.int32))
+    columns = ["text", "sentence", "position", "input_id", "output_id", "kind"]
+    return table[[*columns, "rank", "left_id", "right_id"]].reset_index(drop=True)

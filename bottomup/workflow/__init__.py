@@ -1,0 +1,1 @@
+"""What the Snakefile needs: the config's models, code digests, resources."""

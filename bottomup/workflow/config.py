@@ -1,0 +1,309 @@
+"""The config: every key with its type, bounds, unit and meaning; all mistakes at once.
+
+`config.yaml` holds a value for each key, so there are no defaults here. Objectives and corpus
+sources are modules with options of their own, which their own models check.
+"""
+
+import importlib
+import math
+import pkgutil
+from collections.abc import Iterator
+from functools import partial
+from typing import Annotated, Any, Literal
+
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+
+from bottomup.errors import UserError
+from bottomup.workflow.schema import nearest, problems, validated
+
+
+def unique(values: list) -> list:
+    """`values`, if each stands there once."""
+    if len(set(values)) < len(values):
+        raise ValueError("allowed: each value once")
+    return values
+
+
+class Section(BaseModel):
+    """A part of the config; unknown keys are mistakes."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
+
+
+Seed = Annotated[int, Field(ge=0)]
+
+
+def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
+    """A key of the config, for its model and for docs/config.md."""
+    return Field(description=meaning, json_schema_extra={"unit": unit}, **bounds)
+
+
+class Cleaning(Section):
+    """Which pairs of sentences stay."""
+
+    min_words: int = key("shorter sentences are dropped, on either side", "words", ge=1)
+    max_words: int = key("longer sentences are dropped, on either side", "words", ge=1)
+    max_length_ratio: float = key("words of the longer side over words of the shorter", ge=1)
+
+
+class Splits(Section):
+    """Held-out text, drawn by document."""
+
+    seed: int = key("seed of the draw of documents", ge=0)
+    test_words: int = key("size of the test split, source side", "words", ge=1)
+    dev_words: int = key("size of the dev split, source side", "words", ge=1)
+
+
+class Bpe(Section):
+    """Sub-words, learned on the training split, one vocabulary a side."""
+
+    merges: int = key("merge operations a side", "merges", ge=1)
+    lowercase: bool = key("lower-case the text, as the papers do")
+
+
+class Corpus(Section):
+    """Text, from its source to token files."""
+
+    source: str = key("a module of bottomup/corpus/sources")
+    sources: dict[str, dict[str, Any]] = key("options by source; only the chosen one's are used")
+    cleaning: Cleaning
+    splits: Splits
+    bpe: Bpe
+
+
+class Model(Section):
+    """The Transformer's shape, the same for every objective."""
+
+    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1)
+    heads: int = key("attention heads a layer; must divide d_model", "heads", ge=1)
+    d_model: int = key("width of a representation; even", "dimensions", ge=2)
+    d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1)
+    dropout: float = key("share set to zero, on residual, attention weights and ReLU", ge=0, lt=1)
+
+
+class Training(Section):
+    """How long and how fast; an objective may have its own in its `training` key."""
+
+    batch_tokens: int = key("size of an update, padding included", "tokens", ge=1)
+    # How a job runs, not what it computes, so that it stays out of what a result depends on.
+    accumulate: int = key(
+        "parts that an update is computed in, to save memory; results stay the same",
+        "parts",
+        ge=1,
+        exclude=True,
+    )
+    max_tokens: int = key("training ends after this many", "tokens", ge=1)
+    warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1)
+    learning_rate_scale: float = key("factor of d_model^-0.5 * min(t^-0.5, t * warmup^-1.5)", gt=0)
+    evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
+    patience: int = key("training ends after this many dev losses that do not improve", ge=1)
+    precision: Literal["float32", "bfloat16"] = key("of matrix products; weights are float32")
+
+
+class Quality(Section):
+    """How well a trained model does its task."""
+
+    beam_size: int = key("translations kept at each step", "translations", ge=1)
+    length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0)
+    sentences: int = key("sentences of the test split that are translated", "sentences", ge=1)
+
+
+class Occurrences(Section):
+    """Token positions of the test split, the same for every run."""
+
+    n: int = key("positions drawn", "occurrences", ge=1)
+    seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
+    as_trained_draws: int = key("times that MLM masks each sentence anew", "draws", ge=1)
+
+
+class Views(Section):
+    """Representations on disk."""
+
+    dtype: Literal["float16", "float32"] = key("type of the numbers in view files")
+
+
+class MutualInformation(Section):
+    """Information that a layer has about a token, in nats."""
+
+    n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
+    n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
+    seed: int = key("seed of clusters, shuffles and bootstrap", ge=0)
+    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=1)
+
+
+class Pwcca(Section):
+    """Distance between two views by canonical correlations."""
+
+    variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
+        "as defined, or as the code behind the published numbers computes it", min_length=1
+    )
+
+
+class Measures(Section):
+    """What is measured on the views."""
+
+    mutual_information: MutualInformation
+    pwcca: Pwcca
+
+
+class Study(Section):
+    """One config: corpus, model, objectives, seeds, what to measure."""
+
+    study: str = key("name; results live under results/<study>", pattern=r"^[A-Za-z0-9][\w.-]*$")
+    corpus: Corpus
+    model: Model
+    training: Training
+    objectives: dict[str, dict[str, Any] | None] = key(
+        "options by objective, a module of bottomup/objectives; null removes one"
+    )
+    seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
+        "one run for each seed and objective", min_length=1
+    )
+    quality: Quality
+    occurrences: Occurrences
+    views: Views
+    measures: Measures
+
+    def source_options(self) -> BaseModel:
+        """The options of the chosen source, with its defaults."""
+        options = self.corpus.sources.get(self.corpus.source, {})
+        return validated(source_model(self.corpus.source), options)
+
+    def objective_names(self) -> list[str]:
+        """The objectives that are not null, sorted."""
+        return sorted(name for name, options in self.objectives.items() if options is not None)
+
+    def objective_options(self, objective: str) -> BaseModel:
+        """An objective's own options, with its defaults."""
+        return validated(objective_model(objective), _options(self.objectives[objective]))
+
+    def objective_training(self, objective: str) -> Training:
+        """The `training` section with what the objective has of its own."""
+        own = self.objectives[objective].get("training", {})
+        return validated(Training, dict(self.training) | own)
+
+
+def load(config: dict) -> Study:
+    """The config as a study.
+
+    Raises UserError with a line for every mistake: the key, what was found, what is allowed.
+    """
+    lines = problems(Study, config) + _choices(config) + [*_contradictions(config)]
+    if lines:
+        raise UserError("\n".join(lines))
+    return validated(Study, config)
+
+
+def modules(room: str) -> list[str]:
+    """The modules of a room of the library, from which the config chooses by name."""
+    path = importlib.import_module(f"bottomup.{room}").__path__
+    return sorted(module.name for module in pkgutil.iter_modules(path))
+
+
+def source_model(name: str) -> type[BaseModel]:
+    """The options of a corpus source."""
+    return importlib.import_module(f"bottomup.corpus.sources.{name}").Options
+
+
+def objective_model(name: str) -> type[BaseModel]:
+    """The options of an objective."""
+    return importlib.import_module(f"bottomup.objectives.{name}").Objective
+
+
+def _options(objective: dict) -> dict:
+    """An objective's section without the `training` key, which is not the objective's own."""
+    return {name: value for name, value in objective.items() if name != "training"}
+
+
+def _choices(config: dict) -> list[str]:
+    """Mistakes in what is chosen by name, and in its options."""
+    return [*_source_choice(_section(config, "corpus")), *_objective_choices(config)]
+
+
+def _source_choice(corpus: dict) -> Iterator[str]:
+    known = modules("corpus.sources")
+    sources = _section(corpus, "sources")
+    for name in sorted(sources.keys() - known):
+        yield f"corpus.sources.{name}: unknown key; {nearest(name, known)}"
+    source = corpus.get("source")
+    if source in known:
+        path = f"corpus.sources.{source}"
+        yield from problems(source_model(source), sources.get(source, {}), path)
+    elif isinstance(source, str):
+        yield f'corpus.source: found "{source}"; {nearest(source, known)}'
+
+
+def _objective_choices(config: dict) -> Iterator[str]:
+    known = modules("objectives")
+    chosen = {
+        name: options
+        for name, options in _section(config, "objectives").items()
+        if isinstance(options, dict)
+    }
+    if not chosen and "objectives" in config:
+        yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
+    for name, options in chosen.items():
+        path = f"objectives.{name}"
+        if name not in known:
+            yield f"{path}: unknown key; {nearest(name, known)}"
+            continue
+        yield from problems(objective_model(name), _options(options), path)
+        own = options.get("training", {})
+        if isinstance(own, dict):
+            everything = _section(config, "training") | own
+            yield from problems(Training, everything, f"{path}.training", only=own)
+        else:
+            yield from problems(Training, own, f"{path}.training")
+
+
+def _contradictions(config: dict) -> Iterator[str]:
+    """Keys that are right one by one and wrong together; a comparison with NaN is false."""
+    at = partial(_number, config)
+    heads, d_model = at("model", "heads"), at("model", "d_model")
+    if d_model % heads > 0:
+        yield f"model.heads: found {heads:g}; allowed: divisors of model.d_model ({d_model:g})"
+    if d_model % 2 > 0:
+        yield f"model.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
+
+    shortest = at("corpus", "cleaning", "min_words")
+    longest = at("corpus", "cleaning", "max_words")
+    if longest < shortest:
+        yield (
+            f"corpus.cleaning.max_words: found {longest:g}; "
+            f"allowed: >= corpus.cleaning.min_words ({shortest:g})"
+        )
+
+    n = at("occurrences", "n")
+    clusters = at("measures", "mutual_information", "n_clusters")
+    if clusters > n:
+        yield (
+            f"measures.mutual_information.n_clusters: found {clusters:g}; "
+            f"allowed: <= occurrences.n ({n:g})"
+        )
+    if n <= d_model:
+        yield (
+            f"occurrences.n: found {n:g}; allowed: > model.d_model ({d_model:g}), "
+            "or every direction correlates with every other"
+        )
+    tokens = at("measures", "mutual_information", "n_tokens")
+    merges = at("corpus", "bpe", "merges")
+    if tokens > merges:
+        yield (
+            f"measures.mutual_information.n_tokens: found {tokens:g}; "
+            f"allowed: <= corpus.bpe.merges ({merges:g}), about the size of the vocabulary"
+        )
+
+
+def _section(config: dict, name: str) -> dict:
+    """A section of a config that may be wrong in any way."""
+    section = config.get(name)
+    return section if isinstance(section, dict) else {}
+
+
+def _number(config: dict, *path: str) -> float:
+    """A positive number of a config that may be wrong in any way; NaN where there is none."""
+    *sections, last = path
+    for name in sections:
+        config = _section(config, name)
+    value = config.get(last)
+    return value if type(value) in (int, float) and value > 0 else math.nan

@@ -1,0 +1,133 @@
+"""Pydantic models in plain words: what a key may hold, and what is wrong with what it holds."""
+
+import difflib
+import json
+import types
+from collections.abc import Container, Iterator, Sequence
+from pathlib import Path
+from typing import Annotated, Any, Literal, Union, get_args, get_origin
+
+from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
+
+WORDS = {int: "whole number", float: "number", bool: "true or false", str: "text", dict: "section"}
+PATHS = {"file": "path of a file that exists", "dir": "path of a folder that exists"}
+BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
+
+
+def allowed(field: FieldInfo) -> str:
+    """What a key may hold: its type and bounds, e.g. `whole number, >= 1`."""
+    return _words(field.annotation, field.metadata)
+
+
+def _words(annotation: Any, metadata: Sequence = ()) -> str:
+    return ", ".join([_type(annotation, metadata), *_bounds(metadata)])
+
+
+def _type(annotation: Any, metadata: Sequence = ()) -> str:
+    origin, inner = get_origin(annotation), get_args(annotation)
+    if origin is Annotated:
+        return _words(inner[0], inner[1:])
+    if origin is Literal:
+        return "one of " + ", ".join(str(value) for value in inner)
+    if origin in (Union, types.UnionType):
+        parts = [_words(part) for part in inner if part is not type(None)]
+        return " or ".join(parts + ["null"] * (type(None) in inner))
+    if origin is tuple and ... not in inner:
+        return f"list of {len(inner)} ({', '.join(_words(part) for part in inner)})"
+    if origin in (list, tuple):
+        return f"list ({_words(inner[0])})"
+    if annotation is Path:
+        kinds = [getattr(entry, "path_type", None) for entry in metadata]
+        return next((PATHS[kind] for kind in kinds if kind), "path")
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return f"section of {', '.join(keys(annotation))}"
+    return WORDS.get(origin or annotation, "any value")
+
+
+def _bounds(metadata: Sequence) -> Iterator[str]:
+    for entry in metadata:
+        if isinstance(entry, FieldInfo):
+            yield from _bounds(entry.metadata)
+        for name, sign in BOUNDS.items():
+            if getattr(entry, name, None) is not None:
+                yield f"{sign} {getattr(entry, name)}"
+        if getattr(entry, "pattern", None):
+            yield f"matching {entry.pattern}"
+        if getattr(entry, "min_length", None):
+            yield "not empty"
+
+
+def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """A model's fields by the names that the config gives them."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
+
+
+def nearest(name: str, known: list[str]) -> str:
+    """The known names as an error line ends, the one nearest to `name` first asked for."""
+    close = difflib.get_close_matches(name, known, n=1)
+    guess = f"; did you mean {close[0]}?" if close else ""
+    return f"allowed: {', '.join(sorted(known))}{guess}"
+
+
+def problems(
+    model: type[BaseModel], value: Any, path: str = "", only: Container[str] | None = None
+) -> list[str]:
+    """What is wrong with `value` as a `model`, one line for each mistake; empty if nothing is.
+
+    `path` is where in the config the value stands; `only` are the keys to look at.
+    """
+    try:
+        validated(model, value)
+    except ValidationError as error:
+        return [
+            _line(model, problem, path)
+            for problem in error.errors()
+            if only is None or problem["loc"][0] in only
+        ]
+    return []
+
+
+def validated(model: type[BaseModel], value: Any) -> BaseModel:
+    """`value` as a `model`; "6" is no number and true is none either.
+
+    Going through JSON makes lists fit tuples and text fit paths, and nothing else.
+    """
+    return model.model_validate_json(json.dumps(value, default=str), strict=True)
+
+
+def _line(model: type[BaseModel], problem: dict, path: str) -> str:
+    *parents, last = problem["loc"] or ("",)
+    where = _path(path, problem["loc"])
+    if problem["type"] == "extra_forbidden":
+        return f"{where}: unknown key; {nearest(last, list(_parent_keys(model, parents)))}"
+    fields = list(_walk(model, problem["loc"]))
+    # Within a list, the field is the list's.
+    may_be = allowed(fields[-1]) if fields else _type(model)
+    if problem["type"] == "missing":
+        return f"{where}: missing; allowed: {may_be}"
+    found = json.dumps(problem["input"], ensure_ascii=False, default=str)
+    if problem["type"] in ("value_error", "path_not_file", "path_not_directory"):
+        return f"{where}: found {found}; {problem['msg'].removeprefix('Value error, ')}"
+    return f"{where}: found {found}; allowed: {may_be}"
+
+
+def _path(path: str, location: tuple) -> str:
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path
+
+
+def _parent_keys(model: type[BaseModel], location: list) -> dict[str, FieldInfo]:
+    fields = list(_walk(model, location))
+    return keys(fields[-1].annotation if fields else model)
+
+
+def _walk(model: type[BaseModel], location: tuple | list) -> Iterator[FieldInfo]:
+    """The fields on the way to a location."""
+    for part in location:
+        known = keys(model) if isinstance(model, type) and issubclass(model, BaseModel) else {}
+        if part not in known:
+            return
+        yield known[part]
+        model = known[part].annotation

@@ -1,0 +1,166 @@
+# Text: pairs of sentences -> cleaned -> splits by document -> sub-words -> token files.
+
+
+wildcard_constraints:
+    side="|".join(SIDES),
+    split="|".join(SPLITS),
+
+
+# Nodes of a cluster often have no network.
+rule fetch_corpus:
+    input:
+        SOURCE_OPTIONS.input_files(),
+    output:
+        pairs="<results>/corpus/pairs.parquet",
+    log:
+        "<logs>/fetch_corpus.log",
+    benchmark:
+        "<benchmarks>/fetch_corpus.tsv"
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 10),
+        runtime=60,
+    params:
+        settings=settings(
+            "fetch_corpus",
+            {
+                "source": STUDY.corpus.source,
+                "options": SOURCE_OPTIONS.model_dump(mode="json", by_alias=True),
+            },
+            f"bottomup.corpus.sources.{STUDY.corpus.source}",
+        ),
+    shell:
+        """
+        python scripts/fetch_corpus.py --settings {params.settings:q} \
+            --pairs {output.pairs:q} --downloads downloads &>{log:q}
+        """
+
+
+rule clean_corpus:
+    input:
+        pairs=rules.fetch_corpus.output.pairs,
+    output:
+        clean="<results>/corpus/clean.parquet",
+        counts="<results>/corpus/cleaning.csv",
+        examples="<results>/corpus/cleaning_examples.csv",
+    log:
+        "<logs>/clean_corpus.log",
+    benchmark:
+        "<benchmarks>/clean_corpus.tsv"
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 20),
+        runtime=60,
+    params:
+        settings=settings("clean_corpus", STUDY.corpus.cleaning.model_dump()),
+    shell:
+        """
+        python scripts/clean_corpus.py --settings {params.settings:q} \
+            --pairs {input.pairs:q} --clean {output.clean:q} \
+            --counts {output.counts:q} --examples {output.examples:q} &>{log:q}
+        """
+
+
+rule split_corpus:
+    input:
+        pairs=rules.clean_corpus.output.clean,
+    output:
+        train="<results>/corpus/train.parquet",
+        dev="<results>/corpus/dev.parquet",
+        test="<results>/corpus/test.parquet",
+        counts="<results>/corpus/splits.csv",
+    log:
+        "<logs>/split_corpus.log",
+    benchmark:
+        "<benchmarks>/split_corpus.tsv"
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 20),
+        runtime=30,
+    params:
+        settings=settings("split_corpus", STUDY.corpus.splits.model_dump()),
+    shell:
+        """
+        python scripts/split_corpus.py --settings {params.settings:q} \
+            --pairs {input.pairs:q} --train {output.train:q} --dev {output.dev:q} \
+            --test {output.test:q} --counts {output.counts:q} &>{log:q}
+        """
+
+
+rule learn_bpe:
+    input:
+        text=rules.split_corpus.output.train,
+    output:
+        tokenizer="<results>/corpus/tokenizer.{side}.json",
+    log:
+        "<logs>/learn_bpe.{side}.log",
+    benchmark:
+        "<benchmarks>/learn_bpe.{side}.tsv"
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 30),
+        runtime=60,
+    params:
+        settings=bpe_settings,
+    shell:
+        """
+        python scripts/learn_bpe.py --settings {params.settings:q} --side {wildcards.side} \
+            --text {input.text:q} --tokenizer {output.tokenizer:q} &>{log:q}
+        """
+
+
+rule encode_text:
+    input:
+        text="<results>/corpus/{split}.parquet",
+        tokenizer=rules.learn_bpe.output.tokenizer,
+    output:
+        ids="<results>/corpus/tokens/{split}.{side}/ids.npy",
+        offsets="<results>/corpus/tokens/{split}.{side}/offsets.npy",
+        words="<results>/corpus/tokens/{split}.{side}/words.npy",
+    log:
+        "<logs>/encode_text.{split}.{side}.log",
+    benchmark:
+        "<benchmarks>/encode_text.{split}.{side}.tsv"
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 20),
+        runtime=60,
+    params:
+        settings=settings("encode_text", {}),
+    shell:
+        """
+        python scripts/encode_text.py --settings {params.settings:q} --side {wildcards.side} \
+            --text {input.text:q} --tokenizer {input.tokenizer:q} \
+            --ids {output.ids:q} --offsets {output.offsets:q} --words {output.words:q} &>{log:q}
+        """
+
+
+rule count_tokens:
+    input:
+        ids="<results>/corpus/tokens/train.source/ids.npy",
+        tokenizer="<results>/corpus/tokenizer.source.json",
+    output:
+        frequencies="<results>/corpus/frequencies.csv",
+    log:
+        "<logs>/count_tokens.log",
+    benchmark:
+        "<benchmarks>/count_tokens.tsv"
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 5),
+        runtime=15,
+    params:
+        settings=settings("count_tokens", {}),
+    shell:
+        """
+        python scripts/count_tokens.py --settings {params.settings:q} \
+            --tokens-ids {input.ids:q} --tokenizer {input.tokenizer:q} \
+            --frequencies {output.frequencies:q} &>{log:q}
+        """

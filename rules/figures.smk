@@ -1,0 +1,123 @@
+# Figures: tables -> PNG, PDF, and the CSV of the points that are drawn.
+#
+# A figure takes the parts of a measure that it shows, and so exists as soon as these do.
+
+
+def parts(measure, names):
+    """Tables of the parts of a measure, all of them read as one."""
+    return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
+
+
+# By figure: the module that draws it (its own name where none is given) and its options; its
+# tables; the published curve behind it; and where the report lists it.
+FIGURES = {
+    "corpus_overview": {
+        "options": {"n_tokens": STUDY.measures.mutual_information.n_tokens},
+        "tables": {
+            name: [f"<results>/corpus/{name}.csv"]
+            for name in ("cleaning", "splits", "frequencies")
+        },
+        "category": "Text and training",
+    },
+    "learning_curves": {
+        "tables": {
+            run: [f"<results>/runs/{run}/metrics.jsonl"] for run in runs(TRAINED)
+        },
+        "category": "Text and training",
+    },
+    "mutual_information_input": {
+        "tables": parts(
+            "mutual_information", [f"{run}.plain" for run in runs(OBJECTIVES)]
+        ),
+        "published": "ib_mi_tasks",
+        "category": "Information",
+    },
+    "mutual_information_lm": {
+        "module": "mutual_information_input_output",
+        "options": {"objective": "lm"},
+        "tables": parts("mutual_information", [f"{run}.plain" for run in runs(["lm"])]),
+        "published": "ib_src_dst_lm_mlm",
+        "category": "Information",
+        "needs": ["lm"],
+    },
+    "mutual_information_mlm": {
+        "module": "mutual_information_input_output",
+        "options": {"objective": "mlm"},
+        "tables": parts(
+            "mutual_information", [f"{run}.as_trained" for run in runs(["mlm"])]
+        ),
+        "published": "ib_src_dst_lm_mlm",
+        "category": "Information",
+        "needs": ["mlm"],
+    },
+    "distance_between_tasks": {
+        "tables": parts("pwcca_between_runs", PARTS["pwcca_between_runs"]),
+        "published": "change_between_tasks",
+        "category": "Distance",
+    },
+    "distance_between_layers": {
+        "tables": parts("pwcca_between_layers", runs(OBJECTIVES)),
+        "published": "change_by_task",
+        "category": "Distance",
+    },
+}
+FIGURES = {
+    name: figure
+    for name, figure in FIGURES.items()
+    if set(figure.get("needs", [])) <= set(TRAINED)
+}
+if len(TRAINED) < 2 and len(STUDY.seeds) < 2:
+    del FIGURES["distance_between_tasks"]
+
+
+for name, figure in FIGURES.items():
+    drawn_by = figure.get("module", name)
+
+    rule:
+        name:
+            f"plot_{name}"
+        input:
+            tables=[path for paths in figure["tables"].values() for path in paths],
+            published=(
+                f"bottomup/figures/paper_curves/{figure['published']}.csv"
+                if "published" in figure
+                else []
+            ),
+        output:
+            png=report(
+                f"<results>/figures/{name}.png",
+                caption=f"../docs/captions/{name}.rst",
+                category=figure["category"],
+                labels={"figure": name.replace("_", " ")},
+            ),
+            pdf=f"<results>/figures/{name}.pdf",
+            csv=f"<results>/figures/{name}.csv",
+        log:
+            f"<logs>/plot_{name}.log",
+        benchmark:
+            f"<benchmarks>/plot_{name}.tsv"
+        priority: 30
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        params:
+            settings=settings(
+                "plot_figure",
+                {
+                    "figure": drawn_by,
+                    "options": figure.get("options", {}),
+                    "tables": [
+                        key for key, paths in figure["tables"].items() for _ in paths
+                    ],
+                },
+                f"bottomup.figures.{drawn_by}",
+            ),
+        shell:
+            """
+            python scripts/plot_figure.py --settings {params.settings:q} \
+                --tables {input.tables:q} --published {input.published:q} \
+                --png {output.png:q} --pdf {output.pdf:q} --csv {output.csv:q} &>{log:q}
+            """

@@ -1,0 +1,25 @@
+"""Normalise pairs and drop those of no use for training.
+
+Settings: min_words, max_words (words a side, inclusive), max_length_ratio (longer over shorter).
+Inputs: pairs.parquet.
+Outputs: clean.parquet; cleaning.csv, what each step did; cleaning_examples.csv.
+"""
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.corpus.cleaning import clean
+
+
+def main(arguments):
+    pairs, counts, examples = clean(pd.read_parquet(arguments.pairs), **arguments.settings)
+    pairs.to_parquet(arguments.clean, index=False)
+    counts.to_csv(arguments.counts, index=False)
+    examples.to_csv(arguments.examples, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("pairs", "clean", "counts", "examples"):
+        parser.add_argument(f"--{name}", required=True)
+    program.run(main, parser)

@@ -1,0 +1,50 @@
+"""Draw the occurrences of a study: held-out text as the models read it, and positions in it.
+
+Settings: reading (plain or as_trained), n, seed; for as_trained also draws, n_tokens (the ranks
+          from which more replacements are drawn) and options (of the objective mlm).
+Inputs:   the token file of the test split, source side; frequencies.csv.
+Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
+"""
+
+import argparse
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bottomup import objectives, program
+from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
+from bottomup.views import occurrences
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings = arguments.settings
+    tokens = TokenFile.load(arguments.tokens)
+    frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
+    ranks = np.zeros(N_SPECIAL + len(frequencies), dtype=np.int32)
+    ranks[frequencies["token_id"]] = frequencies["rank"]
+    sentences = occurrences.sample_sentences(tokens, settings["n"], settings["seed"])
+    if settings["reading"] == "plain":
+        reading = occurrences.plain(tokens, sentences, ranks)
+    else:
+        reading = occurrences.as_trained(
+            tokens,
+            sentences,
+            ranks,
+            objectives.load("mlm", settings["options"]),
+            settings["draws"],
+            label_ids=frequencies["token_id"].to_numpy()[: settings["n_tokens"]],
+            seed=settings["seed"],
+        )
+    reading.table.to_parquet(arguments.table)
+    reading.text.save(arguments.text)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--tokens", type=Path, required=True, help="folder of the token file")
+    parser.add_argument("--frequencies", type=Path, required=True)
+    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--text", type=Path, required=True, help="folder of the token file written")
+    program.run(main, parser)

@@ -1,0 +1,29 @@
+"""Cut the text of one side of a split into sub-words.
+
+Inputs: {split}.parquet; tokenizer.{side}.json.
+Outputs: a token file: ids, offsets and words as .npy (see bottomup/corpus/tokens.py).
+"""
+
+from tokenizers import Tokenizer
+
+from bottomup import program
+from bottomup.corpus.encoding import encode
+from bottomup.corpus.tables import Column
+
+
+def main(arguments):
+    encode(
+        Tokenizer.from_file(arguments.tokenizer),
+        Column(arguments.text, arguments.side),
+        ids=arguments.ids,
+        words=arguments.words,
+        offsets=arguments.offsets,
+    )
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--side", required=True, choices=["source", "target"])
+    for name in ("text", "tokenizer", "ids", "offsets", "words"):
+        parser.add_argument(f"--{name}", required=True)
+    program.run(main, parser)

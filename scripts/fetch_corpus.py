@@ -1,0 +1,28 @@
+"""Fetch the pairs of a corpus source.
+
+Settings: source (a module of bottomup/corpus/sources), options (of that source).
+Outputs: pairs.parquet with document, element, source, target.
+"""
+
+import tempfile
+from pathlib import Path
+
+from bottomup import program
+from bottomup.corpus import sources
+
+
+def main(arguments):
+    with tempfile.TemporaryDirectory() as temporary:
+        pairs = sources.fetch(
+            arguments.settings["source"],
+            arguments.settings["options"],
+            Path(arguments.downloads or temporary).resolve(),
+        )
+    pairs.to_parquet(arguments.pairs, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--pairs", required=True)
+    parser.add_argument("--downloads", help="folder that keeps what is downloaded")
+    program.run(main, parser)

@@ -1,0 +1,23 @@
+"""Learn the tokenizer of one side from the training split.
+
+Settings: merges, lowercase, language (of this side, ISO 639-1: apostrophes differ by language).
+Inputs: train.parquet.
+Outputs: tokenizer.{side}.json in the format of Hugging Face tokenizers.
+"""
+
+from bottomup import program
+from bottomup.corpus.bpe import learn
+from bottomup.corpus.tables import Column
+
+
+def main(arguments):
+    text = Column(arguments.text, arguments.side)
+    learn(text, **arguments.settings).save(arguments.tokenizer)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--side", required=True, choices=["source", "target"])
+    parser.add_argument("--text", required=True)
+    parser.add_argument("--tokenizer", required=True)
+    program.run(main, parser)

@@ -1,0 +1,48 @@
+"""Draw one figure from tables: PNG, PDF, and the CSV of the points that are drawn.
+
+Settings: figure, a module of bottomup/figures; options of the figure, for example
+          {"objective": "lm"}; tables, a name for each table, those of one name being read as one.
+Inputs:   tables (.csv, or .jsonl for metrics), published curves.
+Outputs:  the figure as PNG and PDF, its points as CSV.
+"""
+
+import argparse
+import importlib
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.figures.points import load_published
+from bottomup.figures.style import save
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings = arguments.settings
+    tables = read_all(settings["tables"], arguments.tables)
+    tables |= {path.stem: load_published(path.stem, path.parent) for path in arguments.published}
+    module = importlib.import_module(f"bottomup.figures.{settings['figure']}")
+    figure, points = module.draw(tables, **settings["options"])
+    points.convert_dtypes().to_csv(arguments.csv, index=False)
+    save(figure, arguments.png, arguments.pdf)
+
+
+def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
+    """The tables by name; those of one name one below the other."""
+    parts: dict[str, list[pd.DataFrame]] = {}
+    for name, path in zip(names, paths, strict=True):
+        parts.setdefault(name, []).append(read(path))
+    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+
+
+def read(path: Path) -> pd.DataFrame:
+    return pd.read_json(path, lines=True) if path.suffix == ".jsonl" else pd.read_csv(path)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--tables", required=True, nargs="+", type=Path)
+    parser.add_argument("--published", nargs="*", type=Path, default=[], metavar="CSV")
+    for output in ("png", "pdf", "csv"):
+        parser.add_argument(f"--{output}", required=True, type=Path)
+    program.run(main, parser)

@@ -1,0 +1,25 @@
+"""Split pairs by document into train, dev and test.
+
+Settings: seed, test_words, dev_words (source words).
+Inputs: clean.parquet.
+Outputs: train.parquet, dev.parquet, test.parquet; splits.csv, their sizes.
+"""
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.corpus.splits import SPLITS, split
+
+
+def main(arguments):
+    tables, counts = split(pd.read_parquet(arguments.pairs), **arguments.settings)
+    for name in SPLITS:
+        tables[name].to_parquet(getattr(arguments, name), index=False)
+    counts.to_csv(arguments.counts, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("pairs", *SPLITS, "counts"):
+        parser.add_argument(f"--{name}", required=True)
+    program.run(main, parser)

@@ -1,0 +1,35 @@
+"""Train one run, or save its initial model where the objective trains nothing.
+
+Settings: objective, options, seed, model, training (see docs/config.md).
+Inputs:   the folder of token files, the tokenizer of each side that the objective needs.
+Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoint/ beside them:
+          the same command goes on from there after a stop.
+"""
+
+import argparse
+from pathlib import Path
+
+from bottomup import program
+from bottomup.training.run import train
+
+
+def main(arguments: argparse.Namespace) -> None:
+    train(
+        arguments.settings,
+        arguments.code,
+        arguments.tokens,
+        dict(zip(["source", "target"], arguments.tokenizers, strict=False)),
+        arguments.run,
+        arguments.accumulate,
+    )
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--tokens", type=Path, required=True)
+    parser.add_argument(
+        "--tokenizers", type=Path, nargs="+", required=True, help="the source side's, the target's"
+    )
+    parser.add_argument("--run", type=Path, required=True)
+    parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
+    program.run(main, parser)

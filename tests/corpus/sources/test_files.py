@@ -1,0 +1,110 @@
+import bz2
+
+import pytest
+from archive_forms import COMPRESSIONS
+from pydantic import ValidationError
+
+from bottomup.corpus.sources.files import Options, fetch, lines
+from bottomup.errors import UserError
+
+SOURCE, TARGET = "One.\nTwo…\n\nFour.\n", "Eins.\r\nZwei…\r\n\r\nVier."
+
+
+@pytest.fixture
+def write(tmp_path):
+    def write(name, content):
+        path = tmp_path / name
+        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        return path
+
+    return write
+
+
+def pairs(tmp_path, **paths):
+    return fetch(Options(**paths), tmp_path)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_two_aligned_files(write, tmp_path, compression):
+    source = write("text.en", COMPRESSIONS[compression](SOURCE.encode()))
+    target = write("text.de", COMPRESSIONS[compression](TARGET.encode()))
+    table = pairs(tmp_path, source=source, target=target)
+    assert table["source"].tolist() == ["One.", "Two…", "", "Four."]
+    assert table["target"].tolist() == ["Eins.", "Zwei…", "", "Vier."]
+    assert table["document"].nunique() == 4
+    assert table["element"].tolist() == ["1", "2", "3", "4"]
+
+
+def test_documents_from_a_third_file(write, tmp_path):
+    paths = {"source": write("a", SOURCE), "target": write("b", TARGET)}
+    table = pairs(tmp_path, **paths, documents=write("c", "x\nx\ny\ny\n"))
+    assert table["document"].tolist() == ["x", "x", "y", "y"]
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_one_file_of_columns(write, tmp_path, compression):
+    tsv = write(
+        "text.tsv", COMPRESSIONS[compression]("\ufeffOne\tEins\tx\nTwo\tZwei\tx\n".encode())
+    )
+    table = pairs(tmp_path, tsv=tsv)
+    assert table.to_numpy().tolist() == [["x", "1", "One", "Eins"], ["x", "2", "Two", "Zwei"]]
+
+
+def test_columns_without_documents(write, tmp_path):
+    table = pairs(tmp_path, tsv=write("text.tsv", "One\tEins\nTwo\tZwei\n"))
+    assert table["document"].tolist() == ["1", "2"]
+
+
+@pytest.mark.parametrize("content", ["One\tEins\nTwo\n", "One\nTwo\n", "a\tb\tc\td\n", "a\tb\n\n"])
+def test_a_line_with_other_columns_is_an_error(write, tmp_path, content):
+    with pytest.raises(UserError, match=r"text.tsv, line \d has \d columns"):
+        pairs(tmp_path, tsv=write("text.tsv", content))
+
+
+def test_unequal_line_counts_are_an_error_with_both_counts(write, tmp_path):
+    with pytest.raises(UserError, match=r"a\.en has 4 lines and .*b\.de has 2"):
+        pairs(tmp_path, source=write("a.en", SOURCE), target=write("b.de", "Eins\nZwei\n"))
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_invalid_utf8_is_an_error_with_file_and_line(write, compression):
+    content = "gut\ngrün\n".encode() + "grün\n".encode("latin-1")
+    path = write("text.de", COMPRESSIONS[compression](content))
+    with pytest.raises(UserError, match=r"text\.de, line 3 is not UTF-8"):
+        lines(path)
+
+
+@pytest.mark.parametrize("compression", COMPRESSIONS)
+def test_an_empty_file_is_an_error(write, compression):
+    with pytest.raises(UserError, match=r"empty\.txt is empty"):
+        lines(write("empty.txt", COMPRESSIONS[compression](b"")))
+
+
+@pytest.mark.parametrize("compression", [".gz", ".xz"])
+def test_a_truncated_file_is_an_error(write, compression):
+    content = COMPRESSIONS[compression](b"one\ntwo\n" * 99)
+    with pytest.raises(UserError, match="cannot be read"):
+        lines(write("text", content[:-9]))
+
+
+def test_an_unknown_compression_is_not_taken_for_text(write):
+    with pytest.raises(UserError, match="not UTF-8"):
+        lines(write("text.bz2", bz2.compress(b"one two three")))
+
+
+def test_a_missing_file_is_an_error_of_the_options(tmp_path):
+    with pytest.raises(ValidationError, match="does not point to a file"):
+        Options(tsv=tmp_path / "nowhere.tsv")
+
+
+@pytest.mark.parametrize(
+    "given", [(), ("source",), ("source", "target", "tsv"), ("tsv", "documents"), ("target", "tsv")]
+)
+def test_one_form_of_input_is_asked_for(write, given):
+    with pytest.raises(ValidationError, match="or `tsv` alone"):
+        Options(**{name: write(name, "text") for name in given})
+
+
+def test_input_files_are_those_given(write):
+    source, target = write("a", "x"), write("b", "y")
+    assert Options(source=source, target=target).input_files() == [str(source), str(target)]

@@ -1,0 +1,60 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from bottomup.corpus import sources
+from bottomup.errors import UserError
+
+
+def test_the_sources_there_are():
+    assert sources.names() == ["files", "libreoffice_help", "mtdata"]
+
+
+@pytest.mark.parametrize("name", sources.names())
+def test_every_source_keeps_the_interface(name):
+    options = sources.module(name).Options
+    assert issubclass(options, sources.SourceOptions)
+    assert callable(sources.module(name).fetch)
+    for field, info in options.model_fields.items():
+        assert info.description, f"{name}.{field} has no description"
+
+
+def test_an_unknown_source_is_an_error_that_names_the_known_and_the_nearest():
+    with pytest.raises(UserError) as error:
+        sources.module("libreofice_help")
+    assert "files, libreoffice_help, mtdata" in str(error.value)
+    assert "did you mean libreoffice_help?" in str(error.value)
+
+
+def test_all_problems_of_options_are_told_in_one_line(tmp_path):
+    options = {"languages": ["en", "pl"], "form": "apt", "version": "new"}
+    with pytest.raises(UserError) as error:
+        sources.fetch("libreoffice_help", options, tmp_path)
+    message = str(error.value)
+    assert "\n" not in message
+    for part in ("en-de", "form: Extra inputs", "version: String should match"):
+        assert part in message
+
+
+@pytest.mark.parametrize("languages", [["en", "en"], ["english", "de"], ["en"]])
+def test_languages_are_two_codes_that_differ(languages, tmp_path):
+    with pytest.raises(UserError, match="languages"):
+        sources.fetch("files", {"languages": languages, "tsv": __file__}, tmp_path)
+
+
+def test_a_source_without_pairs_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setattr(sources.module("files"), "lines", lambda path: [])
+    monkeypatch.setattr(sources.module("files"), "_tsv", lambda path: [[], []])
+    with pytest.raises(UserError, match="files gave no pairs"):
+        sources.fetch("files", {"tsv": __file__}, tmp_path)
+
+
+def test_no_part_of_the_room_loads_torch():
+    modules = [
+        ".".join(path.with_suffix("").parts) for path in Path("bottomup/corpus").rglob("*.py")
+    ]
+    code = f"import importlib, sys; [importlib.import_module(m) for m in {modules}];"
+    code += "sys.exit('torch' in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True, cwd=Path.cwd())

@@ -1,0 +1,119 @@
+"""The programs of the corpus, one after the other, as the rules call them."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.corpus.bpe import EOS
+from bottomup.corpus.splits import SPLITS
+from bottomup.corpus.tokens import TokenFile
+
+ROOT = Path(__file__).parents[2]
+VERBS = [("Open", "Öffnen"), ("Save", "Speichern"), ("Print", "Drucken"), ("Close", "Schließen")]
+
+
+def call(program, *arguments, **files):
+    command = [sys.executable, ROOT / "scripts" / f"{program}.py", *arguments]
+    command += [part for name, path in files.items() for part in (f"--{name}", path)]
+    environment = {"PYTHONPATH": str(ROOT)}
+    return subprocess.run(command, capture_output=True, text=True, env=environment, check=False)
+
+
+def must(*arguments, **files):
+    done = call(*arguments, **files)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("corpus")
+    rows = [
+        f"{en} the file number {i} now.\t{de} Sie die Datei {i} jetzt.\tpage{i % 40}"
+        for i in range(400)
+        for en, de in VERBS[: 1 + i % 4]
+    ]
+    text = folder / "text.tsv"
+    text.write_text("\n".join([*rows, rows[0], "Too short\tZu kurz\tpage0"]) + "\n")
+    options = {"languages": ["en", "de"], "tsv": str(text)}
+    settings = str({"source": "files", "options": options, "code": "any"})
+    must("fetch_corpus", "--settings", settings, pairs=folder / "pairs.parquet")
+    limits = str({"min_words": 4, "max_words": 100, "max_length_ratio": 3.0})
+    must(
+        "clean_corpus",
+        "--settings",
+        limits,
+        pairs=folder / "pairs.parquet",
+        clean=folder / "clean.parquet",
+        counts=folder / "cleaning.csv",
+        examples=folder / "cleaning_examples.csv",
+    )
+    sizes = str({"seed": 1, "test_words": 600, "dev_words": 300})
+    splits = {name: folder / f"{name}.parquet" for name in SPLITS}
+    must(
+        "split_corpus",
+        "--settings",
+        sizes,
+        pairs=folder / "clean.parquet",
+        counts=folder / "splits.csv",
+        **splits,
+    )
+    bpe = str({"merges": 30, "lowercase": True, "language": "en"})
+    source = ["--side", "source"]
+    tokenizer = folder / "tokenizer.json"
+    must("learn_bpe", "--settings", bpe, *source, text=splits["train"], tokenizer=tokenizer)
+    for name in SPLITS:
+        (folder / name).mkdir()
+        arrays = {part: folder / name / f"{part}.npy" for part in ("ids", "offsets", "words")}
+        must("encode_text", *source, text=splits[name], tokenizer=tokenizer, **arrays)
+    ids = ["--tokens-ids", folder / "train" / "ids.npy"]
+    must("count_tokens", *ids, tokenizer=tokenizer, frequencies=folder / "frequencies.csv")
+    return folder
+
+
+def test_tables_have_the_columns_that_others_read(corpus):
+    columns = {
+        "cleaning.csv": "step changed dropped remaining share_dropped",
+        "cleaning_examples.csv": "step source target",
+        "splits.csv": "split documents pairs source_words target_words dropped_repeats",
+        "frequencies.csv": "token_id token count rank",
+    }
+    for name, expected in columns.items():
+        assert list(pd.read_csv(corpus / name).columns) == expected.split()
+    for name in ("pairs", "clean", *SPLITS):
+        table = pd.read_parquet(corpus / f"{name}.parquet")
+        assert list(table.columns) == ["document", "element", "source", "target"]
+
+
+def test_counts_agree_from_file_to_file(corpus):
+    cleaning = pd.read_csv(corpus / "cleaning.csv").set_index("step")
+    assert cleaning.loc[["too_short", "duplicate"], "dropped"].tolist() == [1, 1]
+    splits = pd.read_csv(corpus / "splits.csv").set_index("split")
+    assert splits["pairs"].sum() == cleaning["remaining"].iloc[-1] == 1000
+    for name in SPLITS:
+        assert len(TokenFile.load(corpus / name)) == splits.loc[name, "pairs"]
+    train = TokenFile.load(corpus / "train")
+    frequencies = pd.read_csv(corpus / "frequencies.csv")
+    assert frequencies["count"].sum() == (np.asarray(train.ids) != EOS).sum()
+
+
+def test_a_mistake_ends_in_one_line(tmp_path):
+    settings = str({"source": "file", "options": {}})
+    done = call("fetch_corpus", "--settings", settings, pairs=tmp_path / "pairs.parquet")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: corpus source 'file'; known are files, libreoffice_help, mtdata; "
+        "did you mean files?"
+    ]
+
+
+def test_the_same_text_gives_the_same_bytes(corpus, tmp_path):
+    sizes = str({"seed": 1, "test_words": 600, "dev_words": 300})
+    again = {name: tmp_path / f"{name}.parquet" for name in SPLITS}
+    files = {"pairs": corpus / "clean.parquet", "counts": tmp_path / "splits.csv", **again}
+    must("split_corpus", "--settings", sizes, **files)
+    for name in SPLITS:
+        assert again[name].read_bytes() == (corpus / f"{name}.parquet").read_bytes()

@@ -1,0 +1,22 @@
+import numpy as np
+
+from bottomup.corpus import frequencies as module
+from bottomup.corpus.frequencies import frequencies
+
+VOCABULARY = {"<pad>": 0, "</s>": 1, "<unk>": 2, "<mask>": 3, "a": 4, "b": 5, "c": 6, "d": 7}
+IDS = np.array([5, 7, 1, 7, 5, 2, 4, 1, 7, 1, 1], dtype=np.int32)
+
+
+def test_ranks_follow_counts_and_ties_follow_ids():
+    table = frequencies(IDS, VOCABULARY)
+    assert table["token"].tolist() == ["d", "b", "a", "c"]
+    assert table["token_id"].tolist() == [7, 5, 4, 6]
+    assert table["count"].tolist() == [3, 2, 1, 0]
+    assert table["rank"].tolist() == [1, 2, 3, 4]
+    assert frequencies(IDS[:0], VOCABULARY)["token_id"].tolist() == [4, 5, 6, 7]
+
+
+def test_chunks_do_not_matter(monkeypatch):
+    whole = frequencies(IDS, VOCABULARY)
+    monkeypatch.setattr(module, "CHUNK_TOKENS", 3)
+    assert frequencies(IDS, VOCABULARY).equals(whole)

@@ -1,0 +1,186 @@
+"""Small made-up tables with the columns and the rough shapes of a measured study."""
+
+import itertools
+
+import numpy as np
+import pandas as pd
+import pytest
+
+TRAINED = ("lm", "mlm", "mt")
+END_OF_MI = {"lm": -0.5, "mlm": -0.2, "mt": -0.25, "untrained": -0.05}
+SELECTIONS = [
+    ("plain", "all", "input"),
+    ("plain", "all", "output"),
+    ("as_trained", "replaced", "input"),
+    ("as_trained", "changed", "output"),
+]
+
+
+def mutual_information(layers, seeds, objectives):
+    """Every combination of objective, seed, layer, selection of positions, and estimator."""
+    rows = []
+    cells = itertools.product(objectives, seeds, range(layers + 1), SELECTIONS)
+    for objective, seed, layer, (reading, positions, label) in cells:
+        if reading == "as_trained" and objective != "mlm":
+            continue
+        depth = layer / layers
+        fall = END_OF_MI.get(objective, -0.3) * depth**2 + 0.02 * seed
+        clusters = 4.9 + fall if label == "input" else 2.0 + 0.4 * depth + 0.02 * seed
+        for estimator, mi in (("clusters", clusters), ("classifier", 5.45 + fall / 8)):
+            by_clusters = estimator == "clusters"
+            rows.append(
+                {
+                    "objective": objective,
+                    "seed": seed,
+                    "layer": layer,
+                    "reading": reading,
+                    "positions": positions,
+                    "label": label,
+                    "estimator": estimator,
+                    "mi_nats": mi,
+                    "ci_low": mi - 0.01,
+                    "ci_high": mi + 0.015,
+                    "shuffled_mi_nats": 1.2 + 0.01 * seed + 0.05 * depth if by_clusters else None,
+                    "entropy_nats": 5.57,
+                    "n_occurrences": 100_000,
+                    "n_labels": 400,
+                    "n_clusters": 1000 if by_clusters else None,
+                    "n_clusters_used": 998 if by_clusters else None,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def pwcca_between_runs(layers, seeds, objectives):
+    """All pairs of different runs, both variants, both weightings."""
+    runs = list(itertools.product(objectives, seeds))
+    rows = []
+    for (a, seed_a), (b, seed_b) in itertools.combinations(runs, 2):
+        apart = 0.3 if a == b else 0.4 + 0.02 * (ord(a[-2]) + ord(b[-1]) - 215)
+        for layer, variant, weights in itertools.product(
+            range(layers + 1), ("definition", "svcca-2019"), "xy"
+        ):
+            rows.append(
+                {
+                    "objective_a": a,
+                    "seed_a": seed_a,
+                    "objective_b": b,
+                    "seed_b": seed_b,
+                    "layer": layer,
+                    "variant": variant,
+                    "weights": weights,
+                    "distance": apart
+                    + 0.15 * layer / layers
+                    + 0.01 * seed_a
+                    + (0.05 if weights == "y" else 0)
+                    - (0.1 if variant == "svcca-2019" else 0),
+                    "n_occurrences": 100_000,
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def pwcca_between_layers(layers, seeds, objectives):
+    """Consecutive layers, and the first with the last, which no figure shows."""
+    rows = []
+    steps = [(layer, layer + 1) for layer in range(layers)] + [(0, layers)] * (layers > 1)
+    for objective, seed, (a, b), variant, weights in itertools.product(
+        objectives, seeds, steps, ("definition", "svcca-2019"), "xy"
+    ):
+        rows.append(
+            {
+                "objective": objective,
+                "seed": seed,
+                "layer_a": a,
+                "layer_b": b,
+                "variant": variant,
+                "weights": weights,
+                "distance": (0.3 if a == 0 else 0.08 + 0.005 * b)
+                + 0.01 * len(objective)
+                + 0.004 * seed
+                + (0.02 if weights == "y" else 0),
+                "n_occurrences": 100_000,
+            }
+        )
+    return pd.DataFrame(rows)
+
+
+def metrics(objective, seed):
+    """Metrics of one run: train loss at every line, dev loss at every second."""
+    tokens = 40_000 * np.arange(1, 61) * (3 if objective == "mlm" else 1)
+    noise = np.random.default_rng(seed).normal(0, 0.08, len(tokens))
+    loss = 3.2 + 5 * np.exp(-tokens / 8e5) + 0.05 * seed
+    return pd.DataFrame(
+        {
+            "step": np.arange(1, 61) * 20,
+            "tokens": tokens,
+            "train_loss_nats": loss + noise,
+            "dev_loss_nats": np.where(np.arange(60) % 2, loss + 0.1, np.nan),
+            "learning_rate": 1e-3,
+        }
+    )
+
+
+def corpus_tables():
+    """`cleaning`, `splits` and `frequencies`."""
+    steps = {"read": 0, "normalization": 0, "empty": 120, "untranslated": 900, "duplicates": 9_400}
+    steps |= {"length": 2_300, "length_ratio": 210}
+    dropped = pd.Series(steps, name="dropped")
+    remaining = 40_000 - dropped.cumsum()
+    return {
+        "cleaning": pd.DataFrame(
+            {
+                "step": dropped.index,
+                "dropped": dropped.to_numpy(),
+                "remaining": remaining.to_numpy(),
+                "share_dropped": (dropped / (remaining + dropped)).to_numpy(),
+            }
+        ),
+        "splits": pd.DataFrame(
+            {
+                "split": ["train", "dev", "test"],
+                "documents": [1500, 60, 300],
+                "pairs": [21_800, 860, 4_300],
+                "source_words": [375_000, 15_100, 75_200],
+                "target_words": [352_000, 14_000, 70_300],
+                "dropped_repeats": [0, 14, 60],
+            }
+        ),
+        "frequencies": pd.DataFrame(
+            {
+                "token_id": np.arange(4, 4004),
+                "token": [f"t{rank}" for rank in range(4000)],
+                "count": (30_000 / np.arange(1, 4001)).astype(int) + 1,
+                "rank": np.arange(1, 4001),
+            }
+        ),
+    }
+
+
+@pytest.fixture
+def study():
+    """A function: the tables of a study with these layers, seeds and objectives."""
+
+    def tables(layers=6, seeds=(1, 2), objectives=(*TRAINED, "untrained")):
+        size = (layers, seeds, objectives)
+        return {
+            "mutual_information": mutual_information(*size),
+            "pwcca_between_runs": pwcca_between_runs(*size),
+            "pwcca_between_layers": pwcca_between_layers(*size),
+            **corpus_tables(),
+        }
+
+    return tables
+
+
+@pytest.fixture
+def runs():
+    """A function: the metrics of these trained runs, named `objective-seed`."""
+
+    def tables(objectives=TRAINED, seeds=(1, 2)):
+        return {
+            f"{objective}-{seed}": metrics(objective, seed)
+            for objective, seed in itertools.product(objectives, seeds)
+        }
+
+    return tables

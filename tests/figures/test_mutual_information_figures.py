@@ -1,0 +1,147 @@
+import pytest
+
+from bottomup.errors import UserError
+from bottomup.figures import mutual_information_input, mutual_information_input_output
+from bottomup.figures.points import load_published
+
+BY = ["series", "x"]
+
+
+def same(drawn, expected):
+    """Equal values at equal series and layers."""
+    return drawn.to_dict() == expected.to_dict()
+
+
+def quantity(points, panel, name, source="ours"):
+    """One value a series and layer, from the points of one panel."""
+    of = (points["panel"] == panel) & (points["quantity"] == name) & (points["source"] == source)
+    rows = points[of].assign(x=points["x"].astype(float))
+    return rows.set_index(BY).sort_index()
+
+
+def measured(table, **select):
+    """The rows of the table with these values, indexed as the points are."""
+    for column, value in select.items():
+        table = table[table[column] == value]
+    rows = table.rename(columns={"objective": "series", "layer": "x"})
+    return rows.assign(x=rows["x"].astype(float)).groupby(BY)
+
+
+@pytest.mark.parametrize("estimator", ["clusters", "classifier"])
+def test_points_are_the_table(study, estimator):
+    tables = study()
+    _, points = mutual_information_input.draw(tables)
+    groups = measured(
+        tables["mutual_information"],
+        **{"estimator": estimator, "label": "input", "reading": "plain", "positions": "all"},
+    )
+    drawn = quantity(points, f"input: {estimator}", "mutual information")
+    bars = quantity(points, f"input: {estimator}", "bootstrap interval")
+    for ours, theirs in (
+        (drawn["y"], groups["mi_nats"].mean()),
+        (drawn["low"], groups["mi_nats"].min()),
+        (drawn["high"], groups["mi_nats"].max()),
+        (bars["low"], groups["ci_low"].min()),
+        (bars["high"], groups["ci_high"].max()),
+    ):
+        assert same(ours, theirs)
+    entropy = points[(points["panel"] == f"input: {estimator}") & (points["quantity"] == "entropy")]
+    assert entropy["y"].tolist() == tables["mutual_information"]["entropy_nats"].unique().tolist()
+
+
+def test_the_chance_level_is_shown_for_clusters_alone(study):
+    tables = study()
+    _, points = mutual_information_input.draw(tables)
+    groups = measured(
+        tables["mutual_information"], estimator="clusters", label="input", reading="plain"
+    )
+    drawn = quantity(points, "input: clusters", "shuffled labels")
+    assert same(drawn["y"], groups["shuffled_mi_nats"].mean())
+    assert set(points.loc[points["quantity"] == "shuffled labels", "panel"]) == {"input: clusters"}
+
+
+def change_in(curves, name):
+    """The published curve called `name`, less its first point."""
+    values = curves.loc[curves["series"] == name, "y"].reset_index(drop=True)
+    return values - values[0]
+
+
+def test_published_curves_are_the_data_less_layer_0(study):
+    published = load_published("ib_mi_tasks")
+    _, points = mutual_information_input.draw(study() | {"ib_mi_tasks": published})
+    drawn = quantity(points, "input: change", "change of mutual information", "published")
+    for name in ("mt", "lm", "mlm"):
+        expected = change_in(published, name.upper())
+        assert drawn.loc[name, "y"].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm"])
+def test_input_and_output_of_one_objective(study, objective):
+    published = load_published("ib_src_dst_lm_mlm")
+    tables = study() | {"ib_src_dst_lm_mlm": published}
+    _, points = mutual_information_input_output.draw(tables, objective=objective)
+    reading = "as_trained" if objective == "mlm" else "plain"
+    positions = {"input": "replaced", "output": "changed"} if objective == "mlm" else {}
+    for token, series in (("input", "src"), ("output", "dst")):
+        groups = measured(
+            tables["mutual_information"],
+            objective=objective,
+            label=token,
+            reading=reading,
+            positions=positions.get(token, "all"),
+            estimator="clusters",
+        )
+        drawn = quantity(points, f"{token}: clusters", "mutual information")
+        assert same(drawn["y"], groups["mi_nats"].mean())
+        behind = quantity(points, f"{token}: change", "change of mutual information", "published")
+        expected = change_in(published[published["panel"] == objective.upper()], series)
+        assert behind["y"].tolist() == expected.tolist()
+
+
+def test_order_of_rows_in_the_table_does_not_matter(study):
+    tables = study()
+    shuffled = {name: table.sample(frac=1, random_state=1) for name, table in tables.items()}
+    _, points = mutual_information_input.draw(shuffled)
+    for _, line in points.dropna(subset="x").groupby(["panel", "series", "quantity"]):
+        assert line["x"].is_monotonic_increasing
+
+
+def test_a_missing_objective_takes_its_published_curve_along(study):
+    tables = study(objectives=("lm", "untrained")) | {"ib_mi_tasks": load_published("ib_mi_tasks")}
+    _, points = mutual_information_input.draw(tables)
+    assert set(points["series"].dropna()) == {"lm", "untrained"}
+    assert set(points.loc[points["source"] == "published", "series"]) == {"lm"}
+
+
+def test_one_seed_and_three_layers(study):
+    tables = study(layers=3, seeds=(7,)) | {"ib_mi_tasks": load_published("ib_mi_tasks")}
+    figure, points = mutual_information_input.draw(tables)
+    ours = points[points["source"] == "ours"]
+    assert ours["x"].max() == 3
+    assert ours.loc[ours["quantity"] != "bootstrap interval", "low"].isna().all()
+    assert points.loc[points["source"] == "published", "x"].max() == 6
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert "lowest to highest seed" not in labels and "Voita et al. 2019" in labels
+
+
+def test_one_estimator(study):
+    tables = study()
+    table = tables["mutual_information"]
+    only = {"mutual_information": table[table["estimator"] == "classifier"]}
+    figure, points = mutual_information_input.draw(only)
+    assert len(figure.axes) == 1
+    assert set(points["panel"]) == {"input: classifier"}
+
+
+def test_an_objective_that_was_not_measured(study):
+    with pytest.raises(UserError, match=r"objective mlm.*found objectives mt, lm"):
+        mutual_information_input_output.draw(study(objectives=("lm", "mt")), objective="mlm")
+
+
+def test_a_bootstrap_interval_beside_its_estimate(study):
+    table = study()["mutual_information"]
+    # Resampling repeats occurrences, which raises a plug-in estimate: the interval can lie above.
+    above = table.assign(ci_low=table["mi_nats"] + 0.01, ci_high=table["mi_nats"] + 0.02)
+    _, points = mutual_information_input.draw({"mutual_information": above})
+    bars = quantity(points, "input: clusters", "bootstrap interval")
+    assert (bars["low"] > bars["y"] - 0.02).all()

@@ -1,0 +1,87 @@
+"""The program that draws one figure: its files, their bytes, its errors."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from bottomup.figures.points import PAPER_CURVES
+from scripts import plot_figure
+
+ROOT = Path(__file__).parents[2]
+
+
+def plot(folder, figure, tables, *more, options=None, **environment):
+    """Run the program on `tables` (saved in `folder`), its outputs in `folder` too."""
+    paths = []
+    for name, table in tables.items():
+        paths.append(str(folder / f"{name}.csv"))
+        table.to_csv(paths[-1], index=False)
+    settings = {"figure": figure, "options": options or {}, "tables": list(tables)}
+    outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
+    program = [sys.executable, "scripts/plot_figure.py", "--settings", repr(settings), *outputs]
+    return subprocess.run(
+        [*program, "--tables", *paths, *more],
+        cwd=ROOT,
+        env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+        capture_output=True,
+        text=True,
+    )
+
+
+def test_the_same_bytes_again_and_the_points_as_csv(study, tmp_path):
+    tables = {"pwcca_between_layers": study(layers=3)["pwcca_between_layers"]}
+    published = ["--published", str(PAPER_CURVES / "change_by_task.csv")]
+    files = {}
+    # Another hash seed and another moment must not show in the files.
+    for seed, day in (("1", "0"), ("2", "86400")):
+        folder = tmp_path / seed
+        folder.mkdir()
+        environment = {"PYTHONHASHSEED": seed, "SOURCE_DATE_EPOCH": day}
+        done = plot(folder, "distance_between_layers", tables, *published, **environment)
+        assert done.returncode == 0, done.stderr
+        assert done.stderr == ""
+        files[seed] = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert files["1"] == files["2"]
+    assert b"CreationDate" not in files["1"]["distance_between_layers.pdf"]
+
+    points = pd.read_csv(tmp_path / "1" / "distance_between_layers.csv")
+    assert list(points) == ["panel", "series", "quantity", "x", "y", "low", "high", "source"]
+    assert set(points["source"]) == {"ours", "published"}
+    step = points[(points["x"] == "1-2") & (points["series"] == "lm")].iloc[0]
+    rows = tables["pwcca_between_layers"].query(
+        "objective == 'lm' and layer_a == 1 and weights == 'x' and variant == 'definition'"
+    )
+    assert step["y"] == rows["distance"].mean()
+
+
+def test_options_come_from_the_settings(study, tmp_path):
+    tables = {name: study()[name] for name in ("cleaning", "splits", "frequencies")}
+    done = plot(tmp_path, "corpus_overview", tables, options={"n_tokens": 50})
+    assert done.returncode == 0, done.stderr
+    points = pd.read_csv(tmp_path / "corpus_overview.csv")
+    assert points.loc[points["quantity"] == "share of occurrences", "x"].tolist() == ["50"]
+
+
+@pytest.mark.parametrize("figure", ["mutual_information_input", "distance_between_tasks"])
+def test_a_missing_table_is_one_line(study, tmp_path, figure):
+    done = plot(tmp_path, figure, {"splits": study()["splits"]})
+    assert done.returncode == 1
+    assert done.stderr.startswith("error: table ") and done.stderr.count("\n") == 1
+
+
+def test_metrics_are_read_from_json_lines(runs, tmp_path):
+    path = tmp_path / "metrics.jsonl"
+    runs()["lm-1"].to_json(path, orient="records", lines=True)
+    assert plot_figure.read(path)["tokens"].tolist() == runs()["lm-1"]["tokens"].tolist()
+
+
+def test_tables_of_one_name_are_read_as_one(study, tmp_path):
+    whole = study(layers=3)["pwcca_between_layers"]
+    halves = [tmp_path / "a.csv", tmp_path / "b.csv"]
+    for path, rows in zip(halves, (whole.iloc[::2], whole.iloc[1::2]), strict=True):
+        rows.to_csv(path, index=False)
+    assert plot_figure.read_all(["x", "x"], halves)["x"].shape == whole.shape

@@ -1,0 +1,65 @@
+import pandas as pd
+import pytest
+
+from bottomup.errors import UserError
+from bottomup.figures.points import (
+    COLUMNS,
+    PAPER_CURVES,
+    join,
+    load_published,
+    over_seeds,
+    points,
+    since_layer_0,
+    table,
+)
+
+SEEDS = pd.DataFrame(
+    {"series": ["lm"] * 4, "seed": [1, 2, 1, 2], "x": [0, 0, 1, 1], "value": [5.0, 4.0, 3.0, 3.5]}
+)
+
+
+def test_over_seeds_is_the_mean_and_the_range():
+    summary = over_seeds(SEEDS, "value", ["series", "x"])
+    assert summary["y"].tolist() == [4.5, 3.25]
+    assert summary["low"].tolist() == [4.0, 3.0]
+    assert summary["high"].tolist() == [5.0, 3.5]
+
+
+def test_one_seed_has_no_range():
+    summary = over_seeds(SEEDS[SEEDS["seed"] == 1], "value", ["series", "x"])
+    assert summary["y"].tolist() == [5.0, 3.0]
+    assert summary[["low", "high"]].isna().all(axis=None)
+
+
+def test_change_is_taken_within_each_seed():
+    change = since_layer_0(SEEDS, "value", "x", ["series", "seed"])
+    assert change["value"].tolist() == [0.0, 0.0, -2.0, -0.5]
+
+
+def test_points_have_the_same_columns_and_keep_their_order():
+    first, second = points(SEEDS, "ours"), points(SEEDS.head(0), "published")
+    joined = join([first, second, first])
+    assert list(joined) == COLUMNS
+    assert joined["x"].tolist() == [0, 0, 1, 1] * 2
+
+
+@pytest.mark.parametrize("path", sorted(PAPER_CURVES.glob("*.csv")), ids=lambda path: path.stem)
+def test_published_curves_are_tidy(path):
+    curves = load_published(path.stem)
+    assert {"panel", "series", "x", "y", "y_uncertainty"} <= set(curves)
+    assert (curves["figure"] == path.stem).all()
+    assert f"`{path.name}`" in (PAPER_CURVES / "README.md").read_text()
+
+
+def test_unknown_published_curves():
+    with pytest.raises(UserError, match=r"'ib_mi'.*ib_mi_tasks"):
+        load_published("ib_mi")
+
+
+def test_missing_table_column_and_rows():
+    with pytest.raises(UserError, match="'measures' is missing; found other"):
+        table({"other": SEEDS}, "measures", ["seed"])
+    with pytest.raises(UserError, match="no column layer"):
+        table({"measures": SEEDS}, "measures", ["seed", "layer"])
+    with pytest.raises(UserError, match="no rows"):
+        table({"measures": SEEDS.head(0)}, "measures", ["seed"])

@@ -1,0 +1,105 @@
+import pytest
+
+from bottomup.errors import UserError
+from bottomup.figures import distance_between_layers, distance_between_tasks
+from bottomup.figures.points import load_published
+
+TASKS, LAYERS = "change_between_tasks", "change_by_task"
+
+
+def y(points, panel, series, source="ours"):
+    """The values of one curve, by x."""
+    of = (points["panel"] == panel) & (points["series"] == series) & (points["source"] == source)
+    return dict(points.loc[of, ["x", "y"]].itertuples(index=False))
+
+
+@pytest.mark.parametrize("variant", ["definition", "svcca-2019"])
+def test_objectives_are_compared_within_a_seed(study, variant):
+    tables = study()
+    _, points = distance_between_tasks.draw(tables)
+    table = tables["pwcca_between_runs"]
+    rows = table[
+        (table["variant"] == variant)
+        & (table["weights"] == "x")
+        & (table["objective_a"] == "mlm")
+        & (table["objective_b"] == "mt")
+        & (table["seed_a"] == table["seed_b"])
+    ]
+    assert rows["seed_a"].unique().tolist() == [1, 2]
+    assert y(points, variant, "mt-mlm") == rows.groupby("layer")["distance"].mean().to_dict()
+
+
+def test_seeds_are_compared_within_an_objective(study):
+    tables = study(seeds=(1, 2, 3))
+    _, points = distance_between_tasks.draw(tables)
+    table = tables["pwcca_between_runs"].query(
+        "variant == 'definition' and weights == 'x' and objective_a == objective_b == 'lm'"
+    )
+    assert len(table) == 3 * 7, "three pairs of three seeds, seven layers"
+    expected = table.groupby("layer")["distance"].mean().to_dict()
+    assert y(points, "definition", "lm-lm") == expected
+
+
+def test_untrained_models_are_compared_with_each_other_alone(study):
+    _, points = distance_between_tasks.draw(study())
+    pairs = set(points["series"])
+    assert pairs == {"lm-lm", "mlm-mlm", "mt-mt", "untrained-untrained"} | {
+        *("mt-mlm", "lm-mt", "lm-mlm")
+    }
+
+
+@pytest.mark.parametrize("panel", ["definition", "svcca-2019"])
+def test_published_distances_between_tasks_are_the_data(study, panel):
+    curves = load_published(TASKS)
+    _, points = distance_between_tasks.draw(study() | {TASKS: curves})
+    names = {"mt-mlm": "MT vs MLM", "lm-mt": "LM vs MT", "lm-mlm": "LM vs MLM"}
+    names |= {f"{name.lower()}-{name.lower()}": f"{name} init." for name in ("MT", "LM", "MLM")}
+    assert set(names.values()) == set(curves["series"])
+    for series, name in names.items():
+        expected = curves[curves["series"] == name].set_index("x")["y"].to_dict()
+        assert y(points, panel, series, "published") == expected
+
+
+def test_distances_between_consecutive_layers(study):
+    tables = study()
+    _, points = distance_between_layers.draw(tables)
+    table = tables["pwcca_between_layers"].query(
+        "objective == 'mlm' and variant == 'definition' and weights == 'x'"
+    )
+    drawn = y(points, "definition", "mlm")
+    assert list(drawn) == ["0-1", "1-2", "2-3", "3-4", "4-5", "5-6"]
+    for step, distance in drawn.items():
+        a, b = map(int, step.split("-"))
+        rows = table[(table["layer_a"] == a) & (table["layer_b"] == b)]
+        assert distance == rows["distance"].mean()
+
+
+def test_published_distances_between_layers_are_the_data(study):
+    curves = load_published(LAYERS)
+    _, points = distance_between_layers.draw(study() | {LAYERS: curves})
+    for name in ("MT", "LM", "MLM"):
+        expected = curves[curves["series"] == name].set_index("x")["y"].to_dict()
+        assert y(points, "definition", name.lower(), "published") == expected
+
+
+def test_the_first_step_has_an_axis_of_its_own(study):
+    figure, _ = distance_between_layers.draw(study())
+    labels = [[text.get_text() for text in axes.get_xticklabels()] for axes in figure.axes]
+    assert labels == [["0-1"], ["1-2", "2-3", "3-4", "4-5", "5-6"]] * 2
+
+
+def test_nothing_to_compare(study):
+    tables = study(objectives=("lm", "untrained"), seeds=(1,))
+    with pytest.raises(UserError, match="two objectives or two seeds"):
+        distance_between_tasks.draw(tables)
+
+
+@pytest.mark.parametrize("layers", [1, 2, 3, 12])
+@pytest.mark.parametrize("module", [distance_between_tasks, distance_between_layers])
+def test_other_depths_one_seed_and_no_mt(study, module, layers):
+    tables = study(layers=layers, seeds=(3,), objectives=("lm", "mlm", "untrained"))
+    published = {name: load_published(name) for name in (TASKS, LAYERS)}
+    figure, points = module.draw(tables | published)
+    assert points["low"].isna().all()
+    assert not points["series"].str.contains("mt").any()
+    figure.draw_without_rendering()

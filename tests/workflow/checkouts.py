@@ -1,0 +1,147 @@
+"""A copy of the repository in which the default study's shape has been run, without its science.
+
+Every output exists, and Snakemake's records of what made it (code, params, checksums of inputs)
+are real: `snakemake --touch` writes the same ones as a run. So tests can edit the copy and ask
+which jobs are planned, in about a second each.
+"""
+
+import csv
+import os
+import shutil
+import subprocess
+import sys
+from dataclasses import dataclass
+from fnmatch import fnmatch
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+RESULTS = "results/planned/"
+# Every key that a test edits, so that none depends on how the default study is tuned; with few
+# layers, and the text of a user's own files.
+OVERLAY = """\
+study: planned
+corpus:
+  source: files
+  sources:
+    files: {source: text/en.txt, target: text/de.txt}
+    libreoffice_help: {from: apt}
+  cleaning:
+    min_words: 4  # a comment
+    max_words: 100
+    max_length_ratio: 3.0
+  splits: {seed: 1, test_words: 200, dev_words: 100}
+  bpe: {merges: 900}
+model: {layers: 2, heads: 4, d_model: 64, d_ff: 128, dropout: 0.1}
+training: {accumulate: 1, warmup_steps: 20, patience: 3}
+objectives:
+  lm: {}
+  mlm: {}
+  mt: {}
+  untrained: {}
+seeds: [1, 2]
+quality: {beam_size: 4}
+occurrences: {n: 1000, as_trained_draws: 2}
+views: {dtype: float16}
+measures:
+  mutual_information: {n_tokens: 100, n_clusters: 50}
+  pwcca: {variants: [definition, svcca-2019]}
+"""
+
+
+@dataclass(frozen=True)
+class Checkout:
+    """A copy of the repository, to edit and to plan in."""
+
+    path: Path
+
+    def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
+        """Run Snakemake in the copy."""
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        done = subprocess.run(
+            [sys.executable, "-m", "snakemake", *arguments],
+            cwd=self.path,
+            env=environment | {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"},
+            capture_output=True,
+            text=True,
+        )
+        assert not check or done.returncode == 0, done.stdout + done.stderr
+        return done
+
+    def summary(self, *arguments: str) -> dict[str, tuple[str, str]]:
+        """Every output of the study, from results/<study>/: its rule, and Snakemake's plan."""
+        answer = self.snakemake("--summary", "--configfile", "study.yaml", *arguments)
+        table = csv.DictReader(answer.stdout.splitlines(), delimiter="\t")
+        return {
+            row["output_file"].removeprefix(RESULTS): (row["rule"], row["plan"]) for row in table
+        }
+
+    def planned(self, *arguments: str) -> set[str]:
+        """The outputs that Snakemake would make now."""
+        return {
+            output
+            for output, (_, plan) in self.summary(*arguments).items()
+            if plan == "update pending"
+        }
+
+    def edit(self, file: str, old: str, new: str) -> None:
+        """Replace the one place in a file where `old` stands."""
+        path = self.path / file
+        text = path.read_text()
+        assert text.count(old) == 1, f"{old!r} stands {text.count(old)} times in {file}"
+        path.write_text(text.replace(old, new))
+
+    def append(self, file: str, line: str) -> None:
+        """Add a line to the end of a file."""
+        with (self.path / file).open("a") as opened:
+            opened.write(f"{line}\n")
+
+    def git(self, *arguments: str) -> None:
+        """Run git in the copy."""
+        identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
+        command = ["git", *identity, *arguments]
+        subprocess.run(command, cwd=self.path, check=True, capture_output=True)
+
+
+@dataclass(frozen=True)
+class Outputs:
+    """All outputs of the study that was run, to say what an edit makes stale."""
+
+    rules: dict[str, str]
+
+    def of(self, *rules: str) -> set[str]:
+        """What these rules make; `rule:pattern` is what of it fits, e.g. `train:runs/mlm-*`."""
+        found = set()
+        for entry in rules:
+            rule, _, pattern = entry.partition(":")
+            fitting = {
+                output
+                for output, maker in self.rules.items()
+                if fnmatch(maker, rule) and fnmatch(output, pattern or "*")
+            }
+            assert fitting, f"{entry} makes nothing"
+            found |= fitting
+        return found
+
+
+def copy_repository(folder: Path) -> Checkout:
+    """What git would commit of the work tree, in `folder`, committed there."""
+    listed = subprocess.run(
+        ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split("\0")
+    for name in listed:
+        if (ROOT / name).is_file() and not name.startswith("tests/"):
+            (folder / name).parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(ROOT / name, folder / name)
+    checkout = Checkout(folder)
+    (folder / "study.yaml").write_text(OVERLAY)
+    (folder / "text").mkdir()
+    for language in ("en", "de"):
+        (folder / f"text/{language}.txt").write_text(f"A sentence.\nOne more, in {language}.\n")
+    checkout.git("init", "--quiet")
+    checkout.git("add", "--all")
+    checkout.git("commit", "--quiet", "--message", "all")
+    return checkout

@@ -1,0 +1,31 @@
+"""The workflow's fixtures: the study after a run, and copies of it to edit."""
+
+import shutil
+
+import pytest
+
+from tests.workflow.checkouts import RESULTS, Checkout, Outputs, copy_repository
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory) -> Checkout:
+    """The copy after its study was run; not to be edited."""
+    checkout = copy_repository(tmp_path_factory.mktemp("workflow") / "built")
+    for output in checkout.summary():
+        path = checkout.path / RESULTS / output
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(output)
+    checkout.snakemake("--touch", "--forceall", "--cores", "1", "--configfile", "study.yaml")
+    return checkout
+
+
+@pytest.fixture(scope="session")
+def outputs(built) -> Outputs:
+    """What the study makes, by rule."""
+    return Outputs({output: rule for output, (rule, _) in built.summary().items()})
+
+
+@pytest.fixture
+def checkout(built, tmp_path) -> Checkout:
+    """A copy of the copy, to edit."""
+    return Checkout(shutil.copytree(built.path, tmp_path / "edited", symlinks=True))

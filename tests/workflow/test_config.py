@@ -1,0 +1,186 @@
+import copy
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from bottomup.errors import UserError
+from bottomup.workflow.config import load
+from bottomup.workflow.reference import reference
+from tests.workflow.checkouts import ROOT
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+STUDIES = sorted((ROOT / "studies").glob("**/*.yaml"))
+
+
+def overlaid(under, over):
+    """`over` laid on `under` as Snakemake lays a --configfile on the workflow's own."""
+    if not isinstance(under, dict) or not isinstance(over, dict):
+        return over
+    return under | {key: overlaid(under.get(key), value) for key, value in over.items()}
+
+
+def changed(**keys):
+    """The default config with other values at dotted paths, written with __ for a dot."""
+    config = copy.deepcopy(DEFAULT)
+    for path, value in keys.items():
+        *sections, last = path.split("__")
+        section = config
+        for name in sections:
+            section = section[name]
+        section[last] = value
+    return config
+
+
+def mistakes(config):
+    with pytest.raises(UserError) as raised:
+        load(config)
+    return str(raised.value).splitlines()
+
+
+@pytest.mark.parametrize("file", [None, *STUDIES], ids=lambda file: file.stem if file else "config")
+def test_shipped_configs_are_right(file):
+    study = load(overlaid(DEFAULT, yaml.safe_load(file.read_text()) if file else {}))
+    assert study.study == ("default" if file is None else file.stem)
+
+
+def test_every_study_was_seen():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "studies"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert len(STUDIES) == len(listed) > 0
+
+
+def test_the_reference_is_up_to_date():
+    assert (ROOT / "docs/config.md").read_text() == reference()
+
+
+def test_the_config_loads_without_torch():
+    code = "import sys, bottomup.workflow.config as c, yaml; c.load(yaml.safe_load(sys.stdin)); "
+    code += "sys.exit('torch' in sys.modules)"
+    text = yaml.safe_dump(DEFAULT)
+    subprocess.run([sys.executable, "-c", code], input=text, text=True, cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "line"),
+    [
+        ("model__layers", "six", 'model.layers: found "six"; allowed: whole number, >= 1'),
+        ("model__layers", 0, "model.layers: found 0; allowed: whole number, >= 1"),
+        ("model__layers", True, "model.layers: found true; allowed: whole number, >= 1"),
+        ("model__layers", 2.5, "model.layers: found 2.5; allowed: whole number, >= 1"),
+        ("model__dropout", 1, "model.dropout: found 1; allowed: number, >= 0, < 1"),
+        ("model__dropout", float("nan"), "model.dropout: found NaN; allowed: number, >= 0, < 1"),
+        ("model", None, "model: found null; allowed: section of layers, heads, d_model, d_ff, "),
+        ("views__dtype", "f2", 'views.dtype: found "f2"; allowed: one of float16, float32'),
+        ("seeds", [], "seeds: found []; allowed: list (whole number, >= 0), not empty"),
+        ("seeds", [1, 1], "seeds: found [1, 1]; allowed: each value once"),
+        ("seeds", [-1], "seeds[0]: found -1; allowed: list (whole number, >= 0), not empty"),
+        ("study", "a/b", 'study: found "a/b"; allowed: text, matching '),
+        ("model__layer", 6, "model.layer: unknown key; allowed: d_ff, d_model, dropout, heads, "),
+        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: files, '),
+        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: files, "),
+        ("objectives__mllm", {}, "objectives.mllm: unknown key; allowed: lm, mlm, mt, untrained"),
+        ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
+        ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
+        (
+            "objectives__lm",
+            {"training": {"patience": 0}},
+            "objectives.lm.training.patience: found 0; allowed: whole number, >= 1",
+        ),
+        (
+            "objectives__lm",
+            {"training": 3},
+            "objectives.lm.training: found 3; allowed: section of batch_tokens, ",
+        ),
+        ("objectives", {}, "objectives: found none; allowed: at least one of lm, "),
+        ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of lm, "),
+        (
+            "corpus__sources__libreoffice_help__languages",
+            ["en", "xx"],
+            'corpus.sources.libreoffice_help.languages: found ["en", "xx"]; ',
+        ),
+        (
+            "corpus__sources__libreoffice_help",
+            {"from": "folder", "folder": "no/such"},
+            'corpus.sources.libreoffice_help.folder: found "no/such"; Path does not point to a ',
+        ),
+        ("model__heads", 7, "model.heads: found 7; allowed: divisors of model.d_model (128)"),
+        ("model", DEFAULT["model"] | {"d_model": 15, "heads": 5}, "model.d_model: found 15; "),
+        (
+            "measures__mutual_information__n_clusters",
+            100_001,
+            "measures.mutual_information.n_clusters: found 100001; "
+            "allowed: <= occurrences.n (100000)",
+        ),
+        (
+            "measures__mutual_information__n_tokens",
+            4001,
+            "measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges ",
+        ),
+        ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
+        ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
+    ],
+)
+def test_a_mistake_is_one_line(path, value, line):
+    found = mistakes(changed(**{path: value}))
+    assert any(each.startswith(line) for each in found), found
+    # Too few occurrences are too few for the clusters as well.
+    assert len(found) == (2 if path == "occurrences__n" else 1)
+
+
+def test_a_missing_key_says_what_it_may_hold():
+    config = copy.deepcopy(DEFAULT)
+    del config["quality"]["beam_size"], config["views"]
+    assert mistakes(config) == [
+        "quality.beam_size: missing; allowed: whole number, >= 1",
+        "views: missing; allowed: section of dtype",
+    ]
+
+
+def test_unknown_keys_name_the_nearest():
+    (line,) = mistakes(changed(training__max_token=3))
+    assert line.endswith("did you mean max_tokens?")
+
+
+def test_a_config_that_is_all_wrong_is_still_answered():
+    for config in (
+        {},
+        {"corpus": 1, "objectives": [], "model": "x", "seeds": {}, "training": None},
+    ):
+        assert mistakes(config)
+
+
+def test_null_removes_an_objective():
+    study = load(changed(objectives__lm=None))
+    assert study.objective_names() == ["mlm", "mt", "untrained"]
+
+
+def test_an_objective_has_its_own_training():
+    study = load(changed(objectives__mlm={"mask": 0.5, "training": {"patience": 9}}))
+    assert study.objective_training("mlm").patience == 9
+    assert study.objective_training("lm") == study.training
+    assert study.objective_options("mlm").mask == 0.5
+
+
+def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():
+    study = load(changed(training__accumulate=4))
+    assert "accumulate" not in study.training.model_dump()
+    assert study.objective_training("lm").accumulate == 4
+
+
+def test_mistakes_are_reported_together_before_any_job(checkout):
+    checkout.edit("config.yaml", "layers: 6", "layerz: 6")
+    checkout.edit("config.yaml", "heads: 8", "heads: 7")
+    done = checkout.snakemake("--cores", "1", "--config", "seeds=x", "study=bad", check=False)
+    assert done.returncode == 1
+    assert not (checkout.path / "results/bad").exists()
+    said = done.stdout + done.stderr
+    for line in ("model.layers: missing", "model.layerz: unknown", "model.heads: found 7", "seeds"):
+        assert sum(each.startswith(line) for each in said.splitlines()) == 1
+    assert "Traceback" not in said and 'File "' not in said

@@ -1,0 +1,54 @@
+"""Every rule keeps the form that makes its staleness exact."""
+
+import ast
+import json
+import re
+import textwrap
+
+import pytest
+
+from tests.workflow.checkouts import ROOT
+
+FILES = sorted((ROOT / "rules").glob("*.smk"))
+# A rule's indentation, its name (none where a loop makes rules), and all that is further in.
+RULE = re.compile(r"^( *)(?:rule|checkpoint) ?(\w*):\n((?:\1    .*\n|\n)+)", re.M)
+RULES = [
+    pytest.param(textwrap.dedent(body), id=f"{file.stem}.{name}")
+    for file in FILES
+    for _, name, body in RULE.findall(file.read_text())
+]
+
+
+def test_rules_are_found():
+    declared = [re.findall(r"^ *(?:rule|checkpoint)\b.*:$", f.read_text(), re.M) for f in FILES]
+    assert len(RULES) == sum(map(len, declared)) > 0
+
+
+@pytest.mark.parametrize("body", RULES)
+def test_a_rule_states_what_its_result_depends_on(body):
+    directives = set(re.findall(r"^(\w+):", body, re.M))
+    assert {"input", "output", "log", "benchmark", "params", "resources", "conda"} <= directives
+    assert "shell" in directives and not {"run", "script", "notebook"} & directives
+    # One param: the slice of the config with the code's digest.
+    params = re.search(r"^params:\n((?:    .*\n)+)", body, re.M)[1]
+    assert re.findall(r"^    (\w+)=", params, re.M) == ["settings"]
+    # Only the contents of files are compared, never those of folders.
+    assert "directory(" not in body
+    assert "python scripts/" in body and "--settings {params.settings:q}" in body
+
+
+def test_settings_are_plain_and_sorted_and_hold_the_code(built, outputs):
+    folder = built.path / ".snakemake/metadata"
+    records = [json.loads(path.read_text()) for path in folder.rglob("*") if path.is_file()]
+    assert {record["rule"] for record in records} == set(outputs.rules.values())
+    for record in records:
+        (text,) = record["params"]
+        settings = ast.literal_eval(text)
+        assert settings["code"]
+        assert repr(json.loads(json.dumps(settings, sort_keys=True))) == text
+        # A path of this machine would make a moved checkout stale.
+        assert str(built.path) not in text
+
+
+def test_snakemake_finds_no_fault(built):
+    assert "good condition" in built.snakemake("--lint").stderr

@@ -1,0 +1,229 @@
+"""An edit plans exactly the jobs whose results it makes stale: none missing, none extra."""
+
+import shutil
+
+import pytest
+
+from tests.workflow.checkouts import RESULTS, Checkout
+
+# What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
+NOTHING = []
+QUALITY = ["measure_quality", "collect_tables:measures/quality.csv"]
+MUTUAL_INFORMATION = [
+    "measure_mutual_information",
+    "collect_tables:measures/mutual_information.csv",
+    "plot_mutual_information_*",
+]
+PWCCA = [
+    "measure_pwcca_between_*",
+    "collect_tables:measures/pwcca_between_*.csv",
+    "plot_distance_between_*",
+]
+FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA]
+FROM_OCCURRENCES = ["draw_occurrences", *FROM_VIEWS]
+FROM_TRAINING = ["train", "plot_learning_curves", *QUALITY, *FROM_VIEWS]
+FROM_BPE = [
+    "learn_bpe",
+    "encode_text",
+    "count_tokens",
+    "plot_corpus_overview",
+    "draw_occurrences",
+    *FROM_TRAINING,
+]
+FROM_SPLITS = ["split_corpus", *FROM_BPE]
+FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
+EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
+# The reading `as_trained`, which is MLM's alone.
+AS_TRAINED = [
+    "draw_occurrences:occurrences/as_trained/*",
+    "extract_views:*/as_trained/*",
+    "measure_mutual_information:*.as_trained.csv",
+    "collect_tables:measures/mutual_information.csv",
+    "plot_mutual_information_mlm",
+]
+# What shows several runs, so that it is made again when one comes or goes.
+COMPARED = [
+    "collect_tables",
+    "plot_learning_curves",
+    "plot_mutual_information_input",
+    "plot_distance_between_*",
+]
+
+
+def from_training(objective):
+    """One objective's runs, and what is made from them; a pair of runs is named `a.b`."""
+    own_figure = [f"plot_mutual_information_{objective}"] if objective in ("lm", "mlm") else []
+    return [
+        f"train:runs/{objective}-*",
+        f"measure_quality:*/{objective}-*",
+        f"extract_views:views/{objective}-*",
+        f"measure_mutual_information:*/{objective}-*",
+        f"measure_pwcca_between_layers:*/{objective}-*",
+        f"measure_pwcca_between_runs:*[/.]{objective}-*",
+        *own_figure,
+        *COMPARED,
+    ]
+
+
+TRAINED = [*from_training("lm"), *from_training("mlm"), *from_training("mt")]
+
+# Values in the config: what is replaced by what, and what that makes stale.
+CONFIG = {
+    "another file": ("text/de.txt", "text/en.txt", EVERYTHING),
+    "an unused source": ("from: apt", "from: archive", NOTHING),
+    "cleaning": ("max_words: 100", "max_words: 90", FROM_CLEANING),
+    "two numbers swapped": ("200, dev_words: 100", "100, dev_words: 200", FROM_SPLITS),
+    "vocabulary": ("merges: 900", "merges: 901", FROM_BPE),
+    "model": ("dropout: 0.1", "dropout: 0.2", FROM_TRAINING),
+    "training": ("warmup_steps: 20", "warmup_steps: 30", TRAINED),
+    "an option of LM": (" lm: {}", " lm: {label_smoothing: 0.2}", from_training("lm")),
+    "training of LM": (" lm: {}", " lm: {training: {patience: 9}}", from_training("lm")),
+    "an option of MLM": (" mlm: {}", " mlm: {mask: 0.7}", [*from_training("mlm"), *AS_TRAINED]),
+    "parts of a batch": ("accumulate: 1", "accumulate: 2", NOTHING),
+    "beam": ("size: 4", "size: 5", ["measure_quality:*/mt-*", "collect_tables:*/quality.csv"]),
+    "occurrences": ("{n: 1000", "{n: 999", FROM_OCCURRENCES),
+    "draws": ("draws: 2", "draws: 3", AS_TRAINED),
+    "type of views": ("float16", "float32", FROM_VIEWS),
+    "clusters": ("n_clusters: 50", "n_clusters: 60", MUTUAL_INFORMATION),
+    "variants": (", svcca-2019", "", PWCCA),
+    "comment, form of a number, order of keys": (
+        "    min_words: 4  # a comment\n    max_words: 100\n    max_length_ratio: 3.0",
+        "    max_words: 100  # another\n    max_length_ratio: 3\n    min_words: 4",
+        NOTHING,
+    ),
+}
+# A statement at the end of a file, and what that makes stale.
+CODE = {
+    "bottomup/program.py": [*EVERYTHING],
+    "bottomup/corpus/__init__.py": [*EVERYTHING],
+    "bottomup/corpus/sources/files.py": EVERYTHING,
+    "bottomup/corpus/sources/libreoffice_help.py": NOTHING,
+    "bottomup/corpus/cleaning.py": FROM_CLEANING,
+    "scripts/split_corpus.py": FROM_SPLITS,
+    "bottomup/corpus/bpe.py": FROM_BPE,
+    "bottomup/model/transformer.py": FROM_TRAINING,
+    "bottomup/objectives/lm.py": from_training("lm"),
+    "bottomup/objectives/mlm.py": [*from_training("mlm"), *AS_TRAINED],
+    "bottomup/training/loop.py": FROM_TRAINING,
+    "bottomup/views/extraction.py": FROM_VIEWS,
+    "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
+    "bottomup/measures/pwcca.py": PWCCA,
+    "bottomup/figures/style.py": ["plot_*"],
+    "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
+    "bottomup/workflow/schema.py": NOTHING,
+}
+# Another version of a package, and what that makes stale.
+LOCK = {
+    "tokenizers": FROM_BPE,
+    "matplotlib": ["plot_*"],
+    "ruff": NOTHING,
+}
+
+
+def test_the_text(checkout, outputs):
+    checkout.edit("text/de.txt", "A sentence.", "No sentence.")
+    assert checkout.planned() == outputs.of(*EVERYTHING)
+
+
+@pytest.mark.parametrize(("old", "new", "stale"), CONFIG.values(), ids=CONFIG)
+def test_the_config(checkout, outputs, old, new, stale):
+    checkout.edit("study.yaml", old, new)
+    assert checkout.planned() == outputs.of(*stale)
+
+
+@pytest.mark.parametrize(("file", "stale"), CODE.items(), ids=CODE)
+def test_code(checkout, outputs, file, stale):
+    checkout.append(file, "_EDITED = 1")
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_comments_and_docstrings_and_line_breaks(checkout):
+    for path in [*checkout.path.glob("bottomup/**/*.py"), *checkout.path.glob("scripts/*.py")]:
+        text = path.read_text().replace('"""', '"""Edited. ', 1)
+        path.write_text(f"# Edited.\n\n{text}\n\n# Edited.\n")
+    assert checkout.planned() == set()
+
+
+@pytest.mark.parametrize(("package", "stale"), LOCK.items(), ids=LOCK)
+def test_a_pinned_version(checkout, outputs, package, stale):
+    checkout.edit("envs/requirements.lock", f"\n{package}==", f"\n{package}==9")
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_how_jobs_run(checkout):
+    checkout.edit("rules/corpus.smk", "mem_mb=memory(1000, 30),", "mem_mb=9,")
+    checkout.edit("rules/corpus.smk", "rule learn_bpe:\n", "rule learn_bpe:\n    threads: 2\n")
+    checkout.append("profiles/default/config.yaml", "keep-going: true")
+    assert checkout.planned("--cores", "7") == set()
+
+
+def test_a_run_leaves_nothing_to_do(checkout):
+    dry_run = checkout.snakemake("--dry-run", "--configfile", "study.yaml")
+    assert "Nothing to be done" in dry_run.stdout
+
+
+def test_a_new_seed_plans_its_runs_and_what_compares_them(checkout, outputs):
+    checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1, 2, 3]")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert {output for output in new if output.startswith("runs/")} >= {
+        f"runs/{objective}-3/model/model.safetensors"
+        for objective in ("lm", "mlm", "mt", "untrained")
+    }
+    assert all("-3" in output for output in new)
+    assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_a_seed_less_plans_only_what_compares_runs(checkout, outputs):
+    checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1]")
+    assert checkout.planned() == outputs.of(*COMPARED)
+
+
+def test_an_objective_less_plans_only_what_compares_runs(checkout, outputs):
+    checkout.edit("study.yaml", "mt: {}", "mt: null")
+    assert checkout.planned() == outputs.of(*COMPARED)
+
+
+def test_a_new_objective_is_one_new_file(checkout, outputs):
+    folder = checkout.path / "bottomup/objectives"
+    (folder / "lm_again.py").write_text((folder / "lm.py").read_text())
+    checkout.edit("study.yaml", "mt: {}", "mt: {}\n  lm_again: {}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert new and all("lm_again-" in output for output in new)
+    assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_touched_files_make_nothing_stale(checkout):
+    # In reverse, so that outputs get older than their inputs.
+    for path in sorted(checkout.path.rglob("*"), reverse=True):
+        if path.is_file() and not {".git", ".snakemake"} & set(path.parts):
+            path.touch()
+    assert checkout.planned() == set()
+
+
+def test_a_branch_and_back_makes_nothing_stale(checkout, outputs):
+    checkout.git("switch", "--quiet", "--create", "other")
+    checkout.edit("text/de.txt", "A sentence.", "No sentence.")
+    checkout.edit("bottomup/corpus/cleaning.py", "N_EXAMPLES = 3", "N_EXAMPLES = 4")
+    checkout.git("commit", "--quiet", "--all", "--message", "other")
+    assert checkout.planned() == outputs.of(*EVERYTHING)
+    checkout.git("switch", "--quiet", "-")
+    assert checkout.planned() == set()
+
+
+def test_a_moved_folder_makes_nothing_stale(checkout, tmp_path):
+    moved = shutil.move(checkout.path, tmp_path / "elsewhere")
+    assert Checkout(moved).planned() == set()
+
+
+def test_a_lost_result_is_made_again(checkout, outputs):
+    (checkout.path / RESULTS / "measures/quality.csv").unlink()
+    assert checkout.planned() == outputs.of("collect_tables:measures/quality.csv")
+
+
+def test_a_result_that_someone_edits_makes_stale_what_is_made_from_it(checkout, outputs):
+    (checkout.path / RESULTS / "corpus/clean.parquet").write_text("by hand")
+    assert checkout.planned() == outputs.of(*FROM_SPLITS)
+
+
+def test_slurm_plans_what_a_workstation_plans(checkout):
+    assert checkout.planned("--profile", "profiles/slurm") == set()
