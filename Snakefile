@@ -49,6 +49,6 @@ include: "rules/figures.smk"
 rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
-        expand("<results>/measures/{measure}.csv", measure=PARTS),
+        expand("<results>/measures/{measure}.csv", measure=MEASURES),
         expand("<results>/figures/{figure}.png", figure=FIGURES),
     localrule: True

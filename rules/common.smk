@@ -1,31 +1,71 @@
-# What the rules share: names, and the one param that says what a result depends on.
+# What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
 
-import json
+from bottomup.workflow.slices import READINGS, SIDES, Slices
 
-from bottomup.workflow.digest import digest
-
-SIDES = ["source", "target"]
+SLICES = Slices(STUDY)
 SPLITS = ["train", "dev", "test"]
 ARRAYS = ["ids", "offsets", "words"]  # of a token file
-SOURCE_OPTIONS = STUDY.source_options()
-LANGUAGES = dict(zip(SIDES, SOURCE_OPTIONS.languages))
-PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
-OBJECTIVES = sorted(
-    STUDY.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
-)
-TRAINED = [name for name in OBJECTIVES if STUDY.objective_options(name).predicts]
 LAYERS = range(STUDY.model.layers + 1)  # 0 is token embedding + position
-READINGS = ["plain", "as_trained"]
+MEASURES = {  # by table, the parts that it is collected from
+    "quality": SLICES.runs(SLICES.trained),
+    "mutual_information": SLICES.readings(),
+    "pwcca_between_layers": SLICES.runs(SLICES.objectives),
+    "pwcca_between_runs": list(SLICES.pairs_of_runs()),
+}
+# A narrow model waits for a GPU longer than it fills it.
+GPUS = 1 if STUDY.model.d_model >= 256 else 0
 
 
-def settings(script, values, *modules):
-    """The slice of the config that the result of scripts/<script>.py depends on, and its code.
+wildcard_constraints:
+    objective="|".join(SLICES.objectives),
+    seed=r"\d+",
+    reading="|".join(READINGS),
+    side="|".join(SIDES),
+    split="|".join(SPLITS),
 
-    Plain values with sorted keys, because Snakemake compares what repr() gives. `modules` are
-    those that the program chooses by name.
-    """
-    code = digest(f"scripts/{script}.py", *modules)
-    return json.loads(json.dumps({**values, "code": code}, sort_keys=True))
+
+def tokens_of(splits, objective):
+    """Token files of the sides that the objective reads or predicts."""
+    return expand(
+        "<results>/corpus/tokens/{split}.{side}/{array}.npy",
+        split=splits,
+        side=SLICES.sides(objective),
+        array=ARRAYS,
+    )
+
+
+def tokenizers_of(objective):
+    return expand(
+        "<results>/corpus/tokenizer.{side}.json", side=SLICES.sides(objective)
+    )
+
+
+def test_tokens(wildcards):
+    return tokens_of(["test"], wildcards.objective)
+
+
+def translation(wildcards):
+    """What translations are compared with, where the objective makes any."""
+    if "target" not in SLICES.sides(wildcards.objective):
+        return []
+    return ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.target.json"]
+
+
+def plain_views(run):
+    """The layers of a run, read without corruption."""
+    return expand(
+        "<results>/views/{run}/plain/layer_{layer}.npy",
+        run=run,
+        layer=LAYERS,
+        allow_missing=True,
+    )
+
+
+def parts(wildcards):
+    return [
+        f"<results>/measures/{wildcards.measure}/{part}.csv"
+        for part in MEASURES[wildcards.measure]
+    ]
 
 
 def memory(base_mb, per_input_mb):
@@ -37,8 +77,16 @@ def memory(base_mb, per_input_mb):
     return mem_mb
 
 
-def bpe_settings(wildcards):
-    language = LANGUAGES[wildcards.side]
-    return settings(
-        "learn_bpe", {**STUDY.corpus.bpe.model_dump(), "language": language}
-    )
+def training_threads(wildcards):
+    """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
+    if workflow.cores is None:
+        return 4
+    return max(1, workflow.cores // len(MEASURES["quality"]))
+
+
+def training_minutes(objective, wildcards, attempt):
+    """Operations of the whole budget at a speed that any core or GPU reaches, and half an hour."""
+    model, budget = STUDY.model, STUDY.objective_training(objective).max_tokens
+    parameters = 12 * model.layers * model.d_model**2 * len(SLICES.sides(objective))
+    speed = 1e13 if GPUS else 5e9  # operations a second
+    return 30 + int(attempt * 6 * parameters * budget / speed / 60)

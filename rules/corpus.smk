@@ -1,15 +1,10 @@
 # Text: pairs of sentences -> cleaned -> splits by document -> sub-words -> token files.
 
 
-wildcard_constraints:
-    side="|".join(SIDES),
-    split="|".join(SPLITS),
-
-
 # Nodes of a cluster often have no network.
 rule fetch_corpus:
     input:
-        SOURCE_OPTIONS.input_files(),
+        SLICES.source_options.input_files(),
     output:
         pairs="<results>/corpus/pairs.parquet",
     log:
@@ -23,14 +18,7 @@ rule fetch_corpus:
         mem_mb=memory(2000, 10),
         runtime=60,
     params:
-        settings=settings(
-            "fetch_corpus",
-            {
-                "source": STUDY.corpus.source,
-                "options": SOURCE_OPTIONS.model_dump(mode="json", by_alias=True),
-            },
-            f"bottomup.corpus.sources.{STUDY.corpus.source}",
-        ),
+        settings=SLICES.fetch_corpus(),
     shell:
         """
         python scripts/fetch_corpus.py --settings {params.settings:q} \
@@ -55,7 +43,7 @@ rule clean_corpus:
         mem_mb=memory(1000, 20),
         runtime=60,
     params:
-        settings=settings("clean_corpus", STUDY.corpus.cleaning.model_dump()),
+        settings=SLICES.clean_corpus(),
     shell:
         """
         python scripts/clean_corpus.py --settings {params.settings:q} \
@@ -82,7 +70,7 @@ rule split_corpus:
         mem_mb=memory(1000, 20),
         runtime=30,
     params:
-        settings=settings("split_corpus", STUDY.corpus.splits.model_dump()),
+        settings=SLICES.split_corpus(),
     shell:
         """
         python scripts/split_corpus.py --settings {params.settings:q} \
@@ -106,7 +94,7 @@ rule learn_bpe:
         mem_mb=memory(1000, 30),
         runtime=60,
     params:
-        settings=bpe_settings,
+        settings=SLICES.learn_bpe,
     shell:
         """
         python scripts/learn_bpe.py --settings {params.settings:q} --side {wildcards.side} \
@@ -132,7 +120,7 @@ rule encode_text:
         mem_mb=memory(1000, 20),
         runtime=60,
     params:
-        settings=settings("encode_text", {}),
+        settings=SLICES.encode_text(),
     shell:
         """
         python scripts/encode_text.py --settings {params.settings:q} --side {wildcards.side} \
@@ -157,7 +145,7 @@ rule count_tokens:
         mem_mb=memory(1000, 5),
         runtime=15,
     params:
-        settings=settings("count_tokens", {}),
+        settings=SLICES.count_tokens(),
     shell:
         """
         python scripts/count_tokens.py --settings {params.settings:q} \

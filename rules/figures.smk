@@ -3,7 +3,11 @@
 # A figure takes the parts of a measure that it shows, and so exists as soon as these do.
 
 
-def parts(measure, names):
+plain = [name for name in MEASURES["mutual_information"] if name.endswith(".plain")]
+as_trained = [name for name in MEASURES["mutual_information"] if name not in plain]
+
+
+def parts_of(measure, names):
     """Tables of the parts of a measure, all of them read as one."""
     return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
 
@@ -21,21 +25,22 @@ FIGURES = {
     },
     "learning_curves": {
         "tables": {
-            run: [f"<results>/runs/{run}/metrics.jsonl"] for run in runs(TRAINED)
+            run: [f"<results>/runs/{run}/metrics.jsonl"]
+            for run in SLICES.runs(SLICES.trained)
         },
         "category": "Text and training",
     },
     "mutual_information_input": {
-        "tables": parts(
-            "mutual_information", [f"{run}.plain" for run in runs(OBJECTIVES)]
-        ),
+        "tables": parts_of("mutual_information", plain),
         "published": "ib_mi_tasks",
         "category": "Information",
     },
     "mutual_information_lm": {
         "module": "mutual_information_input_output",
         "options": {"objective": "lm"},
-        "tables": parts("mutual_information", [f"{run}.plain" for run in runs(["lm"])]),
+        "tables": parts_of(
+            "mutual_information", [run for run in plain if run.startswith("lm-")]
+        ),
         "published": "ib_src_dst_lm_mlm",
         "category": "Information",
         "needs": ["lm"],
@@ -43,20 +48,18 @@ FIGURES = {
     "mutual_information_mlm": {
         "module": "mutual_information_input_output",
         "options": {"objective": "mlm"},
-        "tables": parts(
-            "mutual_information", [f"{run}.as_trained" for run in runs(["mlm"])]
-        ),
+        "tables": parts_of("mutual_information", as_trained),
         "published": "ib_src_dst_lm_mlm",
         "category": "Information",
         "needs": ["mlm"],
     },
     "distance_between_tasks": {
-        "tables": parts("pwcca_between_runs", PARTS["pwcca_between_runs"]),
+        "tables": parts_of("pwcca_between_runs", MEASURES["pwcca_between_runs"]),
         "published": "change_between_tasks",
         "category": "Distance",
     },
     "distance_between_layers": {
-        "tables": parts("pwcca_between_layers", runs(OBJECTIVES)),
+        "tables": parts_of("pwcca_between_layers", MEASURES["pwcca_between_layers"]),
         "published": "change_by_task",
         "category": "Distance",
     },
@@ -64,14 +67,13 @@ FIGURES = {
 FIGURES = {
     name: figure
     for name, figure in FIGURES.items()
-    if set(figure.get("needs", [])) <= set(TRAINED)
+    if set(figure.get("needs", [])) <= set(SLICES.trained)
 }
-if len(TRAINED) < 2 and len(STUDY.seeds) < 2:
+if len(SLICES.trained) < 2 and len(STUDY.seeds) < 2:
     del FIGURES["distance_between_tasks"]
 
 
 for name, figure in FIGURES.items():
-    drawn_by = figure.get("module", name)
 
     rule:
         name:
@@ -104,16 +106,10 @@ for name, figure in FIGURES.items():
             mem_mb=1000,
             runtime=5,
         params:
-            settings=settings(
-                "plot_figure",
-                {
-                    "figure": drawn_by,
-                    "options": figure.get("options", {}),
-                    "tables": [
-                        key for key, paths in figure["tables"].items() for _ in paths
-                    ],
-                },
-                f"bottomup.figures.{drawn_by}",
+            settings=SLICES.plot(
+                figure.get("module", name),
+                figure.get("options", {}),
+                [key for key, paths in figure["tables"].items() for _ in paths],
             ),
         shell:
             """

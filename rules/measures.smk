@@ -1,97 +1,5 @@
 # Measures: views -> tidy tables, a part for each run or pair of runs, then one table a measure.
 
-from itertools import combinations
-
-
-def labels(objective, reading):
-    """Which tokens a layer's information is about, and at which positions (evolution paper, 4)."""
-    if reading == "as_trained":
-        output = [
-            {"label": "output", "positions": p}
-            for p in ("changed", "masked", "replaced")
-        ]
-        return [{"label": "input", "positions": "replaced"}, *output]
-    # Only a model that reads from left to right is to predict the next token.
-    predicted = (
-        [{"label": "output", "positions": "all"}]
-        if STUDY.objective_options(objective).causal
-        else []
-    )
-    return [{"label": "input", "positions": "all"}, *predicted]
-
-
-def views_of(run):
-    """The layers of one run, read without corruption."""
-    return expand(
-        "<results>/views/" + run + "/plain/layer_{layer}.npy",
-        layer=LAYERS,
-        allow_missing=True,
-    )
-
-
-def mutual_information_settings(wildcards):
-    values = STUDY.measures.mutual_information.model_dump()
-    return settings(
-        "measure_mutual_information",
-        {
-            "objective": wildcards.objective,
-            "seed": int(wildcards.seed),
-            "reading": wildcards.reading,
-            "labels": labels(wildcards.objective, wildcards.reading),
-            "sampling_seed": values.pop("seed"),
-            **values,
-        },
-    )
-
-
-def pwcca_between_layers_settings(wildcards):
-    run = {"objective": wildcards.objective, "seed": int(wildcards.seed)}
-    return settings(
-        "measure_pwcca_between_layers", run | STUDY.measures.pwcca.model_dump()
-    )
-
-
-def pwcca_between_runs_settings(wildcards):
-    runs = {
-        "objective_a": wildcards.objective_a,
-        "seed_a": int(wildcards.seed_a),
-        "objective_b": wildcards.objective_b,
-        "seed_b": int(wildcards.seed_b),
-    }
-    return settings(
-        "measure_pwcca_between_runs", runs | STUDY.measures.pwcca.model_dump()
-    )
-
-
-def pairs_of_runs():
-    """Objectives are compared at one seed, from the same initial weights; seeds within an objective."""
-    for seed in STUDY.seeds:
-        for a, b in combinations(OBJECTIVES, 2):
-            yield f"{a}-{seed}.{b}-{seed}"
-    for objective in OBJECTIVES:
-        for a, b in combinations(STUDY.seeds, 2):
-            yield f"{objective}-{a}.{objective}-{b}"
-
-
-def runs(objectives):
-    return expand("{objective}-{seed}", objective=objectives, seed=STUDY.seeds)
-
-
-def collected_parts(wildcards):
-    return [
-        f"<results>/measures/{wildcards.measure}/{part}.csv"
-        for part in PARTS[wildcards.measure]
-    ]
-
-
-PARTS = {
-    "quality": runs(TRAINED),
-    "mutual_information": [f"{run}.plain" for run in runs(OBJECTIVES)]
-    + [f"{run}.as_trained" for run in runs(OBJECTIVES) if run.startswith("mlm-")],
-    "pwcca_between_layers": runs(OBJECTIVES),
-    "pwcca_between_runs": list(pairs_of_runs()),
-}
-
 
 rule measure_mutual_information:
     input:
@@ -112,7 +20,7 @@ rule measure_mutual_information:
         runtime=240,
         gpu=GPUS,
     params:
-        settings=mutual_information_settings,
+        settings=SLICES.measure_mutual_information,
     shell:
         """
         python scripts/measure_mutual_information.py --settings {params.settings:q} \
@@ -123,7 +31,7 @@ rule measure_mutual_information:
 
 rule measure_pwcca_between_layers:
     input:
-        views=views_of("{objective}-{seed}"),
+        views=plain_views("{objective}-{seed}"),
     output:
         table="<results>/measures/pwcca_between_layers/{objective}-{seed}.csv",
     log:
@@ -138,7 +46,7 @@ rule measure_pwcca_between_layers:
         runtime=60,
         gpu=GPUS,
     params:
-        settings=pwcca_between_layers_settings,
+        settings=SLICES.measure_pwcca_between_layers,
     shell:
         """
         python scripts/measure_pwcca_between_layers.py --settings {params.settings:q} \
@@ -148,8 +56,8 @@ rule measure_pwcca_between_layers:
 
 rule measure_pwcca_between_runs:
     input:
-        a=views_of("{objective_a}-{seed_a}"),
-        b=views_of("{objective_b}-{seed_b}"),
+        a=plain_views("{objective_a}-{seed_a}"),
+        b=plain_views("{objective_b}-{seed_b}"),
     output:
         table="<results>/measures/pwcca_between_runs/{objective_a}-{seed_a}.{objective_b}-{seed_b}.csv",
     log:
@@ -157,8 +65,8 @@ rule measure_pwcca_between_runs:
     benchmark:
         "<benchmarks>/measure_pwcca_between_runs.{objective_a}-{seed_a}.{objective_b}-{seed_b}.tsv"
     wildcard_constraints:
-        objective_a="|".join(OBJECTIVES),
-        objective_b="|".join(OBJECTIVES),
+        objective_a="|".join(SLICES.objectives),
+        objective_b="|".join(SLICES.objectives),
         seed_a=r"\d+",
         seed_b=r"\d+",
     priority: 20
@@ -169,7 +77,7 @@ rule measure_pwcca_between_runs:
         runtime=60,
         gpu=GPUS,
     params:
-        settings=pwcca_between_runs_settings,
+        settings=SLICES.measure_pwcca_between_runs,
     shell:
         """
         python scripts/measure_pwcca_between_runs.py --settings {params.settings:q} \
@@ -179,7 +87,7 @@ rule measure_pwcca_between_runs:
 
 rule collect_tables:
     input:
-        tables=collected_parts,
+        tables=parts,
     output:
         table="<results>/measures/{measure}.csv",
     log:
@@ -187,7 +95,7 @@ rule collect_tables:
     benchmark:
         "<benchmarks>/collect_tables.{measure}.tsv"
     wildcard_constraints:
-        measure="|".join(PARTS),
+        measure="|".join(MEASURES),
     priority: 20
     localrule: True
     conda:
@@ -196,7 +104,7 @@ rule collect_tables:
         mem_mb=500,
         runtime=5,
     params:
-        settings=settings("collect_tables", {}),
+        settings=SLICES.collect_tables(),
     shell:
         """
         python scripts/collect_tables.py --settings {params.settings:q} \

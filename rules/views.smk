@@ -1,26 +1,6 @@
 # Views: held-out text as the models read it -> the representations of its tokens, layer by layer.
 
 
-def occurrences_settings(wildcards):
-    n_tokens = STUDY.measures.mutual_information.n_tokens
-    values = {
-        "reading": wildcards.reading,
-        "n": STUDY.occurrences.n,
-        "seed": STUDY.occurrences.seed,
-    }
-    if wildcards.reading == "as_trained":
-        values |= {
-            "draws": STUDY.occurrences.as_trained_draws,
-            "n_tokens": n_tokens,
-            "options": STUDY.objective_options("mlm").model_dump(),
-        }
-    return settings("draw_occurrences", values, "bottomup.objectives.mlm")
-
-
-wildcard_constraints:
-    reading="|".join(READINGS),
-
-
 rule draw_occurrences:
     input:
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
@@ -42,7 +22,7 @@ rule draw_occurrences:
         mem_mb=memory(2000, 100),
         runtime=15,
     params:
-        settings=occurrences_settings,
+        settings=SLICES.draw_occurrences,
     shell:
         """
         python scripts/draw_occurrences.py --settings {params.settings:q} \
@@ -53,9 +33,9 @@ rule draw_occurrences:
 
 rule extract_views:
     input:
-        model=rules.train.output.weights,
-        config=rules.train.output.config,
-        tokenizer=rules.train.output.tokenizer,
+        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
+        config="<results>/runs/{objective}-{seed}/model/config.json",
+        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
         occurrences=rules.draw_occurrences.output.table,
         text=rules.draw_occurrences.output.text,
     output:
@@ -76,7 +56,7 @@ rule extract_views:
         runtime=60,
         gpu=GPUS,
     params:
-        settings=settings("extract_views", STUDY.views.model_dump()),
+        settings=SLICES.extract_views(),
     shell:
         """
         python scripts/extract_views.py --settings {params.settings:q} \

@@ -1,24 +1,23 @@
-"""Join the parts of a measure, one for each run or pair of runs, into its table.
+"""Join the parts of a table, one made by each job, in the order given.
 
-Inputs:  tables with the same columns.
-Outputs: one table, parts in the order given.
+Settings: none.
+Inputs: the parts, with the same columns.
+Outputs: the table.
 """
-
-import argparse
-from pathlib import Path
 
 import pandas as pd
 
 from bottomup import program
 
 
-def main(arguments: argparse.Namespace) -> None:
-    parts = [pd.read_csv(path, keep_default_na=False, dtype=str) for path in arguments.tables]
+def main(arguments):
+    # As text: numbers pass through digit by digit, and a token called "null" stays one.
+    parts = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in arguments.tables]
     pd.concat(parts).to_csv(arguments.table, index=False)
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    parser.add_argument("--tables", type=Path, nargs="+", required=True)
-    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--tables", required=True, nargs="+")
+    parser.add_argument("--table", required=True)
     program.run(main, parser)

@@ -22,7 +22,8 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tokens = TokenFile.load(arguments.tokens)
     frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
-    ranks = np.zeros(N_SPECIAL + len(frequencies), dtype=np.int32)
+    # <unk> is no token of the training text: rarer than all.
+    ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
     ranks[frequencies["token_id"]] = frequencies["rank"]
     sentences = occurrences.sample_sentences(tokens, settings["n"], settings["seed"])
     if settings["reading"] == "plain":

@@ -5,8 +5,8 @@ Settings: objective, seed (the run); reading; labels, a list of {label: input | 
     n_clusters; bootstrap_samples (of sentences); sampling_seed (of clusters, shuffled labels,
     bootstrap, and the classifier's halves).
 Inputs: the occurrence table of the reading; frequencies.csv; the run's views, layer 0 first.
-Outputs: a table with two rows for each layer and label: estimator clusters, and estimator
-    classifier, a lower bound on held-out sentences.
+Outputs: a table with two rows for each layer and entry of labels: estimator clusters, and
+    estimator classifier, a lower bound that counts held-out occurrences only.
 """
 
 import logging
@@ -16,27 +16,96 @@ import numpy as np
 import pandas as pd
 
 from bottomup import program
-from bottomup.measures import bootstrap, views
+from bottomup.errors import UserError
+from bottomup.measures import bootstrap
 from bottomup.measures import mutual_information as information
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.labels import choose
 
+COLUMNS = [
+    "objective",
+    "seed",
+    "layer",
+    "reading",
+    "positions",
+    "label",
+    "estimator",
+    "mi_nats",
+    "ci_low",
+    "ci_high",
+    "shuffled_mi_nats",
+    "entropy_nats",
+    "n_occurrences",
+    "n_labels",
+    "n_clusters",
+    "n_clusters_used",
+]
+
 
 def main(arguments):
     settings = arguments.settings
+    run = {name: settings[name] for name in ("objective", "seed", "reading")}
     occurrences = pd.read_parquet(arguments.occurrences)
     frequencies = pd.read_csv(arguments.frequencies, usecols=["token_id", "rank"])
-    chosen = [
-        (label, *choose(occurrences, frequencies, **label, n_tokens=settings["n_tokens"]))
-        for label in settings["labels"]
-    ]
-    for _, rows, _ in chosen:
-        information.check_clusters(settings["n_clusters"], len(rows))
     table = []
     for layer, path in enumerate(arguments.views):
-        view = np.load(path, mmap_mode="r", allow_pickle=False)
-        for label, rows, tokens in chosen:
+        view = load(path, len(occurrences))
+        for label in settings["labels"]:
+            rows, tokens = choose(occurrences, frequencies, settings["n_tokens"], **label)
             sentences = occurrences["sentence"].to_numpy()[rows]
-            same = {name: settings[name] for name in ("objective", "seed")}
-            same |= {"layer": layer, "reading": settings["reading"], **label}
-            ...
+            common = {**run, "layer": layer, **label, "n_labels": len(np.unique(tokens))}
+            for measure in (by_clusters, by_classifier):
+                values = measure(view[rows], tokens, sentences, settings)
+                table.append(common | values)
+                logging.info(
+                    f"layer {layer}, {label['label']} at {label['positions']} positions: "
+                    f"{values['mi_nats']:.3f} nats by {values['estimator']}"
+                )
+    table = pd.DataFrame(table, columns=COLUMNS)
+    # Whole numbers, though the classifier has none.
+    table = table.astype({"n_clusters": "Int64", "n_clusters_used": "Int64"})
+    table.to_csv(arguments.table, index=False)
+
+
+def load(path, n_occurrences):
+    view = np.load(path, mmap_mode="r", allow_pickle=False)
+    if len(view) != n_occurrences:
+        raise UserError(
+            f"{path} has {len(view)} rows; allowed: one for each of the {n_occurrences} rows of "
+            f"the occurrence table; extract the views again from this table"
+        )
+    return view
+
+
+def by_clusters(view, tokens, sentences, settings):
+    n_clusters, n_samples = settings["n_clusters"], settings["bootstrap_samples"]
+    seed = settings["sampling_seed"]
+    clusters = information.cluster(view, n_clusters, seed)
+    value = information.mutual_information(tokens, clusters)
+    samples = information.bootstrapped(tokens, clusters, sentences, n_samples, seed)
+    low, high = bootstrap.interval(value, samples)
+    return {
+        "estimator": "clusters",
+        "mi_nats": value,
+        "ci_low": low,
+        "ci_high": high,
+        "shuffled_mi_nats": information.shuffled(tokens, clusters, seed),
+        "entropy_nats": information.entropy(tokens),
+        "n_occurrences": len(tokens),
+        "n_clusters": n_clusters,
+        "n_clusters_used": len(np.unique(clusters)),
+    }
+
+
+def by_classifier(view, tokens, sentences, settings):
+    n_samples, seed = settings["bootstrap_samples"], settings["sampling_seed"]
+    bound = classifier_bound(view, tokens, sentences, n_samples, seed)
+    return {"estimator": "classifier", **asdict(bound)}
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("occurrences", "frequencies", "table"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--views", required=True, nargs="+")
+    program.run(main, parser)

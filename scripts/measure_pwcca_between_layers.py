@@ -1,14 +1,13 @@
-"""Measure the PWCCA distance between consecutive layers of one run.
+"""Measure how far apart consecutive layers of one run are.
 
-Settings: objective, seed (the run); variants of the distance.
-Inputs:   the views of the run, layer 0 first.
-Outputs:  a table with a row for each pair of layers, variant and weighting view (x is the lower).
+Settings: objective, seed (the run); variants (definition, svcca-2019).
+Inputs: the run's views, layer 0 first.
+Outputs: a table of PWCCA distances, one row for each pair of layers, variant and weighting view
+    (x is the lower layer, layer_a; y the upper, layer_b).
 """
 
-import argparse
 import logging
 from itertools import pairwise
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -18,21 +17,22 @@ from bottomup.device import device
 from bottomup.measures.pwcca import distances, moments_of
 
 
-def main(arguments: argparse.Namespace) -> None:
-    settings = dict(arguments.settings)
-    variants = settings.pop("variants")
-    views = [np.load(path, mmap_mode="r") for path in arguments.views]
+def main(arguments):
+    variants = arguments.settings.pop("variants")
+    views = [np.load(path, mmap_mode="r", allow_pickle=False) for path in arguments.views]
     table = []
     for layer, (lower, upper) in enumerate(pairwise(views)):
-        for row in distances(moments_of(lower, upper, device()), variants):
-            layers = {"layer_a": layer, "layer_b": layer + 1}
-            table.append({**settings, **layers, **row, "n_occurrences": len(lower)})
-            logging.info("layers %s and %s: %s", layer, layer + 1, row)
+        rows = distances(moments_of(lower, upper, device()), variants)
+        logging.info(
+            f"layers {layer} and {layer + 1}: {rows[0]['distance']:.3f} ({rows[0]['variant']})"
+        )
+        layers = {"layer_a": layer, "layer_b": layer + 1}
+        table += [{**arguments.settings, **layers, **row} for row in rows]
     pd.DataFrame(table).to_csv(arguments.table, index=False)
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    parser.add_argument("--views", type=Path, nargs="+", required=True)
-    parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--views", required=True, nargs="+")
+    parser.add_argument("--table", required=True)
     program.run(main, parser)

@@ -57,7 +57,7 @@ def members(stream: BinaryIO, wanted: re.Pattern, name: str) -> Iterator[tuple[s
                     yield from members(package, wanted, f"{name}: {member.name}")
                 elif wanted.search(member.name):
                     yield member.name, archive.extractfile(member).read()
-    except BROKEN as error:
+    except (*BROKEN, ValueError) as error:
         raise UserError(f"{name} cannot be read ({error}); delete it and fetch it again") from error
 
 

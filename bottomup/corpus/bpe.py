@@ -1,6 +1,6 @@
 """Words, and byte-pair encoding of words into sub-words (Sennrich et al. 2016), a side at a time.
 
-The whole way from text to ids is inside one Hugging Face `tokenizers` file: normalisation, words
+The whole way from text to ids is inside one Hugging Face `tokenizers` file: normalization, words
 as the Moses tokenizer cuts them, sub-words, and </s> at the end.
 
 Departures from Moses: no list of abbreviations, so that a period ends its word unless single
@@ -22,9 +22,7 @@ from tokenizers import (
     trainers,
 )
 
-from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD, SPECIALS, UNK
-
-__all__ = ["EOS", "MASK", "N_SPECIAL", "PAD", "SPECIALS", "UNK", "learn", "word_pattern"]
+from bottomup.corpus.specials import EOS, SPECIALS, UNK
 
 # Stands at the start of the first sub-word of a word.
 WORD_START = "▁"

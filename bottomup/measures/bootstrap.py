@@ -14,9 +14,7 @@ Z_95 = 1.96
 VALUES_AT_ONCE = 8192
 
 
-def resamples(
-    sentences: np.ndarray, n_samples: int, seed: int
-) -> tuple[np.ndarray, np.ndarray]:
+def resamples(sentences: np.ndarray, n_samples: int, seed: int) -> tuple[np.ndarray, np.ndarray]:
     """How often each sentence is in each bootstrap sample.
 
     sentences: `[n]`, the sentence of each occurrence. Returns the sentences' numbers from 0

@@ -74,13 +74,12 @@ def nearest(points: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
     points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points.
     """
     half_norms = centers.square().sum(1) / 2
-    blocks = [
-        torch.addmm(half_norms, block, centers.T, alpha=-1).min(dim=1)
-        for block in points.split(BLOCK_ROWS)
-    ]
-    index = torch.cat([block.indices for block in blocks])
-    halves = torch.cat([block.values for block in blocks])
-    return index, (2 * halves + points.square().sum(1)).clamp_min(0)
+    indices, distances = [], []
+    for block in points.split(BLOCK_ROWS):
+        halves, index = torch.addmm(half_norms, block, centers.T, alpha=-1).min(dim=1)
+        indices.append(index)
+        distances.append((2 * halves + block.square().sum(1)).clamp_min(0))
+    return torch.cat(indices), torch.cat(distances)
 
 
 def _draw(

@@ -11,17 +11,18 @@ POSITIONS = {
     "all": lambda table: np.ones(len(table), dtype=bool),
     "changed": lambda table: POSITIONS["masked"](table) | POSITIONS["replaced"](table),
     "masked": lambda table: table["kind"] == "masked",
-    "replaced": lambda table: (table["kind"] == "replaced")
-    & (table["input_id"] != table["output_id"]),
+    "replaced": lambda table: (
+        (table["kind"] == "replaced") & (table["input_id"] != table["output_id"])
+    ),
 }
 
 
 def choose(
     occurrences: pd.DataFrame,
     frequencies: pd.DataFrame,
+    n_tokens: int,
     label: str,
     positions: str,
-    n_tokens: int,
 ) -> tuple[np.ndarray, np.ndarray]:
     """The rows at `positions` that carry one of the `n_tokens` most frequent tokens, and those.
 

@@ -13,9 +13,9 @@ import numpy as np
 import torch
 
 from bottomup import seeds
+from bottomup.device import device as best_device
 from bottomup.errors import UserError
 from bottomup.measures import bootstrap, kmeans
-from bottomup.training import precision
 
 SHUFFLES = 5
 
@@ -80,15 +80,15 @@ def cluster(
             f"{n_clusters}; allowed: no more clusters than occurrences; "
             f"lower n_clusters or raise occurrences.n"
         )
-    device = torch.device(device or precision.device())
-    points = torch.from_numpy(np.array(view)).to(device, torch.float32)
-    mean = points.mean(0, dtype=torch.float64)
+    device = torch.device(device or best_device())
+    points = torch.from_numpy(np.array(view, dtype=np.float32)).to(device)
+    mean = points.mean(0)
     if not mean.isfinite().all():
         raise UserError(
             "a view holds NaN or infinity; k-means needs finite numbers; "
             "look for a diverged run, or set views.dtype to float32"
         )
-    points -= mean.float()
+    points -= mean
     centers = kmeans.fit(points, n_clusters, seeds.generator(seed, "clusters"))
     index, _ = kmeans.nearest(points, centers)
     return index.cpu().numpy()

@@ -95,15 +95,19 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
 
 
 def distances(moments: Moments, variants: list[str]) -> list[dict]:
-    """The distance in each variant and by each weighting view: rows variant, weights, distance."""
+    """The distance in each of the `variants`, with each weighting view that it knows.
+
+    Rows of a table: variant, weights, distance, n_occurrences.
+    """
     return [
         {
             "variant": variant,
             "weights": weights,
             "distance": pwcca_from_moments(moments, weights, variant),
+            "n_occurrences": moments.n,
         }
         for variant in variants
-        for weights in ("x", "y")
+        for weights in WEIGHTS[variant]
     ]
 
 
@@ -128,7 +132,7 @@ def _canonical(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _alpha(moments: Moments, directions: np.ndarray) -> np.ndarray:
-    """alpha_i / n `[r]`: <h_i, x> / n = u_i^T Sigma_xx^1/2 for h_i = u_i^T Sigma_xx^-1/2 (x - mu)."""
+    """alpha_i / n `[r]`: <h_i, x> / n is u_i^T Sigma_xx^1/2, h_i u_i^T Sigma_xx^-1/2 (x - mu)."""
     root = _power(_spectrum(moments.xx, moments.mean_x), 0.5)
     return np.abs(root @ directions).sum(0)
 

@@ -59,13 +59,8 @@ class Attention(nn.Module):
         """As `forward`, with keys and values already projected (and perhaps cached)."""
         queries = self.split_heads(self.query(x))
         weights = attention_weights(queries, keys, mask, causal) if need_weights else None
-        heads = functional.scaled_dot_product_attention(
-            queries,
-            keys,
-            values,
-            attn_mask=mask,
-            is_causal=causal,
-            dropout_p=self.dropout if self.training else 0.0,
+        heads = fused_attention(
+            queries, keys, values, mask, causal, self.dropout if self.training else 0.0
         )
         batch, _, length, d_head = heads.shape
         heads = heads.transpose(1, 2).reshape(batch, length, self.heads * d_head)
@@ -77,9 +72,31 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
 
 
+def fused_attention(
+    queries: Tensor,
+    keys: Tensor,
+    values: Tensor,
+    mask: Tensor | None,
+    causal: bool,
+    dropout: float,
+) -> Tensor:
+    """Each head's output, `[batch, heads, queries, d_head]`, by PyTorch's fused kernels.
+
+    On a CPU these are fast in float32 only, whatever the matrix products are computed in, and
+    have no dropout: with it, PyTorch falls back to separate steps.
+    """
+    if queries.device.type == "cpu":
+        queries, keys, values = queries.float(), keys.float(), values.float()
+    with torch.autocast("cpu", enabled=False):
+        return functional.scaled_dot_product_attention(
+            queries, keys, values, attn_mask=mask, is_causal=causal, dropout_p=dropout
+        )
+
+
 def attention_weights(queries: Tensor, keys: Tensor, mask: Tensor | None, causal: bool) -> Tensor:
     """Softmax of scaled dot products, `[batch, heads, queries, keys]`, in float32."""
-    scores = queries.float() @ keys.float().transpose(-1, -2) / queries.shape[-1] ** 0.5
+    with torch.autocast(queries.device.type, enabled=False):
+        scores = queries.float() @ keys.float().transpose(-1, -2) / queries.shape[-1] ** 0.5
     if causal:
         mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).tril()
     if mask is not None:

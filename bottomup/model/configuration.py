@@ -21,4 +21,5 @@ class TransformerConfig(PreTrainedConfig):
     d_model: int = 128
     d_ff: int = 512
     dropout: float = 0.1
+    attention_dropout: float = 0.1
     causal: bool = False

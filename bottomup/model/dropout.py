@@ -24,4 +24,4 @@ class Dropout(nn.Module):
         dropped = min(round(256 * self.p), 255)
         words = torch.empty((x.numel() + 7) // 8, dtype=torch.int64).random_(-(2**63), None)
         kept = words.view(torch.uint8)[: x.numel()].view(x.shape) >= dropped
-        return x * (kept * (256 / (256 - dropped))).to(x.dtype)
+        return x * kept.to(x.dtype).mul_(256 / (256 - dropped))

@@ -69,7 +69,7 @@ class EncoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.d_model)
-        self.attention = Attention(config.d_model, config.heads, config.dropout)
+        self.attention = Attention(config.d_model, config.heads, config.attention_dropout)
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.dropout = Dropout(config.dropout)
@@ -131,9 +131,9 @@ class DecoderLayer(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.d_model)
-        self.attention = Attention(config.d_model, config.heads, config.dropout)
+        self.attention = Attention(config.d_model, config.heads, config.attention_dropout)
         self.cross_norm = nn.LayerNorm(config.d_model)
-        self.cross = Attention(config.d_model, config.heads, config.dropout)
+        self.cross = Attention(config.d_model, config.heads, config.attention_dropout)
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.dropout = Dropout(config.dropout)

@@ -1,7 +1,7 @@
 """Masked language modelling (Devlin et al. 2019) on the source side."""
 
 import numpy as np
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from bottomup import objectives
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
@@ -16,6 +16,12 @@ class Objective(objectives.Objective):
     choose: float = Field(0.15, gt=0, lt=1, description="share of the tokens to predict")
     mask: float = Field(0.8, ge=0, le=1, description="share of the chosen read as <mask>")
     replace: float = Field(0.1, ge=0, le=1, description="share of the chosen read as any token")
+
+    @model_validator(mode="after")
+    def shares_of_one(self) -> "Objective":
+        if self.mask + self.replace > 1:
+            raise ValueError("`mask` and `replace` must not exceed 1 together")
+        return self
 
     def example(self, source, target, vocab_size, rng) -> Example:
         chosen = (source != PAD) & (source != EOS) & (rng.random(source.shape) < self.choose)

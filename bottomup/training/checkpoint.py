@@ -51,10 +51,14 @@ class Checkpoint:
         """
         weights = model.state_dict()
         newest = f"step_{progress.step}"
-        best_name = newest if best else self.state()["best"]
+        previous = self.state()
+        best_name = newest if best else previous["best"]
         files = {f"{newest}.optimizer": optimizer_tensors(optimizer), newest: weights}
         try:
             self.folder.mkdir(parents=True, exist_ok=True)
+            if previous is None:
+                # What another run left behind may share names with the files to come.
+                (self.folder / "state.json").unlink(missing_ok=True)
             for name, tensors in files.items():
                 save_file(tensors, self.folder / f"{name}.safetensors")
             state = {

@@ -114,9 +114,8 @@ class Trainer:
             total, count = total + loss.item(), count + predicted
         if not math.isfinite(total):
             raise self.diverged("training", total, step)
-        for parameter in self.model.parameters():
-            if parameter.grad is not None:
-                parameter.grad /= max(count, 1)
+        gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        torch._foreach_div_(gradients, max(count, 1))
         self.optimizer.param_groups[0]["lr"] = self.rate(step)
         self.optimizer.step()
         self.optimizer.zero_grad()

@@ -41,6 +41,7 @@ def initial_model(
         d_model=shape["d_model"],
         d_ff=shape["d_ff"],
         dropout=shape["dropout"],
+        attention_dropout=shape["attention_dropout"],
         causal=objective.causal,
     )
     return Transformer(config, seed=seed)

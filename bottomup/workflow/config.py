@@ -78,7 +78,8 @@ class Model(Section):
     heads: int = key("attention heads a layer; must divide d_model", "heads", ge=1)
     d_model: int = key("width of a representation; even", "dimensions", ge=2)
     d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1)
-    dropout: float = key("share set to zero, on residual, attention weights and ReLU", ge=0, lt=1)
+    dropout: float = key("share set to zero of residual and ReLU", ge=0, lt=1)
+    attention_dropout: float = key("share set to zero of attention weights", ge=0, lt=1)
 
 
 class Training(Section):
@@ -97,7 +98,9 @@ class Training(Section):
     learning_rate_scale: float = key("factor of d_model^-0.5 * min(t^-0.5, t * warmup^-1.5)", gt=0)
     evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
     patience: int = key("training ends after this many dev losses that do not improve", ge=1)
-    precision: Literal["float32", "bfloat16"] = key("of matrix products; weights are float32")
+    precision: Literal["auto", "float32", "bfloat16"] = key(
+        "of matrix products, weights stay float32; auto is bfloat16 where hardware multiplies it"
+    )
 
 
 class Quality(Section):

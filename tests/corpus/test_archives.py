@@ -64,6 +64,11 @@ def test_a_broken_archive_is_an_error_in_one_line(archive):
     assert "\n" not in str(error.value)
 
 
+def test_a_package_with_a_broken_header_is_an_error():
+    with pytest.raises(UserError, match="pack cannot be read"):
+        read(b"!<arch>\n" + b"x" * 60)
+
+
 def test_a_package_without_data_is_an_error():
     with pytest.raises(UserError, match=r"without data\.tar"):
         read(b"!<arch>\n")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from moses_words import words
 
-from bottomup.corpus.bpe import EOS, MASK, N_SPECIAL, PAD, UNK, learn
+from bottomup.corpus.bpe import learn
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD, UNK
 
 SENTENCES = [
     "Open the file menu, then choose Save As.",

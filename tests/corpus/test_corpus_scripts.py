@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.corpus.bpe import EOS
+from bottomup.corpus.specials import EOS
 from bottomup.corpus.splits import SPLITS
 from bottomup.corpus.tokens import TokenFile
 

@@ -1,8 +1,9 @@
 import numpy as np
 import pytest
 
-from bottomup.corpus.bpe import EOS, learn
+from bottomup.corpus.bpe import learn
 from bottomup.corpus.encoding import NO_WORD, encode
+from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 
 TEXTS = ["Open the files, please.", "Save.", "Don't close the unopened file!", "the menu"]

@@ -31,7 +31,7 @@ corpus:
     max_length_ratio: 3.0
   splits: {seed: 1, test_words: 200, dev_words: 100}
   bpe: {merges: 900}
-model: {layers: 2, heads: 4, d_model: 64, d_ff: 128, dropout: 0.1}
+model: {layers: 2, heads: 4, d_model: 64, d_ff: 128, dropout: 0.1, attention_dropout: 0.0}
 training: {accumulate: 1, warmup_steps: 20, patience: 3}
 objectives:
   lm: {}

@@ -48,7 +48,3 @@ def test_settings_are_plain_and_sorted_and_hold_the_code(built, outputs):
         assert repr(json.loads(json.dumps(settings, sort_keys=True))) == text
         # A path of this machine would make a moved checkout stale.
         assert str(built.path) not in text
-
-
-def test_snakemake_finds_no_fault(built):
-    assert "good condition" in built.snakemake("--lint").stderr

@@ -41,13 +41,15 @@ AS_TRAINED = [
     "collect_tables:measures/mutual_information.csv",
     "plot_mutual_information_mlm",
 ]
-# What shows several runs, so that it is made again when one comes or goes.
+# What shows several objectives, and so is made again when one comes or goes.
 COMPARED = [
     "collect_tables",
     "plot_learning_curves",
     "plot_mutual_information_input",
     "plot_distance_between_*",
 ]
+# The same for seeds.
+AVERAGED = [*COMPARED, "plot_mutual_information_*"]
 
 
 def from_training(objective):
@@ -162,7 +164,7 @@ def test_a_run_leaves_nothing_to_do(checkout):
     assert "Nothing to be done" in dry_run.stdout
 
 
-def test_a_new_seed_plans_its_runs_and_what_compares_them(checkout, outputs):
+def test_a_new_seed_plans_its_runs_and_what_shows_seeds(checkout, outputs):
     checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1, 2, 3]")
     new = checkout.summary().keys() - outputs.rules.keys()
     assert {output for output in new if output.startswith("runs/")} >= {
@@ -170,15 +172,15 @@ def test_a_new_seed_plans_its_runs_and_what_compares_them(checkout, outputs):
         for objective in ("lm", "mlm", "mt", "untrained")
     }
     assert all("-3" in output for output in new)
-    assert checkout.planned() == new | outputs.of(*COMPARED)
+    assert checkout.planned() == new | outputs.of(*AVERAGED)
 
 
-def test_a_seed_less_plans_only_what_compares_runs(checkout, outputs):
+def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
     checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1]")
-    assert checkout.planned() == outputs.of(*COMPARED)
+    assert checkout.planned() == outputs.of(*AVERAGED)
 
 
-def test_an_objective_less_plans_only_what_compares_runs(checkout, outputs):
+def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
     checkout.edit("study.yaml", "mt: {}", "mt: null")
     assert checkout.planned() == outputs.of(*COMPARED)
 

@@ -10,12 +10,11 @@ import logging
 import re
 import shutil
 import subprocess
-import urllib.error
 import urllib.request
 from collections.abc import Iterator
 from html.parser import HTMLParser
 from pathlib import Path, PurePosixPath
-from typing import Literal
+from typing import Annotated, Literal
 
 import pandas as pd
 from pydantic import DirectoryPath, Field, field_validator, model_validator
@@ -29,7 +28,7 @@ LOG = logging.getLogger(__name__)
 # The help's own tags, which name its folders and help packs.
 TAGS = {"en": "en-US", "de": "de", "fr": "fr", "ru": "ru"}
 LANGUAGE_PAIRS = [(a, b) for a in TAGS for b in TAGS if "en" in (a, b) and a != b]
-
+Checksum = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")]
 ELSEWHERE = (
     "set `from: archive` to download help packs instead, or `from: folder` and the `folder` "
     "of a help tree"
@@ -54,9 +53,10 @@ class Options(SourceOptions):
     archive_url: str = Field(
         "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
         "LibreOffice_{version}_Linux_x86-64_deb_helppack_{language}.tar.gz",
+        pattern=r"\{language\}",
         description="archive: address of a help pack; {version} and {language} are filled in",
     )
-    sha256: dict[str, str] = Field(
+    sha256: dict[Literal["en", "de", "fr", "ru"], Checksum] = Field(
         default_factory=dict,
         description="archive: expected SHA-256 of the help packs by language, in hexadecimal; "
         "a language left out is not checked",
@@ -168,7 +168,8 @@ def _warn_of_other_version(package: Path, asked: str) -> None:
 
 def _help_pack(options: Options, language: str, folder: Path) -> Path:
     """The help pack of a language, downloaded unless it is in the folder, and checked."""
-    url = options.archive_url.format(version=options.version, language=TAGS[language])
+    url = options.archive_url.replace("{version}", options.version)
+    url = url.replace("{language}", TAGS[language])
     path = folder / PurePosixPath(url).name
     if not path.exists():
         LOG.info("downloading %s", url)

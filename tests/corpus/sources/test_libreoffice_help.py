@@ -138,6 +138,20 @@ def test_a_language_pair_that_the_help_lacks_is_an_error_of_the_options(language
         Options(languages=languages)
 
 
+@pytest.mark.parametrize(
+    ("given", "where"),
+    [
+        ({"sha256": {"de": "12"}}, "sha256.de"),
+        ({"sha256": {"deu": "0" * 64}}, "sha256.deu"),
+        ({"archive_url": "https://example.org/help.tar.gz"}, "archive_url"),
+        ({"version": "latest"}, "version"),
+    ],
+)
+def test_options_that_cannot_be_are_errors(given, where):
+    with pytest.raises(ValidationError, match=where):
+        Options(**given)
+
+
 @pytest.mark.parametrize("given", [{"from": "folder"}, {"from": "apt", "folder": "."}])
 def test_a_folder_goes_with_from_folder(given):
     with pytest.raises(ValidationError, match="from: folder"):

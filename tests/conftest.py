@@ -1,0 +1,90 @@
+"""For the rooms from the model to the views: one thread, a tiny corpus, and the programs."""
+
+import runpy
+import sys
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from bottomup.corpus import bpe, encoding
+from bottomup.corpus.frequencies import frequencies
+from bottomup.corpus.tokens import TokenFile
+from tests.tiny import ROOT
+
+WORDS = ["a", "big", "cat", "dogs", "eat", "five", "green", "houses", "in", "june", "kings", "old"]
+SIZES = {"train": 120, "dev": 20, "test": 30}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_thread():
+    """Tiny models run fastest, and always alike, on one thread."""
+    torch.set_num_threads(1)
+
+
+@dataclass(frozen=True)
+class Corpus:
+    """The files of a corpus whose target side is the source side spelt backwards, in capitals."""
+
+    folder: Path
+
+    @property
+    def tokens(self) -> Path:
+        return self.folder / "tokens"
+
+    @property
+    def frequencies(self) -> Path:
+        return self.folder / "frequencies.csv"
+
+    def text(self, split: str) -> Path:
+        return self.folder / f"{split}.parquet"
+
+    def tokenizer(self, side: str) -> Path:
+        return self.folder / f"tokenizer.{side}.json"
+
+    def tokenizers(self, objective: str) -> dict[str, Path]:
+        """Those that an objective needs."""
+        sides = ["source", "target"] if objective == "mt" else ["source"]
+        return {side: self.tokenizer(side) for side in sides}
+
+
+@pytest.fixture(scope="session")
+def corpus_files(tmp_path_factory) -> Corpus:
+    """Splits, tokenizers, token files and frequencies of 170 made-up pairs."""
+    corpus = Corpus(tmp_path_factory.mktemp("corpus"))
+    rng = np.random.default_rng(0)
+    for split, size in SIZES.items():
+        sentences = [rng.choice(WORDS, rng.integers(4, 9)) for _ in range(size)]
+        pairs = [(" ".join(s), " ".join(word[::-1].capitalize() for word in s)) for s in sentences]
+        pd.DataFrame(pairs, columns=["source", "target"]).to_parquet(corpus.text(split))
+    for side in ("source", "target"):
+        train = pd.read_parquet(corpus.text("train"))[side].tolist()
+        bpe.learn([train], 20, True, "en").save(str(corpus.tokenizer(side)))
+        for split in SIZES:
+            folder = corpus.tokens / f"{split}.{side}"
+            folder.mkdir(parents=True)
+            encoding.encode(
+                Tokenizer.from_file(str(corpus.tokenizer(side))),
+                [pd.read_parquet(corpus.text(split))[side].tolist()],
+                **{name: folder / f"{name}.npy" for name in ("ids", "words", "offsets")},
+            )
+    vocabulary = Tokenizer.from_file(str(corpus.tokenizer("source"))).get_vocab()
+    ids = TokenFile.load(corpus.tokens / "train.source").ids
+    frequencies(ids, vocabulary).to_csv(corpus.frequencies, index=False)
+    return corpus
+
+
+@pytest.fixture
+def run_script(monkeypatch):
+    """Run a program of `scripts/` with these settings and arguments, in this process."""
+
+    def run(name: str, settings: dict, *arguments: object) -> None:
+        argv = [name, "--settings", repr(settings), *map(str, arguments)]
+        monkeypatch.setattr(sys, "argv", argv)
+        runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
+
+    return run

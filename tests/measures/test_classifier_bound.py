@@ -1,0 +1,74 @@
+"""The linear classifier's bound against information that is known."""
+
+import numpy as np
+import pytest
+
+from bottomup.errors import UserError
+from bottomup.measures.classifier_bound import classifier_bound
+
+
+def bound(view, labels, length=10, n_samples=20, seed=1):
+    return classifier_bound(view, labels, np.arange(len(labels)) // length, n_samples, seed)
+
+
+def test_labels_in_plain_view_give_their_entropy():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(20, size=4000)
+    view = generator.normal(size=(20, 16))[labels] + 0.01 * generator.normal(size=(4000, 16))
+    found = bound(view.astype(np.float16), labels)
+    assert found.mi_nats == pytest.approx(found.entropy_nats, abs=1e-3)
+    assert found.mi_nats <= found.entropy_nats
+    assert found.ci_low < found.mi_nats < found.ci_high
+    # Half of the sentences, and so of occurrences, are held out.
+    assert found.n_occurrences == 2000
+
+
+def test_a_noisy_channel_gives_nearly_its_information():
+    # As in test_mutual_information, where clusters see the same.
+    generator = np.random.default_rng(0)
+    n, n_labels = 20_000, 8
+    labels = generator.integers(n_labels, size=n)
+    wrong = (labels + generator.integers(1, n_labels, size=n)) % n_labels
+    passed = np.where(generator.random(n) < 0.8, labels, wrong)
+    view = 10 * np.eye(n_labels)[passed] + generator.normal(size=(n, n_labels)) / 10
+    channel = -(0.8 * np.log(0.8) + 0.2 * np.log(0.2 / 7))
+    assert bound(view, labels).mi_nats == pytest.approx(np.log(n_labels) - channel, abs=0.04)
+
+
+def test_what_varies_little_counts_as_much_as_what_varies_much():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(4, size=2000)
+    view = 1000 * generator.normal(size=(2000, 8))
+    view[:, :4] = 1e-3 * np.eye(4)[labels]
+    found = bound(view, labels)
+    assert found.mi_nats == pytest.approx(found.entropy_nats, abs=0.01)
+
+
+def test_a_view_that_says_nothing_gives_no_more_than_0():
+    generator = np.random.default_rng(0)
+    labels, view = generator.integers(5, size=4000), generator.normal(size=(4000, 8))
+    found = bound(view, labels)
+    assert found.mi_nats < 0.01
+    assert found.mi_nats > -0.1
+    assert found.mi_nats == bound(view, labels).mi_nats
+
+
+def test_what_is_learned_by_heart_of_a_sentence_does_not_count():
+    # Each sentence has a direction of its own that would give its labels away.
+    generator = np.random.default_rng(0)
+    labels = np.repeat(generator.integers(2, size=60), 10)
+    view = np.repeat(generator.normal(size=(60, 80)), 10, axis=0)
+    assert bound(view, labels).mi_nats < 0.2
+
+
+def test_a_constant_neuron_and_a_label_of_one_half_only_do_no_harm():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(4, size=2000)
+    labels[0] = 9
+    view = np.concatenate([np.eye(4)[labels % 4], np.ones((2000, 1))], axis=1)
+    assert np.isfinite(bound(view, labels).mi_nats)
+
+
+def test_too_few_sentences_are_refused():
+    with pytest.raises(UserError, match="19 sentences carry a label"):
+        bound(np.zeros((19, 2)), np.zeros(19), length=1)

@@ -1,0 +1,111 @@
+"""Mini-batch k-means: against brute force, scikit-learn, and clusters that are known."""
+
+import numpy as np
+import pytest
+import torch
+from sklearn.cluster import MiniBatchKMeans
+from sklearn.metrics import adjusted_rand_score
+
+from bottomup.errors import UserError
+from bottomup.measures import kmeans
+from bottomup.measures.mutual_information import cluster
+
+
+def blobs(n, n_blobs, d=8, spread=0.05, seed=0):
+    """Points `[n, d]` in well separated blobs, and the blob of each `[n]`."""
+    generator = np.random.default_rng(seed)
+    means = generator.normal(size=(n_blobs, d)) * 3
+    index = generator.integers(n_blobs, size=n)
+    return (means[index] + spread * generator.normal(size=(n, d))).astype(np.float32), index
+
+
+def inertia(points, index):
+    """Sum of squared distances from the means of the clusters."""
+    total = 0.0
+    for i in np.unique(index):
+        total += np.square(points[index == i] - points[index == i].mean(0)).sum()
+    return total
+
+
+@pytest.mark.parametrize("block_rows", [1, 7, 1024])
+def test_nearest_is_the_brute_force_answer(monkeypatch, block_rows):
+    monkeypatch.setattr(kmeans, "BLOCK_ROWS", block_rows)
+    generator = np.random.default_rng(0)
+    points, centers = generator.normal(size=(50, 4)), generator.normal(size=(9, 4))
+    squares = np.square(points[:, None] - centers).sum(-1)
+    index, distances = kmeans.nearest(*(torch.from_numpy(v).float() for v in (points, centers)))
+    assert index.tolist() == squares.argmin(1).tolist()
+    np.testing.assert_allclose(distances, squares.min(1), rtol=1e-4)
+
+
+def test_of_equally_near_centers_the_first_is_taken():
+    index, _ = kmeans.nearest(torch.ones(3, 2), torch.zeros(4, 2))
+    assert index.tolist() == [0, 0, 0]
+
+
+def test_separate_blobs_are_found():
+    points, blob = blobs(3000, 10)
+    # With fewer clusters than blobs none could be whole; with a few more, none is shared.
+    found = cluster(points, 30, seed=1)
+    assert all(len(np.unique(blob[found == i])) == 1 for i in np.unique(found))
+
+
+def test_inertia_is_no_worse_than_scikit_learn():
+    generator = np.random.default_rng(0)
+    points = generator.normal(size=(20_000, 16)).astype(np.float32)
+    points *= np.geomspace(3, 0.3, 16, dtype=np.float32)
+    theirs = [
+        inertia(
+            points,
+            MiniBatchKMeans(100, reassignment_ratio=0, random_state=seed).fit_predict(points),
+        )
+        for seed in range(3)
+    ]
+    ours = [inertia(points, cluster(points, 100, seed)) for seed in range(3)]
+    assert np.mean(ours) < 1.02 * np.mean(theirs)
+
+
+def test_a_seed_gives_the_same_clusters_and_another_seed_others():
+    points, _ = blobs(2000, 50, spread=1)
+    same = [cluster(points, 40, seed=1) for _ in range(2)]
+    assert (same[0] == same[1]).all()
+    assert adjusted_rand_score(same[0], cluster(points, 40, seed=2)) < 0.99
+
+
+def test_a_large_mean_costs_no_precision():
+    points, blob = blobs(1000, 8)
+    # About a mean of 1,000, float32 norms are off by 1, more than distances within a blob.
+    found = cluster(points + 1000, 30, seed=1)
+    assert all(len(np.unique(blob[found == i])) == 1 for i in np.unique(found))
+
+
+def test_float16_views_are_clustered_in_float32():
+    points = blobs(1000, 8, spread=1)[0].astype(np.float16)
+    assert (cluster(points, 30, seed=1) == cluster(points.astype(np.float32), 30, seed=1)).all()
+
+
+def test_fewer_distinct_points_than_clusters_leave_clusters_empty():
+    points = np.repeat(np.eye(5, dtype=np.float32), 20, axis=0)
+    found = cluster(points, 12, seed=1)
+    assert adjusted_rand_score(found, np.repeat(np.arange(5), 20)) == 1
+    assert len(np.unique(found)) == 5 and found.max() < 12
+
+
+def test_as_many_clusters_as_points_part_all_points():
+    points = np.random.default_rng(0).normal(size=(50, 3))
+    assert len(np.unique(cluster(points, 50, seed=1))) == 50
+
+
+def test_more_clusters_than_occurrences_are_refused():
+    points, _ = blobs(99, 3)
+    with pytest.raises(
+        UserError, match=r"99 occurrences for measures.mutual_information.n_clusters 100;"
+    ):
+        cluster(points, 100, seed=1)
+
+
+def test_a_view_that_is_not_finite_is_refused():
+    points, _ = blobs(99, 3)
+    points[5, 1] = np.inf
+    with pytest.raises(UserError, match="NaN or infinity"):
+        cluster(points, 10, seed=1)

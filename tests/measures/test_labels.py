@@ -1,0 +1,63 @@
+"""Which occurrences carry which labels."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.errors import UserError
+from bottomup.measures.labels import choose
+
+EOS, MASK = 1, 3
+# By rank in the training text: 12, 10, 11, 13, 14.
+FREQUENCIES = pd.DataFrame({"token_id": [10, 11, 12, 13, 14], "rank": [2, 3, 1, 4, 5]})
+PLAIN = pd.DataFrame(
+    {
+        "kind": "plain",
+        "input_id": [10, 11, 14, 11, 10, 14],
+        "output_id": [11, 14, EOS, 10, 14, EOS],
+    }
+)
+AS_TRAINED = pd.DataFrame(
+    {
+        "kind": ["masked", "replaced", "replaced", "masked", "kept", "replaced"],
+        "input_id": [MASK, 12, 13, MASK, 12, 14],
+        "output_id": [12, 10, 13, 10, 12, 12],
+    }
+)
+
+
+def chosen(table, n_tokens, label, positions):
+    rows, tokens = choose(table, FREQUENCIES, n_tokens, label, positions)
+    return list(zip(rows.tolist(), tokens.tolist(), strict=True))
+
+
+def test_the_most_frequent_are_those_of_lowest_training_rank_that_occur():
+    # 12, of rank 1, does not occur; in these few rows 14 and 11 are as frequent as 10.
+    assert chosen(PLAIN, 1, "input", "all") == [(0, 10), (4, 10)]
+    assert chosen(PLAIN, 2, "input", "all") == [(0, 10), (1, 11), (3, 11), (4, 10)]
+    assert len(chosen(PLAIN, 100, "input", "all")) == 6
+
+
+def test_special_tokens_label_nothing():
+    assert chosen(PLAIN, 100, "output", "all") == [(0, 11), (1, 14), (3, 10), (4, 14)]
+    assert chosen(AS_TRAINED, 100, "input", "masked") == []
+
+
+def test_changed_positions_are_the_masked_and_the_replaced_by_another_token():
+    masked = chosen(AS_TRAINED, 100, "output", "masked")
+    replaced = chosen(AS_TRAINED, 100, "output", "replaced")
+    assert masked == [(0, 12), (3, 10)]
+    assert replaced == [(1, 10), (5, 12)]
+    assert chosen(AS_TRAINED, 100, "output", "changed") == sorted(masked + replaced)
+    assert chosen(AS_TRAINED, 100, "input", "replaced") == [(1, 12), (5, 14)]
+
+
+@pytest.mark.parametrize(("label", "positions"), [("inputs", "all"), ("input", "kept")])
+def test_unknown_names_are_refused(label, positions):
+    with pytest.raises(UserError, match=f"label '{label}' at positions '{positions}'; allowed"):
+        choose(PLAIN, FREQUENCIES, 5, label, positions)
+
+
+def test_rows_are_positions_whatever_the_index():
+    shuffled = PLAIN.set_index(np.array([9, 9, 2, 0, 5, 7]))
+    assert chosen(shuffled, 1, "input", "all") == [(0, 10), (4, 10)]

@@ -1,0 +1,153 @@
+"""The programs of the measures, as the rules call them."""
+
+import logging
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.measures.pwcca import pwcca_distance
+
+N, LAYERS = 1200, 3
+SAMPLING = {"n_tokens": 5, "n_clusters": 20, "bootstrap_samples": 10, "sampling_seed": 1}
+
+
+@pytest.fixture
+def call(run_script):
+    def call(name, settings, **files):
+        arguments = []
+        for option, paths in files.items():
+            arguments += [f"--{option.replace('_', '-')}"]
+            arguments += paths if isinstance(paths, list) else [paths]
+        run_script(name, settings | {"code": "any"}, *arguments)
+
+    return call
+
+
+@pytest.fixture
+def run(tmp_path):
+    """Occurrences, frequencies and the views of two runs, in files."""
+    generator = np.random.default_rng(0)
+    input_id, output_id = generator.integers(4, 12, size=(2, N))
+    pd.DataFrame(
+        {
+            "sentence": np.arange(N) // 12,
+            "kind": np.where(generator.random(N) < 0.5, "masked", "replaced"),
+            "input_id": input_id,
+            "output_id": output_id,
+        }
+    ).to_parquet(tmp_path / "occurrences.parquet")
+    tokens = ["a", "null", "c,d", "e", '"', "g", "h", "i"]
+    frequencies = pd.DataFrame({"token_id": range(4, 12), "token": tokens, "rank": range(1, 9)})
+    frequencies.to_csv(tmp_path / "frequencies.csv", index=False)
+    for name in ("a", "b"):
+        for layer in range(LAYERS):
+            view = np.eye(16)[output_id] + 0.3 * generator.normal(size=(N, 16))
+            np.save(tmp_path / f"{name}{layer}.npy", view.astype(np.float16))
+    return tmp_path
+
+
+def views(run, name):
+    return [run / f"{name}{layer}.npy" for layer in range(LAYERS)]
+
+
+def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog):
+    labels = [
+        {"label": "input", "positions": "replaced"},
+        {"label": "output", "positions": "changed"},
+    ]
+    settings = {"objective": "mlm", "seed": 2, "reading": "as_trained", "labels": labels}
+    files = {
+        "occurrences": run / "occurrences.parquet",
+        "frequencies": run / "frequencies.csv",
+        "views": views(run, "a"),
+    }
+    with caplog.at_level(logging.INFO):
+        call("measure_mutual_information", settings | SAMPLING, **files, table=run / "mi.csv")
+    table = pd.read_csv(run / "mi.csv")
+    assert ",".join(table) == (
+        "objective,seed,layer,reading,positions,label,estimator,mi_nats,ci_low,ci_high,"
+        "shuffled_mi_nats,entropy_nats,n_occurrences,n_labels,n_clusters,n_clusters_used"
+    )
+    assert len(table) == len(caplog.records) == LAYERS * len(labels) * 2
+    assert set(table["layer"]) == set(range(LAYERS))
+    assert (table["objective"] == "mlm").all() and (table["seed"] == 2).all()
+    assert (table["n_labels"] == 5).all()
+    assert table["mi_nats"].between(table["ci_low"], table["ci_high"]).all()
+    # The views show the output token, one of 5 about equally frequent ones, and nothing else.
+    output = table[table["label"] == "output"]
+    assert output["mi_nats"].to_numpy() == pytest.approx(np.log(5), abs=0.25)
+    unknown = table[(table["label"] == "input") & (table["estimator"] == "clusters")]
+    assert unknown["mi_nats"].to_numpy() == pytest.approx(unknown["shuffled_mi_nats"], abs=0.1)
+    clusters = table[table["estimator"] == "clusters"]
+    assert (clusters["n_clusters"] == 20).all() and (clusters["n_clusters_used"] <= 20).all()
+    assert table.loc[table["estimator"] == "classifier", "n_clusters_used"].isna().all()
+
+    call("measure_mutual_information", settings | SAMPLING, **files, table=run / "again.csv")
+    assert (run / "again.csv").read_bytes() == (run / "mi.csv").read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changed", "rows", "message"),
+    [
+        ({"n_clusters": N + 1}, N, "occurrences for measures.mutual_information.n_clusters 1201"),
+        ({}, N - 1, f"has {N - 1} rows; allowed: one for each of the {N} rows"),
+    ],
+)
+def test_what_does_not_fit_ends_in_one_line(call, run, changed, rows, message):
+    np.save(run / "a0.npy", np.load(run / "a0.npy")[:rows])
+    settings = {"objective": "lm", "seed": 1, "reading": "plain"} | SAMPLING | changed
+    with pytest.raises(SystemExit) as ended:
+        call(
+            "measure_mutual_information",
+            settings | {"labels": [{"label": "input", "positions": "all"}]},
+            occurrences=run / "occurrences.parquet",
+            frequencies=run / "frequencies.csv",
+            views=views(run, "a"),
+            table=run / "mi.csv",
+        )
+    assert message in ended.value.code and "\n" not in ended.value.code
+    assert not (run / "mi.csv").exists()
+
+
+def test_distances_between_runs(call, run):
+    settings = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
+    call(
+        "measure_pwcca_between_runs",
+        settings | {"variants": ["definition", "svcca-2019"]},
+        views_a=views(run, "a"),
+        views_b=views(run, "b"),
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    assert list(table) == [*settings, "layer", "variant", "weights", "distance", "n_occurrences"]
+    assert len(table) == LAYERS * 3
+    for row in table.itertuples():
+        x, y = (np.load(run / f"{name}{row.layer}.npy") for name in "ab")
+        assert row.distance == pytest.approx(pwcca_distance(x, y, row.variant, row.weights))
+
+
+def test_distances_between_layers(call, run):
+    settings = {"objective": "lm", "seed": 1}
+    call(
+        "measure_pwcca_between_layers",
+        settings | {"variants": ["definition"]},
+        views=views(run, "a"),
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    columns = [*settings, "layer_a", "layer_b", "variant", "weights", "distance", "n_occurrences"]
+    assert list(table) == columns
+    assert table[["layer_a", "layer_b"]].drop_duplicates().to_numpy().tolist() == [[0, 1], [1, 2]]
+    for row in table.itertuples():
+        x, y = (np.load(run / f"a{layer}.npy") for layer in (row.layer_a, row.layer_b))
+        assert row.distance == pytest.approx(pwcca_distance(x, y, weights=row.weights))
+
+
+def test_collected_tables_keep_every_digit_and_word(call, tmp_path):
+    header, rows = "token,value,n\n", ["null,0.1234567890123456789,7\n", ",1e-05,\n"]
+    for i, row in enumerate(rows):
+        (tmp_path / f"{i}.csv").write_text(header + row)
+    parts = [tmp_path / "0.csv", tmp_path / "1.csv"]
+    call("collect_tables", {}, tables=parts, table=tmp_path / "table.csv")
+    assert (tmp_path / "table.csv").read_text() == header + "".join(rows)

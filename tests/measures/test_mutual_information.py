@@ -1,0 +1,91 @@
+"""Mutual information: hand cases, scikit-learn, its laws, and its bias."""
+
+import numpy as np
+import pytest
+from sklearn.metrics import mutual_info_score
+
+from bottomup.measures.mutual_information import cluster, entropy, mutual_information, shuffled
+
+ROUNDING = 1e-12
+
+
+def tied(n, n_labels, n_clusters, seed=0):
+    """Labels and clusters that depend on each other in part."""
+    generator = np.random.default_rng(seed)
+    labels = generator.integers(n_labels, size=n)
+    random = generator.integers(n_clusters, size=n)
+    return labels, np.where(generator.random(n) < 0.5, labels % n_clusters, random)
+
+
+def test_two_by_two_by_hand():
+    # Counts 3 1 / 1 3 of 8: margins 1/2, so MI = 2 (3/8 ln 3/2 + 1/8 ln 1/2) nats.
+    labels = np.array([0, 0, 0, 0, 1, 1, 1, 1])
+    clusters = np.array([5, 5, 5, 2, 2, 2, 2, 5])
+    by_hand = 0.75 * np.log(1.5) + 0.25 * np.log(0.5)
+    assert mutual_information(labels, clusters) == pytest.approx(by_hand, abs=ROUNDING)
+
+
+@pytest.mark.parametrize(
+    ("n", "n_labels", "n_clusters"), [(10, 3, 4), (5000, 40, 100), (300, 2, 290)]
+)
+def test_equals_scikit_learn(n, n_labels, n_clusters):
+    labels, clusters = tied(n, n_labels, n_clusters)
+    expected = mutual_info_score(labels, clusters)
+    assert mutual_information(labels, clusters) == pytest.approx(expected, abs=ROUNDING)
+
+
+def test_is_symmetric_and_blind_to_names():
+    labels, clusters = tied(1000, 7, 11)
+    value = mutual_information(labels, clusters)
+    assert mutual_information(clusters, labels) == pytest.approx(value, abs=ROUNDING)
+    names = np.array(["b", "a", "", "zz", "null", "7", "c"])
+    assert mutual_information(names[labels], 3 * clusters - 8) == pytest.approx(value, abs=ROUNDING)
+
+
+def test_is_0_where_independent_and_the_entropy_where_the_same():
+    labels, clusters = (grid.ravel() for grid in np.indices((7, 13)))
+    assert mutual_information(labels, clusters) == pytest.approx(0, abs=ROUNDING)
+    assert mutual_information(labels, clusters) >= 0
+    assert mutual_information(labels, np.zeros_like(labels)) == pytest.approx(0, abs=ROUNDING)
+    assert entropy(labels) == pytest.approx(np.log(7), abs=ROUNDING)
+    unequal, _ = tied(1000, 7, 11)
+    assert mutual_information(unequal, 5 - unequal) == pytest.approx(entropy(unequal), abs=ROUNDING)
+
+
+def test_large_counts_do_not_overflow():
+    # 100,000 x 100,000 cells would not fit a 32-bit cell number.
+    labels = np.arange(100_000, dtype=np.int32)
+    assert mutual_information(labels, labels) == pytest.approx(np.log(100_000), abs=1e-9)
+
+
+def test_inputs_of_different_or_no_length_are_refused():
+    with pytest.raises(ValueError, match="3 labels and 2 clusters"):
+        mutual_information([1, 2, 3], [1, 2])
+    with pytest.raises(ValueError, match="0 labels and 0 clusters"):
+        mutual_information([], [])
+
+
+def test_shuffled_labels_show_the_bias_of_well_filled_cells():
+    n, n_labels, n_clusters = 5000, 5, 6
+    labels, clusters = tied(n, n_labels, n_clusters)
+    draws = [shuffled(labels, clusters, seed) for seed in range(40)]
+    # 2 n MI is chi-squared with 4 * 5 degrees of freedom (Wilks), of standard deviation
+    # sqrt(2 * 20); 40 times 5 shuffles know their mean to sqrt(40 / 200) = 0.45.
+    assert 2 * n * np.mean(draws) == pytest.approx((n_labels - 1) * (n_clusters - 1), abs=4 * 0.45)
+    assert shuffled(labels, clusters, 1) == draws[1]
+
+
+def test_the_information_in_a_view_is_that_of_the_channel_that_made_it():
+    # A label is passed on whole with probability 0.8 and as any of the 7 others with 0.2; the
+    # view shows without doubt what was passed on. So MI = ln 8 - H(channel).
+    generator = np.random.default_rng(0)
+    n, n_labels = 20_000, 8
+    labels = generator.integers(n_labels, size=n)
+    wrong = (labels + generator.integers(1, n_labels, size=n)) % n_labels
+    passed = np.where(generator.random(n) < 0.8, labels, wrong)
+    view = 10 * np.eye(n_labels)[passed] + generator.normal(size=(n, n_labels)) / 10
+    channel = -(0.8 * np.log(0.8) + 0.2 * np.log(0.2 / 7))
+    found = mutual_information(labels, cluster(view, 40, seed=1))
+    # The bias for 40 clusters is at most 7 * 39 / 2n = 0.007; a sampling error of sd(ln p) /
+    # sqrt(n), 0.01, comes to it.
+    assert found == pytest.approx(np.log(n_labels) - channel, abs=0.03)

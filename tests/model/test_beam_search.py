@@ -1,0 +1,115 @@
+from itertools import product
+
+import pytest
+import torch
+
+from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.model.beam_search import penalty, translate
+from tests.tiny import drawn, ids_of
+
+WORDS = range(N_SPECIAL, N_SPECIAL + 3)
+LONGEST = 4  # with </s>: 1 + 3 + 9 + 27 hypotheses
+SEEDS = range(6)
+SOURCES = [[4, 5, 6, 4, 5], [6], [5, 5, 4], [], [4, 6]]
+
+
+def model_of(seed: int):
+    """A model whose predictions are far from uniform."""
+    return drawn("mt", seed, scale=0.5, vocab=N_SPECIAL + len(WORDS))
+
+
+@torch.inference_mode()
+def log_p(model, source: list[int], hypothesis: tuple[int, ...]) -> list[float]:
+    """Log probability of each token of the hypothesis, and of </s> after each prefix."""
+    target = ids_of([list(hypothesis)])
+    logs = model.head(model(ids_of([source]), target)[0]).log_softmax(dim=1)
+    return logs[torch.arange(target.shape[1]), target[0]].tolist()
+
+
+def score(model, source: list[int], hypothesis: tuple[int, ...], length_penalty: float) -> float:
+    n = len(hypothesis) + 1
+    return sum(log_p(model, source, hypothesis)) / ((5 + n) / 6) ** length_penalty
+
+
+def exhaustive(model, source: list[int], length_penalty: float) -> list[int]:
+    """The best of all hypotheses there are."""
+    hypotheses = [h for n in range(LONGEST) for h in product(WORDS, repeat=n)]
+    assert len(hypotheses) == 40
+    return list(max(hypotheses, key=lambda h: score(model, source, h, length_penalty)))
+
+
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("seed", SEEDS)
+def test_wide_beam_is_exhaustive(seed, length_penalty):
+    """In one batch with padding, whose sentences end at different lengths."""
+    model = model_of(seed)
+    found = translate(model, ids_of(SOURCES), 27, length_penalty, LONGEST)
+    assert found == [exhaustive(model, source, length_penalty) for source in SOURCES]
+
+
+def test_the_cases_above_differ_in_length():
+    lengths = {
+        len(hypothesis)
+        for seed in SEEDS
+        for hypothesis in translate(model_of(seed), ids_of(SOURCES), 27, 2.0, LONGEST)
+    }
+    assert lengths == set(range(LONGEST))
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_beam_of_one_is_greedy(seed):
+    """The likeliest word each time; </s> where the whole then scores best."""
+    model = model_of(seed)
+    for source, found in zip(SOURCES, translate(model, ids_of(SOURCES), 1, 0.6, 8), strict=True):
+        greedy: tuple[int, ...] = ()
+        for _ in range(7):
+            greedy = max(((*greedy, w) for w in WORDS), key=lambda h: log_p(model, source, h)[-2])
+        ends = [greedy[:n] for n in range(8)]
+        assert found == list(max(ends, key=lambda h: score(model, source, h, 0.6)))
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_wider_beams_score_no_worse_than_greedy(seed):
+    model = model_of(seed)
+    for source in SOURCES:
+        scores = [
+            score(model, source, translate(model, ids_of([source]), beam, 0.6, LONGEST)[0], 0.6)
+            for beam in (1, 27)
+        ]
+        assert scores[1] >= scores[0] - 1e-6
+
+
+@pytest.mark.parametrize("beam_size", [1, 2, 4])
+def test_neighbors_in_the_batch_do_not_matter(beam_size):
+    for seed in range(3):
+        model = model_of(seed)
+        together = translate(model, ids_of(SOURCES), beam_size, 0.6, 10)
+        alone = [translate(model, ids_of([s]), beam_size, 0.6, 10)[0] for s in SOURCES]
+        backwards = translate(model, ids_of(SOURCES[::-1]), beam_size, 0.6, 10)
+        assert together == alone == backwards[::-1]
+
+
+def test_only_words_are_found():
+    """Never a special token, however likely the model thinks it."""
+    model = model_of(0)
+    with torch.no_grad():
+        model.head.weight[:N_SPECIAL] *= 10
+    words = {i for h in translate(model, ids_of(SOURCES), 4, 0.6, 6) for i in h}
+    assert words <= set(WORDS)
+
+
+def test_length_is_at_most_the_limit():
+    model = model_of(0)
+    with torch.no_grad():
+        model.head.weight[EOS] = 0
+        model.head.weight[N_SPECIAL:] *= 10
+    for longest in (1, 2, 5):
+        found = translate(model, ids_of(SOURCES), 4, 5.0, longest)
+        assert max(map(len, found)) == longest - 1
+
+
+def test_penalty_by_hand():
+    # Wu et al. 2016, equation 14: ((5 + 7) / 6)^0.6 = 2^0.6
+    assert penalty(7, 0.6) == pytest.approx(2**0.6)
+    assert penalty(1, 0.6) == 1.0
+    assert penalty(40, 0.0) == 1.0

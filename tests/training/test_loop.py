@@ -1,0 +1,289 @@
+from dataclasses import replace
+
+import numpy as np
+import pytest
+import torch
+
+from bottomup import objectives
+from bottomup.errors import UserError
+from bottomup.training.batches import Text, epoch
+from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.loop import Settings, Trainer
+from bottomup.training.schedule import learning_rate
+from tests.tiny import DROPOUT, initial, random_text, same_bytes, tokens_of
+
+TRAINED = ["lm", "mlm", "mt"]
+SETTINGS = Settings(
+    batch_tokens=64,
+    max_tokens=550,
+    warmup_steps=4,
+    learning_rate_scale=0.1,
+    evaluate_every_steps=3,
+    patience=100,
+    precision="float32",
+)
+
+
+@pytest.fixture
+def trainer(tmp_path):
+    """Make a trainer of a tiny model; two with the same `folder` share a checkpoint."""
+
+    def make(objective="lm", folder="run", settings=SETTINGS, accumulate=1, options=None, **shape):
+        translated = objective == "mt"
+        return Trainer(
+            initial(objective, **shape),
+            objectives.load(objective, options or {}),
+            random_text(60, 0, translated),
+            random_text(20, 1, translated),
+            settings,
+            seed=1,
+            checkpoint=Checkpoint(tmp_path / folder, "tiny"),
+            accumulate=accumulate,
+        )
+
+    return make
+
+
+def stop_before(trainer: Trainer, step: int) -> None:
+    """Train until an update is begun that is never done, as if killed there."""
+    update = trainer.update
+
+    def stopping(sentences, now):
+        if now == step:
+            raise KeyboardInterrupt
+        return update(sentences, now)
+
+    trainer.update = stopping
+    with pytest.raises(KeyboardInterrupt):
+        trainer.train()
+
+
+# Accumulation
+
+
+def weights_that_matter(model):
+    """All but the keys' bias: it moves all scores of a query alike, which softmax takes back.
+
+    So its gradient is 0 but for rounding, which Adam, blind to scale, makes steps of.
+    """
+    weights = {name: weight.clone() for name, weight in model.state_dict().items()}
+    for name, weight in weights.items():
+        if name.endswith("key_value.bias"):
+            weight[: len(weight) // 2] = 0.0
+    return weights
+
+
+@pytest.mark.parametrize("objective", TRAINED)
+def test_accumulating_is_the_large_batch(trainer, objective):
+    runs = [trainer(objective, f"in {n}", accumulate=n) for n in (1, 2, 4)]
+    metrics = [run.train().metrics for run in runs]
+    whole = weights_that_matter(runs[0].model)
+    for run, lines in zip(runs[1:], metrics[1:], strict=True):
+        torch.testing.assert_close(weights_that_matter(run.model), whole, rtol=1e-3, atol=1e-4)
+        for line, expected in zip(lines, metrics[0], strict=True):
+            assert line == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("accumulate", [1, 3])
+def test_gradient_is_that_of_the_mean_over_all_predicted_tokens(trainer, accumulate, monkeypatch):
+    """Of parts with unequal numbers of them."""
+    run = trainer("mt", accumulate=accumulate, options={"label_smoothing": 0.0})
+    sentences = epoch(run.text, 64, 1, 0)[0]
+    source, target = (torch.from_numpy(ids) for ids in run.text.batch(sentences))
+    logits = run.model.head(run.model(source, target)).flatten(0, 1)
+    loss = torch.nn.functional.cross_entropy(logits, target.flatten(), ignore_index=0)
+    expected = torch.autograd.grad(loss, tuple(run.model.parameters()))
+    found = []
+    monkeypatch.setattr(
+        run.optimizer, "step", lambda: found.extend(p.grad.clone() for p in run.model.parameters())
+    )
+    assert run.update(sentences, 1) == pytest.approx(loss.item())
+    for a, b in zip(found, expected, strict=True):
+        torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
+
+
+# Stopping and going on
+
+
+@pytest.mark.parametrize("objective", TRAINED)
+def test_going_on_is_never_having_stopped(trainer, objective):
+    """Bit for bit, with dropout and corruption, wherever it is stopped."""
+    whole = trainer(objective, **DROPOUT)
+    expected = whole.train()
+    assert expected.step > 10
+    for step in range(1, expected.step + 1):
+        folder = f"stopped before {step}"
+        stop_before(trainer(objective, folder, **DROPOUT), step)
+        resumed = trainer(objective, folder, **DROPOUT)
+        assert resumed.train() == expected
+        assert same_bytes(resumed.model.state_dict(), whole.model.state_dict())
+
+
+def test_stopping_again_and_again_is_never_having_stopped(trainer):
+    whole = trainer("mlm", **DROPOUT)
+    expected = whole.train()
+    for step in (2, 5, 5, 8, 11):
+        stop_before(trainer("mlm", "stopped", **DROPOUT), step)
+    resumed = trainer("mlm", "stopped", **DROPOUT)
+    assert resumed.train() == expected
+    assert same_bytes(resumed.model.state_dict(), whole.model.state_dict())
+
+
+def test_what_is_done_is_not_done_again(trainer):
+    stop_before(trainer(), 8)
+    resumed = trainer()
+    steps, update = [], resumed.update
+    resumed.update = lambda sentences, step: steps.append(step) or update(sentences, step)
+    last = resumed.train().step
+    assert steps == list(range(7, last + 1))
+    finished = trainer()
+    finished.update = None
+    assert finished.train().step == last
+    assert same_bytes(finished.model.state_dict(), resumed.model.state_dict())
+
+
+def test_the_callers_random_state_does_not_matter(trainer):
+    torch.manual_seed(5)
+    a, b = trainer("mlm", "a", **DROPOUT), trainer("mlm", "b", **DROPOUT)
+    a.train()
+    torch.manual_seed(6)
+    np.random.seed(6)
+    b.train()
+    assert same_bytes(a.model.state_dict(), b.model.state_dict())
+
+
+# When it ends, and what is kept
+
+
+@pytest.mark.parametrize("max_tokens", [1, 100, 550])
+def test_budget_of_tokens_is_kept(trainer, max_tokens):
+    """The update that reaches it is the last; padding does not count."""
+    run = trainer(settings=replace(SETTINGS, max_tokens=max_tokens, evaluate_every_steps=1))
+    progress = run.train()
+    tokens = [line["tokens"] for line in progress.metrics]
+    assert tokens[-1] >= max_tokens and all(n < max_tokens for n in tokens[:-1])
+    first_epoch = epoch(run.text, 64, 1, 0)[: len(tokens)]
+    sizes = [int(run.text.source.lengths[sentences].sum()) for sentences in first_epoch]
+    assert tokens[: len(sizes)] == np.cumsum(sizes).tolist()
+
+
+def test_metrics_are_measured_at_intervals_and_at_the_end(trainer):
+    progress = trainer(settings=replace(SETTINGS, evaluate_every_steps=5)).train()
+    steps = [line["step"] for line in progress.metrics]
+    assert steps[:2] == [5, 10] and steps[-1] == progress.step
+    for line in progress.metrics:
+        assert line.keys() == {
+            "step",
+            "tokens",
+            "train_loss_nats",
+            "dev_loss_nats",
+            "learning_rate",
+        }
+        assert line["learning_rate"] == learning_rate(line["step"], 0.1, 16, 4)
+
+
+def test_train_loss_is_the_mean_since_the_last_line(trainer):
+    run = trainer()
+    losses, update = [], run.update
+
+    def recording(sentences, step):
+        losses.append(update(sentences, step))
+        return losses[-1]
+
+    run.update = recording
+    metrics = run.train().metrics
+    assert metrics[0]["train_loss_nats"] == pytest.approx(np.mean(losses[:3]))
+    assert metrics[1]["train_loss_nats"] == pytest.approx(np.mean(losses[3:6]))
+
+
+def test_a_stalled_dev_loss_ends_it_and_the_best_weights_are_kept(trainer, monkeypatch):
+    run = trainer(settings=replace(SETTINGS, max_tokens=10**9, patience=3))
+    dev_losses, weights = iter([3.0, 2.0, 2.5, 2.0, 2.1, 0.0]), []
+
+    def dev_loss():
+        weights.append({name: w.clone() for name, w in run.model.state_dict().items()})
+        return next(dev_losses)
+
+    monkeypatch.setattr(run, "dev_loss", dev_loss)
+    progress = run.train()
+    # Evaluations 3, 4 and 5 are no better than the second.
+    assert [line["dev_loss_nats"] for line in progress.metrics] == [3.0, 2.0, 2.5, 2.0, 2.1]
+    assert same_bytes(run.model.state_dict(), weights[1])
+    assert not same_bytes(run.model.state_dict(), weights[4])
+
+
+def test_an_improvement_starts_the_patience_anew(trainer, monkeypatch):
+    run = trainer(settings=replace(SETTINGS, max_tokens=10**9, patience=2))
+    dev_losses = iter([3.0, 3.1, 2.9, 3.0, 2.8, 2.9, 2.9])
+    monkeypatch.setattr(run, "dev_loss", lambda: next(dev_losses))
+    assert len(run.train().metrics) == 7
+
+
+@pytest.mark.parametrize("objective", TRAINED)
+def test_dev_loss_is_the_mean_over_tokens_whatever_the_batches(trainer, objective):
+    """Without smoothing and dropout. MLM draws its choice a batch at a time."""
+    run = trainer(objective, dropout=0.5)
+    assert run.dev_loss() == run.dev_loss()
+    small = trainer(objective, dropout=0.5, settings=replace(SETTINGS, batch_tokens=9))
+    if objective != "mlm":
+        assert small.dev_loss() == pytest.approx(run.dev_loss(), rel=1e-5)
+    if objective == "mt":
+        source, target = (torch.from_numpy(ids) for ids in run.dev.batch(np.arange(20)))
+        with torch.no_grad():
+            logits = run.model.eval().head(run.model(source, target)).flatten(0, 1)
+        expected = torch.nn.functional.cross_entropy(logits, target.flatten(), ignore_index=0)
+        assert run.dev_loss() == pytest.approx(expected.item(), rel=1e-5)
+
+
+# What goes wrong
+
+
+def test_training_that_diverges(trainer):
+    """One line; the checkpoint before is kept."""
+    stop_before(trainer(), 8)
+    run = trainer(settings=replace(SETTINGS, learning_rate_scale=1e30))
+    with pytest.raises(UserError) as error:
+        run.train()
+    message = str(error.value)
+    assert "nan at step 8" in message and "\n" not in message
+    assert str(run.checkpoint.folder) in message and "learning_rate_scale" in message
+    assert trainer().checkpoint.load(initial("lm"), run.optimizer).step == 6
+
+
+def test_a_dev_loss_that_diverges(trainer):
+    """No weights are kept that cannot be gone on with."""
+    run = trainer(settings=replace(SETTINGS, learning_rate_scale=1e30, evaluate_every_steps=1))
+    with pytest.raises(UserError, match="the dev loss is nan at step 1 "):
+        run.train()
+    assert run.checkpoint.load(run.model, run.optimizer) == Progress()
+
+
+# What it is for
+
+
+def test_lm_learns_what_follows_what(trainer):
+    """Below the unigram entropy, hence from context, and near what context cannot tell."""
+    sentences = [[4, 5, 6, 7, 8], [9, 5, 10, 7, 11], [12, 5, 13, 7, 14], [15, 6, 16, 17, 18]]
+    run = trainer(settings=replace(SETTINGS, max_tokens=7000, warmup_steps=30))
+    run.text = run.dev = Text(tokens_of(sentences * 3))
+    first, last = run.dev_loss(), run.train().metrics[-1]["dev_loss_nats"]
+    predicted = np.array([[*s[1:], 1] for s in sentences]).ravel()
+    shares = np.unique(predicted, return_counts=True)[1] / len(predicted)
+    unigram = -(shares * np.log(shares)).sum()
+    assert first > unigram
+    # The first token of a sentence tells all the others.
+    assert last < 0.1 < unigram
+
+
+def test_smoothing_counts_in_training_and_not_in_dev_losses(trainer):
+    plain, smooth = (trainer("mt", options={"label_smoothing": s}) for s in (0.0, 0.1))
+    assert plain.dev_loss() == smooth.dev_loss()
+    sentences = np.arange(5)
+    assert plain.update(sentences, 1) != pytest.approx(smooth.update(sentences, 1), rel=1e-3)
+
+
+def test_bfloat16_stays_close(trainer):
+    exact = trainer("lm", "float32").train().metrics[-1]["dev_loss_nats"]
+    low = trainer("lm", "bfloat16", replace(SETTINGS, precision="bfloat16"))
+    assert low.train().metrics[-1]["dev_loss_nats"] == pytest.approx(exact, rel=0.02)
+    assert all(p.dtype == torch.float32 for p in low.model.parameters())

@@ -1,0 +1,213 @@
+import json
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from bottomup import objectives, subjects
+from bottomup.corpus.tokens import TokenFile
+from bottomup.errors import UserError
+from bottomup.training import run
+from bottomup.training.loop import Trainer
+from bottomup.training.run import initial_model, load_text, train
+from tests.tiny import DROPOUT, ROOT, SHAPE, same_bytes
+
+TRAINING = {
+    "batch_tokens": 200,
+    "max_tokens": 4000,
+    "warmup_steps": 10,
+    "learning_rate_scale": 0.1,
+    "evaluate_every_steps": 4,
+    "patience": 5,
+    "precision": "float32",
+}
+
+
+def settings_of(objective, seed=1, **training):
+    options = objectives.load(objective, {}).model_dump()
+    model = SHAPE | DROPOUT
+    settings = {"objective": objective, "options": options, "seed": seed, "model": model}
+    return settings if objective == "untrained" else settings | {"training": TRAINING | training}
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch):
+    """Only there are the same bytes promised."""
+    monkeypatch.setattr(run, "device", lambda: torch.device("cpu"))
+
+
+@pytest.fixture
+def trained(corpus_files, tmp_path):
+    """Train in a folder and return it."""
+
+    def trained(settings, folder="run", code="digest", tokens=corpus_files.tokens):
+        tokenizers = corpus_files.tokenizers(settings["objective"])
+        train(settings, code, tokens, tokenizers, tmp_path / folder, accumulate=1)
+        return tmp_path / folder
+
+    return trained
+
+
+def weights(folder):
+    return load_file(folder / "model" / "model.safetensors")
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
+def test_a_run_is_a_model_and_its_metrics(trained, objective):
+    folder = trained(settings_of(objective))
+    assert {path.name for path in folder.iterdir()} == {"model", "metrics.jsonl"}
+    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert metrics[-1]["tokens"] >= 4000
+    assert metrics[-1]["dev_loss_nats"] < metrics[0]["dev_loss_nats"]
+    names = {path.relative_to(folder).as_posix() for path in folder.rglob("*tokenizer.json")}
+    target = {"model/target/tokenizer.json"} if objective == "mt" else set()
+    assert names == {"model/tokenizer.json"} | target
+    assert subjects.load(folder / "model").layers == 2
+
+
+def test_untrained_is_the_initial_model(trained, corpus_files):
+    folder = trained(settings_of("untrained"))
+    assert (folder / "metrics.jsonl").read_text() == ""
+    size = len(subjects.load(folder / "model").tokenizer)
+    shape, objective = SHAPE | DROPOUT, objectives.load("untrained", {})
+    initial = initial_model(shape, objective, 1, {"source": size})
+    assert same_bytes(weights(folder), initial.state_dict())
+
+
+def test_runs_of_a_seed_start_from_the_same_bytes(trained, monkeypatch):
+    """Encoder and embeddings, as they are when the first update begins."""
+    started = {}
+
+    def note(trainer):
+        started[trainer.objective.__module__] = {
+            name: weight.clone() for name, weight in trainer.model.encoder.state_dict().items()
+        }
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(Trainer, "train", note)
+    for objective in ("lm", "mlm", "mt"):
+        with pytest.raises(KeyboardInterrupt):
+            trained(settings_of(objective), objective)
+    untrained = weights(trained(settings_of("untrained"), "untrained"))
+    prefix = "encoder."
+    expected = {n[len(prefix) :]: w for n, w in untrained.items() if n.startswith(prefix)}
+    assert len(started) == 3 and "embedding.tokens.weight" in expected
+    assert all(same_bytes(encoder, expected) for encoder in started.values())
+    other = weights(trained(settings_of("untrained", seed=2), "other"))
+    name = "encoder.embedding.tokens.weight"
+    assert not torch.isclose(untrained[name], other[name]).all()
+
+
+def test_the_same_settings_give_the_same_bytes(trained):
+    a, b = trained(settings_of("mlm"), "a"), trained(settings_of("mlm"), "b")
+    for name in ("metrics.jsonl", "model/model.safetensors", "model/config.json"):
+        assert (a / name).read_bytes() == (b / name).read_bytes()
+    assert not same_bytes(weights(a), weights(trained(settings_of("mlm", seed=2), "c")))
+
+
+def stop_at(monkeypatch, step):
+    """Stop every run at a step; returns the steps that are begun from now on."""
+    begun, update = [], Trainer.update
+
+    def stopping(trainer, sentences, now):
+        begun.append(now)
+        if now == step:
+            raise KeyboardInterrupt
+        return update(trainer, sentences, now)
+
+    monkeypatch.setattr(Trainer, "update", stopping)
+    return begun
+
+
+def with_another_word(tokens, folder):
+    """A copy of the token files whose training text differs in one token."""
+    for split in ("train.source", "dev.source"):
+        file = TokenFile.load(tokens / split)
+        ids = np.array(file.ids)
+        if split == "train.source":
+            ids[0] = 5 if ids[0] != 5 else 6
+        (folder / split).mkdir(parents=True)
+        TokenFile(ids, file.words, file.offsets).save(folder / split)
+    return folder
+
+
+@pytest.mark.parametrize("changed", ["nothing", "settings", "code", "text"])
+def test_only_a_checkpoint_of_the_same_run_is_gone_on_with(
+    trained, monkeypatch, corpus_files, tmp_path, changed
+):
+    with monkeypatch.context() as patch:
+        stop_at(patch, 6)
+        with pytest.raises(KeyboardInterrupt):
+            trained(settings_of("lm"))
+    arguments = {
+        "nothing": {},
+        "settings": {"settings": settings_of("lm", warmup_steps=11)},
+        "code": {"code": "another digest"},
+        "text": {"tokens": with_another_word(corpus_files.tokens, tmp_path / "tokens")},
+    }[changed]
+    begun = stop_at(monkeypatch, 1000)
+    arguments = {"settings": settings_of("lm")} | arguments
+    resumed = trained(**arguments)
+    assert begun[0] == (5 if changed == "nothing" else 1)
+    assert same_bytes(weights(resumed), weights(trained(folder="never stopped", **arguments)))
+
+
+def test_text_of_both_sides_only_where_the_target_is_predicted(corpus_files):
+    loaded = {
+        name: load_text(corpus_files.tokens, "dev", objectives.load(name, {}))
+        for name in ("lm", "mt")
+    }
+    assert loaded["lm"].target is None
+    assert len(loaded["mt"].target) == len(loaded["mt"].source) == 20
+
+
+def test_what_goes_wrong_leaves_no_model(trained, tmp_path):
+    with pytest.raises(UserError, match="learning_rate_scale"):
+        trained(settings_of("lm", learning_rate_scale=1e30))
+    assert not (tmp_path / "run" / "model").exists()
+
+
+# Runs the program that follows, and has the system kill it amid update 30.
+KILLED = """
+import os, runpy, signal, sys
+from bottomup.training.loop import Trainer
+rate = Trainer.rate
+def killing(trainer, step):
+    if step == 30:
+        os.kill(os.getpid(), signal.SIGKILL)
+    return rate(trainer, step)
+Trainer.rate = killing
+runpy.run_path(sys.argv.pop(1), run_name="__main__")
+"""
+
+
+def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_path):
+    settings = settings_of("mlm", max_tokens=10_000, patience=1000)
+    command = [sys.executable, "-c", KILLED, ROOT / "scripts" / "train.py"]
+    command += ["--settings", repr(settings | {"code": "digest"})]
+    command += ["--tokens", corpus_files.tokens, "--run", tmp_path / "killed"]
+    command += ["--tokenizers", corpus_files.tokenizer("source")]
+    cpu = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    killed = subprocess.run(command, env=os.environ | cpu, capture_output=True, check=False)
+    assert killed.returncode == -signal.SIGKILL, killed.stderr
+    state = json.loads((tmp_path / "killed" / "checkpoint" / "state.json").read_text())
+    assert state["progress"]["step"] == 28
+    resumed, never_stopped = trained(settings, "killed"), trained(settings, "never stopped")
+    for name in ("metrics.jsonl", "model/model.safetensors"):
+        assert (resumed / name).read_bytes() == (never_stopped / name).read_bytes()
+
+
+def test_program(corpus_files, tmp_path, run_script):
+    tokenizers = corpus_files.tokenizers("mt").values()
+    run_script(
+        "train",
+        settings_of("mt", max_tokens=500) | {"code": "digest"},
+        *("--tokens", corpus_files.tokens, "--run", tmp_path, "--accumulate", 2),
+        *("--tokenizers", *tokenizers),
+    )
+    assert subjects.load(tmp_path / "model").model.config.decoder_layers == 2

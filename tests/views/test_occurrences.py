@@ -1,0 +1,214 @@
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup import objectives
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
+from bottomup.views.occurrences import as_trained, plain, sample_sentences
+from tests.tiny import plausible, random_tokens, tokens_of
+
+HAND = tokens_of([[5, 6, 7], [8], [9, 5]])
+COLUMNS = ["text", "sentence", "position", "input_id", "output_id", "kind"]
+COLUMNS += ["rank", "left_id", "right_id"]
+# Ids 4 to 49 are in the text; 50 to 99 are not, and the last two of them are labels.
+VOCAB, LABELS = 100, np.array([98, 99])
+RANKS = np.arange(VOCAB) * 10
+MLM = objectives.load("mlm", {"choose": 0.15, "mask": 0.8, "replace": 0.1})
+
+
+@pytest.fixture(scope="module")
+def tokens():
+    return random_tokens(3000, low=2, high=20, vocab=50)
+
+
+@pytest.fixture(scope="module")
+def reading(tokens):
+    return corrupted(tokens)
+
+
+def corrupted(tokens, draws=2, seed=1, objective=MLM, labels=LABELS):
+    sentences = np.arange(len(tokens))
+    return as_trained(tokens, sentences, RANKS, objective, draws, labels, seed)
+
+
+# The sample
+
+
+@pytest.mark.parametrize("n", [1, 17, 1000, 20_000])
+def test_whole_sentences_until_there_are_enough(tokens, n):
+    sentences = sample_sentences(tokens, n, seed=1)
+    assert len(set(sentences)) == len(sentences)
+    assert (np.diff(sentences) > 0).all()
+    sizes = tokens.lengths[sentences] - 1
+    # One sentence fewer, whichever came last, would not do.
+    assert n <= sizes.sum() < n + 20
+    table = plain(tokens, sentences, RANKS).table
+    assert len(table) == sizes.sum()
+
+
+def test_sample_is_of_all_the_text(tokens):
+    """Not of its beginning: a third is drawn, evenly from the three thirds."""
+    sentences = sample_sentences(tokens, 11_000, seed=1)
+    thirds = np.bincount(sentences // 1000, minlength=3)
+    assert all(plausible(count, len(sentences), 1 / 3) for count in thirds)
+
+
+def test_too_little_text_is_taken_whole():
+    assert sample_sentences(HAND, 6, seed=1).tolist() == [0, 1, 2]
+    assert sample_sentences(HAND, 1000, seed=1).tolist() == [0, 1, 2]
+
+
+def test_seed_decides_the_sample(tokens):
+    first, again, other = (sample_sentences(tokens, 1000, seed) for seed in (1, 1, 2))
+    assert np.array_equal(first, again)
+    assert not np.array_equal(first, other)
+
+
+# Plain
+
+
+def test_plain_by_hand():
+    ranks = np.zeros(10, dtype=np.int32)
+    ranks[[5, 6, 7, 8, 9]] = [1, 2, 3, 4, 5]
+    reading = plain(HAND, np.array([0, 1, 2]), ranks)
+    rows = [
+        [0, 0, 0, 5, 6, "plain", 1, EOS, 6],
+        [0, 0, 1, 6, 7, "plain", 2, 5, 7],
+        [0, 0, 2, 7, EOS, "plain", 3, 6, EOS],
+        [1, 1, 0, 8, EOS, "plain", 4, EOS, EOS],
+        [2, 2, 0, 9, 5, "plain", 5, EOS, 5],
+        [2, 2, 1, 5, EOS, "plain", 1, 9, EOS],
+    ]
+    assert [*reading.table] == COLUMNS
+    assert reading.table.to_numpy().tolist() == rows
+    assert np.array_equal(reading.text.ids, HAND.ids)
+
+
+def test_plain_of_some_sentences():
+    """`sentence` counts in the split, `text` in what is read."""
+    reading = plain(HAND, np.array([0, 2]), np.zeros(10, dtype=int))
+    assert reading.table["sentence"].tolist() == [0, 0, 0, 2, 2]
+    assert reading.table["text"].tolist() == [0, 0, 0, 1, 1]
+    assert reading.table["left_id"].tolist() == [EOS, 5, 6, EOS, 9]
+    assert reading.text.ids.tolist() == [5, 6, 7, EOS, 9, 5, EOS]
+
+
+def test_the_end_of_a_sentence_is_no_occurrence(tokens, reading):
+    for table in (plain(tokens, np.arange(3000), RANKS).table, reading.table):
+        assert (table["input_id"] != EOS).all()
+        assert (table["position"] < 20).all()
+
+
+# As trained
+
+
+def read_and_original(reading, tokens):
+    """Ids of the text as read and as it was, token by token."""
+    original = tokens.select(np.tile(np.arange(len(tokens)), len(reading.text) // len(tokens)))
+    return reading.text.ids, original.ids
+
+
+def test_rows_are_the_positions_read_as_another_token(tokens, reading):
+    read, original = read_and_original(reading, tokens)
+    table = reading.table
+    assert [*table] == COLUMNS
+    index = reading.text.offsets[table["text"]] + table["position"]
+    assert np.array_equal(index, np.flatnonzero(read != original))
+    assert np.array_equal(table["input_id"], read[index])
+    assert np.array_equal(table["output_id"], original[index])
+    assert np.array_equal(table["rank"], RANKS[original[index]])
+    assert np.array_equal(table["sentence"], table["text"] % 3000)
+
+
+def test_neighbors_are_those_of_the_original_text(tokens, reading):
+    _, original = read_and_original(reading, tokens)
+    index = reading.text.offsets[reading.table["text"]] + reading.table["position"]
+    assert np.array_equal(reading.table["left_id"], original[index - 1])
+    assert np.array_equal(reading.table["right_id"], original[index + 1])
+
+
+def test_kinds_are_what_is_read(reading):
+    table = reading.table
+    assert set(table["kind"]) == {"masked", "replaced"}
+    assert ((table["kind"] == "masked") == (table["input_id"] == MASK)).all()
+    assert (table["input_id"][table["kind"] == "replaced"] >= N_SPECIAL).all()
+
+
+def test_shares_are_those_of_training_and_one_label_a_sentence(tokens, reading):
+    inputs = reading.table["input_id"]
+    # One position of each sentence, drawn last, reads a label whatever befell it before.
+    rest = 2 * int((tokens.lengths - 2).sum())
+    assert plausible(int((inputs == MASK).sum()), rest, 0.15 * 0.8)
+    replaced = (inputs != MASK) & ~inputs.isin(LABELS)
+    # A replacement is one of the 96 words, of which two are labels and one is the token itself.
+    assert plausible(int(replaced.sum()), rest, 0.15 * 0.1 * 93 / 96)
+    labels = inputs[inputs.isin(LABELS)]
+    assert plausible(len(labels) - 2 * 3000, rest, 0.15 * 0.1 * 2 / 96)
+    assert plausible(int((labels == 98).sum()), len(labels), 0.5)
+
+
+def test_every_sentence_has_its_label_at_a_uniform_position(reading, tokens):
+    table = reading.table
+    labels = table[table["input_id"].isin(LABELS)].drop_duplicates("text")
+    assert len(labels) == 2 * 3000
+    lengths = (tokens.lengths - 1)[labels["sentence"]]
+    first = (labels["position"] == 0).to_numpy()
+    assert (
+        abs(first.sum() - (1 / lengths).sum()) < 5 * (1 / lengths * (1 - 1 / lengths)).sum() ** 0.5
+    )
+
+
+def test_a_label_drawn_where_it_stands_is_no_change():
+    """Of a text of one word, which is the only label, masks alone are left."""
+    table = corrupted(
+        tokens_of([[98] * 5] * 400), objective=objectives.load("mlm", {"mask": 1.0, "replace": 0.0})
+    ).table
+    assert set(table["kind"]) == {"masked", "replaced"}
+    assert (table["input_id"][table["kind"] == "replaced"] == 99).all()
+
+
+def test_draws_differ(reading):
+    half = len(reading.text) // 2
+    first, second = (
+        reading.table[reading.table["text"] // half == draw].reset_index() for draw in (0, 1)
+    )
+    places = [set(zip(t["sentence"], t["position"], strict=True)) for t in (first, second)]
+    assert 0 < len(places[0] & places[1]) < 0.3 * len(places[0])
+
+
+def test_seed_decides_the_corruption(tokens, reading):
+    again, other = corrupted(tokens), corrupted(tokens, seed=2)
+    pd.testing.assert_frame_equal(again.table, reading.table)
+    assert np.array_equal(again.text.ids, reading.text.ids)
+    assert not np.array_equal(other.text.ids, reading.text.ids)
+
+
+# The program
+
+
+@pytest.mark.parametrize("name", ["plain", "as_trained"])
+def test_program(tmp_path, corpus_files, run_script, name):
+    settings = {"reading": name, "n": 60, "seed": 1, "code": "digest"}
+    if name == "as_trained":
+        settings |= {"draws": 3, "n_tokens": 5, "options": MLM.model_dump()}
+    run_script(
+        "draw_occurrences",
+        settings,
+        *("--tokens", corpus_files.tokens / "test.source"),
+        *("--frequencies", corpus_files.frequencies),
+        *("--table", tmp_path / "occurrences.parquet", "--text", tmp_path),
+    )
+    table, text = pd.read_parquet(tmp_path / "occurrences.parquet"), TokenFile.load(tmp_path)
+    assert [*table] == COLUMNS
+    index = text.offsets[table["text"]] + table["position"]
+    assert np.array_equal(text.ids[index], table["input_id"])
+    ranks = pd.read_csv(corpus_files.frequencies).set_index("token_id")["rank"]
+    original = table["input_id"] if name == "plain" else table["output_id"]
+    assert np.array_equal(table["rank"], ranks[original])
+    if name == "plain":
+        assert 60 <= len(table) < 70
+    else:
+        replaced = table[table["kind"] == "replaced"]
+        frequent = ranks[replaced["input_id"]].to_numpy() <= 5
+        assert frequent.sum() > 0.7 * len(replaced)
