@@ -34,7 +34,7 @@ from bottomup.views.moments import Moments
 
 # A variance below this share of the view's largest is taken as none: far above the rounding of
 # float64 moments (about 1e-15), far below any direction of a layer that carries something.
-CUTOFF = 1e-10
+CUTOFF = 1e-12
 # A variance below this share of the squared mean is the rounding of a constant in float64.
 CONSTANT = 1e-24
 BLOCK_ROWS = 8192

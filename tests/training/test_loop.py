@@ -152,6 +152,21 @@ def test_the_callers_random_state_does_not_matter(trainer):
     assert same_bytes(a.model.state_dict(), b.model.state_dict())
 
 
+def test_every_update_draws_anew(trainer, monkeypatch):
+    """Dropout and corruption of the same sentences differ from step to step and seed to seed."""
+    run, drawn = trainer("mlm"), []
+
+    def record(example, smoothing):
+        drawn.append((torch.initial_seed(), example.source.tobytes()))
+        return 0 * run.model.head.weight.sum(), 1
+
+    monkeypatch.setattr(run, "summed_loss", record)
+    for run.seed, step in ((1, 1), (1, 2), (2, 1), (1, 1)):
+        run.update(np.arange(60), step)
+    assert all(len(set(draws[:3])) == 3 for draws in zip(*drawn, strict=True))
+    assert drawn[3] == drawn[0]
+
+
 # When it ends, and what is kept
 
 
@@ -256,6 +271,14 @@ def test_a_dev_loss_that_diverges(trainer):
     with pytest.raises(UserError, match="the dev loss is nan at step 1 "):
         run.train()
     assert run.checkpoint.load(run.model, run.optimizer) == Progress()
+
+
+def test_the_optimizer_is_the_papers(trainer):
+    """Adam with the authors' constants, at the schedule's rate."""
+    run = trainer()
+    assert (run.optimizer.defaults["betas"], run.optimizer.defaults["eps"]) == ((0.9, 0.998), 1e-9)
+    run.update(np.arange(5), 3)
+    assert run.optimizer.param_groups[0]["lr"] == learning_rate(3, 0.1, 16, 4)
 
 
 # What it is for
