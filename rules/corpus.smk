@@ -11,6 +11,7 @@ rule fetch_corpus:
         "<logs>/fetch_corpus.log",
     benchmark:
         "<benchmarks>/fetch_corpus.tsv"
+    priority: 20
     localrule: True
     conda:
         "../envs/bottomup.yaml"
@@ -37,6 +38,7 @@ rule clean_corpus:
         "<logs>/clean_corpus.log",
     benchmark:
         "<benchmarks>/clean_corpus.tsv"
+    priority: 20
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -64,6 +66,7 @@ rule split_corpus:
         "<logs>/split_corpus.log",
     benchmark:
         "<benchmarks>/split_corpus.tsv"
+    priority: 20
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -88,6 +91,7 @@ rule learn_bpe:
         "<logs>/learn_bpe.{side}.log",
     benchmark:
         "<benchmarks>/learn_bpe.{side}.tsv"
+    priority: 20
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -114,6 +118,7 @@ rule encode_text:
         "<logs>/encode_text.{split}.{side}.log",
     benchmark:
         "<benchmarks>/encode_text.{split}.{side}.tsv"
+    priority: 20
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -139,6 +144,7 @@ rule count_tokens:
         "<logs>/count_tokens.log",
     benchmark:
         "<benchmarks>/count_tokens.tsv"
+    priority: 20
     conda:
         "../envs/bottomup.yaml"
     resources:

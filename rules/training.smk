@@ -1,6 +1,7 @@
 # Runs: token files -> a trained model for each objective and seed -> its quality.
 #
-# A rule for each objective, so that the quick ones can go first and have their figures early.
+# A rule for each objective, so that the quick ones can go first. All else goes before training, so
+# that figures exist as early as their runs allow.
 
 from functools import partial
 

@@ -16,6 +16,7 @@ rule draw_occurrences:
         "<logs>/draw_occurrences.{reading}.log",
     benchmark:
         "<benchmarks>/draw_occurrences.{reading}.tsv"
+    priority: 20
     conda:
         "../envs/bottomup.yaml"
     resources:

@@ -1,5 +1,8 @@
 """Models and texts of a few numbers, for the rooms from the model to the views."""
 
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import numpy as np
@@ -82,6 +85,17 @@ def ids_of(sentences: list[list[int]]) -> torch.Tensor:
     """Sentences, given without </s>, as padded ids `[batch, length]`."""
     longest = max(len(s) for s in sentences) + 1
     return torch.tensor([[*s, EOS] + [PAD] * (longest - len(s) - 1) for s in sentences])
+
+
+@contextmanager
+def files_limited_to(n_bytes: int) -> Iterator[None]:
+    """Writing more fails, as on a disk that is nearly full."""
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (n_bytes, limits[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
 
 
 def same_bytes(a: dict, b: dict) -> bool:

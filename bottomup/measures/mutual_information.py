@@ -1,8 +1,8 @@
 """Mutual information between tokens and their representations, by clustering the representations.
 
-The estimator of the evolution paper (Voita et al. 2019, section 4.2): each representation is
-replaced by the number of its cluster, and the information between two discrete variables is
-estimated by its plug-in value. All values are in nats.
+The estimator of the evolution paper (Voita et al. 2019, on information with input and output):
+each representation is replaced by the number of its cluster, and the information between two
+discrete variables is estimated by its plug-in value. All values are in nats.
 
 The plug-in value is biased upwards, by about (n_labels - 1) (n_clusters - 1) / 2n where cells
 are well filled (Miller 1955) and by less where most are empty. `shuffled` measures the bias on

@@ -2,9 +2,8 @@
 
 Two variants of one distance between two views of the same occurrences:
 
-`definition` is that of Morcos, Raghu and Bengio 2018 (arXiv 1806.05759, section 3): with the
-canonical variates h_i of one view and the canonical correlations rho_i, both of the centered
-views,
+`definition` is that of Morcos, Raghu and Bengio 2018 (arXiv 1806.05759): with the canonical
+variates h_i of one view and the canonical correlations rho_i, both of the centered views,
 
     alpha_i = sum_j |<h_i, x_j>|        distance = 1 - sum_i alpha_i rho_i / sum_i alpha_i
 

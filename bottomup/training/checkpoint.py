@@ -6,6 +6,8 @@ randomness of training is derived from the seed and the step, so no generator st
 
 import json
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
@@ -54,7 +56,7 @@ class Checkpoint:
         previous = self.state()
         best_name = newest if best else previous["best"]
         files = {f"{newest}.optimizer": optimizer_tensors(optimizer), newest: weights}
-        try:
+        with writing(f"the checkpoint of step {progress.step}", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             if previous is None:
                 # What another run left behind may share names with the files to come.
@@ -70,11 +72,6 @@ class Checkpoint:
             aside = self.folder / "state.tmp"
             aside.write_text(json.dumps(state))
             os.replace(aside, self.folder / "state.json")
-        except (OSError, SafetensorError) as error:
-            raise UserError(
-                f"the checkpoint of step {progress.step} cannot be written: {error}; the one "
-                f"before it is kept in {self.folder}; free some space and run again"
-            ) from error
         keep = {*files, best_name}
         for path in self.folder.glob("step_*.safetensors"):
             if path.stem not in keep:
@@ -103,6 +100,18 @@ class Checkpoint:
     def load_best(self, model: nn.Module) -> None:
         """Give `model` the weights of the lowest dev loss."""
         model.load_state_dict(load_file(self.folder / f"{self.state()['best']}.safetensors"))
+
+
+@contextmanager
+def writing(what: str, folder: Path) -> Iterator[None]:
+    """UserError where a file cannot be written, as on a full disk; `folder` has the checkpoint."""
+    try:
+        yield
+    except (OSError, SafetensorError) as error:
+        raise UserError(
+            f"{what} cannot be written: {error}; the checkpoint before it is kept in {folder}; "
+            "free some space and run again"
+        ) from error
 
 
 def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:

@@ -1,6 +1,5 @@
 """The training loop, the same for every objective."""
 
-import logging
 import math
 from dataclasses import dataclass
 
@@ -19,8 +18,6 @@ from bottomup.training.loss import summed_loss
 from bottomup.training.precision import autocast
 from bottomup.training.progress import Meter
 from bottomup.training.schedule import learning_rate
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)

@@ -15,7 +15,7 @@ from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Objective
 from bottomup.training.batches import Text
-from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.checkpoint import Checkpoint, Progress, writing
 from bottomup.training.loop import Settings, Trainer
 
 
@@ -82,9 +82,10 @@ def train(
             accumulate,
         )
         progress = trainer.train()
-    save(model, tokenizers, folder / "model")
     lines = [json.dumps(line) + "\n" for line in progress.metrics]
-    (folder / "metrics.jsonl").write_text("".join(lines))
+    with writing("the model", folder / "checkpoint"):
+        save(model, tokenizers, folder / "model")
+        (folder / "metrics.jsonl").write_text("".join(lines))
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
 
 

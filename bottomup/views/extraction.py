@@ -1,6 +1,5 @@
 """Extraction: one pass over a reading's text, one array for each layer."""
 
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -11,8 +10,6 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.subjects import Subject
 from bottomup.training.batches import Text, in_order
-
-log = logging.getLogger(__name__)
 
 
 def extract(

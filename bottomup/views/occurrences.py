@@ -11,7 +11,7 @@ import pandas as pd
 
 from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
-from bottomup.objectives import mlm
+from bottomup.objectives import Objective
 from bottomup.seeds import generator
 
 
@@ -56,12 +56,15 @@ def as_trained(
     tokens: TokenFile,
     sentences: np.ndarray,
     ranks: np.ndarray,
-    objective: mlm.Objective,
+    objective: Objective,
     draws: int,
     label_ids: np.ndarray,
     seed: int,
 ) -> Reading:
     """The sentences as MLM reads them in training, `draws` times; positions read as another token.
+
+    objective: that of MLM, with its shares of masked and replaced tokens; label_ids: the tokens
+    whose information is to be measured.
 
     Training replaces 1.5 % of the tokens by one from the whole vocabulary, too few of which are
     among the `label_ids` whose information is measured. So in each sentence one more position,

@@ -131,7 +131,7 @@ class MutualInformation(Section):
     n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
     n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
     seed: int = key("seed of clusters, shuffles and bootstrap", ge=0)
-    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=1)
+    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
 
 
 class Pwcca(Section):

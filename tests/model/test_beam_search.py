@@ -38,7 +38,7 @@ def exhaustive(model, source: list[int], length_penalty: float) -> list[int]:
     return list(max(hypotheses, key=lambda h: score(model, source, h, length_penalty)))
 
 
-@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0])
+@pytest.mark.parametrize("length_penalty", [0.0, 0.6, 2.0, 5.0])
 @pytest.mark.parametrize("seed", SEEDS)
 def test_wide_beam_is_exhaustive(seed, length_penalty):
     """In one batch with padding, whose sentences end at different lengths."""

@@ -26,16 +26,22 @@ def saved(tmp_path, corpus_files):
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
 def test_loaded_is_what_was_saved_bit_for_bit(saved, objective):
-    model = drawn(objective, dropout=0.5).train()
+    model = drawn(objective)
     subject = subjects.load(saved(model))
     assert same_bytes(subject.model.state_dict(), model.state_dict())
-    model.eval()
     hidden_states = subject.hidden_states(IDS)
     expected = model.encoder(IDS, output_hidden_states=True).hidden_states
     assert all(map(torch.equal, hidden_states, expected))
     attentions = subject.attentions(IDS)
     expected = model.encoder(IDS, output_attentions=True).attentions
     assert all(map(torch.equal, attentions, expected))
+
+
+def test_dropout_is_off():
+    model = drawn("mlm", dropout=0.5)
+    expected = model.encoder(IDS, output_hidden_states=True).hidden_states
+    found = subjects.Subject(model.train(), tokenizer=None).hidden_states(IDS)
+    assert all(map(torch.equal, found, expected))
 
 
 def test_shapes(saved):

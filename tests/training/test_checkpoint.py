@@ -1,5 +1,4 @@
 import json
-import resource
 
 import pytest
 import torch
@@ -8,7 +7,7 @@ from safetensors.torch import load_file
 from bottomup.errors import UserError
 from bottomup.training import checkpoint as checkpoints
 from bottomup.training.checkpoint import Checkpoint, Progress
-from tests.tiny import initial, same_bytes
+from tests.tiny import files_limited_to, initial, same_bytes
 
 
 def trained(steps: int = 2):
@@ -96,22 +95,12 @@ def stop(*_):
     raise KeyboardInterrupt
 
 
-@pytest.fixture
-def one_kilobyte():
-    """No file may grow larger, as on a disk that is nearly full."""
-    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (1024, limits[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, limits)
-
-
-def test_no_room_for_the_weights(checkpoint, request):
+def test_no_room_for_the_weights(checkpoint):
     model, optimizer = trained()
     checkpoint.save(model, optimizer, Progress(step=2), best=True)
     kept = {name: weight.clone() for name, weight in model.state_dict().items()}
     update(model, optimizer)
-    request.getfixturevalue("one_kilobyte")
-    with pytest.raises(UserError) as error:
+    with pytest.raises(UserError) as error, files_limited_to(1024):
         checkpoint.save(model, optimizer, Progress(step=4), best=True)
     message = str(error.value)
     assert "step 4" in message and str(checkpoint.folder) in message and "\n" not in message

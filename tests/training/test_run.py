@@ -15,7 +15,7 @@ from bottomup.errors import UserError
 from bottomup.training import run
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model, load_text, train
-from tests.tiny import DROPOUT, ROOT, SHAPE, same_bytes
+from tests.tiny import DROPOUT, ROOT, SHAPE, files_limited_to, same_bytes
 
 TRAINING = {
     "batch_tokens": 200,
@@ -164,6 +164,29 @@ def test_text_of_both_sides_only_where_the_target_is_predicted(corpus_files):
     }
     assert loaded["lm"].target is None
     assert len(loaded["mt"].target) == len(loaded["mt"].source) == 20
+
+
+def test_no_room_for_the_model_loses_no_training(trained, monkeypatch):
+    settings = settings_of("lm")
+    with monkeypatch.context() as patch:
+        train = Trainer.train
+
+        def train_and_fill_the_disk(trainer):
+            progress = train(trainer)
+            patch.setattr(run, "save", full)
+            return progress
+
+        def full(model, tokenizers, folder):
+            with files_limited_to(1024):
+                save(model, tokenizers, folder)
+
+        save = run.save
+        patch.setattr(Trainer, "train", train_and_fill_the_disk)
+        with pytest.raises(UserError, match="the model cannot be written: .*too large"):
+            trained(settings)
+    begun = stop_at(monkeypatch, 1000)
+    trained(settings)
+    assert begun == []
 
 
 def test_what_goes_wrong_leaves_no_model(trained, tmp_path):

@@ -21,7 +21,7 @@ PWCCA = [
 ]
 FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_VIEWS]
-FROM_TRAINING = ["train", "plot_learning_curves", *QUALITY, *FROM_VIEWS]
+FROM_TRAINING = ["train_*", "plot_learning_curves", *QUALITY, *FROM_VIEWS]
 FROM_BPE = [
     "learn_bpe",
     "encode_text",
@@ -56,7 +56,7 @@ def from_training(objective):
     """One objective's runs, and what is made from them; a pair of runs is named `a.b`."""
     own_figure = [f"plot_mutual_information_{objective}"] if objective in ("lm", "mlm") else []
     return [
-        f"train:runs/{objective}-*",
+        f"train_{objective}",
         f"measure_quality:*/{objective}-*",
         f"extract_views:views/{objective}-*",
         f"measure_mutual_information:*/{objective}-*",
