@@ -1,6 +1,7 @@
 """Measure how good a run is on the test split.
 
-Settings: objective, options, seed; if it translates: beam_size, length_penalty, sentences (how
+Settings: objective, options, seed; sampling_seed (of masks, and of the sentences that are
+          translated); if it translates: beam_size, length_penalty, sentences (how
           many are translated), language (of the target side).
 Inputs:   the run's model folder, the token files; if it translates, the test split's text and
           the target side's tokenizer.
@@ -29,13 +30,13 @@ def main(arguments: argparse.Namespace) -> None:
     scores = {
         name: (value, "")
         for name, value in prediction_quality(
-            model, objective, text, arguments.batch_tokens
+            model, objective, text, arguments.batch_tokens, settings["sampling_seed"]
         ).items()
     }
     if objective.predicts == "target":
         pairs_file, tokenizer_file = arguments.translation
         pairs = pd.read_parquet(pairs_file)
-        order = generator(0, "translated").permutation(len(pairs))
+        order = generator(settings["sampling_seed"], "translated").permutation(len(pairs))
         some = np.sort(order[: settings["sentences"]])
         bleu_and_chrf = translation_quality(
             model,

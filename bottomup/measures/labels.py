@@ -5,15 +5,13 @@ import pandas as pd
 
 from bottomup.errors import UserError
 
-# What each name of a set of positions holds. A replacement that happens to be the original
-# token is not among the replaced.
-POSITIONS = {
-    "all": lambda table: np.ones(len(table), dtype=bool),
-    "changed": lambda table: POSITIONS["masked"](table) | POSITIONS["replaced"](table),
-    "masked": lambda table: table["kind"] == "masked",
-    "replaced": lambda table: (
-        (table["kind"] == "replaced") & (table["input_id"] != table["output_id"])
-    ),
+# What each name of a set of positions holds, by the kind of an occurrence. Positions whose
+# replacement was drawn on purpose are no fair share of those that training changes.
+KINDS = {
+    "all": ["plain"],
+    "changed": ["masked", "replaced"],
+    "masked": ["masked"],
+    "replaced": ["replaced", "drawn"],
 }
 
 
@@ -28,7 +26,7 @@ def choose(
 
     occurrences: the occurrence table; frequencies: token_id and rank, from the training text,
     special tokens excluded. label: "input", the token that the model reads, or "output", the
-    token that it is to predict. positions: a name in `POSITIONS`.
+    token that it is to predict. positions: a name in `KINDS`.
 
     The most frequent tokens are those of lowest rank in the training text among those that
     label one of the positions. Special tokens (end of sentence, mask) have no rank and label
@@ -36,12 +34,12 @@ def choose(
 
     Returns the rows `[n]`, ascending, and their token ids `[n]`.
     """
-    if label not in ("input", "output") or positions not in POSITIONS:
+    if label not in ("input", "output") or positions not in KINDS:
         raise UserError(
             f"label {label!r} at positions {positions!r}; allowed: label input or output, "
-            f"positions {', '.join(POSITIONS)}"
+            f"positions {', '.join(KINDS)}"
         )
-    rows = np.flatnonzero(POSITIONS[positions](occurrences))
+    rows = np.flatnonzero(occurrences["kind"].isin(KINDS[positions]))
     tokens = occurrences[f"{label}_id"].to_numpy()[rows]
     ranked = frequencies.sort_values("rank")["token_id"].to_numpy()
     frequent = ranked[np.isin(ranked, tokens)][:n_tokens]

@@ -24,12 +24,16 @@ class Objective(objectives.Objective):
         return self
 
     def example(self, source, target, vocab_size, rng) -> Example:
-        chosen = (source != PAD) & (source != EOS) & (rng.random(source.shape) < self.choose)
+        chosen = self.chosen(source, rng)
         return Example(
             self.corrupt(source, chosen, vocab_size, rng),
             None,
             np.where(chosen, source, IGNORE),
         )
+
+    def chosen(self, source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Which tokens are to be predicted; never </s> or padding."""
+        return (source != PAD) & (source != EOS) & (rng.random(source.shape) < self.choose)
 
     def corrupt(
         self,

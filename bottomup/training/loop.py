@@ -30,6 +30,7 @@ class Settings:
     learning_rate_scale: float
     evaluate_every_steps: int
     patience: int
+    dev_seed: int
     precision: str
 
 
@@ -168,7 +169,7 @@ class Trainer:
         self.model.eval()
         total, count = 0.0, 0
         for index, sentences in enumerate(batches.in_order(self.dev, self.settings.batch_tokens)):
-            rng = generator(0, "dev", index)
+            rng = generator(self.settings.dev_seed, "dev", index)
             example = self.objective.example(
                 *self.dev.batch(sentences), self.model.config.vocab_size, rng
             )

@@ -15,9 +15,9 @@ from bottomup.training.batches import Text, in_order
 
 @torch.inference_mode()
 def prediction_quality(
-    model: Transformer, objective: Objective, text: Text, batch_tokens: int
+    model: Transformer, objective: Objective, text: Text, batch_tokens: int, seed: int
 ) -> dict[str, float]:
-    """Perplexity and accuracy over the predicted tokens.
+    """Perplexity and accuracy over the predicted tokens; `seed` draws those of MLM.
 
     Perplexity is exp of the mean cross-entropy in nats per predicted sub-word, so it compares
     only between runs with one vocabulary and one objective. Accuracy, 0 to 1, is the share whose
@@ -27,7 +27,7 @@ def prediction_quality(
     device = model.head.weight.device
     loss, correct, count = 0.0, 0, 0
     for index, sentences in enumerate(in_order(text, batch_tokens)):
-        rng = generator(0, "quality", index)
+        rng = generator(seed, "quality", index)
         example = objective.example(*text.batch(sentences), model.config.vocab_size, rng)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
         labels = torch.from_numpy(example.labels).to(device)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.corpus.specials import EOS, MASK
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import Objective
 from bottomup.seeds import generator
@@ -20,9 +20,9 @@ class Reading:
     """text: the sentences as they are read; table: a row for each occurrence, in text order.
 
     Columns of the table: `text` (sentence of `text`), `sentence` (of the test split), `position`
-    (from 0), `input_id` (read there), `output_id` (to be predicted there), `kind` (plain, masked
-    or replaced), `rank` (frequency rank of the original token, 1 = most frequent), `left_id` and
-    `right_id` (original neighbors; </s> stands before the first token, too).
+    (from 0), `input_id` (read there), `output_id` (to be predicted there), `kind` (plain, masked,
+    replaced or drawn), `rank` (frequency rank of the original token, 1 = most frequent), `left_id`
+    and `right_id` (original neighbors; </s> stands before the first token, too).
     """
 
     text: TokenFile
@@ -61,32 +61,35 @@ def as_trained(
     label_ids: np.ndarray,
     seed: int,
 ) -> Reading:
-    """The sentences as MLM reads them in training, `draws` times; positions read as another token.
+    """What MLM reads in training in place of a token: positions whose input is not their output.
 
     objective: that of MLM, with its shares of masked and replaced tokens; label_ids: the tokens
     whose information is to be measured.
 
-    Training replaces 1.5 % of the tokens by one from the whole vocabulary, too few of which are
-    among the `label_ids` whose information is measured. So in each sentence one more position,
-    drawn uniformly, is replaced by one of these. Given that a position is replaced by a label,
-    this is its distribution in training: positions are corrupted independently.
+    The sentences are corrupted `draws` times. Training replaces 1.5 % of the tokens by any token of
+    the vocabulary, seldom by one of `label_ids`. So as many more passes follow, each over the
+    sentence of a position drawn uniformly, in which this position is replaced by a label drawn
+    uniformly and the others are corrupted as ever: positions being corrupted independently, this
+    is the distribution in training, given the position and that a label replaces it. The kind of
+    these positions is `drawn`; no other position of their sentences is an occurrence.
     """
-    text = tokens.select(np.tile(sentences, draws))
-    table = positions_of(text, np.tile(sentences, draws), ranks)
     rng = generator(seed, "as_trained")
-    corrupted = objective.corrupt(
-        text.ids,
-        (text.ids != EOS) & (rng.random(len(text.ids)) < objective.choose),
-        len(ranks),
-        rng,
-    )
-    extra = text.offsets[:-1] + rng.integers(0, text.lengths - 1)
-    corrupted[extra] = rng.choice(label_ids, len(extra))
-    table["output_id"] = table["original_id"]
-    table["kind"] = np.where(corrupted[table["index"]] < N_SPECIAL, "masked", "replaced")
-    changed = corrupted[table["index"]] != table["original_id"]
-    read = TokenFile(ids=corrupted.astype(np.int32), words=text.words, offsets=text.offsets)
-    return Reading(read, finished(table[changed], corrupted))
+    passes = np.tile(sentences, draws)
+    places = positions_of(tokens.select(sentences), sentences, ranks)
+    drawn = places.iloc[np.sort(rng.integers(0, len(places), len(passes)))]
+    read = np.concatenate([passes, drawn["sentence"]])
+    text = tokens.select(read)
+    corrupted = objective.corrupt(text.ids, objective.chosen(text.ids, rng), len(ranks), rng)
+    drawn_index = text.offsets[len(passes) : -1] + drawn["position"].to_numpy()
+    corrupted[drawn_index] = rng.choice(label_ids, len(drawn_index))
+
+    table = positions_of(text, read, ranks).rename(columns={"original_id": "output_id"})
+    is_drawn = table["index"].isin(drawn_index)
+    inputs = corrupted[table["index"]]
+    table["kind"] = np.where(is_drawn, "drawn", np.where(inputs == MASK, "masked", "replaced"))
+    kept = (is_drawn | (table["text"] < len(passes))) & (inputs != table["output_id"])
+    as_read = TokenFile(ids=corrupted.astype(np.int32), words=text.words, offsets=text.offsets)
+    return Reading(as_read, finished(table[kept], corrupted))
 
 
 def positions_of(text: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> pd.DataFrame:

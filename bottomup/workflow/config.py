@@ -88,7 +88,7 @@ class Training(Section):
     batch_tokens: int = key("size of an update, padding included", "tokens", ge=1)
     # How a job runs, not what it computes, so that it stays out of what a result depends on.
     accumulate: int = key(
-        "parts that an update is computed in, to save memory; results stay the same",
+        "parts of an update, to save memory; the same but for rounding and dropout masks",
         "parts",
         ge=1,
         exclude=True,
@@ -98,6 +98,7 @@ class Training(Section):
     learning_rate_scale: float = key("factor of d_model^-0.5 * min(t^-0.5, t * warmup^-1.5)", gt=0)
     evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
     patience: int = key("training ends after this many dev losses that do not improve", ge=1)
+    dev_seed: int = key("seed of what an objective draws on the dev split", ge=0)
     precision: Literal["auto", "float32", "bfloat16"] = key(
         "of matrix products, weights stay float32; auto is bfloat16 where hardware multiplies it"
     )
@@ -109,6 +110,7 @@ class Quality(Section):
     beam_size: int = key("translations kept at each step", "translations", ge=1)
     length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0)
     sentences: int = key("sentences of the test split that are translated", "sentences", ge=1)
+    seed: int = key("seed of their draw, and of MLM's masks on the test split", ge=0)
 
 
 class Occurrences(Section):

@@ -94,9 +94,10 @@ class Slices:
 
     def measure_quality(self, wildcards) -> dict:
         objective = wildcards.objective
-        values = self._run(objective, wildcards.seed)
+        quality = self.study.quality.model_dump()
+        values = self._run(objective, wildcards.seed) | {"sampling_seed": quality.pop("seed")}
         if "target" in self.sides(objective):
-            values |= self.study.quality.model_dump() | {"language": self.languages["target"]}
+            values |= quality | {"language": self.languages["target"]}
         return settings("measure_quality", values, f"bottomup.objectives.{objective}")
 
     def draw_occurrences(self, wildcards) -> dict:

@@ -19,9 +19,9 @@ PLAIN = pd.DataFrame(
 )
 AS_TRAINED = pd.DataFrame(
     {
-        "kind": ["masked", "replaced", "replaced", "masked", "kept", "replaced"],
-        "input_id": [MASK, 12, 13, MASK, 12, 14],
-        "output_id": [12, 10, 13, 10, 12, 12],
+        "kind": ["masked", "replaced", "drawn", "masked", "replaced"],
+        "input_id": [MASK, 12, 13, MASK, 14],
+        "output_id": [12, 10, 11, 10, 12],
     }
 )
 
@@ -43,13 +43,11 @@ def test_special_tokens_label_nothing():
     assert chosen(AS_TRAINED, 100, "input", "masked") == []
 
 
-def test_changed_positions_are_the_masked_and_the_replaced_by_another_token():
-    masked = chosen(AS_TRAINED, 100, "output", "masked")
-    replaced = chosen(AS_TRAINED, 100, "output", "replaced")
-    assert masked == [(0, 12), (3, 10)]
-    assert replaced == [(1, 10), (5, 12)]
-    assert chosen(AS_TRAINED, 100, "output", "changed") == sorted(masked + replaced)
-    assert chosen(AS_TRAINED, 100, "input", "replaced") == [(1, 12), (5, 14)]
+def test_positions_by_kind():
+    assert chosen(AS_TRAINED, 100, "output", "masked") == [(0, 12), (3, 10)]
+    # Those drawn on purpose are replaced, but no fair share of the changed.
+    assert chosen(AS_TRAINED, 100, "output", "changed") == [(0, 12), (1, 10), (3, 10), (4, 12)]
+    assert chosen(AS_TRAINED, 100, "input", "replaced") == [(1, 12), (2, 13), (4, 14)]
 
 
 @pytest.mark.parametrize(("label", "positions"), [("inputs", "all"), ("input", "kept")])

@@ -20,6 +20,7 @@ SETTINGS = Settings(
     learning_rate_scale=0.1,
     evaluate_every_steps=3,
     patience=100,
+    dev_seed=1,
     precision="float32",
 )
 

@@ -24,6 +24,7 @@ TRAINING = {
     "learning_rate_scale": 0.1,
     "evaluate_every_steps": 4,
     "patience": 5,
+    "dev_seed": 1,
     "precision": "float32",
 }
 
@@ -167,25 +168,18 @@ def test_text_of_both_sides_only_where_the_target_is_predicted(corpus_files):
 
 
 def test_no_room_for_the_model_loses_no_training(trained, monkeypatch):
-    settings = settings_of("lm")
+    save = run.save
+
+    def full(*arguments):
+        with files_limited_to(1024):
+            save(*arguments)
+
     with monkeypatch.context() as patch:
-        train = Trainer.train
-
-        def train_and_fill_the_disk(trainer):
-            progress = train(trainer)
-            patch.setattr(run, "save", full)
-            return progress
-
-        def full(model, tokenizers, folder):
-            with files_limited_to(1024):
-                save(model, tokenizers, folder)
-
-        save = run.save
-        patch.setattr(Trainer, "train", train_and_fill_the_disk)
-        with pytest.raises(UserError, match="the model cannot be written: .*too large"):
-            trained(settings)
+        patch.setattr(run, "save", full)
+        with pytest.raises(UserError, match=r"the model cannot be written: .*too large"):
+            trained(settings_of("lm"))
     begun = stop_at(monkeypatch, 1000)
-    trained(settings)
+    trained(settings_of("lm"))
     assert begun == []
 
 

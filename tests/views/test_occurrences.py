@@ -103,75 +103,88 @@ def test_the_end_of_a_sentence_is_no_occurrence(tokens, reading):
 # As trained
 
 
-def read_and_original(reading, tokens):
-    """Ids of the text as read and as it was, token by token."""
-    original = tokens.select(np.tile(np.arange(len(tokens)), len(reading.text) // len(tokens)))
-    return reading.text.ids, original.ids
+def natural(reading):
+    """The passes of which all is as in training: the first two over the 3,000 sentences."""
+    return reading.table[reading.table["text"] < 2 * 3000]
 
 
 def test_rows_are_the_positions_read_as_another_token(tokens, reading):
-    read, original = read_and_original(reading, tokens)
     table = reading.table
     assert [*table] == COLUMNS
     index = reading.text.offsets[table["text"]] + table["position"]
-    assert np.array_equal(index, np.flatnonzero(read != original))
-    assert np.array_equal(table["input_id"], read[index])
-    assert np.array_equal(table["output_id"], original[index])
-    assert np.array_equal(table["rank"], RANKS[original[index]])
-    assert np.array_equal(table["sentence"], table["text"] % 3000)
+    original = tokens.ids[tokens.offsets[table["sentence"]] + table["position"]]
+    assert np.array_equal(table["input_id"], reading.text.ids[index])
+    assert np.array_equal(table["output_id"], original)
+    assert np.array_equal(table["rank"], RANKS[original])
+    assert (table["input_id"] != table["output_id"]).all()
+    # In passes of their own kind, every such position is a row.
+    end = reading.text.offsets[2 * 3000]
+    whole = tokens.select(np.tile(np.arange(3000), 2)).ids
+    changed = np.flatnonzero(reading.text.ids[:end] != whole)
+    assert np.array_equal(index[: len(changed)], changed)
 
 
 def test_neighbors_are_those_of_the_original_text(tokens, reading):
-    _, original = read_and_original(reading, tokens)
-    index = reading.text.offsets[reading.table["text"]] + reading.table["position"]
-    assert np.array_equal(reading.table["left_id"], original[index - 1])
-    assert np.array_equal(reading.table["right_id"], original[index + 1])
+    table = reading.table
+    index = tokens.offsets[table["sentence"]] + table["position"]
+    assert np.array_equal(
+        table["left_id"][table["position"] > 0], tokens.ids[index - 1][table["position"] > 0]
+    )
+    assert (table["left_id"][table["position"] == 0] == EOS).all()
+    assert np.array_equal(table["right_id"], tokens.ids[index + 1])
 
 
 def test_kinds_are_what_is_read(reading):
     table = reading.table
-    assert set(table["kind"]) == {"masked", "replaced"}
+    assert set(table["kind"]) == {"masked", "replaced", "drawn"}
     assert ((table["kind"] == "masked") == (table["input_id"] == MASK)).all()
     assert (table["input_id"][table["kind"] == "replaced"] >= N_SPECIAL).all()
+    assert table["input_id"][table["kind"] == "drawn"].isin(LABELS).all()
+    assert ((table["kind"] == "drawn") == (table["text"] >= 2 * 3000)).all()
 
 
-def test_shares_are_those_of_training_and_one_label_a_sentence(tokens, reading):
-    inputs = reading.table["input_id"]
-    # One position of each sentence, drawn last, reads a label whatever befell it before.
-    rest = 2 * int((tokens.lengths - 2).sum())
-    assert plausible(int((inputs == MASK).sum()), rest, 0.15 * 0.8)
-    replaced = (inputs != MASK) & ~inputs.isin(LABELS)
-    # A replacement is one of the 96 words, of which two are labels and one is the token itself.
-    assert plausible(int(replaced.sum()), rest, 0.15 * 0.1 * 93 / 96)
-    labels = inputs[inputs.isin(LABELS)]
-    assert plausible(len(labels) - 2 * 3000, rest, 0.15 * 0.1 * 2 / 96)
-    assert plausible(int((labels == 98).sum()), len(labels), 0.5)
+def test_shares_are_those_of_training(tokens, reading):
+    inputs = natural(reading)["input_id"]
+    n = 2 * int((tokens.lengths - 1).sum())
+    assert plausible(int((inputs == MASK).sum()), n, 0.15 * 0.8)
+    # A replacement is one of the 96 words, of which one is the token itself.
+    assert plausible(int((inputs != MASK).sum()), n, 0.15 * 0.1 * 95 / 96)
 
 
-def test_every_sentence_has_its_label_at_a_uniform_position(reading, tokens):
-    table = reading.table
-    labels = table[table["input_id"].isin(LABELS)].drop_duplicates("text")
-    assert len(labels) == 2 * 3000
-    share = 1 / (tokens.lengths - 1)[labels["sentence"]]  # of each position
-    first = int((labels["position"] == 0).sum())
-    # The variance of a sum of unequal coins; 5 standard deviations, as in `plausible`.
-    assert abs(first - share.sum()) < 5 * (share * (1 - share)).sum() ** 0.5
+def test_a_position_drawn_is_the_one_occurrence_of_its_sentence(reading, tokens):
+    drawn = reading.table[reading.table["kind"] == "drawn"]
+    assert len(drawn) == 2 * 3000 == drawn["text"].nunique()
+    assert plausible(int((drawn["input_id"] == 98).sum()), len(drawn), 0.5)
+    # Each of all positions is as likely, so a sentence is as likely as it is long.
+    sizes = tokens.lengths - 1
+    assert plausible(int((drawn["position"] == 0).sum()), len(drawn), 3000 / sizes.sum())
+    long = sizes > 10
+    expected = sizes[long].sum() / sizes.sum()
+    assert plausible(int(long[drawn["sentence"]].sum()), len(drawn), expected)
+
+
+def test_around_a_position_drawn_all_is_as_in_training(reading, tokens):
+    drawn = reading.table[reading.table["kind"] == "drawn"]
+    start = reading.text.offsets[2 * 3000]
+    others = np.ones(len(reading.text.ids) - start, dtype=bool)
+    others[reading.text.offsets[drawn["text"]] + drawn["position"] - start] = False
+    others &= reading.text.ids[start:] != EOS
+    masks = (reading.text.ids[start:] == MASK) & others
+    assert plausible(int(masks.sum()), int(others.sum()), 0.15 * 0.8)
 
 
 def test_a_label_drawn_where_it_stands_is_no_change():
     """In a text of one word, which is one of the two labels."""
     masks_only = objectives.load("mlm", {"mask": 1.0, "replace": 0.0})
     table = corrupted(tokens_of([[98] * 5] * 400), objective=masks_only).table
-    replaced = table["input_id"][table["kind"] == "replaced"]
-    assert (replaced == 99).all()
-    assert plausible(len(replaced), 2 * 400, 0.5)
+    drawn = table["input_id"][table["kind"] == "drawn"]
+    assert (drawn == 99).all()
+    assert plausible(len(drawn), 2 * 400, 0.5)
 
 
 def test_draws_differ(reading):
-    half = len(reading.text) // 2
-    first, second = (
-        reading.table[reading.table["text"] // half == draw].reset_index() for draw in (0, 1)
-    )
+    table = natural(reading)
+    first, second = (table[table["text"] // 3000 == draw] for draw in (0, 1))
     places = [set(zip(t["sentence"], t["position"], strict=True)) for t in (first, second)]
     assert 0 < len(places[0] & places[1]) < 0.3 * len(places[0])
 
@@ -208,6 +221,5 @@ def test_program(tmp_path, corpus_files, run_script, name):
     if name == "plain":
         assert 60 <= len(table) < 70
     else:
-        replaced = table[table["kind"] == "replaced"]
-        frequent = ranks[replaced["input_id"]].to_numpy() <= 5
-        assert frequent.sum() > 0.7 * len(replaced)
+        drawn = table[table["kind"] == "drawn"]
+        assert len(drawn) and (ranks[drawn["input_id"]] <= 5).all()

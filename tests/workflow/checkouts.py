@@ -109,7 +109,7 @@ class Outputs:
     rules: dict[str, str]
 
     def of(self, *rules: str) -> set[str]:
-        """What these rules make; `rule:pattern` is what of it fits, e.g. `extract_views:views/mlm-*`."""
+        """What these rules make; `rule:pattern` is what of it fits: `extract_views:*/mlm-*`."""
         found = set()
         for entry in rules:
             rule, _, pattern = entry.partition(":")

@@ -82,7 +82,11 @@ def test_the_config_loads_without_torch():
         ("seeds", [1, 1], "seeds: found [1, 1]; allowed: each value once"),
         ("seeds", [-1], "seeds[0]: found -1; allowed: list (whole number, >= 0), not empty"),
         ("study", "a/b", 'study: found "a/b"; allowed: text, matching '),
-        ("model__layer", 6, "model.layer: unknown key; allowed: d_ff, d_model, dropout, heads, "),
+        (
+            "model__layer",
+            6,
+            "model.layer: unknown key; allowed: attention_dropout, d_ff, d_model, ",
+        ),
         ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: files, '),
         ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: files, "),
         ("objectives__mllm", {}, "objectives.mllm: unknown key; allowed: lm, mlm, mt, untrained"),
