@@ -21,14 +21,20 @@ NEEDED = [
     "weights",
     "distance",
 ]
+APART = "definition, other initial weights"
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
+
+
+TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From `pwcca_between_runs`, and `change_between_tasks` where given: the figure, its points.
 
-    Different objectives are compared within a seed, two runs of one objective across seeds.
+    Different objectives are compared within a seed, two runs of one objective across seeds. Where
+    there are runs for it, a further panel compares objectives across seeds, too: only there does
+    neither kind of pair share its initial weights.
     """
     measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
     ours = points(over_seeds(measured, "distance", ["panel", "series", "x"]))
@@ -40,16 +46,19 @@ def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
     same_objective = measured["objective_a"] == measured["objective_b"]
     same_seed = measured["seed_a"] == measured["seed_b"]
     untrained = (measured[["objective_a", "objective_b"]] == "untrained").any(axis="columns")
-    kept = measured[
-        (measured["weights"] == "x") & (same_objective != same_seed) & (same_objective | ~untrained)
-    ]
+    wanted = (measured["weights"] == "x") & (same_objective | ~untrained)
+    kept = measured[wanted & (same_objective != same_seed)]
+    kept = kept.assign(panel=kept["variant"])
+    apart = wanted & ~same_seed & (measured["variant"] == "definition")
+    if (apart & ~same_objective).any():
+        kept = pd.concat([kept, measured[apart].assign(panel=APART)])
     if kept.empty:
         raise UserError(
             "no two runs to compare; this figure needs two objectives or two seeds, in the table "
             "pwcca_between_runs; add one to the study or leave the figure out"
         )
     series = [_series(a, b) for a, b in zip(kept["objective_a"], kept["objective_b"], strict=True)]
-    kept = kept.assign(series=series).rename(columns={"layer": "x", "variant": "panel"})
+    kept = kept.assign(series=series).rename(columns={"layer": "x"})
     return kept.sort_values(["panel", "x"])
 
 
@@ -64,7 +73,8 @@ def _published(tables: Tables, ours: pd.DataFrame) -> list[pd.DataFrame]:
     names = names.str.replace(r"(\w+) init\.", r"\1-\1", regex=True)
     curves = tables[PUBLISHED].assign(series=names)
     curves = curves[names.isin(ours["series"])]
-    return [points(curves.assign(panel=panel), "published") for panel in ours["panel"].unique()]
+    panels = [panel for panel in ours["panel"].unique() if panel != APART]
+    return [points(curves.assign(panel=panel), "published") for panel in panels]
 
 
 def _figure(drawn: pd.DataFrame) -> Figure:
@@ -74,7 +84,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
         figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
     ):
         style.curves(axes, drawn[drawn["panel"] == panel], _look)
-        axes.set_title(style.VARIANTS[panel])
+        axes.set_title(TITLES[panel])
         style.layer_axis(axes)
     figure.axes[0].set_ylabel(style.DISTANCE)
     looks = [_look(series) for series in _ordered(set(drawn["series"]))]

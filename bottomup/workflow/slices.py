@@ -49,13 +49,9 @@ class Slices:
         return plain + [f"{run}.as_trained" for run in masked]
 
     def pairs_of_runs(self) -> Iterator[str]:
-        """Runs that are compared, `run.run`: objectives within a seed, seeds of an objective."""
-        for seed in self.study.seeds:
-            for a, b in combinations(self.objectives, 2):
-                yield f"{a}-{seed}.{b}-{seed}"
-        for objective in self.objectives:
-            for a, b in combinations(self.study.seeds, 2):
-                yield f"{objective}-{a}.{objective}-{b}"
+        """All pairs of runs, `run.run`."""
+        for a, b in combinations(self.runs(self.objectives), 2):
+            yield f"{a}.{b}"
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run under this objective reads or predicts."""

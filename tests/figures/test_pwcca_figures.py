@@ -40,6 +40,20 @@ def test_seeds_are_compared_within_an_objective(study):
     assert y(points, "definition", "lm-lm") == expected
 
 
+def test_objectives_across_seeds_have_a_panel_of_their_own(study):
+    tables = study(seeds=(1, 2, 3))
+    _, points = distance_between_tasks.draw(tables)
+    table = tables["pwcca_between_runs"].query("variant == 'definition' and weights == 'x'")
+    across = table.query("objective_a == 'lm' and objective_b == 'mt' and seed_a != seed_b")
+    assert len(across) == 6 * 7, "six pairs of different seeds, seven layers"
+    panel = distance_between_tasks.APART
+    found = y(points, panel, "lm-mt")
+    assert found == pytest.approx(across.groupby("layer")["distance"].mean().to_dict())
+    assert y(points, panel, "lm-lm") == y(points, "definition", "lm-lm")
+    _, alone = distance_between_tasks.draw(study(seeds=(1,)))
+    assert panel not in set(alone["panel"])
+
+
 def test_untrained_models_are_compared_with_each_other_alone(study):
     _, points = distance_between_tasks.draw(study())
     pairs = set(points["series"])
