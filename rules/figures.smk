@@ -25,8 +25,8 @@ FIGURES = {
     },
     "learning_curves": {
         "tables": {
-            run: [f"<results>/runs/{run}/metrics.jsonl"]
-            for run in SLICES.runs(SLICES.trained)
+            name: [f"<results>/runs/{name}/metrics.jsonl"]
+            for name in SLICES.runs(SLICES.trained)
         },
         "category": "Text and training",
     },
