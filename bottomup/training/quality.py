@@ -59,7 +59,7 @@ def translation_quality(
     hypotheses = [""] * len(references)
     for sentences in in_order(text, batch_tokens):
         source, _ = text.batch(sentences)
-        # Sentences of a batch have like lengths; the papers' text has no translation twice as long.
+        # Sentences of a batch have like lengths, and only a runaway translation grows so long.
         found = translate(
             model,
             torch.from_numpy(source).to(device),
