@@ -1,0 +1,1 @@
+"""The papers' checkable sentences, each with the statistic that decides it, and their verdicts."""

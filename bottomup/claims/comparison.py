@@ -1,0 +1,43 @@
+"""Our curves beside the published ones, from the points that the figures draw."""
+
+import pandas as pd
+from scipy.stats import spearmanr
+
+CURVE = ["figure", "panel", "series"]
+COLUMNS = [*CURVE, "x", "ours", "low", "high", "published"]
+# Of two points any order is +1 or -1.
+MIN_POINTS = 3
+
+
+def beside(points: pd.DataFrame) -> pd.DataFrame:
+    """Each point of a curve that we and the paper have, a row each, with `COLUMNS`.
+
+    points: of figures (`figure` and the columns of `bottomup.figures.points`). Where only one of
+    the two has a point, the other is empty.
+    """
+    curve = [*CURVE, "quantity"]
+    ours = points[points["source"] == "ours"].rename(columns={"y": "ours"})
+    theirs = points[points["source"] == "published"].rename(columns={"y": "published"})
+    theirs = theirs[[*curve, "x", "published"]]
+    both = ours.drop(columns="source").merge(theirs, "outer", on=[*curve, "x"], sort=False)
+    common = theirs[curve].drop_duplicates().merge(ours[curve].drop_duplicates())
+    return common.merge(both)[COLUMNS]
+
+
+def correlate(comparison: pd.DataFrame) -> pd.DataFrame:
+    """Spearman's rank correlation of ours and the published over x, a row for each curve.
+
+    comparison: as from `beside`. Columns `figure, panel, series, n_points, rank_correlation`;
+    empty where fewer than three points are common to both, or where one of the two is constant.
+    """
+    common = comparison.dropna(subset=["ours", "published"])
+    rows = [
+        [*curve, len(part), _spearman(part)] for curve, part in common.groupby(CURVE, sort=False)
+    ]
+    return pd.DataFrame(rows, columns=[*CURVE, "n_points", "rank_correlation"])
+
+
+def _spearman(part: pd.DataFrame) -> float:
+    if len(part) < MIN_POINTS or min(part["ours"].nunique(), part["published"].nunique()) == 1:
+        return float("nan")
+    return float(spearmanr(part["ours"], part["published"]).statistic)

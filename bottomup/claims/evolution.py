@@ -1,0 +1,641 @@
+"""The claims of Voita, Sennrich and Titov 2019 (EMNLP), "The Bottom-up Evolution of
+Representations in the Transformer", in the paper's order.
+
+Statements follow the authors' own post on the paper (lena-voita.github.io/posts/
+emnlp19_evolution.html); `section` is the heading there. `published` comes from the curves in
+`bottomup/figures/paper_curves`. PWCCA distances of groups are compared as logarithms of ratios:
+what counts is how many times more one group changes or influences than another. Thirds of the
+layers stand for bottom, middle and top, so that no claim hangs on one layer.
+"""
+
+from collections.abc import Callable
+from itertools import combinations
+
+from bottomup.claims.claim import Claim, NotMeasuredError, Tables, collect
+from bottomup.claims.curves import (
+    Curve,
+    between_layers,
+    between_objectives,
+    between_seeds,
+    bottom,
+    by_group,
+    by_rank,
+    differences,
+    information,
+    middle,
+    neighbours,
+    smallest_fall,
+    top,
+)
+from bottomup.claims.estimate import Estimate, given, mean, weakest
+
+CLAIMS: list[Claim] = []
+claim = collect(CLAIMS, paper="evolution")
+
+PAPER = ("mt", "lm", "mlm")
+FUNCTION_WORDS = ("IN", "CC", "DT")
+CONTENT_WORDS = ("NN", "NNP", "VB", "JJ")
+
+INPUT = "Mutual information with input"
+BOTH = "Mutual information with both input and output"
+CHANGE = "Amount of change"
+INFLUENCE = "Amount of influence"
+NEIGHBORS = "Lexical and syntactic context of past and future"
+
+MORE_CLUSTERS = (
+    "10,000 clusters of 1,000 tokens in 2 million occurrences, as in studies/paper_ende.yaml"
+)
+LONGER_MLM = "an MLM of width 512 trained on 200 million tokens, as in studies/gpu.yaml"
+MORE_SEEDS = "five seeds at the papers' width, as in studies/gpu.yaml"
+LARGER_VOCABULARY = (
+    "a vocabulary that fills the bins to rank 30,000, and 5,000 sentences a group, as in "
+    "studies/paper_ende.yaml"
+)
+MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
+
+
+def fall(curve: Curve) -> Estimate:
+    """From the embeddings to the top third."""
+    return curve[0] - mean(top(curve[1:]))
+
+
+def rise_and_fall(curve: Curve) -> Estimate:
+    """The lesser of the rise to the middle third and the fall from it."""
+    peak = mean(middle(curve))
+    return weakest([peak - mean(bottom(curve)), peak - mean(top(curve))])
+
+
+def rise_throughout(curve: Curve) -> Estimate:
+    """The lesser of the rises to the middle third and from it."""
+    center = mean(middle(curve))
+    return weakest([center - mean(bottom(curve)), mean(top(curve)) - center])
+
+
+def times(groups: list[Curve], others: list[Curve]) -> Curve:
+    """At each layer, the log ratio of the mean of `groups` to that of `others`."""
+    return [
+        mean(a).log() - mean(b).log()
+        for a, b in zip(zip(*groups, strict=True), zip(*others, strict=True), strict=True)
+    ]
+
+
+def rare_to_frequent(tables: Tables, name: str, objective: str) -> Curve:
+    """At each layer, the log ratio of the rarest third of the bins to the most frequent one."""
+    ranks = by_rank(tables, name, objective)
+    return times(top(ranks), bottom(ranks))
+
+
+def parts_of_speech(
+    tables: Tables, name: str, objective: str, tags: tuple[str, ...], others: tuple[str, ...]
+) -> Estimate:
+    """Mean over layers of the log ratio of classes `tags` to `others`."""
+    groups = by_group(tables, name, objective, "pos")
+    absent = [tag for tag in (*tags, *others) if tag not in groups]
+    if absent:
+        raise NotMeasuredError(f"group {', '.join(absent)} in the table {name}")
+    return mean(times([groups[tag] for tag in tags], [groups[tag] for tag in others]))
+
+
+def rarest_stands_out(tables: Tables, objective: str) -> Estimate:
+    """At the first layer, the log ratio of the rarest bin's influence to the next three bins'."""
+    ranks = by_rank(tables, "influence", objective)
+    if len(ranks) < 4:
+        raise NotMeasuredError("fourth bin of frequency ranks")
+    return times(ranks[-1:], ranks[-4:-1])[0]
+
+
+def every(objectives: tuple[str, ...], statistic: Callable[[str], Estimate]) -> Estimate:
+    """The weakest of the objectives."""
+    return weakest([statistic(objective) for objective in objectives])
+
+
+# Information
+
+
+@claim(
+    statement="LM gradually forgets the identity of the current input token.",
+    section=f"{INPUT}; figure ib_mi_tasks",
+    statistic="LM, information with the input: smallest fall over two layers, nats",
+    published=0.0782,
+    contradicted_if="it rises over some two layers",
+    undecided_until=MORE_CLUSTERS,
+    curves=(("mutual_information_input", "lm"),),
+)
+def lm_forgets_input(tables: Tables) -> Estimate:
+    return smallest_fall(information(tables, "lm"))
+
+
+@claim(
+    statement="Of the three objectives, LM forgets most of the input token.",
+    section=f"{INPUT}; figure ib_mi_tasks",
+    statistic="information with the input, fall from the embeddings to the top third of the "
+    "layers: LM's less MT's, or MLM's if less, nats",
+    published=0.482,
+    contradicted_if="MT's or MLM's falls further than LM's",
+    undecided_until=MORE_CLUSTERS,
+    curves=tuple(("mutual_information_input", name) for name in PAPER),
+)
+def lm_forgets_most(tables: Tables) -> Estimate:
+    falls = {name: fall(information(tables, name)) for name in PAPER}
+    return weakest([falls["lm"] - falls["mt"], falls["lm"] - falls["mlm"]])
+
+
+@claim(
+    statement="MT behaves like LM, but its information with the input falls much less sharply.",
+    section=f"{INPUT}; figure ib_mi_tasks",
+    statistic="information with the input, fall from the embeddings to the top third of the "
+    "layers: the lesser of MT's and of LM's less MT's, nats",
+    published=0.482,
+    contradicted_if="MT's does not fall, or falls further than LM's",
+    undecided_until=MORE_CLUSTERS,
+    curves=(("mutual_information_input", "mt"),),
+)
+def mt_forgets_less(tables: Tables) -> Estimate:
+    falls = {name: fall(information(tables, name)) for name in ("mt", "lm")}
+    return weakest([falls["mt"], falls["lm"] - falls["mt"]])
+
+
+@claim(
+    statement="MLM first loses information about the input token, then recovers it at the top "
+    "layers (context encoding, token reconstruction).",
+    section=f"{INPUT}; figure ib_mi_tasks",
+    statistic="MLM, information with the input: the lesser of the fall from the bottom to the "
+    "middle third of the layers and of the rise from there to the top third, nats",
+    published=0.0561,
+    contradicted_if="it rises to the middle, or goes on falling to the top",
+    undecided_until=LONGER_MLM,
+    curves=(("mutual_information_input", "mlm"),),
+)
+def mlm_reconstructs_input(tables: Tables) -> Estimate:
+    return rise_and_fall([-layer for layer in information(tables, "mlm")[1:]])
+
+
+@claim(
+    statement="A network that is not trained is not forced to forget its input (Zhang and Bowman "
+    "2018): each objective forgets more than the initial model.",
+    section="MLM best preserves token identity",
+    statistic="information with the input, loss since the embeddings, mean over layers: least of "
+    "the objectives' less the untrained model's, nats",
+    # The paper shows no such model: as if it lost nothing.
+    published=0.137,
+    contradicted_if="an objective forgets less than the untrained model",
+    undecided_until=LONGER_MLM,
+)
+def untrained_forgets_nothing(tables: Tables) -> Estimate:
+    def loss(objective: str) -> Estimate:
+        curve = information(tables, objective)
+        return curve[0] - mean(curve[1:])
+
+    return every(PAPER, lambda name: loss(name) - loss("untrained"))
+
+
+@claim(
+    statement="LM accumulates information about the token that it predicts.",
+    section=f"{BOTH}; figure ib_src_dst_lm_mlm",
+    statistic="LM, information with the output: the lesser of the rises from the bottom to the "
+    "middle third of the layers and from there to the top third, nats",
+    published=0.0684,
+    contradicted_if="it falls from third to third",
+    undecided_until=MORE_CLUSTERS,
+    curves=(("mutual_information_lm", "output: change"),),
+)
+def lm_predicts_output(tables: Tables) -> Estimate:
+    return rise_throughout(information(tables, "lm", "output")[1:])
+
+
+@claim(
+    statement="MLM, fed as in training, loses information about a token that it reads in place "
+    "of another.",
+    section=f"{BOTH}; figure ib_src_dst_lm_mlm",
+    statistic="MLM as trained, information with the input at replaced positions: the lesser of "
+    "the falls from the bottom to the middle third of the layers and from there to the top, nats",
+    # The published curve has masked positions, too.
+    published=2.68,
+    contradicted_if="it rises from third to third",
+    undecided_until=LONGER_MLM,
+    curves=(("mutual_information_mlm", "input: change"),),
+)
+def mlm_forgets_false_input(tables: Tables) -> Estimate:
+    curve = information(tables, "mlm", "input", "as_trained", "replaced")
+    return rise_throughout([-layer for layer in curve[1:]])
+
+
+@claim(
+    statement="MLM, fed as in training, accumulates information about the token that it predicts.",
+    section=f"{BOTH}; figure ib_src_dst_lm_mlm",
+    statistic="MLM as trained, information with the output where it differs from the input: the "
+    "lesser of the rises from the bottom to the middle third of the layers and from there to the "
+    "top third, nats",
+    published=0.676,
+    contradicted_if="it falls from third to third",
+    undecided_until=LONGER_MLM,
+    curves=(("mutual_information_mlm", "output: change"),),
+)
+def mlm_predicts_output(tables: Tables) -> Estimate:
+    return rise_throughout(information(tables, "mlm", "output", "as_trained", "changed")[1:])
+
+
+# Distance between models and between layers
+
+
+def seeds_closer(tables: Tables, same_seed: bool) -> Estimate:
+    """Least distance of two objectives less the greatest of two seeds, in the worst third."""
+    seeds = [between_seeds(tables, name) for name in PAPER]
+    objectives = [between_objectives(tables, *pair, same_seed) for pair in combinations(PAPER, 2)]
+    gaps = [differences(apart, together) for apart in objectives for together in seeds]
+    return weakest([mean(third(gap)) for gap in gaps for third in (bottom, middle, top)])
+
+
+@claim(
+    statement="Models trained for the same task from other initial weights are more similar than "
+    "models trained with different objectives.",
+    section="Distance between tasks; figure change_between_tasks",
+    statistic="PWCCA distance, in the third of the layers where this is least: least distance of "
+    "two objectives (with the same initial weights, as in the paper) less the greatest of two "
+    "seeds of one",
+    published=0.0904,
+    contradicted_if="in some third of the layers two seeds of one objective are further apart "
+    "than two objectives",
+    undecided_until=MORE_SEEDS,
+    curves=(("distance_between_tasks", "definition"),),
+)
+def seeds_closer_than_objectives(tables: Tables) -> Estimate:
+    return seeds_closer(tables, same_seed=True)
+
+
+@claim(
+    statement="The same where no two models share their initial weights: the distance reflects "
+    "the objective rather than chance in training.",
+    section="Distance between tasks; figure change_between_tasks",
+    statistic="as for seeds_closer_than_objectives, with the two objectives trained from "
+    "different initial weights",
+    # Published are objectives from the same initial weights only.
+    published=0.0904,
+    contradicted_if="in some third of the layers two seeds of one objective are further apart "
+    "than two objectives",
+    undecided_until=MORE_SEEDS,
+)
+def seeds_closer_without_shared_weights(tables: Tables) -> Estimate:
+    return seeds_closer(tables, same_seed=False)
+
+
+@claim(
+    statement="Representations of MT and MLM are closer to each other than to those of LM.",
+    section="Distance between tasks; figure change_between_tasks",
+    statistic="PWCCA distance, mean over layers: the lesser of LM-MT and LM-MLM, less MT-MLM",
+    published=0.0294,
+    contradicted_if="LM is closer to MT or to MLM than these are to each other",
+    undecided_until=MORE_SEEDS,
+    curves=tuple(
+        ("distance_between_tasks", "definition", pair) for pair in ("mt-mlm", "lm-mt", "lm-mlm")
+    ),
+)
+def mt_and_mlm_closest(tables: Tables) -> Estimate:
+    together = mean(between_objectives(tables, "mt", "mlm"))
+    return every(
+        ("mt", "mlm"), lambda name: mean(between_objectives(tables, "lm", name)) - together
+    )
+
+
+@claim(
+    statement="From bottom to top, MT changes its representations less and less.",
+    section="Change between layers; figure change_by_task",
+    statistic="MT, PWCCA distance of consecutive layers from 1-2 up: smallest fall over two steps",
+    published=0.0110,
+    contradicted_if="it rises over some two steps",
+    undecided_until=MORE_SEEDS,
+    curves=(("distance_between_layers", "definition", "mt"),),
+)
+def mt_changes_less_and_less(tables: Tables) -> Estimate:
+    return smallest_fall(between_layers(tables, "mt"))
+
+
+@claim(
+    statement="For LM the change between layers does not fall monotonically.",
+    section="Change between layers; figure change_by_task",
+    statistic="LM, PWCCA distance of consecutive layers from 1-2 up: largest rise over two steps",
+    published=0.0126,
+    contradicted_if="it falls over any two steps",
+    undecided_until=MORE_SEEDS,
+    curves=(("distance_between_layers", "definition", "lm"),),
+)
+def lm_change_not_monotonic(tables: Tables) -> Estimate:
+    return -smallest_fall(between_layers(tables, "lm"))
+
+
+@claim(
+    statement="For MLM the change between layers does not fall monotonically.",
+    section="Change between layers; figure change_by_task",
+    statistic="MLM, PWCCA distance of consecutive layers from 1-2 up: largest rise over two steps",
+    published=0.0481,
+    contradicted_if="it falls over any two steps",
+    undecided_until=LONGER_MLM,
+    curves=(("distance_between_layers", "definition", "mlm"),),
+)
+def mlm_change_not_monotonic(tables: Tables) -> Estimate:
+    return -smallest_fall(between_layers(tables, "mlm"))
+
+
+# Change and influence, by frequency and part of speech
+
+
+@claim(
+    statement="In MT and LM frequent tokens change a lot more than rare ones.",
+    section=f"{CHANGE}; figure change_freq",
+    statistic="log ratio of the change of the most frequent third of the bins to the rarest "
+    "third's, mean over layers: the lesser of MT's and LM's",
+    published=0.576,
+    contradicted_if="rare tokens change more in MT or in LM",
+    undecided_until=LARGER_VOCABULARY,
+    curves=(("change_frequency_rank", "mt"), ("change_frequency_rank", "lm")),
+)
+def frequent_tokens_change_more(tables: Tables) -> Estimate:
+    return every(("mt", "lm"), lambda name: -mean(rare_to_frequent(tables, "change", name)))
+
+
+@claim(
+    statement="At the top layers of LM the amount of change is roughly the same for all "
+    "frequencies.",
+    section=f"{CHANGE}; figure change_freq",
+    statistic="LM, log ratio of the change of the most frequent third of the bins to the rarest "
+    "third's: half of it at the bottom third of the steps, less it at the top third",
+    published=0.304,
+    contradicted_if="more than half of the ratio at the bottom is left at the top",
+    undecided_until=LARGER_VOCABULARY,
+    curves=(("change_frequency_rank", "lm"),),
+)
+def lm_change_even_at_top(tables: Tables) -> Estimate:
+    ratios = [-ratio for ratio in rare_to_frequent(tables, "change", "lm")]
+    return mean(bottom(ratios)).half() - mean(top(ratios))
+
+
+@claim(
+    statement="At the top layers of MLM, where token identity is recreated, rare tokens change "
+    "more than frequent ones.",
+    section=f"{CHANGE}; figure change_freq",
+    statistic="MLM, top third of the steps: log ratio of the change of the rarest third of the "
+    "bins to the most frequent third's",
+    published=0.625,
+    contradicted_if="frequent tokens change more there",
+    undecided_until=LONGER_MLM,
+    curves=(("change_frequency_rank", "mlm"),),
+)
+def mlm_rare_tokens_change_more_at_top(tables: Tables) -> Estimate:
+    return mean(top(rare_to_frequent(tables, "change", "mlm")))
+
+
+@claim(
+    statement="Parts of speech with frequent tokens (prepositions, conjunctions, determiners) "
+    "change most, those with less frequent ones (nouns, verbs, adjectives) less.",
+    section="figure change_pos",
+    statistic="log ratio of the mean change of IN, CC, DT to that of NN, NNP, VB, JJ, mean over "
+    "layers: the least of MT's, LM's and MLM's",
+    published=0.375,
+    contradicted_if="nouns, verbs and adjectives change more under one of the objectives",
+    undecided_until=MORE_TEXT,
+    curves=(("change_pos",),),
+)
+def function_words_change_most(tables: Tables) -> Estimate:
+    def ratio(objective: str) -> Estimate:
+        return parts_of_speech(tables, "change", objective, FUNCTION_WORDS, CONTENT_WORDS)
+
+    return every(PAPER, ratio)
+
+
+@claim(
+    statement="Verbs and adverbs change more than nouns and adjectives.",
+    section="figure change_pos",
+    statistic="log ratio of the mean change of VB, RB to that of NN, JJ, mean over layers: the "
+    "least of MT's, LM's and MLM's",
+    published=0.113,
+    contradicted_if="nouns and adjectives change more under one of the objectives",
+    undecided_until=MORE_TEXT,
+    curves=tuple(("change_pos", tag) for tag in ("VB", "RB", "NN", "JJ")),
+)
+def verbs_change_more_than_nouns(tables: Tables) -> Estimate:
+    def ratio(objective: str) -> Estimate:
+        return parts_of_speech(tables, "change", objective, ("VB", "RB"), ("NN", "JJ"))
+
+    return every(PAPER, ratio)
+
+
+@claim(
+    statement="Rare tokens influence other tokens more than frequent ones.",
+    section=f"{INFLUENCE}; figure influence_freq",
+    statistic="log ratio of the influence of the rarest third of the bins to the most frequent "
+    "third's, mean over layers: the least of MT's, LM's and MLM's",
+    published=0.531,
+    contradicted_if="frequent tokens influence more under one of the objectives",
+    undecided_until=LARGER_VOCABULARY,
+    curves=(("influence_frequency_rank",),),
+)
+def rare_tokens_influence_more(tables: Tables) -> Estimate:
+    return every(PAPER, lambda name: mean(rare_to_frequent(tables, "influence", name)))
+
+
+@claim(
+    statement="Nouns, verbs and adjectives influence other tokens most, parts of speech with "
+    "frequent tokens (prepositions, conjunctions, determiners) less.",
+    section="figure influence_pos",
+    statistic="log ratio of the mean influence of NN, NNP, VB, JJ to that of IN, CC, DT, mean "
+    "over layers: the least of MT's, LM's and MLM's",
+    published=0.575,
+    contradicted_if="prepositions, conjunctions and determiners influence more under one of the "
+    "objectives",
+    undecided_until=MORE_TEXT,
+    curves=(("influence_pos",),),
+)
+def content_words_influence_most(tables: Tables) -> Estimate:
+    def ratio(objective: str) -> Estimate:
+        return parts_of_speech(tables, "influence", objective, CONTENT_WORDS, FUNCTION_WORDS)
+
+    return every(PAPER, ratio)
+
+
+@claim(
+    statement="The rarest tokens have an extreme influence at the first layer of MT and LM.",
+    section=f"{INFLUENCE}; figure influence_freq",
+    statistic="first layer, log ratio of the influence of the rarest bin to the mean of the next "
+    "three: the lesser of MT's and LM's",
+    published=0.355,
+    contradicted_if="the rarest bin influences less than the next ones in MT or LM",
+    undecided_until=LARGER_VOCABULARY,
+    curves=(("influence_frequency_rank", "mt"), ("influence_frequency_rank", "lm")),
+)
+def rarest_tokens_extreme(tables: Tables) -> Estimate:
+    return every(("mt", "lm"), lambda name: rarest_stands_out(tables, name))
+
+
+@claim(
+    statement="In contrast, the rarest tokens are not the most influential ones at the lower "
+    "layers of MLM.",
+    section=f"{INFLUENCE}; figure influence_freq",
+    statistic="log ratio of rarest_tokens_extreme: half of MT's or LM's, whichever is less, less "
+    "MLM's; where MT and LM have this influence",
+    published=0.0988,
+    contradicted_if="MLM has more than half of the ratio of MT or LM",
+    undecided_until=LARGER_VOCABULARY,
+    curves=(("influence_frequency_rank", "mlm"),),
+)
+def rarest_tokens_not_extreme_in_mlm(tables: Tables) -> Estimate:
+    extreme = rarest_tokens_extreme(tables)
+    return given(extreme, extreme.half() - rarest_stands_out(tables, "mlm"))
+
+
+@claim(
+    statement="With token dropout on the input in training (a tenth of the tokens replaced by "
+    "random ones), MT and LM have no extreme influence of the rarest tokens.",
+    section="Extreme influence of rare tokens: bug or feature?; figure influence_freq_iwd",
+    statistic="log ratio of rarest_tokens_extreme: half of it without token dropout, less it with "
+    "token dropout: the lesser of MT's and LM's; where MT and LM have this influence",
+    published=0.131,
+    contradicted_if="more than half of the ratio is left in MT or LM",
+    undecided_until=LARGER_VOCABULARY,
+    curves=(
+        ("influence_with_token_dropout", "mt_noise"),
+        ("influence_with_token_dropout", "lm_noise"),
+    ),
+)
+def token_dropout_ends_extreme_influence(tables: Tables) -> Estimate:
+    def lost(objective: str) -> Estimate:
+        usual = rarest_stands_out(tables, objective)
+        return usual.half() - rarest_stands_out(tables, f"{objective}_noise")
+
+    return given(rarest_tokens_extreme(tables), every(("mt", "lm"), lost))
+
+
+# What a layer represents: its neighbors
+
+
+def kept(tables: Tables, property: str) -> dict[str, Estimate]:
+    """Of each objective, what neighbors at the top third of the layers share."""
+    return {name: mean(top(neighbours(tables, name, property))) for name in PAPER}
+
+
+@claim(
+    statement="MLM best preserves token identity.",
+    section="MLM best preserves token identity; figure evolution_token",
+    statistic="share of neighbors with the same token, top third of the layers: MLM's less MT's "
+    "or LM's, whichever is more",
+    published=0.0437,
+    contradicted_if="MT or LM has more neighbors with the same token",
+    undecided_until=LONGER_MLM,
+    curves=(("token", "mlm"),),
+)
+def mlm_keeps_token_best(tables: Tables) -> Estimate:
+    shares = kept(tables, "token")
+    return every(("mt", "lm"), lambda name: shares["mlm"] - shares[name])
+
+
+@claim(
+    statement="Layer by layer LM mixes tokens most: it preserves token identity worst.",
+    section="MLM best preserves token identity; figure evolution_token",
+    statistic="share of neighbors with the same token, top third of the layers: MT's or MLM's, "
+    "whichever is less, less LM's",
+    published=0.116,
+    contradicted_if="LM has more neighbors with the same token than MT or MLM",
+    undecided_until=MORE_TEXT,
+    curves=(("token", "lm"),),
+)
+def lm_keeps_token_worst(tables: Tables) -> Estimate:
+    shares = kept(tables, "token")
+    return every(("mt", "mlm"), lambda name: shares[name] - shares["lm"])
+
+
+@claim(
+    statement="MT best preserves token position.",
+    section="MT best preserves token position; figure evolution_position",
+    statistic="distance in position to neighbors of the same token, mean over layers: LM's or "
+    "MLM's, whichever is less, less MT's, tokens",
+    published=2.67,
+    contradicted_if="neighbors in LM or MLM are closer in position",
+    undecided_until=MORE_TEXT,
+    curves=tuple(("position", name) for name in PAPER),
+)
+def mt_keeps_position_best(tables: Tables) -> Estimate:
+    distances = {name: mean(neighbours(tables, name, "position")) for name in PAPER}
+    return every(("lm", "mlm"), lambda name: distances[name] - distances["mt"])
+
+
+@claim(
+    statement="For LM the importance of the previous token decreases, while information about "
+    "the future token is being formed.",
+    section=f"{NEIGHBORS}; figure same_left_right_tokens",
+    statistic="LM, from the bottom to the top third of the layers: the lesser of the fall of the "
+    "share of neighbors with the same left token and of the rise of that with the same right one",
+    published=0.0316,
+    contradicted_if="the left token gains or the right token loses importance",
+    undecided_until=MORE_TEXT,
+    curves=(("left_token", "lm"), ("right_token", "lm")),
+)
+def lm_left_fades_right_forms(tables: Tables) -> Estimate:
+    left, right = (neighbours(tables, "lm", f"{side}_token") for side in ("left", "right"))
+    return weakest([mean(bottom(left)) - mean(top(left)), mean(top(right)) - mean(bottom(right))])
+
+
+@claim(
+    statement="For MLM the importance of neighboring tokens gets higher at the lower layers and "
+    "decreases after.",
+    section=f"{NEIGHBORS}; figure same_left_right_tokens",
+    statistic="MLM, share of neighbors with the same left and with the same right token: least of "
+    "the rises from the first layer to the next third of the layers and of the falls from there "
+    "to the last",
+    published=0.0121,
+    contradicted_if="it falls after the first layer, or goes on rising to the last",
+    undecided_until=LONGER_MLM,
+    curves=(("left_token", "mlm"), ("right_token", "mlm")),
+)
+def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Estimate:
+    def least(side: str) -> Estimate:
+        first, *above = neighbours(tables, "mlm", f"{side}_token")
+        if not above:
+            raise NotMeasuredError("second layer")
+        peak = mean(above[: max(1, (1 + len(above)) // 3)])
+        return weakest([peak - first, peak - above[-1]])
+
+    return weakest([least("left"), least("right")])
+
+
+@claim(
+    statement="The importance of CCG tags for MLM increases, then degrades at the higher layers.",
+    section=f"{NEIGHBORS}; figure evolution_same_ccg",
+    statistic="MLM, share of neighbors with the same CCG tag: the lesser of the rise from the "
+    "bottom to the middle third of the layers and of the fall from there to the top third",
+    published=0.0121,
+    contradicted_if="it falls to the middle, or goes on rising to the top",
+    undecided_until=LONGER_MLM,
+    curves=(("ccg", "mlm"),),
+)
+def mlm_ccg_rises_then_falls(tables: Tables) -> Estimate:
+    return rise_and_fall(neighbours(tables, "mlm", "ccg"))
+
+
+@claim(
+    statement="LM first accumulates information about the left part of the CCG tag, the syntax "
+    "of the past; then this information gets dismissed.",
+    section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
+    statistic="LM, share of neighbors with the same left part of the CCG tag: the lesser of the "
+    "rise from the bottom to the middle third of the layers and of the fall from there to the top",
+    published=0.0189,
+    contradicted_if="it falls to the middle, or goes on rising to the top",
+    undecided_until=MORE_TEXT,
+    curves=(("ccg_left", "lm"),),
+)
+def lm_left_ccg_rises_then_falls(tables: Tables) -> Estimate:
+    return rise_and_fall(neighbours(tables, "lm", "ccg_left"))
+
+
+@claim(
+    statement="Meanwhile LM forms information about the right part of the CCG tag, the syntax of "
+    "the future.",
+    section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
+    statistic="LM, share of neighbors with the same right part of the CCG tag: rise from the "
+    "bottom to the top third of the layers",
+    published=0.0389,
+    contradicted_if="it falls",
+    undecided_until=MORE_TEXT,
+    curves=(("ccg_right", "lm"),),
+)
+def lm_right_ccg_forms(tables: Tables) -> Estimate:
+    right = neighbours(tables, "lm", "ccg_right")
+    return mean(top(right)) - mean(bottom(right))

@@ -1,0 +1,42 @@
+"""Set our curves beside the published ones, and correlate their ranks.
+
+Settings: none.
+Inputs:   points of figures (.csv), as drawn by plot_figure.py; a figure is called by its file.
+Outputs:  a table of the curves that both have, a row for each point; and a table of Spearman's
+          rank correlations, a row for each curve.
+"""
+
+import argparse
+import logging
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.claims import comparison
+
+
+def main(arguments: argparse.Namespace) -> None:
+    points = pd.concat([read(path) for path in arguments.figures])
+    table = comparison.beside(points)
+    correlations = comparison.correlate(table)
+    table.to_csv(arguments.table, index=False)
+    correlations.to_csv(arguments.correlations, index=False)
+    median = correlations["rank_correlation"].median()
+    logging.info(f"{len(correlations)} curves, median rank correlation {median:.2f}")
+
+
+def read(path: Path) -> pd.DataFrame:
+    names = {name: str for name in ("panel", "series", "quantity", "x")}
+    points = pd.read_csv(
+        path, dtype=names, keep_default_na=False, na_values={"y": "", "low": "", "high": ""}
+    )
+    return points.assign(figure=path.stem)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--figures", required=True, nargs="+", type=Path)
+    for output in ("table", "correlations"):
+        parser.add_argument(f"--{output}", required=True, type=Path)
+    program.run(main, parser)
