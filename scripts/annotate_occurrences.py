@@ -1,0 +1,31 @@
+"""Give each occurrence the annotation of its word.
+
+Inputs:  annotation.parquet; the table and the token file of a reading.
+Outputs: a table with a row for each occurrence, see bottomup.views.annotations.annotations.
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.corpus.tokens import TokenFile
+from bottomup.views.annotations import annotations
+
+
+def main(arguments: argparse.Namespace) -> None:
+    table = annotations(
+        pd.read_parquet(arguments.occurrences),
+        TokenFile.load(arguments.text),
+        pd.read_parquet(arguments.annotation),
+    )
+    table.to_parquet(arguments.annotations)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("annotation", "occurrences", "annotations"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--text", type=Path, required=True, help="folder of the token file")
+    program.run(main, parser)
