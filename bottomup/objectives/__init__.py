@@ -14,6 +14,8 @@ from typing import ClassVar, Literal
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
+from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
+
 IGNORE = -100  # a label at which nothing is predicted
 
 
@@ -62,6 +64,17 @@ class Objective(BaseModel, ABC):
 
         vocab_size is the source side's; all randomness comes from `rng`.
         """
+
+
+def with_random_tokens(
+    source: np.ndarray, share: float, vocab_size: int, rng: np.random.Generator
+) -> np.ndarray:
+    """`source` with each token replaced by a uniformly drawn one with probability `share`.
+
+    Never </s> or padding, and never by a special token.
+    """
+    replaced = (source != PAD) & (source != EOS) & (rng.random(source.shape) < share)
+    return np.where(replaced, rng.integers(N_SPECIAL, vocab_size, source.shape), source)
 
 
 def names() -> list[str]:

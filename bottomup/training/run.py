@@ -4,6 +4,7 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
@@ -14,6 +15,7 @@ from bottomup.device import device
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Objective
+from bottomup.seeds import generator
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Progress, writing
 from bottomup.training.loop import Settings, Trainer
@@ -25,6 +27,12 @@ def load_text(tokens: Path, split: str, objective: Objective) -> Text:
     if objective.predicts != "target":
         return Text(source)
     return Text(source, TokenFile.load(tokens / f"{split}.target"))
+
+
+def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
+    """Sentences of half `number`, 1 or 2, of a text, drawn at random, in text order."""
+    order = generator(seed, "halves").permutation(n_sentences)
+    return np.sort(np.array_split(order, 2)[number - 1])
 
 
 def initial_model(
@@ -57,7 +65,8 @@ def train(
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
-    settings: `objective` (a name), `options` (the objective's), `seed`, `model` and `training`;
+    settings: `objective` (a name), `options` (the objective's), `seed`, `model` and `training`,
+    and `half` where the run is to see half of the training text only;
     code: digest of the program; a checkpoint of other settings, code or text is not gone on with;
     tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
     accumulate: parts an update is computed in.
@@ -70,6 +79,8 @@ def train(
     progress = Progress()
     if objective.predicts is not None:
         text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
+        if "half" in settings:
+            text = text.select(half(len(text.source), **settings["half"]))
         identity = repr((settings, code, text.digest(), dev.digest()))
         trainer = Trainer(
             model.to(device()),

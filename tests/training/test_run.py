@@ -104,6 +104,34 @@ def test_runs_of_a_seed_start_from_the_same_bytes(trained, monkeypatch):
     assert not torch.isclose(untrained[name], other[name]).all()
 
 
+@pytest.mark.parametrize("n_sentences", [2, 7, 1000])
+def test_halves_of_a_text_are_all_of_it_and_share_nothing(n_sentences):
+    first, second = (run.half(n_sentences, number, seed=1) for number in (1, 2))
+    assert sorted([*first, *second]) == list(range(n_sentences))
+    assert 0 <= len(first) - len(second) <= 1
+    assert np.array_equal(first, np.sort(first))
+    assert n_sentences < 1000 or not np.array_equal(first, run.half(n_sentences, 1, seed=2))
+
+
+def test_a_run_on_half_of_the_text_trains_on_that_half(trained, monkeypatch):
+    seen = []
+
+    class Watched(Trainer):
+        def __init__(self, model, objective, text, *rest):
+            seen.append(text)
+            super().__init__(model, objective, text, *rest)
+
+    monkeypatch.setattr(run, "Trainer", Watched)
+    for number in (1, 2):
+        trained(settings_of("mt") | {"half": {"number": number, "seed": 1}}, f"half{number}")
+    trained(settings_of("mt"), "all")
+    *halves, everything = (len(text.source) for text in seen)
+    assert sum(halves) == everything
+    assert len({text.digest() for text in seen}) == 3
+    sides = [(len(text.source), len(text.target)) for text in seen]
+    assert all(source == target for source, target in sides)
+
+
 def test_the_same_settings_give_the_same_bytes(trained):
     a, b = trained(settings_of("mlm"), "a"), trained(settings_of("mlm"), "b")
     for name in ("metrics.jsonl", "model/model.safetensors", "model/config.json"):

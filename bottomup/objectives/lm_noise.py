@@ -1,0 +1,15 @@
+"""Language modelling with token dropout: some of the tokens that are read are random ones."""
+
+from pydantic import Field
+
+from bottomup.objectives import Example, lm, with_random_tokens
+
+
+class Objective(lm.Objective):
+    """Predict the true next token after tokens some of which are random (evolution, influence)."""
+
+    replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        true = super().example(source, target, vocab_size, rng)
+        return Example(with_random_tokens(source, self.replace, vocab_size, rng), None, true.labels)
