@@ -1,0 +1,181 @@
+"""Relevance of attention heads by layer-wise relevance propagation (Voita et al. ACL 2019, 4)."""
+
+from collections.abc import Iterable
+from copy import deepcopy
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bottomup.errors import UserError
+from bottomup.heads.propagation import RULES, Rule
+from bottomup.heads.trace import AttentionStep, Stack, gated, trace
+from bottomup.model.transformer import Transformer
+from bottomup.objectives import IGNORE, Example
+
+
+@dataclass(frozen=True)
+class Relevance:
+    """What each prediction of a batch owes to what.
+
+    predictions: bool `[batch, predictions]`, False where a sentence has fewer than others;
+    heads: by kind of attention ("encoder", "decoder", "cross"), the sum over a head's neurons at
+    all positions, `[layers, batch, predictions, heads]`;
+    source, target: that of the embeddings that encoder and decoder read, summed over dimensions,
+    `[batch, length, predictions]`; position t of the target is token t - 1, and 0 the zero vector
+    that starts it. Without decoder there is no target.
+    """
+
+    predictions: Tensor
+    heads: dict[str, Tensor]
+    source: Tensor
+    target: Tensor | None
+
+
+def head_relevance(
+    model: Transformer, examples: Iterable[Example], rule: str = "alpha_beta"
+) -> dict[str, np.ndarray]:
+    """Share of each head in the relevance of its layer, 0 to 1, mean over all predictions.
+
+    examples: what is read and where something is predicted; for translation, the target that the
+    decoder reads is the model's own translation. Each prediction starts from the top-1 logit,
+    whatever the label is. Memory grows with length x predictions; on a CPU batches of one
+    sentence are the fastest. rule: "ratio" or "alpha_beta", see `bottomup.heads.propagation`.
+
+    Returns `[layers, heads]` by kind of attention. A head's relevance under `ratio` can be
+    negative: its absolute value counts. Rows sum to 1, or to 0 where all gates are closed.
+    """
+    if rule not in RULES:
+        raise UserError(f"relevance rule {rule!r}; allowed: {' or '.join(RULES)}")
+    model = deepcopy(model).to(RULES[rule].dtype)
+    sums: dict[str, Tensor] = {}
+    count = 0
+    for example in examples:
+        relevance = propagate(model, example, RULES[rule])
+        for kind, heads in relevance.heads.items():
+            heads = heads.abs()
+            totals = heads.sum(dim=-1, keepdim=True)
+            shares = (heads / torch.where(totals > 0, totals, 1))[:, relevance.predictions]
+            sums[kind] = sums.get(kind, 0) + shares.sum(dim=1, dtype=torch.float64)
+        count += int(relevance.predictions.sum())
+    if not count:
+        raise UserError("no prediction to explain; relevance needs an objective that predicts")
+    return {kind: (total / count).cpu().numpy() for kind, total in sums.items()}
+
+
+@torch.no_grad()
+def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
+    """Relevance of every prediction of a batch, from its top-1 logit, which has relevance 1.
+
+    model: in the rule's number format.
+    """
+    device = model.head.weight.device
+    source = torch.from_numpy(example.source).to(device)
+    target = None if example.target is None else torch.from_numpy(example.target).to(device)
+    run = trace(model, source, target)
+    labels = torch.from_numpy(example.labels).to(device)
+    relevance, predictions = top_logits(model, run.states, labels != IGNORE, rule)
+    heads: dict[str, Tensor] = {}
+    on_target = None
+    if run.decoder is not None:
+        relevance, on_source = down(run.decoder, relevance, rule, heads)
+        on_target = relevance.sum(dim=-1)
+        relevance = on_source
+    relevance, _ = down(run.encoder, relevance, rule, heads)
+    return Relevance(predictions, heads, relevance.sum(dim=-1), on_target)
+
+
+def top_logits(
+    model: Transformer, states: Tensor, predicted: Tensor, rule: Rule
+) -> tuple[Tensor, Tensor]:
+    """Relevance of `states` to the top-1 logits, `[batch, length, predictions, d_model]`.
+
+    states: `[batch, length, d_model]`; predicted: bool `[batch, length]`. Also which predictions
+    there are, `[batch, predictions]`, in the order of their positions.
+    """
+    batch, length, d_model = states.shape
+    counts = predicted.sum(dim=1, keepdim=True)
+    n = int(counts.max())
+    there = torch.arange(n, device=states.device) < counts
+    positions = (~predicted).to(torch.int8).argsort(dim=1, stable=True)[:, :n, None]
+    states = states.gather(1, positions.expand(-1, -1, d_model))
+    rows = model.head.weight[model.head(states).argmax(dim=-1)]
+    split = rule.logit(rows * states) * there[..., None]
+    relevance = states.new_zeros(batch, length, n, d_model)
+    index = positions[..., None].expand(-1, -1, -1, d_model).transpose(1, 2)
+    return relevance.scatter_(1, index, split[:, None]), there
+
+
+def down(
+    stack: Stack, relevance: Tensor, rule: Rule, heads: dict[str, Tensor]
+) -> tuple[Tensor, Tensor | int]:
+    """From a stack's states to its embeddings and to the memory that it attends to.
+
+    Enters each head's relevance into `heads`.
+    """
+    memory = 0
+    layers: dict[str, list[Tensor]] = {}
+    relevance = rule.norm(relevance, stack.top, stack.norm)
+    for step in reversed(stack.steps):
+        relevance, update = rule.add(relevance, step.x, step.update)
+        if isinstance(step, AttentionStep):
+            by_head = to_heads(step, update, rule)
+            layers.setdefault(step.kind, []).append(by_head.sum(dim=(2, 4)).transpose(1, 2))
+            normed, to_memory = through_attention(step, by_head, rule)
+            memory = memory + to_memory
+        else:
+            inner = rule.linear(
+                update, step.inner, step.module.outer.weight, step.module.outer.bias
+            )
+            normed = rule.linear(
+                inner, step.normed, step.module.inner.weight, step.module.inner.bias
+            )
+        relevance = relevance + rule.norm(normed, step.x, step.norm)
+    for kind, found in layers.items():
+        heads[kind] = torch.stack(found[::-1])
+    return relevance, memory
+
+
+def to_heads(step: AttentionStep, relevance: Tensor, rule: Rule) -> Tensor:
+    """From an attention's update to its heads' outputs, `[batch, heads, length, n, d_head]`.
+
+    A head whose gate is closed is no input of the output projection: it takes no share of its
+    bias, so that a gated model has the relevance of one from which the head is removed.
+    """
+    d_head = step.values.shape[-1]
+    is_open = (step.module.gates != 0).repeat_interleave(d_head)
+    outputs = relevance.new_zeros(*relevance.shape[:-1], len(is_open))
+    outputs[..., is_open] = rule.linear(
+        relevance, step.outputs[..., is_open], gated(step.module)[:, is_open], step.module.out.bias
+    )
+    return split_heads(outputs, step.module.heads)
+
+
+def through_attention(
+    step: AttentionStep, relevance: Tensor, rule: Rule
+) -> tuple[Tensor, Tensor | int]:
+    """From heads' outputs to what the queries read, and to the memory of cross-attention."""
+    parts = rule.attention(relevance, step.queries, step.keys, step.values, step.weights)
+    queries, keys, values = (merge_heads(part) for part in parts)
+    query, key_value = step.module.query, step.module.key_value
+    if step.memory is None:
+        joint = torch.cat([queries, keys, values], dim=-1)
+        weight = torch.cat([query.weight, key_value.weight])
+        return rule.linear(joint, step.normed, weight, torch.cat([query.bias, key_value.bias])), 0
+    return (
+        rule.linear(queries, step.normed, query.weight, query.bias),
+        rule.linear(
+            torch.cat([keys, values], dim=-1), step.memory, key_value.weight, key_value.bias
+        ),
+    )
+
+
+def split_heads(relevance: Tensor, heads: int) -> Tensor:
+    """`[batch, length, n, d_model]` to `[batch, heads, length, n, d_head]`."""
+    return relevance.unflatten(-1, (heads, -1)).movedim(3, 1)
+
+
+def merge_heads(relevance: Tensor) -> Tensor:
+    """`[batch, heads, length, n, d_head]` to `[batch, length, n, d_model]`."""
+    return relevance.movedim(1, 3).flatten(3)
