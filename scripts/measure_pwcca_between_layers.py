@@ -1,7 +1,8 @@
 """Measure how far apart consecutive layers of one run are.
 
-Settings: objective, seed (the run); variants (definition, svcca-2019).
-Inputs: the run's views, layer 0 first.
+Settings: objective, seed (the run); variants (definition, svcca-2019); bootstrap_samples (of blocks
+    of sentences); sampling_seed (of the bootstrap).
+Inputs: the run's views, layer 0 first; the table of their occurrences.
 Outputs: a table of PWCCA distances, one row for each pair of layers, variant and weighting view
     (x is the lower layer, layer_a; y the upper, layer_b).
 """
@@ -9,30 +10,36 @@ Outputs: a table of PWCCA distances, one row for each pair of layers, variant an
 import logging
 from itertools import pairwise
 
-import numpy as np
 import pandas as pd
 
 from bottomup import program
 from bottomup.device import device
-from bottomup.measures.pwcca import distances, moments_of
+from bottomup.measures.blocks import distances, moments_of_blocks
+from bottomup.measures.pwcca import kinds_of
+from bottomup.views.files import load
 
 
 def main(arguments):
-    variants = arguments.settings.pop("variants")
-    views = [np.load(path, mmap_mode="r", allow_pickle=False) for path in arguments.views]
+    settings = arguments.settings
+    run = {name: settings[name] for name in ("objective", "seed")}
+    sentences = pd.read_parquet(arguments.occurrences, columns=["sentence"])["sentence"].to_numpy()
+    views = [load(path, len(sentences)) for path in arguments.views]
+    kinds = kinds_of(settings["variants"])
+    n_samples, seed = settings["bootstrap_samples"], settings["sampling_seed"]
     table = []
     for layer, (lower, upper) in enumerate(pairwise(views)):
-        rows = distances(moments_of(lower, upper, device()), variants)
-        logging.info(
-            f"layers {layer} and {layer + 1}: {rows[0]['distance']:.3f} ({rows[0]['variant']})"
-        )
-        layers = {"layer_a": layer, "layer_b": layer + 1}
-        table += [{**arguments.settings, **layers, **row} for row in rows]
+        blocks = moments_of_blocks(lower, upper, sentences, seed, device())
+        rows = distances(blocks, kinds, n_samples, seed)
+        logging.info(f"layers {layer} and {layer + 1}: {rows[0]['distance']:.3f} ({kinds[0][0]})")
+        for (variant, weights), row in zip(kinds, rows, strict=True):
+            layers = {"layer_a": layer, "layer_b": layer + 1}
+            table.append({**run, **layers, "variant": variant, "weights": weights, **row})
     pd.DataFrame(table).to_csv(arguments.table, index=False)
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--views", required=True, nargs="+")
+    parser.add_argument("--occurrences", required=True)
     parser.add_argument("--table", required=True)
     program.run(main, parser)

@@ -5,9 +5,10 @@ from bottomup.claims.evolution import CLAIMS
 
 HEADER = f"""# Claims
 
-What is judged in `results/<study>/measures/claims.csv`: sentences of the papers, each with a statistic that
-is positive as far as the sentence holds. Statements are in our words, after the authors' posts on
-the papers; where each stands is given by the heading there and by the published figure.
+What is judged in `results/<study>/measures/claims.csv`: sentences of the papers, each with a
+statistic that is positive as far as the sentence holds. Statements are in our words, after the
+authors' posts on the papers; where each stands is given by the heading there and by the published
+figure.
 
 A claim is **reproduced** where the whole interval of its statistic lies above the margin,
 **contradicted** where all of it lies below minus the margin, and **undecided** otherwise. The

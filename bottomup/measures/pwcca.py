@@ -34,6 +34,8 @@ from bottomup.views.moments import Moments
 # A variance below this share of the view's largest is taken as none: far above the rounding of
 # float64 moments (about 1e-15), far below any direction of a layer that carries something.
 CUTOFF = 1e-12
+# A factor whose least pivot is not below this share of its largest leaves nothing to cut off.
+SAFE = 1e-3
 # A variance below this share of the squared mean is the rounding of a constant in float64.
 CONSTANT = 1e-24
 BLOCK_ROWS = 8192
@@ -86,28 +88,22 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
             f"PWCCA variant {variant!r} with weights {weights!r}; "
             f"allowed: variant {' or '.join(WEIGHTS)}, weights x or y"
         )
+    warn_of_few(moments)
     if weights == "y":
         moments = moments.swapped()
-    directions, correlations = _canonical(moments)
-    alpha = (_alpha if variant == "definition" else _alpha_2019)(moments, directions)
-    return float(1 - alpha @ correlations / alpha.sum())
+    return float(distances(moments, [(variant, "x")])[0])
 
 
-def distances(moments: Moments, variants: list[str]) -> list[dict]:
-    """The distance in each of the `variants`, with each weighting view that it knows.
+def kinds_of(variants: list[str]) -> list[tuple[str, str]]:
+    """Each of the `variants` with each view that it weights by: (variant, weights)."""
+    return [(variant, weights) for variant in variants for weights in WEIGHTS[variant]]
 
-    Rows of a table: variant, weights, distance, n_occurrences.
-    """
-    return [
-        {
-            "variant": variant,
-            "weights": weights,
-            "distance": pwcca_from_moments(moments, weights, variant),
-            "n_occurrences": moments.n,
-        }
-        for variant in variants
-        for weights in WEIGHTS[variant]
-    ]
+
+def distances(moments: Moments, kinds: list[tuple[str, str]]) -> np.ndarray:
+    """The distances of some kinds, as `kinds_of` has them, in one go: `[len(kinds)]`."""
+    measures = {"definition": _definition, "svcca-2019": _svcca_2019}
+    found = {variant: measures[variant](moments) for variant in {variant for variant, _ in kinds}}
+    return np.array([found[variant][weights] for variant, weights in kinds])
 
 
 def canonical_correlations(moments: Moments) -> np.ndarray:
@@ -115,59 +111,101 @@ def canonical_correlations(moments: Moments) -> np.ndarray:
     return _canonical(moments)[1]
 
 
-def _canonical(moments: Moments) -> tuple[np.ndarray, np.ndarray]:
-    """u_i in the columns of `[d_x, r]`, and rho_i `[r]`; r is the smaller rank of the two."""
+def warn_of_few(moments: Moments) -> None:
+    """Warn where missing points alone make views coincide."""
     if moments.n - 1 < moments.d_x + moments.d_y:
         logger.warning(
             f"PWCCA of {moments.d_x} and {moments.d_y} neurons on {moments.n} occurrences: "
             f"too few to tell related views from unrelated ones"
         )
+
+
+def _definition(moments: Moments) -> dict[str, float]:
+    """The distance by weighting view. alpha_i / n is the L1 norm of <h_i, x> / n = F u_i."""
+    x, correlations, y = _canonical(moments)
+    return {"x": _weighted(x, correlations), "y": _weighted(y, correlations)}
+
+
+def _canonical(moments: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """<h_i, x> / n in the columns of `[d_x, r]`, rho_i `[r]`, and <h_i, y> / n in `[d_y, r]`.
+
+    With Sigma_xx = F F^T, whatever F, the variates are h_i = u_i^T F^-1 (x - mu), u_i being a
+    left singular vector of F^-1 Sigma_xy G^-T, and Sigma_yy = G G^T. r is the smaller rank.
+    """
+    f, f_inverse = _factor(moments.xx, moments.mean_x)
+    g, g_inverse = _factor(moments.yy, moments.mean_y)
+    whitened = f_inverse @ moments.xy @ g_inverse.T
+    u, correlations, v = np.linalg.svd(whitened, full_matrices=False)
+    return f @ u, correlations.clip(0, 1), g @ v.T
+
+
+def _weighted(covariances: np.ndarray, correlations: np.ndarray) -> float:
+    alpha = np.abs(covariances).sum(0)
+    return 1 - alpha @ correlations / alpha.sum()
+
+
+def _svcca_2019(moments: Moments) -> dict[str, float]:
+    """The distance weighted by x.
+
+    alpha_i is |<p_i, x_j>| summed over j, over sqrt(n), with p_i from the QR of the z_i. With
+    Z Z^T = L L^T, the p_i are the rows of L^-1 Z (up to a sign, which |.| drops), so that
+    L^-1 Z X^T holds all <p_i, x_j>; both products are second moments about 0.
+    """
     x = _spectrum(moments.xx, moments.mean_x)
     y = _spectrum(moments.yy, moments.mean_y)
     rank = min(len(x[0]), len(y[0]))
-    # Whitened by symmetric roots, in neurons: what the signs in svcca-2019 hang on.
-    left, correlations, _ = np.linalg.svd(_power(x, -0.5) @ moments.xy @ _power(y, -0.5))
-    return left[:, :rank], correlations[:rank].clip(0, 1)
-
-
-def _alpha(moments: Moments, directions: np.ndarray) -> np.ndarray:
-    """alpha_i / n `[r]`: <h_i, x> / n is u_i^T Sigma_xx^1/2, h_i u_i^T Sigma_xx^-1/2 (x - mu)."""
-    root = _power(_spectrum(moments.xx, moments.mean_x), 0.5)
-    return np.abs(root @ directions).sum(0)
-
-
-def _alpha_2019(moments: Moments, directions: np.ndarray) -> np.ndarray:
-    """|<p_i, x_j>| summed over j, over sqrt(n): `[r]`, with p_i from the QR of the z_i.
-
-    With Z Z^T = L L^T, the orthonormal p_i are the rows of L^-1 Z (up to a sign, which |.|
-    drops), so that L^-1 Z X^T holds all <p_i, x_j>; both products are second moments about 0.
-    """
+    # Whitened by symmetric roots, in neurons: what the signs hang on.
+    u, correlations, _ = np.linalg.svd(_inverse_root(x) @ moments.xy @ _inverse_root(y))
+    u, correlations = u[:, :rank], correlations[:rank].clip(0, 1)
     mean = moments.mean_x
-    shift = mean[: directions.shape[1]]  # the mean of neuron i, added to variate i
-    projected = directions.T @ moments.xx  # [r, d_x]
-    zz = projected @ directions + np.outer(shift, shift)
+    shift = mean[:rank]  # the mean of neuron i, added to variate i
+    projected = u.T @ moments.xx  # [rank, d_x]
+    zz = projected @ u + np.outer(shift, shift)
     zx = projected + np.outer(shift, mean)
-    return np.abs(solve_triangular(np.linalg.cholesky(zz), zx, lower=True)).sum(1)
+    products = solve_triangular(np.linalg.cholesky(zz), zx, lower=True)
+    return {"x": _weighted(products.T, correlations)}
+
+
+def _factor(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """F `[d, rank]` and its inverse `[rank, d]`; F F^T is the covariance where it varies.
+
+    By Cholesky, a fourth of the time of a spectrum, unless a neuron hardly varies beyond what
+    those before it tell of it.
+    """
+    _check(covariance, mean)
+    try:
+        root = np.linalg.cholesky(covariance)
+    except np.linalg.LinAlgError:
+        root = np.zeros_like(covariance)
+    if root.diagonal().min() > SAFE * root.diagonal().max():
+        return root, solve_triangular(root, np.eye(len(root)), lower=True)
+    values, vectors = _spectrum(covariance, mean)
+    return vectors * np.sqrt(values), (vectors / np.sqrt(values)).T
 
 
 def _spectrum(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """Eigenvalues `[rank]` and eigenvectors `[d, rank]` of the directions that vary."""
+    _check(covariance, mean)
+    values, vectors = np.linalg.eigh(covariance)
+    kept = values > CUTOFF * values[-1]
+    return values[kept], vectors[:, kept]
+
+
+def _inverse_root(spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
+    """The symmetric matrix that whitens the directions that vary: `[d, d]`."""
+    values, vectors = spectrum
+    return vectors / np.sqrt(values) @ vectors.T
+
+
+def _check(covariance: np.ndarray, mean: np.ndarray) -> None:
+    """UserError where a view cannot be compared with any."""
     if not np.isfinite(covariance).all():
         raise UserError(
             "a view holds NaN or infinity; PWCCA needs finite numbers; "
             "look for a diverged run, or set views.dtype to float32"
         )
-    values, vectors = np.linalg.eigh(covariance)
-    if values[-1] <= CONSTANT * mean @ mean:
+    if covariance.diagonal().max() <= CONSTANT * mean @ mean:
         raise UserError(
             "a view is the same at all occurrences; PWCCA needs one that varies; "
             "look for a run or layer that collapsed"
         )
-    kept = values > CUTOFF * values[-1]
-    return values[kept], vectors[:, kept]
-
-
-def _power(spectrum: tuple[np.ndarray, np.ndarray], exponent: float) -> np.ndarray:
-    """A power of the matrix with this spectrum, on the directions that vary: `[d, d]`."""
-    values, vectors = spectrum
-    return (vectors * values**exponent) @ vectors.T

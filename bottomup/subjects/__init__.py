@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 from transformers import PreTrainedTokenizerFast
 
+from bottomup.corpus.specials import PAD
 from bottomup.errors import UserError
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
@@ -41,6 +42,24 @@ class Subject:
     def attentions(self, ids: Tensor) -> tuple[Tensor, ...]:
         """Attention weights of each layer, `[batch, heads, queries, keys]`, rows summing to 1."""
         return self.model.encoder(ids, output_attentions=True).attentions
+
+    @torch.inference_mode()
+    def embeddings(self, ids: Tensor) -> Tensor:
+        """Layer 0 alone, of padded ids `[batch, length]`: `[batch, length, d_model]`."""
+        return self.model.encoder.embed(ids)
+
+    def visible(self, ids: Tensor) -> Tensor:
+        """Which tokens each token attends to, bool `[batch, 1, queries, keys]`."""
+        mask = (ids != PAD)[:, None, None, :].expand(-1, -1, ids.shape[1], -1)
+        return mask.tril() if self.model.config.causal else mask
+
+    @torch.inference_mode()
+    def layer(self, number: int, below: Tensor, mask: Tensor) -> Tensor:
+        """The residual stream after layer `number`, counted from 1, from the one before it.
+
+        below: `[batch, length, d_model]`; mask: as of `visible`, or with less to be seen.
+        """
+        return self.model.encoder.layers[number - 1](below, mask, causal=False)[0]
 
 
 def load(folder: str | Path) -> Subject:

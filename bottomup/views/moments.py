@@ -1,5 +1,7 @@
 """First and second moments of two views, gathered in one pass."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -66,21 +68,20 @@ class Moments:
     @property
     def xx(self) -> np.ndarray:
         """Covariance of x, divided by n: `[d_x, d_x]`."""
-        return self._covariance[: self.d_x, : self.d_x]
+        return self._covariance(self.scatter[: self.d_x, : self.d_x])
 
     @property
     def xy(self) -> np.ndarray:
         """Cross-covariance, divided by n: `[d_x, d_y]`."""
-        return self._covariance[: self.d_x, self.d_x :]
+        return self._covariance(self.scatter[: self.d_x, self.d_x :])
 
     @property
     def yy(self) -> np.ndarray:
         """Covariance of y, divided by n: `[d_y, d_y]`."""
-        return self._covariance[self.d_x :, self.d_x :]
+        return self._covariance(self.scatter[self.d_x :, self.d_x :])
 
-    @property
-    def _covariance(self) -> np.ndarray:
-        return (self.scatter / self.n).cpu().numpy()
+    def _covariance(self, scatter: Tensor) -> np.ndarray:
+        return (scatter / self.n).cpu().numpy()
 
     def _float64(self, block: ArrayLike | Tensor) -> Tensor:
         # A memory map that is open for reading only must be copied before torch takes it.
@@ -93,6 +94,24 @@ class Moments:
         self.scatter += scatter + torch.outer(step, step) * (self.n * n / total)
         self.mean += step * (n / total)
         self.n = total
+
+
+def merged(blocks: Sequence[Moments], counts: np.ndarray) -> Moments:
+    """The moments of all rows of the `blocks`, those of block i repeated `counts[i]` times.
+
+    The same as as many merges, in one pass. At least one row must be left.
+    """
+    total = Moments(blocks[0].d_x, blocks[0].d_y, blocks[0].mean.device)
+    sizes = [int(count) * block.n for count, block in zip(counts, blocks, strict=True)]
+    total.n = sum(sizes)
+    weights = torch.tensor(sizes).to(total.mean)  # [n_blocks]
+    means = torch.stack([block.mean for block in blocks])  # [n_blocks, d_x + d_y]
+    total.mean = weights @ means / total.n
+    steps = means - total.mean
+    total.scatter = (weights * steps.T) @ steps
+    for count, block in zip(counts, blocks, strict=True):
+        total.scatter.add_(block.scatter, alpha=int(count))
+    return total
 
 
 def _check(x, y, moments: Moments) -> None:

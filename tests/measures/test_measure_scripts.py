@@ -5,10 +5,18 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
+from tokenizers import Tokenizer
 
+from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
 from bottomup.measures.pwcca import pwcca_distance
+from bottomup.training.run import save
+from bottomup.views.occurrences import plain
+from tests.tiny import initial
 
 N, LAYERS = 1200, 3
+BOOTSTRAP = {"bootstrap_samples": 5, "sampling_seed": 1}
+DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences"]
 SAMPLING = {"n_tokens": 5, "n_clusters": 20, "bootstrap_samples": 10, "sampling_seed": 1}
 
 
@@ -29,14 +37,17 @@ def run(tmp_path):
     """Occurrences, frequencies and the views of two runs, in files."""
     generator = np.random.default_rng(0)
     input_id, output_id = generator.integers(4, 12, size=(2, N))
-    pd.DataFrame(
+    occurrences = pd.DataFrame(
         {
             "sentence": np.arange(N) // 12,
             "kind": np.where(generator.random(N) < 0.5, "masked", "replaced"),
             "input_id": input_id,
             "output_id": output_id,
+            "rank": input_id - 3,
         }
-    ).to_parquet(tmp_path / "occurrences.parquet")
+    )
+    occurrences.to_parquet(tmp_path / "occurrences.parquet")
+    annotated(occurrences).to_parquet(tmp_path / "annotations.parquet")
     tokens = ["a", "null", "c,d", "e", '"', "g", "h", "i"]
     frequencies = pd.DataFrame({"token_id": range(4, 12), "token": tokens, "rank": range(1, 9)})
     frequencies.to_csv(tmp_path / "frequencies.csv", index=False)
@@ -45,6 +56,13 @@ def run(tmp_path):
             view = np.eye(16)[output_id] + 0.3 * generator.normal(size=(N, 16))
             np.save(tmp_path / f"{name}{layer}.npy", view.astype(np.float16))
     return tmp_path
+
+
+def annotated(occurrences):
+    """Words of two sub-words each, nouns and verbs by turns."""
+    place = np.arange(len(occurrences))
+    tags = np.where(place // 2 % 2, "VB", "NN")
+    return pd.DataFrame({"last_subword": place % 2 == 1, "tag": tags})
 
 
 def views(run, name):
@@ -114,14 +132,16 @@ def test_distances_between_runs(call, run):
     settings = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
     call(
         "measure_pwcca_between_runs",
-        settings | {"variants": ["definition", "svcca-2019"]},
+        settings | BOOTSTRAP | {"variants": ["definition", "svcca-2019"]},
         views_a=views(run, "a"),
         views_b=views(run, "b"),
+        occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert list(table) == [*settings, "layer", "variant", "weights", "distance", "n_occurrences"]
+    assert list(table) == [*settings, "layer", *DISTANCES]
     assert len(table) == LAYERS * 3
+    assert ((table["ci_low"] < table["distance"]) & (table["distance"] < table["ci_high"])).all()
     for row in table.itertuples():
         x, y = (np.load(run / f"{name}{row.layer}.npy") for name in "ab")
         assert row.distance == pytest.approx(pwcca_distance(x, y, row.variant, row.weights))
@@ -131,17 +151,87 @@ def test_distances_between_layers(call, run):
     settings = {"objective": "lm", "seed": 1}
     call(
         "measure_pwcca_between_layers",
-        settings | {"variants": ["definition"]},
+        settings | BOOTSTRAP | {"variants": ["definition"]},
         views=views(run, "a"),
+        occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    columns = [*settings, "layer_a", "layer_b", "variant", "weights", "distance", "n_occurrences"]
-    assert list(table) == columns
+    assert list(table) == [*settings, "layer_a", "layer_b", *DISTANCES]
     assert table[["layer_a", "layer_b"]].drop_duplicates().to_numpy().tolist() == [[0, 1], [1, 2]]
     for row in table.itertuples():
         x, y = (np.load(run / f"a{layer}.npy") for layer in (row.layer_a, row.layer_b))
         assert row.distance == pytest.approx(pwcca_distance(x, y, weights=row.weights))
+
+
+def test_change_of_groups(call, run, caplog):
+    settings = {"objective": "lm", "seed": 1, "occurrences": 200}
+    files = {
+        "views": views(run, "a"),
+        "occurrences": run / "occurrences.parquet",
+        "annotations": run / "annotations.parquet",
+    }
+    with caplog.at_level(logging.INFO):
+        call("measure_change", settings | BOOTSTRAP, **files, table=run / "table.csv")
+    table = pd.read_csv(run / "table.csv")
+    columns = ["objective", "seed", "grouping", "group", "layer_a", "layer_b", "distance"]
+    assert list(table) == [*columns, "ci_low", "ci_high", "n_occurrences"]
+    # Ranks are 1 to 8; of the two tags, half of the words' sub-words end them.
+    assert len(table) == 3 * (LAYERS - 1)
+    assert table.groupby("grouping")["group"].unique().map(list).to_dict() == {
+        "frequency_rank": ["1-10"],
+        "pos": ["NN", "VB"],
+    }
+    assert (table["n_occurrences"] == 200).all() and (table["objective"] == "lm").all()
+    assert "NN, layers 1 and 2: " in caplog.text
+    call("measure_change", settings | BOOTSTRAP, **files, table=run / "again.csv")
+    assert (run / "again.csv").read_bytes() == (run / "table.csv").read_bytes()
+    with pytest.raises(SystemExit) as ended:
+        call("measure_change", settings | BOOTSTRAP | {"occurrences": N + 1}, **files, table="none")
+    assert f"no group has {N + 1} occurrences" in ended.value.code
+
+
+@pytest.mark.parametrize("hidden", [{}, {"hidden": "token"}])
+def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
+    tokens = TokenFile.load(corpus_files.tokens / "test.source")
+    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
+    ranks = np.arange(size) - N_SPECIAL + 1
+    table = plain(tokens, np.arange(len(tokens)), ranks).table
+    table.to_parquet(tmp_path / "occurrences.parquet")
+    annotated(table).to_parquet(tmp_path / "annotations.parquet")
+    settings = {"objective": "lm", "seed": 1, "sentences": 12} | hidden
+    files = {
+        "model": tmp_path / "model",
+        "text": corpus_files.tokens / "test.source",
+        "occurrences": tmp_path / "occurrences.parquet",
+        "annotations": tmp_path / "annotations.parquet",
+    }
+    with caplog.at_level(logging.INFO):
+        call("measure_influence", settings | BOOTSTRAP, **files, table=tmp_path / "table.csv")
+    found = pd.read_csv(tmp_path / "table.csv")
+    columns = ["objective", "seed", "grouping", "group", "layer", "distance", "ci_low", "ci_high"]
+    assert list(found) == [*columns, "n_occurrences", "n_sentences"]
+    assert set(found["layer"]) == {1, 2}
+    assert set(found["group"]) == {"1-10", "10-25", "25-50", "NN", "VB"}
+    assert found["n_sentences"].max() == 12
+    assert (found["distance"] > 0).all()
+    assert "10-25 at layer 2: " in caplog.text
+    call("measure_influence", settings | BOOTSTRAP, **files, table=tmp_path / "again.csv")
+    assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+
+
+@pytest.mark.parametrize("name", ["measure_pwcca_between_layers", "measure_change"])
+def test_views_of_another_table_end_in_one_line(call, run, name):
+    np.save(run / "a1.npy", np.load(run / "a1.npy")[:-1])
+    settings = {"objective": "lm", "seed": 1, "occurrences": 100, "variants": ["definition"]}
+    files = {"occurrences": run / "occurrences.parquet", "views": views(run, "a")}
+    if name == "measure_change":
+        files["annotations"] = run / "annotations.parquet"
+    with pytest.raises(SystemExit) as ended:
+        call(name, settings | BOOTSTRAP, **files, table=run / "table.csv")
+    assert f"has {N - 1} rows; allowed: one for each of the {N} rows" in ended.value.code
+    assert "\n" not in ended.value.code and not (run / "table.csv").exists()
 
 
 def test_collected_tables_keep_every_digit_and_word(call, tmp_path):

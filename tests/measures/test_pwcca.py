@@ -7,6 +7,7 @@ from bottomup.errors import UserError
 from bottomup.measures.pwcca import (
     canonical_correlations,
     distances,
+    kinds_of,
     moments_of,
     pwcca_distance,
 )
@@ -185,17 +186,32 @@ def test_blocks_of_rows_make_no_difference(monkeypatch):
     assert pwcca_distance(x, y) == pytest.approx(whole, abs=ROUNDING)
 
 
-def test_rows_of_a_table_hold_each_variant_with_its_weights():
-    x, y = related(500, 5, 5)
-    rows = distances(moments_of(x, y), VARIANTS)
-    assert [(row["variant"], row["weights"]) for row in rows] == [
-        ("definition", "x"),
-        ("definition", "y"),
-        ("svcca-2019", "x"),
-    ]
-    for row in rows:
-        assert row["distance"] == pwcca_distance(x, y, row["variant"], row["weights"])
-        assert row["n_occurrences"] == 500
+def test_all_kinds_at_once_are_each_alone():
+    x, y = related(500, 5, 5, shift=1)
+    kinds = kinds_of(VARIANTS)
+    assert kinds == [("definition", "x"), ("definition", "y"), ("svcca-2019", "x")]
+    found = distances(moments_of(x, y), kinds)
+    assert found == pytest.approx([pwcca_distance(x, y, *kind) for kind in kinds], abs=ROUNDING)
+    assert found[::-1] == pytest.approx(distances(moments_of(x, y), kinds[::-1]), abs=0)
+
+
+@pytest.mark.parametrize("shift", [0, 3])
+def test_cholesky_and_spectrum_agree(monkeypatch, shift):
+    moments = moments_of(*related(1000, 7, 12, shift))
+    kinds = kinds_of(["definition"])
+    by_cholesky = distances(moments, kinds)
+    monkeypatch.setattr("bottomup.measures.pwcca.SAFE", np.inf)
+    assert distances(moments, kinds) == pytest.approx(by_cholesky, abs=ROUNDING)
+
+
+@pytest.mark.parametrize("noise", [0, 1e-3, 1e-2, 1e-1])
+def test_a_neuron_that_others_nearly_tell_breaks_nothing(noise):
+    """On both sides of the limits: of Cholesky, and of what varies at all."""
+    x, y = related(500, 5, 8)
+    extra = x[:, :1] + x[:, 1:2] + noise * np.random.default_rng(1).normal(size=(500, 1))
+    wider = np.concatenate([x, extra], axis=1)
+    for views in ((wider, y), (y, wider)):
+        assert pwcca_distance(*views) == pytest.approx(directly(*views, "definition"), abs=1e-7)
 
 
 def test_views_that_cannot_be_compared_are_refused():

@@ -44,6 +44,39 @@ def test_dropout_is_off():
     assert all(map(torch.equal, found, expected))
 
 
+@pytest.mark.parametrize("objective", ["lm", "mlm"])
+def test_layer_by_layer_it_is_the_model(objective):
+    subject = subjects.Subject(drawn(objective, layers=3), tokenizer=None)
+    expected = subject.hidden_states(IDS)
+    x = subject.embeddings(IDS)
+    assert torch.equal(x, expected[0])
+    tokens = IDS != PAD
+    for number in (1, 2, 3):
+        x = subject.layer(number, x, subject.visible(IDS))
+        torch.testing.assert_close(x[tokens], expected[number][tokens], rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm"])
+def test_visible_is_what_attention_attends_to(objective):
+    subject = subjects.Subject(drawn(objective), tokenizer=None)
+    visible = subject.visible(IDS).expand(2, 2, 5, 5)
+    tokens = (IDS != PAD)[:, None, :, None].expand(2, 2, 5, 5)
+    for weights in subject.attentions(IDS):
+        assert ((weights > 0) == visible)[tokens].all()
+
+
+def test_less_can_be_seen():
+    """With nothing but itself to be seen, a token is what it is in a sentence of its own."""
+    subject = subjects.Subject(drawn("mlm"), tokenizer=None)
+    below = subject.embeddings(IDS)
+    itself = torch.eye(5, dtype=torch.bool)[None, None]
+    found = subject.layer(1, below, subject.visible(IDS) & itself)
+    for place in range(5):
+        alone = below[:1, place : place + 1]
+        expected = subject.layer(1, alone, torch.ones(1, 1, 1, 1, dtype=torch.bool))
+        torch.testing.assert_close(found[:1, place : place + 1], expected, rtol=1e-5, atol=1e-5)
+
+
 def test_shapes(saved):
     subject = subjects.load(saved(drawn("mlm", layers=3)))
     assert (subject.layers, subject.d_model) == (3, 16)

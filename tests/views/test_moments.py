@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bottomup.errors import UserError
-from bottomup.views.moments import Moments
+from bottomup.views.moments import Moments, merged
 
 D_X, D_Y = 3, 5
 
@@ -56,6 +56,22 @@ def test_merging_parts_gives_the_moments_of_one_pass_in_either_order(rows, cut):
         first, second = [moments((x[:cut], y[:cut])), moments((x[cut:], y[cut:]))][::order]
         first.merge(second)
         assert_equal(first, moments(rows))
+
+
+def test_merged_blocks_count_as_often_as_told(rows):
+    blocks = list(zip(*(np.split(side, [20, 20, 90]) for side in rows), strict=True))
+    counts = np.array([2, 1, 0, 3])  # the second block is empty
+    repeated = [block for block, count in zip(blocks, counts, strict=True) for _ in range(count)]
+    total = merged([moments(block) for block in blocks], counts)
+    assert total.n == 2 * 20 + 3 * 110
+    assert_equal(total, moments(*repeated))
+
+
+def test_merging_leaves_the_blocks_as_they_were(rows):
+    blocks = [moments(rows), moments(rows)]
+    merged(blocks, np.array([1, 2]))
+    for block in blocks:
+        assert_equal(block, moments(rows))
 
 
 def test_a_large_mean_costs_no_digits(rows):

@@ -1,0 +1,192 @@
+"""Peak memory and time of every measure on synthetic views of 1,000,000 occurrences x 512.
+
+PYTHONPATH=. OMP_NUM_THREADS=1 python benchmarks/memory.py
+
+Each measure runs as the workflow runs it, in a process of its own. Peak memory counts the pages of
+memory-mapped views that are in memory, too. Ends with status 1 if a measure fails or exceeds
+8 GiB. About 2.1 GB of files are written to a temporary folder (TMPDIR says where), then deleted.
+"""
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from side_by_side import machine
+from tokenizers import Tokenizer, models
+from transformers import PreTrainedTokenizerFast
+
+from bottomup import objectives
+from bottomup.corpus.bpe import WORD_START
+from bottomup.corpus.specials import EOS, N_SPECIAL, SPECIALS
+from bottomup.corpus.tokens import TokenFile
+from bottomup.measures.groups import TAGS
+from bottomup.training.run import initial_model
+from bottomup.views import occurrences
+
+SENTENCE_TOKENS = 25
+N_TOKENS = 20_000
+BLOCK_ROWS = 50_000
+LIMIT_GIB = 8
+
+RUN = {"objective": "mlm", "seed": 1, "sampling_seed": 1}
+# 1,000 clusters where the paper has 10,000: those take ten times as long, but little memory more.
+INFORMATION = {
+    **{"reading": "plain", "labels": [{"label": "input", "positions": "all"}], "n_tokens": 1000},
+    **{"n_clusters": 1000, "other_n_clusters": [], "bootstrap_samples": 200},
+}
+PWCCA = {"variants": ["definition", "svcca-2019"], "bootstrap_samples": 20}
+RUNS = {"objective_a": "lm", "seed_a": 1, "objective_b": "mlm", "seed_b": 1, "sampling_seed": 1}
+NEIGHBOURS = {
+    **{"k": 50, "tokens": 500, "occurrences": 100, "within_tokens": 20},
+    **{"within_occurrences": 5000, "bootstrap_samples": 200},
+}
+PROJECTION = {
+    **{"words": ["w0", "w1", "w2", "w3"], "position_word": "w4", "ccg_word": "w5"},
+    **{"occurrences": 300, "perplexity": 30},
+}
+INFLUENCE = {"hidden": "token", "sentences": 2000, "bootstrap_samples": 20}
+
+
+def commands(folder: Path) -> dict[str, list]:
+    """The command line of each measure."""
+    low, high = folder / "layer_0.npy", folder / "layer_1.npy"
+    table = ["--occurrences", folder / "occurrences.parquet"]
+    annotated = [*table, "--annotations", folder / "annotations.parquet"]
+    frequencies = ["--frequencies", folder / "frequencies.csv"]
+    views = ["--views", low, high]
+
+    def command(script: str, settings: dict, *arguments) -> list:
+        return [f"scripts/{script}.py", "--settings", RUN | settings, *arguments]
+
+    return {
+        "mutual information, one layer": command(
+            "measure_mutual_information", INFORMATION, *table, *frequencies, "--views", high
+        ),
+        "PWCCA between layers": command("measure_pwcca_between_layers", PWCCA, *table, *views),
+        "PWCCA between runs, one layer": command(
+            "measure_pwcca_between_runs", PWCCA | RUNS, *table, "--views-a", low, "--views-b", high
+        ),
+        "change of groups": command(
+            "measure_change",
+            {"occurrences": 20_000, "bootstrap_samples": 20},
+            *annotated,
+            *views,
+        ),
+        "influence of groups, one layer": command(
+            "measure_influence", INFLUENCE, *annotated, "--model", folder, "--text", folder
+        ),
+        "neighbors": command("measure_neighbours", NEIGHBOURS, *annotated, *views),
+        "projection": command("project_views", PROJECTION, *annotated, *frequencies, *views),
+    }
+
+
+def write(folder: Path, n: int, d_model: int) -> None:
+    """Text, occurrences, annotations, frequencies, two layers of views and a model."""
+    rng = np.random.default_rng(1)
+    ranks = np.zeros(N_SPECIAL + N_TOKENS, dtype=np.int32)
+    ranks[N_SPECIAL:] = np.arange(1, N_TOKENS + 1)
+    text = draw_text(n // SENTENCE_TOKENS, rng)
+    text.save(folder)
+    table = occurrences.plain(text, np.arange(len(text)), ranks).table
+    table.to_parquet(folder / "occurrences.parquet")
+    annotate(table, rng).to_parquet(folder / "annotations.parquet")
+    names = [f"{WORD_START}w{i}" for i in range(N_TOKENS)]
+    pd.DataFrame(
+        {"token_id": np.arange(N_SPECIAL, len(ranks)), "token": names, "rank": ranks[N_SPECIAL:]}
+    ).to_csv(folder / "frequencies.csv", index=False)
+    write_views(folder, table, d_model, rng)
+    write_model(folder, d_model, [*SPECIALS, *names])
+
+
+def draw_text(n_sentences: int, rng: np.random.Generator) -> TokenFile:
+    """Sentences of tokens with frequencies that fall as 1 / rank (Zipf)."""
+    shares = 1 / np.arange(1, N_TOKENS + 1)
+    shape = (n_sentences, SENTENCE_TOKENS)
+    ids = np.full((n_sentences, SENTENCE_TOKENS + 1), EOS, dtype=np.int32)
+    ids[:, :-1] = N_SPECIAL + rng.choice(N_TOKENS, shape, p=shares / shares.sum())
+    words = np.tile(np.r_[:SENTENCE_TOKENS, -1].astype(np.int32), n_sentences)
+    return TokenFile(ids.ravel(), words, np.arange(n_sentences + 1) * (SENTENCE_TOKENS + 1))
+
+
+def annotate(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    n = len(table)
+    tags = [some[0] for some in TAGS.values()]
+    ccg = {name: rng.choice(["N", "N/N", "S\\NP"], n) for name in ("ccg", "ccg_left", "ccg_right")}
+    return pd.DataFrame(
+        {"last_subword": True, "tag": rng.choice(tags, n), **ccg, "ccg_source": "derived"},
+        index=table.index,
+    )
+
+
+def write_views(folder: Path, table: pd.DataFrame, d_model: int, rng: np.random.Generator) -> None:
+    """Layer 0 is a vector for each token and noise; layer 1 mixes the neurons and adds noise."""
+    tokens = rng.normal(size=(N_SPECIAL + N_TOKENS, d_model)).astype(np.float32)
+    mix = rng.normal(size=(d_model, d_model)).astype(np.float32) / d_model**0.5
+    layers = [
+        np.lib.format.open_memmap(
+            folder / f"layer_{layer}.npy", "w+", np.float16, (len(table), d_model)
+        )
+        for layer in range(2)
+    ]
+    for start in range(0, len(table), BLOCK_ROWS):
+        rows = slice(start, start + BLOCK_ROWS)
+        x = tokens[table["input_id"].to_numpy()[rows]]
+        for view in layers:
+            x = x + rng.standard_normal(x.shape, dtype=np.float32)
+            view[rows] = x
+            x = x @ mix
+
+
+def write_model(folder: Path, d_model: int, tokens: list[str]) -> None:
+    """A random encoder of one layer."""
+    shape = {
+        **{"layers": 1, "heads": 8, "d_model": d_model, "d_ff": 4 * d_model},
+        **{"dropout": 0.0, "attention_dropout": 0.0},
+    }
+    sizes = {"source": len(tokens), "target": len(tokens)}
+    initial_model(shape, objectives.load("mlm", {}), 1, sizes).save_pretrained(folder)
+    tokenizer = Tokenizer(models.WordLevel({token: i for i, token in enumerate(tokens)}))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+
+
+def measured(command: list, log: Path) -> tuple[float, float, bool]:
+    """Seconds and peak GiB of a program, and whether it succeeded; `log` holds what it says."""
+    start = time.perf_counter()
+    with log.open("w") as stream:
+        process = subprocess.Popen([sys.executable, *map(str, command)], stderr=stream)
+        _, status, usage = os.wait4(process.pid, 0)
+    return time.perf_counter() - start, usage.ru_maxrss / 2**20, status == 0
+
+
+def main(n: int, d_model: int) -> int:
+    print(f"{n} x {d_model}. {machine(torch.get_num_threads(), 'torch', 'numpy')}", end="\n\n")
+    failures = 0
+    with tempfile.TemporaryDirectory() as scratch:
+        folder = Path(scratch)
+        write(folder, n, d_model)
+        print("| | seconds | peak GiB |\n| --- | ---: | ---: |", flush=True)
+        for name, command in commands(folder).items():
+            log = folder / "log"
+            seconds, gib, done = measured([*command, "--table", folder / "table.csv"], log)
+            print(f"| {name} | {seconds:.0f} | {gib:.2f} |", flush=True)
+            failures += gib > LIMIT_GIB or not done
+            if not done:
+                print(log.read_text(), file=sys.stderr)
+    return min(failures, 1)
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--occurrences", type=int, default=1_000_000)
+    parser.add_argument("--d-model", type=int, default=512)
+    arguments = parser.parse_args()
+    sys.exit(main(arguments.occurrences, arguments.d_model))

@@ -1,0 +1,230 @@
+"""Nearest neighbors among representations, and what they have in common.
+
+As in the evolution paper (Voita et al. EMNLP 2019, on what the tokens closest in representation
+share): among occurrences of many tokens, the share of an occurrence's neighbors that are the same
+token; among occurrences of one token, how far apart they stand in their sentences, and the share
+with the same left token, right token, CCG category and parts of it.
+
+The set among which neighbors are looked for decides the values: the more occurrences, the nearer
+the nearest. So it is drawn once, with the same number of each token, for all layers and runs, and
+`chance` says what neighbors drawn at random from it would give.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from bottomup.corpus.specials import N_SPECIAL
+from bottomup.device import device as best_device
+from bottomup.errors import UserError
+from bottomup.seeds import generator
+
+METRICS = ("cosine", "euclidean")
+# Distances that are computed at once.
+BLOCK_CELLS = 2**21
+# By property within one token: the column of the table that neighbors are compared by.
+WITHIN = {
+    "position": "position",
+    "left_token": "left_id",
+    "right_token": "right_id",
+    "ccg": "ccg",
+    "ccg_left": "ccg_left",
+    "ccg_right": "ccg_right",
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Groups of occurrences, in each of which neighbors are looked for.
+
+    rows: `[n_groups, n]`, in random order, so that chance decides between neighbors that are
+    equally near; values: by property, what neighbors are compared by `[n_groups, n]`; n_tokens:
+    of how many tokens the occurrences are.
+    """
+
+    rows: np.ndarray
+    values: dict[str, np.ndarray]
+    n_tokens: int
+
+
+def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
+    """One group of `n_each` occurrences of each of the `n_tokens` most frequent tokens.
+
+    occurrences: columns input_id and rank. Tokens with fewer than `n_each` occurrences are passed
+    over; where fewer tokens are left, those are taken. Raises UserError if one is left.
+    """
+    kept = np.ones(len(occurrences), dtype=bool)
+    drawn = _draw(occurrences, kept, n_tokens, n_each, "occurrences", seed)
+    rows = generator(seed, "neighbors", "order").permutation(drawn.ravel())[None]
+    return Sample(rows, {"token": occurrences["input_id"].to_numpy()[rows]}, len(drawn))
+
+
+def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
+    """A group of `n_each` occurrences for each of the `n_tokens` most frequent tokens.
+
+    As `among_tokens`; occurrences: also last_subword, and the columns in `WITHIN`. Only tokens that
+    end their word are drawn, since they stand for it.
+    """
+    kept = occurrences["last_subword"].to_numpy()
+    rows = _draw(occurrences, kept, n_tokens, n_each, "within_occurrences", seed)
+    columns = {name: occurrences[column] for name, column in WITHIN.items()}
+    values = {
+        name: column.to_numpy(dtype=np.int64) if name == "position" else pd.factorize(column)[0]
+        for name, column in columns.items()
+    }
+    return Sample(rows, {name: column[rows] for name, column in values.items()}, len(rows))
+
+
+def _draw(
+    occurrences: pd.DataFrame, kept: np.ndarray, n_tokens: int, n_each: int, key: str, seed: int
+) -> np.ndarray:
+    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, one a line."""
+    ids = occurrences["input_id"].to_numpy()
+    rows = np.flatnonzero(kept & (ids >= N_SPECIAL))
+    rows = generator(seed, "neighbors", key).permutation(rows)
+    tokens, first, counts = np.unique(ids[rows], return_index=True, return_counts=True)
+    ranks = occurrences["rank"].to_numpy()[rows[first]]
+    enough = counts >= n_each
+    chosen = tokens[enough][np.argsort(ranks[enough])][:n_tokens]
+    if len(chosen) < min(n_tokens, 2):
+        raise UserError(
+            f"{len(chosen)} tokens have measures.neighbours.{key} {n_each}; allowed: at least 2; "
+            f"lower {key} or raise occurrences.n"
+        )
+    return np.stack([rows[ids[rows] == token][:n_each] for token in chosen])
+
+
+def measure(
+    view: np.ndarray,
+    sample: Sample,
+    k: int,
+    metric: str = "cosine",
+    device: torch.device | str | None = None,
+) -> dict[str, np.ndarray]:
+    """What each occurrence has in common with its `k` nearest neighbors, by property.
+
+    view: `[n_occurrences, d_model]`. Returns float64 `[n_groups, n]` for each property: the share
+    of the neighbors with the same value, 0 to 1; for `position` the mean distance in tokens.
+    """
+    neighbors = [nearest(view[rows], k, metric, device) for rows in sample.rows]
+    return {
+        name: np.stack(
+            [
+                _difference(name, of_group[:, None], of_group[near]).mean(1)
+                for of_group, near in zip(values, neighbors, strict=True)
+            ]
+        )
+        for name, values in sample.values.items()
+    }
+
+
+def chance(sample: Sample) -> dict[str, float]:
+    """What neighbors drawn at random from the group would give, by property: expected values.
+
+    Exact: the mean over all ordered pairs of different occurrences of a group, then over groups.
+    """
+    return {
+        name: float(np.mean([_over_pairs(name, of_group) for of_group in values]))
+        for name, values in sample.values.items()
+    }
+
+
+def _difference(name: str, a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    return np.abs(a - b) if name == "position" else a == b
+
+
+def _over_pairs(name: str, values: np.ndarray) -> float:
+    """The mean of `_difference` over the n (n - 1) ordered pairs of `values` `[n]`."""
+    n = len(values)
+    if name == "position":
+        # Sorted, value i is the larger of i pairs and the smaller of n - 1 - i.
+        total = 2 * np.sort(values) @ (2 * np.arange(n) - n + 1)
+    else:
+        _, counts = np.unique(values, return_counts=True)
+        total = counts @ (counts - 1)
+    return total / (n * (n - 1))
+
+
+def nearest(
+    view: np.ndarray,
+    k: int,
+    metric: str = "cosine",
+    device: torch.device | str | None = None,
+) -> np.ndarray:
+    """Row numbers of the `k` nearest other rows of each row, nearest first: `[n, k]`, int64.
+
+    view: `[n, d_model]`; metric: "cosine" or "euclidean"; device: the first GPU by default, else
+    the CPU. A row is never its own neighbor, however many rows equal it; of equally near rows,
+    those of lower number come first. Rows are as near as float32 tells them apart, but equal rows
+    are always equally near.
+
+    Distances are matrix products in blocks: memory is that of the view and a block.
+
+    Raises UserError if there are no more than `k` rows, the view is not finite, or `metric` is
+    none of the above.
+    """
+    if metric not in METRICS:
+        raise UserError(f"metric {metric!r}; allowed: {' or '.join(METRICS)}")
+    if len(view) <= k:
+        raise UserError(
+            f"{len(view)} occurrences for measures.neighbours.k {k}; allowed: more occurrences "
+            f"than neighbors; lower k or raise occurrences and within_occurrences"
+        )
+    points = _points(view, metric).to(device or best_device())
+    # Equal rows share one column of distances, which rounding could else part.
+    _, first, columns = np.unique(_bytes(view), return_index=True, return_inverse=True)
+    distinct, columns = points[first], torch.from_numpy(columns).to(points.device)
+    half_norms = distinct.square().sum(1) / 2
+    neighbors = []
+    for rows in torch.arange(len(points)).to(columns).split(1 + BLOCK_CELLS // len(points)):
+        distances = torch.addmm(half_norms, points[rows], distinct.T, alpha=-1)
+        distances = distances.index_select(1, columns).scatter_(1, rows[:, None], torch.inf)
+        neighbors.append(_smallest(distances, k).cpu())
+    return torch.cat(neighbors).numpy()
+
+
+def _points(view: np.ndarray, metric: str) -> Tensor:
+    """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as `metric` does.
+
+    For two directions, the squared distance is 2 - 2 cosine. A mean near 0 makes it precise.
+    """
+    points = torch.from_numpy(np.array(view, dtype=np.float32))
+    if metric == "cosine":
+        points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
+    points -= points.mean(0)
+    if not points.isfinite().all():
+        raise UserError(
+            "a view holds NaN or infinity; neighbors need finite numbers; "
+            "look for a diverged run, or set views.dtype to float32"
+        )
+    return points
+
+
+def _bytes(view: np.ndarray) -> np.ndarray:
+    """The bytes of each row as one value `[n]`."""
+    rows = np.ascontiguousarray(view)
+    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
+
+
+def _smallest(distances: Tensor, k: int) -> Tensor:
+    """Columns of the `k` smallest of each line `[rows, > k]`, ascending, the first of equals."""
+    values, columns = distances.topk(k + 1, largest=False)
+    # topk takes any of those that are equal to the k-th.
+    tied = values[:, k - 1] == values[:, k]
+    columns = columns[:, :k]
+    if tied.any():
+        columns[tied] = _first_of_equals(distances[tied], values[tied, k - 1 : k], k)
+    columns = columns.sort(dim=1).values
+    order = distances.gather(1, columns).sort(dim=1, stable=True).indices
+    return columns.gather(1, order)
+
+
+def _first_of_equals(distances: Tensor, kth: Tensor, k: int) -> Tensor:
+    """All columns of each line below its k-th value, and of those equal to it the first."""
+    n = distances.shape[1]
+    numbers = torch.arange(n, device=distances.device).expand_as(distances)
+    order = numbers.masked_fill(distances < kth, -1).masked_fill(distances > kth, n)
+    return order.topk(k, largest=False).indices

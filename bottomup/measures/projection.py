@@ -1,0 +1,127 @@
+"""Pictures of representations in two dimensions, by t-SNE (van der Maaten and Hinton 2008).
+
+As in the evolution paper (Voita et al. EMNLP 2019), of the occurrences of a few words, layer by
+layer. Each picture starts from the principal components of its own layer and not from the picture
+before, so that what it shows is in that layer; then it is turned, which t-SNE leaves open, to lie
+on the picture before, so that the eye can follow a group from layer to layer.
+"""
+
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from scipy.linalg import orthogonal_procrustes
+from sklearn.manifold import TSNE
+
+from bottomup.corpus.bpe import WORD_START
+from bottomup.corpus.specials import EOS
+from bottomup.errors import UserError
+from bottomup.seeds import generator
+
+# A word with fewer occurrences makes no group that can be seen.
+MIN_OCCURRENCES = 10
+# With fewer there is nothing to see.
+MIN_POINTS = 4
+# Kobak and Berens 2019, "The art of using t-SNE": so small that no structure is fixed by it.
+INITIAL_STD = 1e-4
+SUGGESTIONS = 8
+
+
+def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]:
+    """A picture `[n, 2]` of each view `[n, d_model]`, each aligned with the one before.
+
+    Pictures have mean 0 and mean squared distance 1 from it: the scale of t-SNE means nothing.
+    Nothing is drawn by chance: the same views give the same picture, on the same number of threads.
+
+    Raises UserError if there are too few points for the perplexity.
+    """
+    found: list[np.ndarray] = []
+    for view in views:
+        # Perplexity is smoothed over three times as many neighbors.
+        if len(view) <= 3 * perplexity:
+            raise UserError(
+                f"{len(view)} occurrences for measures.projection.perplexity {perplexity:g}; "
+                f"allowed: more than three times the perplexity; lower it, raise occurrences or "
+                f"name more frequent words"
+            )
+        picture = standardize(project(view, perplexity))
+        found.append(align(picture, found[-1]) if found else picture)
+    return found
+
+
+def project(view: np.ndarray, perplexity: float) -> np.ndarray:
+    """The t-SNE of a view `[n, d_model]`, by Euclidean distances: `[n, 2]`.
+
+    Equal rows are one point, since the approximation (Barnes-Hut) breaks down where points
+    coincide; where few rows differ, the perplexity is lowered to a third of them.
+    """
+    points, index = np.unique(np.asarray(view, dtype=np.float32), axis=0, return_inverse=True)
+    if len(points) < MIN_POINTS:
+        raise UserError(
+            f"the {len(view)} occurrences of a picture have {len(points)} different "
+            f"representations; allowed: at least {MIN_POINTS}; name other words in "
+            f"measures.projection"
+        )
+    left, scale, _ = np.linalg.svd(points - points.mean(0), full_matrices=False)
+    start = left[:, :2] * scale[:2]
+    # No exaggeration in the beginning: it is there to order a random start, and forgets this one.
+    tsne = TSNE(
+        perplexity=min(perplexity, (len(points) - 1) / 3),
+        init=INITIAL_STD * start / start[:, 0].std(),
+        early_exaggeration=1,
+    )
+    return tsne.fit_transform(points)[index]
+
+
+def standardize(picture: np.ndarray) -> np.ndarray:
+    """Shift and scale points `[n, 2]` to mean 0 and mean squared distance 1 from it."""
+    centered = picture.astype(np.float64) - picture.mean(0)
+    return centered / np.sqrt(np.square(centered).sum(1).mean())
+
+
+def align(picture: np.ndarray, other: np.ndarray) -> np.ndarray:
+    """Rotate or mirror `picture` to lie as near as can be to `other`, point by point.
+
+    Both `[n, 2]` with mean 0. Orthogonal Procrustes (Schönemann 1966): distances stay the same.
+    """
+    rotation, _ = orthogonal_procrustes(picture, other)
+    return picture @ rotation
+
+
+def word_ids(
+    words: list[str], key: str, occurrences: pd.DataFrame, frequencies: pd.DataFrame
+) -> dict[str, int]:
+    """The token id of each of the `words`.
+
+    key: where the config names them, under measures.projection; occurrences: columns input_id and
+    right_id, one row for each token of the text; frequencies: token_id and token.
+
+    Raises UserError if a word is no token, or has fewer than `MIN_OCCURRENCES`.
+    """
+    tokens = frequencies.set_index("token_id")["token"]
+    whole = occurrences["input_id"][ends_word(occurrences, frequencies)]
+    counts = whole.map(tokens).value_counts()
+    counts = counts[counts.index.str.startswith(WORD_START)]
+    counts.index = counts.index.str.removeprefix(WORD_START)
+    for word in words:
+        if counts.get(word, 0) < MIN_OCCURRENCES:
+            frequent = counts[counts.index.str.fullmatch(r"[^\W\d_]{2,}")].head(SUGGESTIONS)
+            examples = ", ".join(f"{other} ({count})" for other, count in frequent.items())
+            raise UserError(
+                f'measures.projection.{key}: found "{word}", which occurs {counts.get(word, 0)} '
+                f"times as one token; allowed: words with at least {MIN_OCCURRENCES} occurrences, "
+                f"of which the most frequent are {examples}"
+            )
+    ids = pd.Series(tokens.index, index=tokens)
+    return {word: int(ids[WORD_START + word]) for word in words}
+
+
+def ends_word(occurrences: pd.DataFrame, frequencies: pd.DataFrame) -> np.ndarray:
+    """Whether the word of each occurrence ends with it, by the token to its right: `[n]`."""
+    starts = frequencies["token_id"][frequencies["token"].str.startswith(WORD_START)]
+    return occurrences["right_id"].isin([EOS, *starts]).to_numpy()
+
+
+def draw(rows: np.ndarray, n: int, seed: int, *names: str) -> np.ndarray:
+    """At most `n` of the `rows`, ascending; names: what they are drawn for."""
+    return np.sort(generator(seed, "projection", *names).permutation(rows)[:n])

@@ -1,0 +1,55 @@
+"""Measure how much groups of tokens influence all others, at each layer of one run.
+
+Settings: objective, seed (the run); hidden (group, unless given: all of a group's tokens that a
+    sentence holds; token: one at a time); sentences (read for each group); bootstrap_samples (of
+    blocks of sentences); sampling_seed (of sentences and bootstrap).
+Inputs: the run's model folder; the token file of the plain reading; its table of occurrences, and
+    their annotations.
+Outputs: a table of PWCCA distances, one row for each group and layer (weighted by the
+    representations as usual).
+"""
+
+import logging
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program, subjects
+from bottomup.corpus.tokens import TokenFile
+from bottomup.device import device
+from bottomup.measures.groups import groups
+from bottomup.measures.influence import influence
+
+
+def main(arguments):
+    settings = arguments.settings
+    run = {name: settings[name] for name in ("objective", "seed")}
+    occurrences = pd.read_parquet(
+        arguments.occurrences, columns=["text", "position", "input_id", "rank"]
+    )
+    annotations = pd.read_parquet(arguments.annotations, columns=["tag", "last_subword"])
+    rows = influence(
+        subjects.load(arguments.model),
+        TokenFile.load(arguments.text),
+        occurrences,
+        groups(occurrences, annotations),
+        settings.get("hidden", "group"),
+        settings["sentences"],
+        settings["bootstrap_samples"],
+        settings["sampling_seed"],
+        arguments.batch_tokens,
+        device(),
+    )
+    table = []
+    for row in rows:
+        logging.info("{group} at layer {layer}: {distance:.5f}".format(**row))
+        table.append(run | row)
+    pd.DataFrame(table).to_csv(arguments.table, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("model", "text", "occurrences", "annotations", "table"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
+    program.run(main, parser)

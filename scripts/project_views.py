@@ -1,0 +1,89 @@
+"""Draw the occurrences of a few words in two dimensions, layer by layer, by t-SNE.
+
+Settings: objective, seed (the run); words (of the picture token), position_word, ccg_word (of the
+    pictures position and ccg); occurrences (of each word at most); perplexity (of t-SNE);
+    sampling_seed (of the occurrences).
+Inputs: the occurrence table of the reading plain and its annotations; frequencies.csv; the run's
+    views, layer 0 first. For MLM also the table and views of the reading as_trained: the picture
+    token then shows masked occurrences of the words, too.
+Outputs: a table with a row for each picture, layer and point. x and y have no unit: every picture
+    has mean 0 and mean squared distance 1 from it.
+"""
+
+import logging
+
+import numpy as np
+import pandas as pd
+
+from bottomup import program
+from bottomup.measures.projection import draw, ends_word, pictures, word_ids
+from bottomup.views.files import load
+
+# By picture: where the config names its words.
+PICTURES = {"token": "words", "position": "position_word", "ccg": "ccg_word"}
+COLUMNS = [
+    *("objective", "seed", "picture", "layer", "x", "y"),
+    *("token", "kind", "position", "ccg", "ccg_source", "sentence"),
+]
+
+
+def main(arguments):
+    settings = arguments.settings
+    frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
+    tables = (arguments.occurrences, arguments.annotations)
+    plain = pd.concat([pd.read_parquet(table) for table in tables], axis=1)
+    readings = [(plain, arguments.views)]
+    if arguments.masked_occurrences:
+        masked = pd.read_parquet(arguments.masked_occurrences)
+        readings.append((masked, arguments.masked_views))
+    run = {name: settings[name] for name in ("objective", "seed")}
+    table = []
+    for picture, key in PICTURES.items():
+        words = word_ids(np.atleast_1d(settings[key]).tolist(), key, plain, frequencies)
+        shown = readings if picture == "token" else readings[:1]
+        chosen = [choose(occurrences, words, frequencies, settings) for occurrences, _ in shown]
+        points = pd.concat(chosen)
+        logging.info(f"{picture}: {len(points)} occurrences of {', '.join(words)}")
+        for layer, xy in enumerate(pictures(views(shown, chosen), settings["perplexity"])):
+            values = run | {"picture": picture, "layer": layer, "x": xy[:, 0], "y": xy[:, 1]}
+            table.append(points.assign(**values))
+    pd.concat(table)[COLUMNS].to_csv(arguments.table, index=False)
+
+
+def choose(occurrences, words, frequencies, settings):
+    """Rows of the words, at most `occurrences` of each: plain or masked ones, by the table."""
+    plain = occurrences["kind"] == "plain"
+    kept = ends_word(occurrences, frequencies) & (plain | (occurrences["kind"] == "masked"))
+    tokens = occurrences["input_id"].where(plain, occurrences["output_id"])
+    parts = []
+    for word, token_id in words.items():
+        rows = draw(
+            np.flatnonzero(kept & (tokens == token_id)),
+            settings["occurrences"],
+            settings["sampling_seed"],
+            word,
+        )
+        parts.append(occurrences.iloc[rows].assign(token=word))
+    return pd.concat(parts)
+
+
+def views(readings, chosen):
+    """The chosen rows of all readings, one view for each layer."""
+    for paths in zip(*(files for _, files in readings), strict=True):
+        yield np.concatenate(
+            [
+                load(path, len(occurrences))[rows.index]
+                for path, (occurrences, _), rows in zip(paths, readings, chosen, strict=True)
+            ]
+        )
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("occurrences", "annotations", "frequencies", "table"):
+        parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--views", required=True, nargs="+")
+    # None but for MLM.
+    parser.add_argument("--masked-occurrences", nargs="?")
+    parser.add_argument("--masked-views", nargs="*")
+    program.run(main, parser)

@@ -1,0 +1,104 @@
+"""Groups of tokens: bins of ranks to the boundary, classes of tags, and who stands for a word."""
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup import figures
+from bottomup.corpus.specials import N_SPECIAL, UNK
+from bottomup.measures.groups import RANKS, TAGS, groups
+
+PUBLISHED = Path(figures.__file__).parent / "paper_curves"
+
+
+def table(ranks, tags="", last=True, ids=N_SPECIAL):
+    """Occurrences and their annotations."""
+    occurrences = pd.DataFrame({"rank": ranks}).assign(input_id=ids)
+    annotations = pd.DataFrame(index=occurrences.index).assign(tag=tags, last_subword=last)
+    return occurrences, annotations
+
+
+def ranks_of(ranks, **columns):
+    """The ranks in each bin."""
+    found = groups(*table(ranks, **columns))
+    assert {group.grouping for group in found} <= {"frequency_rank"}
+    return {group.name: np.array(ranks)[group.members].tolist() for group in found}
+
+
+def test_names_are_those_of_the_published_figures():
+    for names, figure in ((RANKS, "change_freq"), (TAGS, "change_pos")):
+        series = pd.read_csv(PUBLISHED / f"{figure}.csv")["series"]
+        assert list(names) == list(series.drop_duplicates())
+
+
+@pytest.mark.parametrize(
+    ("lower", "rank", "upper"),
+    [
+        *[("1-10", 10, "10-25"), ("10-25", 25, "25-50"), ("25-50", 50, "50-100")],
+        *[("50-100", 100, "100-250"), ("100-250", 250, "250-500"), ("250-500", 500, "500-1k")],
+        *[("500-1k", 1000, "1k-2.5k"), ("1k-2.5k", 2500, "2.5k-5k")],
+        *[("2.5k-5k", 5000, "5k-10k"), ("5k-10k", 10_000, "10k-30k")],
+    ],
+)
+def test_a_bin_ends_with_its_upper_rank(lower, rank, upper):
+    assert ranks_of([rank, rank + 1]) == {lower: [rank], upper: [rank + 1]}
+
+
+def test_the_first_bin_is_the_ten_most_frequent_and_the_last_ends_with_30k():
+    bins = ranks_of([*range(1, 13), 30_000, 30_001])
+    assert bins == {"1-10": list(range(1, 11)), "10-25": [11, 12], "10k-30k": [30_000]}
+
+
+def test_bins_part_the_ranks_of_the_vocabulary():
+    bins = ranks_of(list(range(1, 4154)))
+    assert [rank for ranks in bins.values() for rank in ranks] == list(range(1, 4154))
+    assert list(bins) == list(RANKS)[:9]
+    assert (bins["2.5k-5k"][0], bins["2.5k-5k"][-1]) == (2501, 4153)
+
+
+def test_special_tokens_are_in_no_bin():
+    # <unk> stands in the occurrence table with the rank after the last.
+    assert ranks_of([1, 4154, 4154], ids=[N_SPECIAL, UNK, N_SPECIAL]) == {
+        "1-10": [1],
+        "2.5k-5k": [4154],
+    }
+
+
+@pytest.mark.parametrize(
+    ("name", "tags"),
+    [
+        ("NN", "NN NNS"),
+        ("NNP", "NNP NNPS"),
+        ("PRP", "PRP"),
+        ("PRP$", "PRP$"),
+        ("JJ", "JJ JJR JJS CD"),
+        ("VB", "VB VBD VBG VBN VBP VBZ MD"),
+        ("RB", "RB RBR RBS"),
+        ("IN", "IN TO"),
+        ("CC", "CC"),
+        ("DT", "DT"),
+        ("comma", ","),
+        ("period", "."),
+        (None, "WDT WP WP$ WRB PDT EX POS RP UH FW SYM LS HYPH NFP `` '' : -LRB- -RRB- $ # _SP"),
+    ],
+)
+def test_classes_of_penn_tags(name, tags):
+    for tag in tags.split():
+        found = groups(*table([0, 0], tags=[tag, "none"], ids=UNK))
+        assert [group.name for group in found] == ([name] if name else [])
+        assert all(group.members.tolist() == [True, False] for group in found)
+
+
+def test_a_word_is_all_its_sub_words_and_its_last_stands_for_it():
+    tags, last = ["NN", "NN", "NN", "VB"], [False, False, True, True]
+    by_name = {group.name: group for group in groups(*table([1, 20, 2, 20], tags, last))}
+    assert by_name["NN"].members.tolist() == [True, True, True, False]
+    assert by_name["NN"].representatives.tolist() == [False, False, True, False]
+    assert by_name["VB"].representatives.tolist() == [False, False, False, True]
+    assert by_name["NN"].units.tolist() == by_name["VB"].units.tolist() == [0, 0, 0, 1]
+    # A rank is that of a sub-word.
+    assert by_name["1-10"].units.tolist() == [0, 1, 2, 3]
+    assert by_name["1-10"].representatives.tolist() == [True, False, True, False]
+    assert (by_name["10-25"].representatives == by_name["10-25"].members).all()

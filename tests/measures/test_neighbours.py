@@ -1,0 +1,272 @@
+"""Nearest neighbors: scikit-learn, ties and self-matches, and what neighbors share."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.neighbors import NearestNeighbors
+
+from bottomup.corpus.specials import N_SPECIAL, UNK
+from bottomup.errors import UserError
+from bottomup.measures import neighbours
+from bottomup.measures.neighbours import among_tokens, chance, measure, nearest, within_tokens
+
+WITHIN = ["position", "left_token", "right_token", "ccg", "ccg_left", "ccg_right"]
+
+
+def text(n=3000, n_tokens=6, seed=0):
+    """A table of occurrences, annotated, the more frequent tokens being those of lower rank."""
+    generator = np.random.default_rng(seed)
+    shares = 1 / np.arange(2, n_tokens + 2)
+    rank = 1 + generator.choice(n_tokens, n, p=shares / shares.sum())
+    left, right = generator.integers(4, 9, size=(2, n))
+    return pd.DataFrame(
+        {
+            "sentence": np.arange(n) // 15,
+            "position": (np.arange(n) % 15).astype(np.int16),
+            "input_id": N_SPECIAL + n_tokens - rank,
+            "rank": rank,
+            "left_id": left,
+            "right_id": right,
+            "last_subword": generator.random(n) < 0.8,
+            "ccg": np.array(["N", "N/N", "S\\NP"])[left % 3],
+            "ccg_left": np.array(["", "NP"])[left % 2],
+            "ccg_right": np.array(["N", ""])[right % 2],
+            "ccg_source": "derived",
+        }
+    )
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+@pytest.mark.parametrize("shift", [0, 30])
+def test_equals_scikit_learn(metric, shift):
+    # With a large mean all cosines are near 1, where float32 is coarse.
+    view = np.random.default_rng(0).normal(size=(600, 12)) + shift
+    peer = NearestNeighbors(n_neighbors=20, metric=metric, algorithm="brute").fit(view)
+    distances, rows = peer.kneighbors()  # without the row itself
+    found = nearest(view, 20, metric)
+    # Where the order differs, the distances do not: to float32's resolution of squared ones.
+    np.testing.assert_allclose(
+        peer_distances(view, found, metric), distances, atol=1e-6 * distances.max()
+    )
+    assert (found == rows).mean() > 0.999
+
+
+def peer_distances(view, rows, metric):
+    if metric == "cosine":
+        unit = view / np.linalg.norm(view, axis=1, keepdims=True)
+        return 1 - np.einsum("id,ikd->ik", unit, unit[rows])
+    return np.linalg.norm(view[:, None] - view[rows], axis=2)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_a_row_is_not_its_own_neighbor_though_others_equal_it(metric):
+    a, b = [1.0, 0.0], [0.0, 2.0]
+    found = nearest(np.array([a, b, a, a, b]), 4, metric)
+    assert found.tolist() == [[2, 3, 1, 4], [4, 0, 2, 3], [0, 3, 1, 4], [0, 2, 1, 4], [1, 0, 2, 3]]
+
+
+def test_of_equally_near_rows_the_first_are_taken():
+    found = nearest(np.ones((40, 3)), 5)
+    for row, neighbors in enumerate(found):
+        assert neighbors.tolist() == [i for i in range(6) if i != row][:5]
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.float32])
+@pytest.mark.parametrize("block_cells", [1, 1000, 2**21])
+def test_equal_rows_stay_equally_near_and_in_order_in_any_block(monkeypatch, block_cells, dtype):
+    monkeypatch.setattr(neighbours, "BLOCK_CELLS", block_cells)
+    generator = np.random.default_rng(0)
+    kind = generator.integers(37, size=301)  # about 8 rows of each
+    found = nearest(generator.normal(size=(37, 19)).astype(dtype)[kind], 20)
+    for row, of_row in enumerate(kind[found]):
+        starts = np.flatnonzero(np.diff(of_row, prepend=-1))
+        assert of_row[0] == kind[row] and len(starts) == len(set(of_row))
+        for run in np.split(found[row], starts[1:]):
+            others = np.flatnonzero(kind == kind[run[0]])
+            assert run.tolist() == others[others != row][: len(run)].tolist()
+
+
+def test_no_more_than_a_block_of_distances_is_made(monkeypatch):
+    monkeypatch.setattr(neighbours, "BLOCK_CELLS", 5000)
+    made, smallest = [], neighbours._smallest
+    monkeypatch.setattr(
+        neighbours, "_smallest", lambda block, k: made.append(block.numel()) or smallest(block, k)
+    )
+    nearest(np.random.default_rng(0).normal(size=(1000, 4)), 3)
+    assert sum(made) == 1000**2
+    assert max(made) <= 5000 + 1000
+
+
+@pytest.mark.parametrize(
+    ("view", "k", "metric", "message"),
+    [
+        (np.ones((5, 2)), 5, "cosine", r"5 occurrences for measures.neighbours.k 5; allowed: more"),
+        (np.ones((5, 2)), 2, "l1", "metric 'l1'; allowed: cosine or euclidean"),
+        (np.array([[1, np.nan], [1, 2], [0, 1]]), 1, "cosine", "NaN or infinity"),
+    ],
+)
+def test_what_has_no_neighbors_is_refused(view, k, metric, message):
+    with pytest.raises(UserError, match=message):
+        nearest(view, k, metric)
+
+
+def test_as_many_of_each_of_the_most_frequent_tokens_are_drawn():
+    occurrences = text()
+    # In training the most frequent, here one of the rarest: the rank decides.
+    first = np.flatnonzero(occurrences["rank"] == 1)
+    occurrences = occurrences.drop(first[200:]).reset_index(drop=True)
+    sample = among_tokens(occurrences, 3, 100, seed=1)
+    assert sample.rows.shape == (1, 300) and sample.n_tokens == 3
+    ranks, counts = np.unique(occurrences["rank"].to_numpy()[sample.rows], return_counts=True)
+    assert ranks.tolist() == [1, 2, 3] and counts.tolist() == [100] * 3
+    assert len(np.unique(sample.rows)) == 300 and (np.diff(sample.rows) < 0).any()
+    again, other = (among_tokens(occurrences, 3, 100, seed).rows for seed in (1, 2))
+    assert (again == sample.rows).all() and (other != sample.rows).any()
+
+
+def test_unknown_tokens_are_no_token():
+    occurrences = text()
+    occurrences.loc[:500, "input_id"] = UNK
+    sample = among_tokens(occurrences, 100, 100, seed=1)
+    assert sample.n_tokens == 6 and UNK not in sample.values["token"]
+
+
+def test_within_a_token_only_the_ends_of_words_are_drawn():
+    occurrences = text()
+    sample = within_tokens(occurrences, 2, 50, seed=1)
+    assert sample.rows.shape == (2, 50)
+    rows = occurrences.iloc[sample.rows.ravel()]
+    assert rows["last_subword"].all()
+    assert rows["rank"].tolist() == [1] * 50 + [2] * 50
+
+
+def test_tokens_with_too_few_occurrences_are_passed_over_and_one_is_not_enough():
+    occurrences = text()
+    counts = occurrences["rank"].value_counts()
+    assert among_tokens(occurrences, 6, int(counts[4]), seed=1).n_tokens == 4
+    with pytest.raises(UserError, match=r"1 tokens have measures.neighbours.occurrences \d+; allo"):
+        among_tokens(occurrences, 6, int(counts[1]), seed=1)
+    with pytest.raises(UserError, match=r"0 tokens .*within_occurrences 3000; allowed: at least 2"):
+        within_tokens(occurrences, 6, 3000, seed=1)
+
+
+def test_a_one_hot_view_of_the_token_shares_it_with_all_neighbors():
+    occurrences = text()
+    sample = among_tokens(occurrences, 4, 60, seed=1)
+    shares = measure(np.eye(20)[occurrences["input_id"]], sample, k=50)["token"]
+    assert shares.shape == (1, 240) and (shares == 1).all()
+
+
+def test_a_random_view_gives_chance():
+    occurrences = text()
+    view = np.random.default_rng(1).normal(size=(len(occurrences), 8))
+    for sample in (among_tokens(occurrences, 5, 150, 1), within_tokens(occurrences, 3, 300, 1)):
+        expected = chance(sample)
+        for name, values in measure(view, sample, k=20).items():
+            # Each occurrence has its 20 neighbors at random: were all values as uncertain as one
+            # of them, the mean would be known to this.
+            error = values.std() / np.sqrt(values.size)
+            assert values.mean() == pytest.approx(expected[name], abs=5 * error), name
+
+
+def test_chance_is_the_mean_over_pairs():
+    sample = within_tokens(text(), 3, 40, seed=1)
+    found = chance(sample)
+    assert list(found) == WITHIN
+    for name, values in sample.values.items():
+        apart = [
+            abs(a - b) if name == "position" else a == b
+            for of_token in values
+            for i, a in enumerate(of_token)
+            for j, b in enumerate(of_token)
+            if i != j
+        ]
+        assert found[name] == pytest.approx(np.mean(apart), abs=1e-12)
+    token = chance(among_tokens(text(), 5, 30, seed=1))["token"]
+    assert token == pytest.approx(29 / 149, abs=1e-12)
+
+
+def test_neighbors_are_compared_by_their_own_columns():
+    # Three occurrences of each of two tokens on a line: of the first at 0, 1, 5, of the second
+    # at 0, 4, 5. With k = 1 the neighbors are 1, 0, 1 and 1, 2, 1.
+    view = np.array([[0.0], [1], [5], [0], [4], [5]])
+    occurrences = text(6).assign(
+        input_id=[5, 5, 5, 6, 6, 6],
+        rank=[1, 1, 1, 2, 2, 2],
+        last_subword=True,
+        position=[3, 7, 2, 0, 9, 4],
+        left_id=[4, 4, 4, 4, 5, 5],
+        right_id=[4, 5, 5, 7, 8, 9],
+        ccg=list("ababab"),
+        ccg_left=list("aabbba"),
+        ccg_right=list("xyzxyz"),
+    )
+    sample = within_tokens(occurrences, 2, 3, seed=1)
+    found = measure(view, sample, k=1, metric="euclidean")
+    order = sample.rows.ravel().argsort()
+    assert [found[name].ravel()[order].tolist() for name in WITHIN] == [
+        [4, 4, 5, 9, 5, 5],
+        [1, 1, 1, 0, 1, 1],
+        [0, 0, 1, 0, 0, 0],
+        [0, 0, 0, 0, 0, 0],
+        [1, 1, 0, 1, 0, 0],
+        [0, 0, 0, 0, 0, 0],
+    ]
+
+
+@pytest.fixture
+def files(tmp_path):
+    """Occurrences, annotations and views: one that shows the token, and one that shows nothing."""
+    occurrences = text()
+    annotations = ["last_subword", "ccg", "ccg_left", "ccg_right", "ccg_source"]
+    occurrences[annotations].to_parquet(tmp_path / "annotations.parquet")
+    occurrences.drop(columns=annotations).to_parquet(tmp_path / "occurrences.parquet")
+    noise = np.random.default_rng(0).normal(size=(len(occurrences), 16))
+    np.save(tmp_path / "0.npy", np.eye(16, dtype=np.float16)[occurrences["input_id"]])
+    np.save(tmp_path / "1.npy", noise.astype(np.float16))
+    return tmp_path
+
+
+SETTINGS = {
+    **{"objective": "lm", "seed": 2, "k": 20, "tokens": 4, "occurrences": 50},
+    **{"within_tokens": 3, "within_occurrences": 100, "bootstrap_samples": 20, "sampling_seed": 1},
+}
+
+
+def run(run_script, files, table, settings=SETTINGS):
+    paths = {name: files / f"{name}.parquet" for name in ("occurrences", "annotations")}
+    arguments = [part for name, path in paths.items() for part in (f"--{name}", path)]
+    views = ["--views", files / "0.npy", files / "1.npy"]
+    run_script("measure_neighbours", settings, *arguments, *views, "--table", files / table)
+
+
+def test_the_program_tells_value_interval_and_chance_of_each_property(run_script, files):
+    run(run_script, files, "table.csv")
+    table = pd.read_csv(files / "table.csv")
+    assert ",".join(table) == (
+        "objective,seed,layer,property,k,value,ci_low,ci_high,chance,n_occurrences,n_tokens,"
+        "ccg_source"
+    )
+    assert table[["layer", "property"]].to_numpy().tolist() == [
+        [layer, name] for layer in range(2) for name in ["token", *WITHIN]
+    ]
+    token = table["property"] == "token"
+    assert (table["n_occurrences"] == np.where(token, 200, 300)).all()
+    assert (table["n_tokens"] == np.where(token, 4, 3)).all()
+    is_ccg = table["property"].str.startswith("ccg")
+    assert ((table["ccg_source"] == "derived") == is_ccg).all()
+    assert table["value"].between(table["ci_low"], table["ci_high"]).all()
+    assert table.loc[token, "value"].to_list() == [1, pytest.approx(49 / 199, abs=0.05)]
+    # Within a token the first view is the same everywhere: neighbors are drawn by chance.
+    first = table[(table["layer"] == 0) & ~token]
+    assert first["value"].to_numpy() == pytest.approx(first["chance"].to_numpy(), rel=0.2)
+    run(run_script, files, "again.csv")
+    assert (files / "again.csv").read_bytes() == (files / "table.csv").read_bytes()
+
+
+def test_views_of_another_table_end_in_one_line(run_script, files):
+    np.save(files / "1.npy", np.load(files / "1.npy")[:-1])
+    with pytest.raises(SystemExit) as ended:
+        run(run_script, files, "table.csv")
+    assert "1.npy has 2999 rows; allowed: one for each of the 3000 rows" in ended.value.code
+    assert not (files / "table.csv").exists()
