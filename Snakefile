@@ -1,11 +1,12 @@
 # One study, from raw text to figures. Under results/<study>/:
 #
-#   corpus/        text, splits, sub-words, token files      rules/corpus.smk
+#   corpus/        text, splits, sub-words, annotation       rules/corpus.smk
 #   runs/          trained models                            rules/training.smk
 #   occurrences/   held-out text, as the models read it      rules/views.smk
 #   views/         representations, an array for each layer  rules/views.smk
 #   measures/      tables of what was measured               rules/measures.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
+#   claims.html    what the papers say, judged               rules/claims.smk
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
@@ -21,6 +22,9 @@ min_version("9.25")
 
 
 configfile: "config.yaml"
+
+
+report: "docs/report.rst"
 
 
 try:
@@ -44,6 +48,7 @@ include: "rules/training.smk"
 include: "rules/views.smk"
 include: "rules/measures.smk"
 include: "rules/figures.smk"
+include: "rules/claims.smk"
 
 
 rule all:
@@ -51,4 +56,5 @@ rule all:
         "<results>/corpus/cleaning_examples.csv",
         expand("<results>/measures/{measure}.csv", measure=MEASURES),
         expand("<results>/figures/{figure}.png", figure=FIGURES),
+        "<results>/claims.html",
     localrule: True

@@ -1,6 +1,6 @@
 # What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
 
-from bottomup.workflow.slices import READINGS, SIDES, Slices
+from bottomup.workflow.slices import READINGS, SIDES, Slices, objective_and_half
 
 SLICES = Slices(STUDY)
 SPLITS = ["train", "dev", "test"]
@@ -11,13 +11,19 @@ MEASURES = {  # by table, the parts that it is collected from
     "mutual_information": SLICES.readings(),
     "pwcca_between_layers": SLICES.runs(SLICES.objectives),
     "pwcca_between_runs": list(SLICES.pairs_of_runs()),
+    "change": SLICES.runs(SLICES.objectives),
+    "influence": SLICES.runs(SLICES.objectives),
+    "neighbours": SLICES.runs(SLICES.objectives),
+    "projection": SLICES.runs(SLICES.objectives)[
+        :: len(STUDY.seeds)
+    ],  # of the first seed
 }
 # A narrow model waits for a GPU longer than it fills it.
 GPUS = 1 if STUDY.model.d_model >= 256 else 0
 
 
 wildcard_constraints:
-    objective="|".join(SLICES.objectives),
+    objective="|".join(SLICES.objectives + SLICES.halves),
     seed=r"\d+",
     reading="|".join(READINGS),
     side="|".join(SIDES),
@@ -61,6 +67,22 @@ def plain_views(run):
     )
 
 
+def masked_views(wildcards):
+    """The layers of a run as it read masked words, where it was trained to."""
+    run = f"{wildcards.objective}-{wildcards.seed}"
+    if f"{run}.as_trained" not in SLICES.readings():
+        return []
+    return expand(f"<results>/views/{run}/as_trained/layer_{{layer}}.npy", layer=LAYERS)
+
+
+def masked_occurrences(wildcards):
+    return (
+        ["<results>/occurrences/as_trained/occurrences.parquet"]
+        if masked_views(wildcards)
+        else []
+    )
+
+
 def parts(wildcards):
     return [
         f"<results>/measures/{wildcards.measure}/{part}.csv"
@@ -81,12 +103,12 @@ def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
     if workflow.cores is None:
         return 4
-    return max(1, workflow.cores // len(MEASURES["quality"]))
+    return max(1, workflow.cores // len(SLICES.runs(SLICES.trained + SLICES.halves)))
 
 
-def training_minutes(objective, wildcards, attempt):
+def training_minutes(objective, training, wildcards, attempt):
     """Operations of the whole budget at a speed that any core or GPU reaches, and half an hour."""
-    model, budget = STUDY.model, STUDY.objective_training(objective).max_tokens
+    model, budget = STUDY.model, training.max_tokens
     parameters = 12 * model.layers * model.d_model**2 * len(SLICES.sides(objective))
     speed = 1e13 if GPUS else 5e9  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)

@@ -134,6 +134,33 @@ rule encode_text:
         """
 
 
+rule annotate_words:
+    input:
+        text="<results>/corpus/test.parquet",
+        tokenizer="<results>/corpus/tokenizer.source.json",
+        tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+    output:
+        annotation="<results>/corpus/annotation.parquet",
+    log:
+        "<logs>/annotate_words.log",
+    benchmark:
+        "<benchmarks>/annotate_words.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(3000, 30),
+        runtime=240,
+    params:
+        settings=SLICES.annotate_words(),
+    shell:
+        """
+        python scripts/annotate_words.py --settings {params.settings:q} \
+            --text {input.text:q} --tokenizer {input.tokenizer:q} \
+            --tokens $(dirname {input.tokens[0]:q}) --annotation {output.annotation:q} &>{log:q}
+        """
+
+
 rule count_tokens:
     input:
         ids="<results>/corpus/tokens/train.source/ids.npy",

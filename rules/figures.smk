@@ -3,65 +3,143 @@
 # A figure takes the parts of a measure that it shows, and so exists as soon as these do.
 
 
-plain = [name for name in MEASURES["mutual_information"] if name.endswith(".plain")]
-as_trained = [name for name in MEASURES["mutual_information"] if name not in plain]
+MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
+# What the papers compare; the variants of an objective have figures of their own.
+COMPARED = SLICES.runs(SLICES.compared)
 
 
-def parts_of(measure, names):
+def parts_of(measure, names=COMPARED):
     """Tables of the parts of a measure, all of them read as one."""
     return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
 
 
-# By figure: the module that draws it (its own name where none is given) and its options; its
-# tables; the published curve behind it; and where the report lists it.
+def information(*readings):
+    """The same for mutual information, of runs that are looked at under `readings`."""
+    shown = [
+        part
+        for part in MEASURES["mutual_information"]
+        if part.startswith(tuple(f"{run}." for run in COMPARED))
+        and part.endswith(readings)
+    ]
+    return parts_of("mutual_information", shown)
+
+
+def by_group(measure, grouping, published, text):
+    return {
+        "module": f"{measure}_of_groups",
+        "options": {"grouping": grouping},
+        "tables": parts_of(measure),
+        "published": [published],
+        "category": text,
+    }
+
+
+def neighbours(properties, published):
+    return {
+        "module": "neighbours",
+        "options": {"properties": properties},
+        "tables": parts_of("neighbours"),
+        "published": [published],
+        "category": "5 What a layer represents",
+    }
+
+
+def projection(picture):
+    return {
+        "module": "projection",
+        "options": {"picture": picture},
+        "tables": parts_of("projection", MEASURES["projection"]),
+        "category": "5 What a layer represents",
+    }
+
+
+# By figure, in the order of the report: the module that draws it (its own name where none is
+# given) and its options; its tables; the published curves behind it; the objectives without which
+# there is none; and where the report lists it.
 FIGURES = {
+    "mutual_information_input": {
+        "options": MI_OPTIONS,
+        "tables": information(".plain"),
+        "published": ["ib_mi_tasks"],
+        "category": "2 Information",
+    },
+    "mutual_information_lm": {
+        "module": "mutual_information_input_output",
+        "options": MI_OPTIONS | {"objective": "lm"},
+        "tables": parts_of(
+            "mutual_information",
+            [f"{run}.plain" for run in SLICES.runs(["lm"])],
+        ),
+        "published": ["ib_src_dst_lm_mlm"],
+        "needs": ["lm"],
+        "category": "2 Information",
+    },
+    "mutual_information_mlm": {
+        "module": "mutual_information_input_output",
+        "options": MI_OPTIONS | {"objective": "mlm"},
+        "tables": information(".as_trained"),
+        "published": ["ib_src_dst_lm_mlm"],
+        "needs": ["mlm"],
+        "category": "2 Information",
+    },
+    "mutual_information_estimators": {
+        "tables": information(".plain"),
+        "category": "2 Information",
+    },
+    "distance_between_tasks": {
+        "tables": parts_of("pwcca_between_runs", MEASURES["pwcca_between_runs"]),
+        "published": ["change_between_tasks"],
+        "category": "3 Distance",
+    },
+    "distance_between_layers": {
+        "tables": parts_of("pwcca_between_layers"),
+        "published": ["change_by_task"],
+        "category": "3 Distance",
+    },
+    "change_frequency_rank": by_group(
+        "change", "frequency_rank", "change_freq", "4 Change and influence"
+    ),
+    "influence_frequency_rank": by_group(
+        "influence", "frequency_rank", "influence_freq", "4 Change and influence"
+    ),
+    "influence_with_token_dropout": {
+        "tables": parts_of(
+            "influence", SLICES.runs(["lm", "lm_noise", "mt", "mt_noise"])
+        ),
+        "published": ["influence_freq", "influence_freq_iwd"],
+        "needs": ["lm", "lm_noise", "mt", "mt_noise"],
+        "category": "4 Change and influence",
+    },
+    "change_pos": by_group("change", "pos", "change_pos", "4 Change and influence"),
+    "influence_pos": by_group(
+        "influence", "pos", "influence_pos", "4 Change and influence"
+    ),
+    "neighbours_token": neighbours(["token"], "evolution_token"),
+    "projection_token": projection("token"),
+    "neighbours_position": neighbours(["position"], "evolution_position"),
+    "projection_position": projection("position"),
+    "neighbours_left_right": neighbours(
+        ["left_token", "right_token"], "same_left_right_tokens"
+    ),
+    "neighbours_ccg": neighbours(["ccg"], "evolution_same_ccg"),
+    "neighbours_ccg_left_right": neighbours(
+        ["ccg_left", "ccg_right"], "evolution_ccg_left_right"
+    ),
+    "projection_ccg": projection("ccg"),
     "corpus_overview": {
         "options": {"n_tokens": STUDY.measures.mutual_information.n_tokens},
         "tables": {
             name: [f"<results>/corpus/{name}.csv"]
             for name in ("cleaning", "splits", "frequencies")
         },
-        "category": "Text and training",
+        "category": "6 Text and training",
     },
     "learning_curves": {
         "tables": {
             name: [f"<results>/runs/{name}/metrics.jsonl"]
             for name in SLICES.runs(SLICES.trained)
         },
-        "category": "Text and training",
-    },
-    "mutual_information_input": {
-        "tables": parts_of("mutual_information", plain),
-        "published": "ib_mi_tasks",
-        "category": "Information",
-    },
-    "mutual_information_lm": {
-        "module": "mutual_information_input_output",
-        "options": {"objective": "lm"},
-        "tables": parts_of(
-            "mutual_information", [run for run in plain if run.startswith("lm-")]
-        ),
-        "published": "ib_src_dst_lm_mlm",
-        "category": "Information",
-        "needs": ["lm"],
-    },
-    "mutual_information_mlm": {
-        "module": "mutual_information_input_output",
-        "options": {"objective": "mlm"},
-        "tables": parts_of("mutual_information", as_trained),
-        "published": "ib_src_dst_lm_mlm",
-        "category": "Information",
-        "needs": ["mlm"],
-    },
-    "distance_between_tasks": {
-        "tables": parts_of("pwcca_between_runs", MEASURES["pwcca_between_runs"]),
-        "published": "change_between_tasks",
-        "category": "Distance",
-    },
-    "distance_between_layers": {
-        "tables": parts_of("pwcca_between_layers", MEASURES["pwcca_between_layers"]),
-        "published": "change_by_task",
-        "category": "Distance",
+        "category": "6 Text and training",
     },
 }
 FIGURES = {
@@ -69,28 +147,27 @@ FIGURES = {
     for name, figure in FIGURES.items()
     if set(figure.get("needs", [])) <= set(SLICES.trained)
 }
-if len(SLICES.trained) < 2 and len(STUDY.seeds) < 2:
+if not MEASURES["pwcca_between_runs"]:
     del FIGURES["distance_between_tasks"]
 
 
-for name, figure in FIGURES.items():
+for number, (name, figure) in enumerate(FIGURES.items(), start=1):
 
     rule:
         name:
             f"plot_{name}"
         input:
             tables=[path for paths in figure["tables"].values() for path in paths],
-            published=(
-                f"bottomup/figures/paper_curves/{figure['published']}.csv"
-                if "published" in figure
-                else []
-            ),
+            published=[
+                f"bottomup/figures/paper_curves/{published}.csv"
+                for published in figure.get("published", [])
+            ],
         output:
             png=report(
                 f"<results>/figures/{name}.png",
                 caption=f"../docs/captions/{name}.rst",
                 category=figure["category"],
-                labels={"figure": name.replace("_", " ")},
+                labels={"figure": f"{number:02} {name.replace('_', ' ')}"},
             ),
             pdf=f"<results>/figures/{name}.pdf",
             csv=f"<results>/figures/{name}.csv",

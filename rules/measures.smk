@@ -32,6 +32,7 @@ rule measure_mutual_information:
 rule measure_pwcca_between_layers:
     input:
         views=plain_views("{objective}-{seed}"),
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
     output:
         table="<results>/measures/pwcca_between_layers/{objective}-{seed}.csv",
     log:
@@ -50,6 +51,7 @@ rule measure_pwcca_between_layers:
     shell:
         """
         python scripts/measure_pwcca_between_layers.py --settings {params.settings:q} \
+            --occurrences {input.occurrences:q} \
             --views {input.views:q} --table {output.table:q} &>{log:q}
         """
 
@@ -58,6 +60,7 @@ rule measure_pwcca_between_runs:
     input:
         a=plain_views("{objective_a}-{seed_a}"),
         b=plain_views("{objective_b}-{seed_b}"),
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
     output:
         table="<results>/measures/pwcca_between_runs/{objective_a}-{seed_a}.{objective_b}-{seed_b}.csv",
     log:
@@ -65,8 +68,8 @@ rule measure_pwcca_between_runs:
     benchmark:
         "<benchmarks>/measure_pwcca_between_runs.{objective_a}-{seed_a}.{objective_b}-{seed_b}.tsv"
     wildcard_constraints:
-        objective_a="|".join(SLICES.objectives),
-        objective_b="|".join(SLICES.objectives),
+        objective_a="|".join(SLICES.objectives + SLICES.halves),
+        objective_b="|".join(SLICES.objectives + SLICES.halves),
         seed_a=r"\d+",
         seed_b=r"\d+",
     priority: 20
@@ -81,7 +84,131 @@ rule measure_pwcca_between_runs:
     shell:
         """
         python scripts/measure_pwcca_between_runs.py --settings {params.settings:q} \
+            --occurrences {input.occurrences:q} \
             --views-a {input.a:q} --views-b {input.b:q} --table {output.table:q} &>{log:q}
+        """
+
+
+rule measure_change:
+    input:
+        views=plain_views("{objective}-{seed}"),
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
+        annotations=rules.annotate_occurrences.output.annotations,
+    output:
+        table="<results>/measures/change/{objective}-{seed}.csv",
+    log:
+        "<logs>/measure_change.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_change.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 2),
+        runtime=60,
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_change,
+    shell:
+        """
+        python scripts/measure_change.py --settings {params.settings:q} \
+            --views {input.views:q} \
+            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+rule measure_influence:
+    input:
+        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
+        config="<results>/runs/{objective}-{seed}/model/config.json",
+        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        text=expand("<results>/occurrences/plain/{array}.npy", array=ARRAYS),
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
+        annotations=rules.annotate_occurrences.output.annotations,
+    output:
+        table="<results>/measures/influence/{objective}-{seed}.csv",
+    log:
+        "<logs>/measure_influence.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_influence.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(3000, 30),
+        runtime=60,
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_influence,
+    shell:
+        """
+        python scripts/measure_influence.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --text $(dirname {input.text[0]:q}) \
+            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+rule measure_neighbours:
+    input:
+        views=plain_views("{objective}-{seed}"),
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
+        annotations=rules.annotate_occurrences.output.annotations,
+    output:
+        table="<results>/measures/neighbours/{objective}-{seed}.csv",
+    log:
+        "<logs>/measure_neighbours.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_neighbours.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 2),
+        runtime=60,
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_neighbours,
+    shell:
+        """
+        python scripts/measure_neighbours.py --settings {params.settings:q} \
+            --views {input.views:q} \
+            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+rule project_views:
+    input:
+        views=plain_views("{objective}-{seed}"),
+        masked_views=masked_views,
+        masked_occurrences=masked_occurrences,
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
+        annotations=rules.annotate_occurrences.output.annotations,
+        frequencies=rules.count_tokens.output.frequencies,
+    output:
+        table="<results>/measures/projection/{objective}-{seed}.csv",
+    log:
+        "<logs>/project_views.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/project_views.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 2),
+        runtime=60,
+    params:
+        settings=SLICES.project_views,
+    shell:
+        """
+        python scripts/project_views.py --settings {params.settings:q} \
+            --views {input.views:q} --masked-views {input.masked_views:q} \
+            --masked-occurrences {input.masked_occurrences:q} \
+            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
+            --frequencies {input.frequencies:q} \
+            --table {output.table:q} &>{log:q}
         """
 
 

@@ -7,7 +7,8 @@ from functools import partial
 
 QUICKEST_FIRST = ["untrained", "lm", "mlm", "mt"]
 
-for objective in SLICES.objectives:
+for objective in [*SLICES.objectives, *SLICES.halves]:
+    training = STUDY.objective_training(objective_and_half(objective)[0])
 
     rule:
         name:
@@ -30,9 +31,9 @@ for objective in SLICES.objectives:
         threads: training_threads
         resources:
             mem_mb=memory(4000, 4),
-            runtime=partial(training_minutes, objective),
+            runtime=partial(training_minutes, objective, training),
             gpu=GPUS,
-            accumulate=STUDY.objective_training(objective).accumulate,
+            accumulate=training.accumulate,
         params:
             settings=partial(SLICES.train, objective),
         shell:

@@ -32,6 +32,33 @@ rule draw_occurrences:
         """
 
 
+rule annotate_occurrences:
+    input:
+        annotation=rules.annotate_words.output.annotation,
+        occurrences="<results>/occurrences/plain/occurrences.parquet",
+        text=expand("<results>/occurrences/plain/{array}.npy", array=ARRAYS),
+    output:
+        annotations="<results>/occurrences/plain/annotations.parquet",
+    log:
+        "<logs>/annotate_occurrences.log",
+    benchmark:
+        "<benchmarks>/annotate_occurrences.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 100),
+        runtime=15,
+    params:
+        settings=SLICES.annotate_occurrences(),
+    shell:
+        """
+        python scripts/annotate_occurrences.py --settings {params.settings:q} \
+            --annotation {input.annotation:q} --occurrences {input.occurrences:q} \
+            --text $(dirname {input.text[0]:q}) --annotations {output.annotations:q} &>{log:q}
+        """
+
+
 rule extract_views:
     input:
         model="<results>/runs/{objective}-{seed}/model/model.safetensors",

@@ -2,15 +2,17 @@
 
 Settings: objective, seed (the run); reading; labels, a list of {label: input | output,
     positions: all | changed | masked | replaced}; n_tokens (most frequent tokens, the labels);
-    n_clusters; bootstrap_samples (of sentences); sampling_seed (of clusters, shuffled labels,
-    bootstrap, and the classifier's halves).
+    n_clusters; other_n_clusters, a list; bootstrap_samples (of sentences); sampling_seed (of
+    clusters, shuffled labels, bootstrap, and the classifier's halves).
 Inputs: the occurrence table of the reading; frequencies.csv; the run's views, layer 0 first.
-Outputs: a table with two rows for each layer and entry of labels: estimator clusters, and
-    estimator classifier, a lower bound that counts held-out occurrences only.
+Outputs: a table with rows for each layer and entry of labels: estimator clusters, one for each
+    number of clusters, and estimator classifier, a lower bound that counts held-out occurrences
+    only.
 """
 
 import logging
 from dataclasses import asdict
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -54,7 +56,9 @@ def main(arguments):
             rows, tokens = choose(occurrences, frequencies, settings["n_tokens"], **label)
             sentences = occurrences["sentence"].to_numpy()[rows]
             common = {**run, "layer": layer, **label, "n_labels": len(np.unique(tokens))}
-            for measure in (by_clusters, by_classifier):
+            numbers = [settings["n_clusters"], *settings["other_n_clusters"]]
+            measures = [partial(by_clusters, n_clusters) for n_clusters in numbers]
+            for measure in (*measures, by_classifier):
                 values = measure(view[rows], tokens, sentences, settings)
                 table.append(common | values)
                 logging.info(
@@ -77,9 +81,8 @@ def load(path, n_occurrences):
     return view
 
 
-def by_clusters(view, tokens, sentences, settings):
-    n_clusters, n_samples = settings["n_clusters"], settings["bootstrap_samples"]
-    seed = settings["sampling_seed"]
+def by_clusters(n_clusters, view, tokens, sentences, settings):
+    n_samples, seed = settings["bootstrap_samples"], settings["sampling_seed"]
     clusters = information.cluster(view, n_clusters, seed)
     value = information.mutual_information(tokens, clusters)
     samples = information.bootstrapped(tokens, clusters, sentences, n_samples, seed)

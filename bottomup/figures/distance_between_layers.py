@@ -8,10 +8,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_seeds, points, table
+from bottomup.figures.points import Tables, join, over_intervals, points, table
 
 PUBLISHED = "change_by_task"
-NEEDED = ["objective", "seed", "layer_a", "layer_b", "variant", "weights", "distance"]
+NEEDED = [
+    *("objective", "seed", "layer_a", "layer_b", "variant", "weights"),
+    *("distance", "ci_low", "ci_high"),
+]
 FIRST_STEP = "0-1"
 
 
@@ -19,7 +22,7 @@ FIRST_STEP = "0-1"
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From `pwcca_between_layers`, and `change_by_task` where given: the figure, its points."""
     measured = _consecutive(table(tables, "pwcca_between_layers", NEEDED))
-    ours = points(over_seeds(measured, "distance", ["panel", "series", "x"]))
+    ours = points(over_intervals(measured, "distance", ["panel", "series", "x"]))
     drawn = join([ours, *_published(tables, ours)]).assign(quantity="PWCCA distance")
     return _figure(drawn), drawn
 
@@ -64,8 +67,4 @@ def _figure(drawn: pd.DataFrame) -> Figure:
 def _steps(axes: Axes, shown: pd.DataFrame) -> None:
     layer = shown["x"].str.split("-").str[0].astype(int)
     style.curves(axes, shown.assign(x=layer), style.objective)
-    ticks = sorted(set(zip(layer, shown["x"], strict=True)))[:: 1 + layer.nunique() // 9]
-    axes.set_xticks(*zip(*ticks, strict=True))
-    axes.margins(x=0.08)
-    if layer.nunique() > 1:
-        axes.set_xlabel("step, from layer – to layer")
+    style.step_axis(axes, shown["x"])

@@ -1,4 +1,5 @@
-"""PWCCA distance by layer between runs of different objectives, and between two seeds of one.
+"""PWCCA distance by layer between runs of different objectives, and between two runs of one: of two
+seeds, or of the two halves of the training text.
 
 Source: evolution, figure on the distance between tasks.
 """
@@ -8,23 +9,15 @@ from matplotlib.figure import Figure
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_seeds, points, table
+from bottomup.figures.points import Tables, join, over_intervals, points, table
 
 PUBLISHED = "change_between_tasks"
 NEEDED = [
-    "objective_a",
-    "seed_a",
-    "objective_b",
-    "seed_b",
-    "layer",
-    "variant",
-    "weights",
-    "distance",
+    *("objective_a", "seed_a", "objective_b", "seed_b", "layer", "variant", "weights"),
+    *("distance", "ci_low", "ci_high"),
 ]
 APART = "definition, other initial weights"
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
-
-
 TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 
 
@@ -32,21 +25,21 @@ TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From `pwcca_between_runs`, and `change_between_tasks` where given: the figure, its points.
 
-    Different objectives are compared within a seed, two runs of one objective across seeds. Where
-    there are runs for it, a further panel compares objectives across seeds, too: only there does
-    neither kind of pair share its initial weights.
+    Different objectives are compared within a seed, and so are the two halves of the text; two runs
+    of one objective across seeds. Where there are runs for it, a further panel compares objectives
+    across seeds, too: only there does neither kind of pair share its initial weights.
     """
     measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
-    ours = points(over_seeds(measured, "distance", ["panel", "series", "x"]))
+    ours = points(over_intervals(measured, "distance", ["panel", "series", "x"]))
     drawn = join([ours, *_published(tables, ours)]).assign(quantity="PWCCA distance")
     return _figure(drawn), drawn
 
 
 def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
-    same_objective = measured["objective_a"] == measured["objective_b"]
-    same_seed = measured["seed_a"] == measured["seed_b"]
-    untrained = (measured[["objective_a", "objective_b"]] == "untrained").any(axis="columns")
-    wanted = (measured["weights"] == "x") & (same_objective | ~untrained)
+    measured = measured[measured["weights"] == "x"]
+    a, b = measured["objective_a"], measured["objective_b"]
+    same_objective, same_seed = a == b, measured["seed_a"] == measured["seed_b"]
+    wanted = same_objective | ((a != "untrained") & (b != "untrained"))
     kept = measured[wanted & (same_objective != same_seed)]
     kept = kept.assign(panel=kept["variant"])
     apart = wanted & ~same_seed & (measured["variant"] == "definition")
@@ -79,7 +72,7 @@ def _published(tables: Tables, ours: pd.DataFrame) -> list[pd.DataFrame]:
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     panels = list(drawn["panel"].unique())
-    figure = Figure(figsize=(3.6 * len(panels) + 0.4, 3.4), layout="constrained")
+    figure = Figure(figsize=(3.6 * len(panels) + 0.4, 3.8), layout="constrained")
     for axes, panel in zip(
         figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
     ):
@@ -88,7 +81,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
         style.layer_axis(axes)
     figure.axes[0].set_ylabel(style.DISTANCE)
     looks = [_look(series) for series in _ordered(set(drawn["series"]))]
-    style.legend(figure, style.key(drawn, looks), columns=3)
+    style.legend(figure, style.key(drawn, looks), columns=4)
     return figure
 
 
@@ -97,7 +90,9 @@ def _look(series: str) -> style.Look:
 
 
 def _ordered(series: set[str]) -> list[str]:
-    objectives = style.ordered(name for pair in series for name in pair.split("-"))
+    names = {name for pair in series for name in pair.split("-")}
+    objectives = style.ordered(style.HALF.sub("", name) for name in names)
     seeds = [f"{name}-{name}" for name in objectives]
-    others = sorted(series - set(PAPER_PAIRS) - set(seeds))
-    return [pair for pair in [*PAPER_PAIRS, *others, *seeds] if pair in series]
+    halves = [f"{name}_half1-{name}_half2" for name in objectives]
+    others = sorted(series - {*PAPER_PAIRS, *seeds, *halves})
+    return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]

@@ -48,10 +48,14 @@ class Row:
     published: pd.DataFrame
 
 
-def draw(tables: Tables, rows: list[Row]) -> tuple[Figure, pd.DataFrame]:
-    """The figure of `rows` from the table `mutual_information`, and its points."""
+def draw(tables: Tables, rows: list[Row], n_clusters: int) -> tuple[Figure, pd.DataFrame]:
+    """The figure of `rows` from the table `mutual_information`, and its points.
+
+    `n_clusters` is the number of clusters that is shown, of those measured.
+    """
     measured = table(tables, "mutual_information", NEEDED)
-    parts = [_select(measured, row) for row in rows]
+    measured = measured[measured["n_clusters"].isna() | (measured["n_clusters"] == n_clusters)]
+    parts = [select(measured, row.select) for row in rows]
     estimators = set(pd.concat(parts)["estimator"])
     panels = [panel for panel, estimator in ESTIMATORS.items() if estimator in estimators]
     drawn = join([_points(row, part) for row, part in zip(rows, parts, strict=True)])
@@ -69,13 +73,14 @@ def draw(tables: Tables, rows: list[Row]) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def _select(measured: pd.DataFrame, row: Row) -> pd.DataFrame:
-    part = measured[(measured[list(row.select)] == pd.Series(row.select)).all(axis="columns")]
+def select(measured: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
+    """Rows with these values, by layer, as `series` and `x`; `UserError` where there are none."""
+    part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:
-        wanted = ", ".join(f"{column} {value}" for column, value in row.select.items())
+        names = ", ".join(f"{column} {value}" for column, value in wanted.items())
         found = ", ".join(style.ordered(measured["objective"]))
         raise UserError(
-            f"no rows with {wanted}; found objectives {found}, in the table "
+            f"no rows with {names}; found objectives {found}, in the table "
             f"mutual_information; measure it or leave the figure out"
         )
     return part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
@@ -140,7 +145,8 @@ def _panel(figure: Figure, place: SubplotSpec, shown: pd.DataFrame) -> Axes:
     style.curves(axes, curves, style.objective)
     if BOOTSTRAP in by:
         _intervals(axes, by[BOOTSTRAP])
-        _entropy(axes, by[ENTROPY]["y"])
+        for entropy in by[ENTROPY]["y"]:
+            style.level(axes, entropy, "H")
     else:
         axes.axhline(0, color="black", linewidth=0.7)
     if SHUFFLED in by:
@@ -152,23 +158,6 @@ def _panel(figure: Figure, place: SubplotSpec, shown: pd.DataFrame) -> Axes:
 def _intervals(axes: Axes, intervals: pd.DataFrame) -> None:
     for row in intervals.itertuples():
         axes.vlines(row.x, row.low, row.high, color=style.objective(row.series).color, linewidth=1)
-
-
-def _entropy(axes: Axes, entropies: pd.Series) -> None:
-    low, high = axes.get_ylim()
-    for entropy in entropies:
-        if entropy < high + 1.5 * (high - low):
-            axes.axhline(entropy, color="black", linewidth=0.7)
-            axes.set_ylim(low, max(high, entropy + 0.1 * (entropy - low)))
-            place, across, shift = (1, entropy), ("axes fraction", "data"), 2
-            text = f"H = {entropy:.2f}"
-        else:
-            # Far above the curves, a line would flatten them: the number stands for it.
-            axes.set_ylim(low, high + 0.15 * (high - low))
-            place, across, shift = (1, 1), "axes fraction", -8
-            text = f"H = {entropy:.2f} (above)"
-        label = {"xycoords": across, "textcoords": "offset points", "ha": "right"}
-        axes.annotate(text, place, (0, shift), **label)
 
 
 def _chance(axes: Axes, chance: pd.DataFrame, span_above: float) -> None:
@@ -186,25 +175,21 @@ def _chance(axes: Axes, chance: pd.DataFrame, span_above: float) -> None:
 
 def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
     part = part[part["estimator"] == ESTIMATORS[panel]]
-    counts = f"{_count(part['n_labels'])} tokens, {_count(part['n_occurrences'])} occurrences"
+    n_labels, n_occurrences = style.count(part["n_labels"]), style.count(part["n_occurrences"])
+    counts = f"{n_labels} tokens, {n_occurrences} occurrences"
     if panel == "classifier":
         return f"by a linear classifier (a lower bound)\n{counts}"
     if panel == "clusters":
-        return f"by {_count(part['n_clusters'])} clusters\n{counts}"
+        return f"by {style.count(part['n_clusters'])} clusters\n{counts}"
     published = (shown["source"] == "published").any()
     behind = f"\n{style.PUBLISHED}: {PAPER_COUNTS}" if published else ""
     return f"by clusters, change since layer 0{behind}"
 
 
-def _count(values: pd.Series) -> str:
-    low, high = int(values.min()), int(values.max())
-    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
-
-
 def _key(drawn: pd.DataFrame) -> list:
     ours = drawn[drawn["quantity"].isin([MEASURED, CHANGE])]
     looks = [style.objective(name) for name in style.ordered(ours["series"])]
-    handles = style.key(ours, looks)
+    handles = style.key(ours, looks, style.SEEDS)
     if drawn.loc[drawn["quantity"] == BOOTSTRAP, "low"].notna().any():
         interval = {"marker": "|", "markersize": 9, "linestyle": ""}
         handles.append(Line2D([], [], color=style.GRAY, label=BOOTSTRAP, **interval))

@@ -1,5 +1,7 @@
 """Training and dev loss of every run against the tokens it was trained on."""
 
+import math
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -9,6 +11,7 @@ from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, points, table
 
+COLUMNS = 4
 LOSSES = {"train loss": "train_loss_nats", "dev loss": "dev_loss_nats"}
 
 
@@ -21,11 +24,16 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         )
     drawn = join([_points(tables, run) for run in tables])
     objectives = style.ordered(drawn["panel"])
-    figure = Figure(figsize=(2.6 * len(objectives) + 0.5, 2.9), layout="constrained")
-    panels = figure.subplots(1, len(objectives), sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, objectives, strict=True):
+    rows = math.ceil(len(objectives) / COLUMNS)
+    columns = math.ceil(len(objectives) / rows)
+    figure = Figure(figsize=(2.6 * columns + 0.5, 2.5 * rows + 0.4), layout="constrained")
+    panels = figure.subplots(rows, columns, sharey=True, squeeze=False)
+    for axes, name in zip(panels.flat, objectives, strict=False):
         _panel(axes, drawn[drawn["panel"] == name], style.objective(name))
-    panels[0].set_ylabel("loss, nats per predicted token")
+    for axes in panels.flat[len(objectives) :]:
+        axes.remove()
+    for axes in panels[:, 0]:
+        axes.set_ylabel("loss, nats per predicted token")
     handles = [
         Line2D([], [], color=style.GRAY, linewidth=1, label="dev, one line a seed"),
         Line2D([], [], color=style.light(style.GRAY), linewidth=0.7, label="train"),

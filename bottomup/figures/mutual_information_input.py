@@ -11,12 +11,15 @@ PUBLISHED = "ib_mi_tasks"
 
 
 @style.paper()
-def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information`, and `ib_mi_tasks` where given: the figure and its points."""
+def draw(tables: Tables, n_clusters: int) -> tuple[Figure, pd.DataFrame]:
+    """From `mutual_information`, and `ib_mi_tasks` where given: the figure and its points.
+
+    `n_clusters` is the number of clusters that is shown, of those measured.
+    """
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     row = information.Row(
         token="input",
         select={"reading": "plain", "positions": "all", "label": "input"},
         published=published.assign(series=published["series"].str.lower()),
     )
-    return information.draw(tables, [row])
+    return information.draw(tables, [row], n_clusters)

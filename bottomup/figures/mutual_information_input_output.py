@@ -20,8 +20,11 @@ PUBLISHED_SERIES = {"input": "src", "output": "dst"}
 
 
 @style.paper()
-def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information`, and `ib_src_dst_lm_mlm` where given: the figure, its points."""
+def draw(tables: Tables, objective: str, n_clusters: int) -> tuple[Figure, pd.DataFrame]:
+    """From `mutual_information`, and `ib_src_dst_lm_mlm` where given: the figure, its points.
+
+    `n_clusters` is the number of clusters that is shown, of those measured.
+    """
     places = MASKED if objective == "mlm" else PLAIN
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     published = published[published["panel"] == style.objective(objective).label]
@@ -35,4 +38,4 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
         )
         for token, place in places.items()
     ]
-    return information.draw(tables, rows)
+    return information.draw(tables, rows, n_clusters)

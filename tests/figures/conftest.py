@@ -1,12 +1,18 @@
 """Small made-up tables with the columns and the rough shapes of a measured study."""
 
 import itertools
+from functools import cache
 
 import numpy as np
 import pandas as pd
 import pytest
 
 TRAINED = ("lm", "mlm", "mt")
+RANKS = ("1-10", "10-25", "25-50")
+TAGS = ("NN", "PRP$", "comma")
+PROPERTIES = ("token", "position", "left_token", "right_token", "ccg", "ccg_left", "ccg_right")
+CHANCE = {"token": 0.005, "position": 9.5}
+CATEGORIES = [f"S/{place}" for place in range(9)]
 END_OF_MI = {"lm": -0.5, "mlm": -0.2, "mt": -0.25, "untrained": -0.05}
 SELECTIONS = [
     ("plain", "all", "input"),
@@ -77,7 +83,7 @@ def pwcca_between_runs(layers, seeds, objectives):
                     "n_occurrences": 100_000,
                 }
             )
-    return pd.DataFrame(rows)
+    return with_intervals(pd.DataFrame(rows), "distance")
 
 
 def pwcca_between_layers(layers, seeds, objectives):
@@ -102,7 +108,93 @@ def pwcca_between_layers(layers, seeds, objectives):
                 "n_occurrences": 100_000,
             }
         )
-    return pd.DataFrame(rows)
+    return with_intervals(pd.DataFrame(rows), "distance")
+
+
+def of_groups(layers, seeds, objectives):
+    """Each group of both groupings at each of `layers`, at an ever lower distance."""
+    groups = [("frequency_rank", name) for name in RANKS] + [("pos", name) for name in TAGS]
+    rows = [
+        {
+            "objective": objective,
+            "seed": seed,
+            "grouping": grouping,
+            "group": group,
+            "layer": layer,
+            "distance": (0.02 + 0.001 * len(group) + 0.0003 * seed) / layer,
+        }
+        for objective, seed, (grouping, group), layer in itertools.product(
+            objectives, seeds, groups, layers
+        )
+    ]
+    return with_intervals(pd.DataFrame(rows), "distance")
+
+
+def change(layers, seeds, objectives):
+    """Change at every step, also the first, out of the embeddings."""
+    table = of_groups(range(1, layers + 1), seeds, objectives)
+    steps = {"layer_a": table["layer"] - 1, "layer_b": table["layer"]}
+    return table.drop(columns="layer").assign(**steps, n_occurrences=2_000)
+
+
+def influence(layers, seeds, objectives):
+    """Influence at every layer, many times as much at the first."""
+    table = of_groups(range(1, layers + 1), seeds, objectives)
+    first = table["layer"] == 1
+    values = ["distance", "ci_low", "ci_high"]
+    table.loc[first, values] *= 20
+    return table.assign(n_occurrences=9_000, n_sentences=300 + 100 * table["group"].str.len())
+
+
+def neighbours(layers, seeds, objectives):
+    """Every property at every layer; of the token, far above chance."""
+    rows = [
+        {
+            "objective": objective,
+            "seed": seed,
+            "layer": layer,
+            "property": name,
+            "k": 50,
+            "value": {"token": 0.99, "position": 2.0}.get(name, 0.5)
+            - 0.02 * layer
+            + 0.001 * seed
+            + 0.01 * PROPERTIES.index(name),
+            "chance": CHANCE.get(name, 0.3),
+            "n_occurrences": 10_000,
+            "n_tokens": 20,
+            "ccg_source": "derived",
+        }
+        for objective, seed, layer, name in itertools.product(
+            objectives, seeds, range(layers + 1), PROPERTIES
+        )
+    ]
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
+def projection(layers, seeds, objectives):
+    """Every picture at every layer; MLM has masked occurrences in that of the tokens."""
+    pictures = {"token": ["is", "are"], "position": ["it"], "ccg": ["is"]}
+    rng = np.random.default_rng(0)
+    parts = []
+    for objective, seed, (picture, words), layer in itertools.product(
+        objectives, seeds, pictures.items(), range(layers + 1)
+    ):
+        kinds = ["plain", "masked"] if (objective, picture) == ("mlm", "token") else ["plain"]
+        for word, kind in itertools.product(words, kinds):
+            n = 45 if kind == "plain" else 12
+            occurrence = np.arange(n)
+            part = {"objective": objective, "seed": seed, "picture": picture, "layer": layer}
+            part |= {"x": rng.normal(size=n), "y": rng.normal(size=n), "token": word, "kind": kind}
+            # Nine of the first category, eight of the second, and so on to one of the last.
+            place = np.searchsorted(np.cumsum(range(9, 0, -1)), occurrence, side="right")
+            part |= {"position": occurrence, "ccg": np.array(CATEGORIES)[place]}
+            parts.append(pd.DataFrame(part | {"ccg_source": "derived", "sentence": occurrence}))
+    return pd.concat(parts, ignore_index=True)
+
+
+def with_intervals(table, value):
+    """`table` with an interval a tenth as wide as each value."""
+    return table.assign(ci_low=0.95 * table[value], ci_high=1.05 * table[value])
 
 
 def metrics(objective, seed):
@@ -157,20 +249,45 @@ def corpus_tables():
     }
 
 
-@pytest.fixture
+@cache
+def measured(layers, seeds, objectives):
+    """All tables of a study by name."""
+    size = (layers, seeds, objectives)
+    return {
+        "mutual_information": mutual_information(*size),
+        "pwcca_between_runs": pwcca_between_runs(*size),
+        "pwcca_between_layers": pwcca_between_layers(*size),
+        "change": change(*size),
+        "influence": influence(*size),
+        "neighbours": neighbours(*size),
+        "projection": projection(*size),
+        **corpus_tables(),
+    }
+
+
+@pytest.fixture(scope="session")
 def study():
     """A function: the tables of a study with these layers, seeds and objectives."""
 
     def tables(layers=6, seeds=(1, 2), objectives=(*TRAINED, "untrained")):
-        size = (layers, seeds, objectives)
-        return {
-            "mutual_information": mutual_information(*size),
-            "pwcca_between_runs": pwcca_between_runs(*size),
-            "pwcca_between_layers": pwcca_between_layers(*size),
-            **corpus_tables(),
-        }
+        made = measured(layers, tuple(seeds), tuple(objectives))
+        return {name: table.copy() for name, table in made.items()}
 
     return tables
+
+
+@pytest.fixture
+def nothing_cut_off():
+    """A function: assert that every point of every curve of a figure lies within its axes."""
+
+    def check(figure):
+        for axes in figure.axes:
+            low, high = sorted(axes.get_ylim())
+            for line in axes.get_lines():
+                drawn = np.asarray(line.get_ydata(), dtype=float)
+                assert ((low <= drawn) & (drawn <= high)).all(), axes.get_title("left")
+
+    return check
 
 
 @pytest.fixture

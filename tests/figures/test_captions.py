@@ -1,4 +1,4 @@
-"""Captions render as Snakemake renders them for its report, with the default study's config."""
+"""Captions, and the page that the report opens with, render as Snakemake renders them."""
 
 from pathlib import Path
 from types import SimpleNamespace
@@ -12,11 +12,47 @@ ROOT = Path(__file__).parents[2]
 CAPTIONS = sorted((ROOT / "docs" / "captions").glob("*.rst"))
 
 
+CONFIG = yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+def rendered(path, **values):
+    """The body of the page, from a template; faulty markup raises instead of showing in it."""
+    environment = jinja2.Environment(
+        undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    template = environment.from_string(path.read_text())
+    text = template.render(snakemake=SimpleNamespace(config=CONFIG), **values)
+    # Level 2 is a warning.
+    return publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["html_body"]
+
+
 @pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)
 def test_caption(path):
-    config = yaml.safe_load((ROOT / "config.yaml").read_text())
-    template = jinja2.Environment(undefined=jinja2.StrictUndefined).from_string(path.read_text())
-    text = template.render(snakemake=SimpleNamespace(config=config))
-    # Level 2 is a warning: faulty markup raises instead of showing in the report.
-    html = publish_parts(text, writer="html", settings_overrides={"halt_level": 2})["body"]
-    assert "paper" in html
+    assert "paper" in rendered(path)
+
+
+def result(folder, name, label, caption="<p>First.</p>\n<p>Second.</p>\n"):
+    """What Snakemake knows of a file that the report holds."""
+    mime = "text/html" if name.endswith("html") else "image/png"
+    labels = {"figure": label}
+    return SimpleNamespace(
+        path=folder / name, target=name, mime=mime, labels=labels, caption=caption
+    )
+
+
+def test_the_report_opens_with_the_claims_then_the_figures_in_order(tmp_path):
+    claims = "<table>\n<tr><td>reproduced</td></tr>\n</table>\n"
+    (tmp_path / "claims.html").write_text(claims)
+    labels = {"b.png": "02 change", "claims.html": "claims", "c.png": "10 token", "a.png": "01 MI"}
+    files = [result(tmp_path, name, label) for name, label in labels.items()]
+    page = rendered(ROOT / "docs" / "report.rst", files=files)
+    order = [page.index(part) for part in ("reproduced", "01 MI", "02 change", "10 token")]
+    assert order == sorted(order)
+    for name in ("a.png", "b.png", "c.png"):
+        assert f'results["{tmp_path / name}"]' in page
+    assert page.count("<p>Second.</p>") == 3, "the captions of the figures, and not of the claims"
+
+
+def test_a_report_without_claims(tmp_path):
+    page = rendered(ROOT / "docs" / "report.rst", files=[result(tmp_path, "a.png", "01 MI")])
+    assert "01 MI" in page

@@ -15,9 +15,13 @@ def test_points_are_the_metrics(runs):
             assert drawn["y"].tolist() == expected[column].tolist()
 
 
-def test_one_panel_an_objective_in_order(runs):
-    figure, _ = learning_curves.draw(runs(objectives=("mlm", "mt_noise", "lm"), seeds=(5,)))
-    assert [axes.get_title("left") for axes in figure.axes] == ["LM", "MLM", "mt noise"]
+@pytest.mark.parametrize("names", [("mlm", "lm"), ("mlm", "mt", "lm", "mt_noise", "lm_noise")])
+def test_one_panel_an_objective_in_order(runs, names):
+    figure, _ = learning_curves.draw(runs(objectives=names, seeds=(5,)))
+    titles = ["MT", "LM", "MLM", "MT, token dropout", "LM, token dropout"]
+    if len(names) == 2:
+        titles = titles[1:3]
+    assert [axes.get_title("left") for axes in figure.axes] == titles
 
 
 def test_no_runs():

@@ -1,7 +1,12 @@
+import pandas as pd
 import pytest
 
 from bottomup.errors import UserError
-from bottomup.figures import mutual_information_input, mutual_information_input_output
+from bottomup.figures import (
+    mutual_information_estimators,
+    mutual_information_input,
+    mutual_information_input_output,
+)
 from bottomup.figures.points import load_published
 
 BY = ["series", "x"]
@@ -30,7 +35,7 @@ def measured(table, **select):
 @pytest.mark.parametrize("estimator", ["clusters", "classifier"])
 def test_points_are_the_table(study, estimator):
     tables = study()
-    _, points = mutual_information_input.draw(tables)
+    _, points = mutual_information_input.draw(tables, n_clusters=1000)
     groups = measured(
         tables["mutual_information"],
         **{"estimator": estimator, "label": "input", "reading": "plain", "positions": "all"},
@@ -51,7 +56,7 @@ def test_points_are_the_table(study, estimator):
 
 def test_the_chance_level_is_shown_for_clusters_alone(study):
     tables = study()
-    _, points = mutual_information_input.draw(tables)
+    _, points = mutual_information_input.draw(tables, n_clusters=1000)
     groups = measured(
         tables["mutual_information"], estimator="clusters", label="input", reading="plain"
     )
@@ -68,7 +73,7 @@ def change_in(curves, name):
 
 def test_published_curves_are_the_data_less_layer_0(study):
     published = load_published("ib_mi_tasks")
-    _, points = mutual_information_input.draw(study() | {"ib_mi_tasks": published})
+    _, points = mutual_information_input.draw(study() | {"ib_mi_tasks": published}, n_clusters=1000)
     drawn = quantity(points, "input: change", "change of mutual information", "published")
     for name in ("mt", "lm", "mlm"):
         expected = change_in(published, name.upper())
@@ -79,7 +84,7 @@ def test_published_curves_are_the_data_less_layer_0(study):
 def test_input_and_output_of_one_objective(study, objective):
     published = load_published("ib_src_dst_lm_mlm")
     tables = study() | {"ib_src_dst_lm_mlm": published}
-    _, points = mutual_information_input_output.draw(tables, objective=objective)
+    _, points = mutual_information_input_output.draw(tables, objective=objective, n_clusters=1000)
     reading = "as_trained" if objective == "mlm" else "plain"
     positions = {"input": "replaced", "output": "changed"} if objective == "mlm" else {}
     for token, series in (("input", "src"), ("output", "dst")):
@@ -101,21 +106,21 @@ def test_input_and_output_of_one_objective(study, objective):
 def test_order_of_rows_in_the_table_does_not_matter(study):
     tables = study()
     shuffled = {name: table.sample(frac=1, random_state=1) for name, table in tables.items()}
-    _, points = mutual_information_input.draw(shuffled)
+    _, points = mutual_information_input.draw(shuffled, n_clusters=1000)
     for _, line in points.dropna(subset="x").groupby(["panel", "series", "quantity"]):
         assert line["x"].is_monotonic_increasing
 
 
 def test_a_missing_objective_takes_its_published_curve_along(study):
     tables = study(objectives=("lm", "untrained")) | {"ib_mi_tasks": load_published("ib_mi_tasks")}
-    _, points = mutual_information_input.draw(tables)
+    _, points = mutual_information_input.draw(tables, n_clusters=1000)
     assert set(points["series"].dropna()) == {"lm", "untrained"}
     assert set(points.loc[points["source"] == "published", "series"]) == {"lm"}
 
 
 def test_one_seed_and_three_layers(study):
     tables = study(layers=3, seeds=(7,)) | {"ib_mi_tasks": load_published("ib_mi_tasks")}
-    figure, points = mutual_information_input.draw(tables)
+    figure, points = mutual_information_input.draw(tables, n_clusters=1000)
     ours = points[points["source"] == "ours"]
     assert ours["x"].max() == 3
     assert ours.loc[ours["quantity"] != "bootstrap interval", "low"].isna().all()
@@ -128,20 +133,63 @@ def test_one_estimator(study):
     tables = study()
     table = tables["mutual_information"]
     only = {"mutual_information": table[table["estimator"] == "classifier"]}
-    figure, points = mutual_information_input.draw(only)
+    figure, points = mutual_information_input.draw(only, n_clusters=1000)
     assert len(figure.axes) == 1
     assert set(points["panel"]) == {"input: classifier"}
 
 
 def test_an_objective_that_was_not_measured(study):
     with pytest.raises(UserError, match=r"objective mlm.*found objectives mt, lm"):
-        mutual_information_input_output.draw(study(objectives=("lm", "mt")), objective="mlm")
+        mutual_information_input_output.draw(
+            study(objectives=("lm", "mt")), objective="mlm", n_clusters=1000
+        )
 
 
 def test_a_bootstrap_interval_beside_its_estimate(study):
     table = study()["mutual_information"]
     # Resampling repeats occurrences, which raises a plug-in estimate: the interval can lie above.
     above = table.assign(ci_low=table["mi_nats"] + 0.01, ci_high=table["mi_nats"] + 0.02)
-    _, points = mutual_information_input.draw({"mutual_information": above})
+    _, points = mutual_information_input.draw({"mutual_information": above}, n_clusters=1000)
     bars = quantity(points, "input: clusters", "bootstrap interval")
     assert (bars["low"] > bars["y"] - 0.02).all()
+
+
+def with_more_clusters(tables):
+    """The tables, with an estimate by four times the clusters that is a little higher."""
+    table = tables["mutual_information"]
+    more = table[table["estimator"] == "clusters"].assign(n_clusters=4000)
+    more["mi_nats"] += 0.07
+    return tables | {"mutual_information": pd.concat([table, more], ignore_index=True)}
+
+
+@pytest.mark.parametrize("n_clusters", [1000, 4000])
+def test_only_the_chosen_number_of_clusters_is_shown(study, n_clusters):
+    tables = with_more_clusters(study())
+    figure, points = mutual_information_input.draw(tables, n_clusters=n_clusters)
+    groups = measured(
+        tables["mutual_information"], n_clusters=n_clusters, label="input", reading="plain"
+    )
+    drawn = quantity(points, "input: clusters", "mutual information")
+    assert same(drawn["y"], groups["mi_nats"].mean())
+    assert figure.axes[0].get_title("left").startswith(f"by {n_clusters:,} clusters")
+
+
+@pytest.mark.parametrize("name", ["1,000 clusters", "4,000 clusters", "linear classifier"])
+def test_estimators_side_by_side(study, name, nothing_cut_off):
+    tables = with_more_clusters(study(objectives=("mlm", "mt")))
+    figure, points = mutual_information_estimators.draw(tables)
+    table = tables["mutual_information"]
+    of = table["n_clusters"].map("{:,.0f} clusters".format) == name
+    of |= (table["estimator"] == "classifier") & (name == "linear classifier")
+    groups = measured(table[of], label="input", reading="plain")["mi_nats"]
+    for objective in ("mlm", "mt"):
+        drawn = points[points["series"].str.startswith(name, na=False)]
+        drawn = drawn[drawn["panel"] == objective]
+        levels = drawn[drawn["quantity"] == "mutual information"]
+        assert levels["y"].tolist() == groups.mean()[objective].tolist()
+        assert levels["low"].tolist() == groups.min()[objective].tolist()
+        changes = drawn.loc[drawn["quantity"] == "change of mutual information", "y"]
+        expected = groups.mean()[objective] - groups.mean()[objective][0]
+        assert changes.tolist() == pytest.approx(expected.tolist(), abs=1e-12)
+    assert [axes.get_title("left") for axes in figure.axes] == ["MT", "MLM"] * 2
+    nothing_cut_off(figure)

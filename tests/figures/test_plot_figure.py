@@ -66,9 +66,12 @@ def test_options_come_from_the_settings(study, tmp_path):
     assert points.loc[points["quantity"] == "share of occurrences", "x"].tolist() == ["50"]
 
 
-@pytest.mark.parametrize("figure", ["mutual_information_input", "distance_between_tasks"])
-def test_a_missing_table_is_one_line(study, tmp_path, figure):
-    done = plot(tmp_path, figure, {"splits": study()["splits"]})
+@pytest.mark.parametrize(
+    ("figure", "options"),
+    [("mutual_information_input", {"n_clusters": 1000}), ("distance_between_tasks", {})],
+)
+def test_a_missing_table_is_one_line(study, tmp_path, figure, options):
+    done = plot(tmp_path, figure, {"splits": study()["splits"]}, options=options)
     assert done.returncode == 1
     assert done.stderr.startswith("error: table ") and done.stderr.count("\n") == 1
 

@@ -7,12 +7,14 @@ from bottomup.figures.points import (
     PAPER_CURVES,
     join,
     load_published,
+    over_intervals,
     over_seeds,
     points,
     since_layer_0,
     table,
 )
 
+NONE = float("nan")
 SEEDS = pd.DataFrame(
     {"series": ["lm"] * 4, "seed": [1, 2, 1, 2], "x": [0, 0, 1, 1], "value": [5.0, 4.0, 3.0, 3.5]}
 )
@@ -28,6 +30,20 @@ def test_over_seeds_is_the_mean_and_the_range():
 def test_one_seed_has_no_range():
     summary = over_seeds(SEEDS[SEEDS["seed"] == 1], "value", ["series", "x"])
     assert summary["y"].tolist() == [5.0, 3.0]
+    assert summary[["low", "high"]].isna().all(axis=None)
+
+
+def test_intervals_of_all_seeds():
+    bounds = {"ci_low": [4.5, 3.9, 2.5, NONE], "ci_high": [5.5, 4.2, 3.1, NONE]}
+    summary = over_intervals(SEEDS.assign(**bounds), "value", ["series", "x"])
+    assert summary["y"].tolist() == [4.5, 3.25]
+    assert summary["low"].tolist() == [3.9, 2.5]
+    assert summary["high"].tolist() == [5.5, 3.5], "a value without an interval counts itself"
+
+
+def test_one_seed_without_an_interval_has_no_band():
+    alone = SEEDS[SEEDS["seed"] == 1].assign(ci_low=NONE, ci_high=NONE)
+    summary = over_intervals(alone, "value", ["series", "x"])
     assert summary[["low", "high"]].isna().all(axis=None)
 
 

@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 
 from bottomup.errors import UserError
-from bottomup.figures import distance_between_layers, distance_between_tasks
+from bottomup.figures import distance_between_layers, distance_between_tasks, style
 from bottomup.figures.points import load_published
 
 TASKS, LAYERS = "change_between_tasks", "change_by_task"
@@ -40,6 +41,30 @@ def test_seeds_are_compared_within_an_objective(study):
     assert y(points, "definition", "lm-lm") == expected
 
 
+def band(points, panel, series):
+    """The band of one curve, by x."""
+    rows = points[(points["panel"] == panel) & (points["series"] == series)]
+    rows = rows[rows["source"] == "ours"]
+    return {row.x: (row.low, row.high) for row in rows.itertuples()}
+
+
+def test_bands_span_the_intervals_of_all_seeds(study):
+    tables = study(layers=2)
+    table = tables["pwcca_between_runs"]
+    lower = (table["layer"] == 1) & (table["seed_a"] == 1)
+    table.loc[lower, "ci_low"] -= 0.2
+    table.loc[table["layer"] == 2, ["ci_low", "ci_high"]] = float("nan")
+    _, points = distance_between_tasks.draw(tables)
+    rows = table.query(
+        "objective_a == 'lm' and objective_b == 'mt' and seed_a == seed_b and weights == 'x' "
+        "and variant == 'definition'"
+    ).groupby("layer")
+    drawn = band(points, "definition", "lm-mt")
+    assert drawn[1] == (rows["ci_low"].min()[1], rows["ci_high"].max()[1])
+    without = (rows["distance"].min()[2], rows["distance"].max()[2])
+    assert drawn[2] == without, "the values alone where there are no intervals"
+
+
 def test_objectives_across_seeds_have_a_panel_of_their_own(study):
     tables = study(seeds=(1, 2, 3))
     _, points = distance_between_tasks.draw(tables)
@@ -60,6 +85,30 @@ def test_untrained_models_are_compared_with_each_other_alone(study):
     assert pairs == {"lm-lm", "mlm-mlm", "mt-mt", "untrained-untrained"} | {
         *("mt-mlm", "lm-mt", "lm-mlm")
     }
+
+
+def test_halves_of_the_text_are_compared_within_a_seed_and_an_objective(study):
+    halves = ("lm_half1", "lm_half2", "mt_half1", "mt_half2")
+    tables = study(objectives=("lm", "untrained", *halves))
+    measured = tables["pwcca_between_runs"]
+    half = measured[["objective_a", "objective_b"]].apply(lambda names: names.str.contains("half"))
+    pairs = zip(measured["objective_a"], measured["objective_b"], strict=True)
+    of_one = np.array([style.halves_of_one(*pair) for pair in pairs])
+    within = of_one & (measured["seed_a"] == measured["seed_b"])
+    tables["pwcca_between_runs"] = measured[within | ~half.any(axis="columns")]
+    _, points = distance_between_tasks.draw(tables)
+    pairs = {"lm_half1-lm_half2", "mt_half1-mt_half2"}
+    shown = points[points["panel"] == "definition"]
+    assert set(shown["series"]) == {"lm-lm", "untrained-untrained"} | pairs
+    rows = tables["pwcca_between_runs"].query(
+        "objective_a == 'lm_half1' and objective_b == 'lm_half2' and seed_a == seed_b "
+        "and variant == 'definition' and weights == 'x'"
+    )
+    expected = rows.groupby("layer")["distance"].mean().to_dict()
+    assert y(points, "definition", "lm_half1-lm_half2") == expected
+    if distance_between_tasks.APART in set(points["panel"]):
+        apart = points[points["panel"] == distance_between_tasks.APART]
+        assert not set(apart["series"]) & pairs, "they share their initial weights"
 
 
 @pytest.mark.parametrize("panel", ["definition", "svcca-2019"])
@@ -114,6 +163,6 @@ def test_other_depths_one_seed_and_no_mt(study, module, layers):
     tables = study(layers=layers, seeds=(3,), objectives=("lm", "mlm", "untrained"))
     published = {name: load_published(name) for name in (TASKS, LAYERS)}
     figure, points = module.draw(tables | published)
-    assert points["low"].isna().all()
+    assert points.loc[points["source"] == "ours", "low"].notna().all(), "the run's own interval"
     assert not points["series"].str.contains("mt").any()
     figure.draw_without_rendering()

@@ -2,6 +2,7 @@ import itertools
 
 import matplotlib
 import pytest
+from matplotlib.figure import Figure
 
 from bottomup.figures import distance_between_tasks, style
 
@@ -12,9 +13,50 @@ def test_objectives_differ_in_color_and_marker():
         assert a.color != b.color and a.marker != b.marker
 
 
+@pytest.mark.parametrize("name", ["mt", "lm"])
+def test_token_dropout_has_the_color_of_its_objective_alone(name):
+    plain, noisy = style.objective(name), style.objective(f"{name}_noise")
+    assert plain.color == noisy.color
+    assert plain.marker != noisy.marker and plain.linestyle != noisy.linestyle
+
+
+def test_pairs_of_one_objective_differ_in_their_lines():
+    seeds, halves = style.pair("lm", "lm"), style.pair("lm_half1", "lm_half2")
+    assert seeds.color == halves.color == style.objective("lm").color
+    assert seeds.linestyle != halves.linestyle
+    assert halves.label == "LM, two halves of the text"
+
+
+@pytest.mark.parametrize(
+    "pair", [("lm", "lm"), ("lm_half1", "mt_half2"), ("lm_half1", "lm_half1"), ("lm_half1", "lm")]
+)
+def test_what_is_no_pair_of_halves(pair):
+    assert not style.halves_of_one(*pair)
+
+
+@pytest.mark.parametrize("inverted", [False, True])
+@pytest.mark.parametrize("value", [0.5, -1.2, 2.4, -9.0, 9.0])
+def test_a_level_is_in_sight_or_named_at_the_edge(value, inverted):
+    axes = Figure().subplots()
+    axes.set_ylim(0, 1)
+    if inverted:
+        axes.invert_yaxis()
+    style.level(axes, value, "chance")
+    low, high = sorted(axes.get_ylim())
+    lines = [line.get_ydata()[0] for line in axes.get_lines()]
+    far = abs(value) > 3
+    assert lines == ([] if far else [value])
+    assert axes.yaxis_inverted() == inverted
+    assert low <= 0 and high >= 1, "the curves stay in sight"
+    assert far or low < value < high
+    text = axes.texts[0].get_text()
+    beyond = "above" if (value > 0) != inverted else "below"
+    assert text == f"chance = {value:.3g}" + (f" ({beyond})" if far else "")
+
+
 def test_a_new_objective_has_a_look_of_its_own_in_every_figure():
-    look = style.objective("mt_noise")
-    assert look == style.objective("mt_noise")
+    look = style.objective("electra")
+    assert look == style.objective("electra")
     assert look.color not in {known.color for known in style.OBJECTIVES.values()}
 
 

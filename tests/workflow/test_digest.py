@@ -148,9 +148,19 @@ def test_pins_of_packages_matter_where_they_are_imported(project, tmp_path):
     assert pinned("scikit-learn==3", "scikit-learn==4") != before
 
 
+def test_the_pin_of_a_package_that_is_chosen_by_name_matters(project, tmp_path):
+    before = digest.digest("run.py", "sklearn"), digest.digest("run.py")
+    lock = tmp_path / "envs/requirements.lock"
+    lock.write_text(lock.read_text().replace("scikit-learn==3", "scikit-learn==4"))
+    project()
+    assert digest.digest("run.py", "sklearn") != before[0]
+    assert digest.digest("run.py") == before[1]
+
+
 def test_every_package_that_the_library_imports_is_pinned():
     files = [*(ROOT / "bottomup").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
     imported = set().union(*(digest._names(file) for file in files))
     packages = {name for name in imported if name.partition(".")[0] != digest.PACKAGE}
-    # mtdata is an optional dependency, for the studies at the papers' size.
-    assert {digest._distribution(name) for name in packages} - {*digest._locked()} == {"mtdata"}
+    # Optional: mtdata for the studies at the papers' size, depccg for those who have its model.
+    optional = {"mtdata", "depccg"}
+    assert {digest._distribution(name) for name in packages} - {*digest._locked()} == optional

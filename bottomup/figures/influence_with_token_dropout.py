@@ -1,0 +1,44 @@
+"""Influence by frequency rank of models trained as ever, and with a share of the tokens they read
+replaced by random ones.
+
+Source: evolution, the figures on the amount of influence by token frequency, without and with
+token dropout.
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.errors import UserError
+from bottomup.figures import groups, style
+from bottomup.figures.influence_of_groups import COLUMNS, counts, finish
+from bottomup.figures.points import Tables, join
+
+PANELS = ["mt", "mt_noise", "lm", "lm_noise"]
+PUBLISHED = {
+    "influence_freq": {"MT": "mt", "LM": "lm"},
+    "influence_freq_iwd": {"MT": "mt_noise", "LM": "lm_noise"},
+}
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `influence`, and `influence_freq` and `influence_freq_iwd` where given: figure, points.
+
+    Raises `UserError` where no model was trained with token dropout.
+    """
+    rows = groups.select(tables, "influence", "frequency_rank", COLUMNS)
+    panels = [name for name in PANELS if name in set(rows["panel"])]
+    if not any(name.endswith("_noise") for name in panels):
+        raise UserError(
+            f"no objective with token dropout; found {', '.join(style.ordered(rows['panel']))}, in "
+            f"the table influence; add mt_noise or lm_noise to the study or leave the figure out"
+        )
+    rows = rows[rows["panel"].isin(panels)]
+    theirs = [
+        groups.published(
+            tables, name, {theirs: ours for theirs, ours in by.items() if ours in panels}
+        )
+        for name, by in PUBLISHED.items()
+    ]
+    drawn = join([groups.ours(rows.rename(columns={"layer": "x"})), *theirs])
+    return groups.draw(drawn, panels, "frequency_rank", counts(rows), finish), drawn

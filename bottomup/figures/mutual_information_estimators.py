@@ -1,0 +1,83 @@
+"""Mutual information of a layer and the input token by each estimator: what depends on the number
+of clusters, and what a linear classifier says instead."""
+
+from functools import partial
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.figures import information, style
+from bottomup.figures.information import CHANGE, ENTROPY, MEASURED
+from bottomup.figures.points import Tables, join, over_seeds, points, since_layer_0, table
+
+SELECT = {"reading": "plain", "positions": "all", "label": "input"}
+CLASSIFIER = "linear classifier (a lower bound)"
+MARKERS = "vos^P"  # of ever more clusters
+BY = ["panel", "series", "x"]
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `mutual_information`: the figure and its points.
+
+    A column for each objective; mutual information above, its change since layer 0 below.
+    """
+    measured = table(tables, "mutual_information", information.NEEDED)
+    part = information.select(measured, SELECT).rename(columns={"series": "panel"})
+    estimators = _estimators(part)
+    part = part.assign(series=part["n_clusters"].map(estimators).fillna(CLASSIFIER))
+    drawn = _points(part)
+    panels = style.ordered(drawn["panel"])
+    figure = Figure(figsize=(2.35 * len(panels) + 0.4, 5), layout="constrained")
+    grid = figure.subplots(2, len(panels), sharey="row", squeeze=False)
+    looks = partial(_look, [*estimators.values(), CLASSIFIER])
+    for quantity, row in zip((MEASURED, CHANGE), grid, strict=True):
+        for panel, axes in zip(panels, row, strict=True):
+            color = style.objective(panel).color
+            shown = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == quantity)]
+            style.curves(axes, shown, partial(looks, color=color))
+            axes.set_title(style.objective(panel).label)
+            style.layer_axis(axes)
+            axes.set_xlabel("layer")
+        row[0].set_ylabel(f"{quantity}\nwith the input token, nats")
+    for panel, above, below in zip(panels, *grid, strict=True):
+        entropy = drawn[(drawn["panel"] == panel) & (drawn["quantity"] == ENTROPY)]
+        style.level(above, entropy["y"].iloc[0], "H")
+        below.axhline(0, color="black", linewidth=0.7)
+    curves = drawn[drawn["quantity"] != ENTROPY]
+    keys = [looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()]
+    counts = (
+        f"{style.count(part['n_labels'])} tokens, {style.count(part['n_occurrences'])} occurrences"
+    )
+    style.legend(figure, style.key(curves, keys, style.SEEDS), title=counts)
+    return figure, drawn
+
+
+def _estimators(part: pd.DataFrame) -> dict[float, str]:
+    """Names by the number of clusters, fewest first."""
+    counts = sorted(part["n_clusters"].dropna().unique())
+    return {count: f"{count:,.0f} clusters" for count in counts}
+
+
+def _points(part: pd.DataFrame) -> pd.DataFrame:
+    part = part.sort_values("n_clusters", kind="stable")
+    change = since_layer_0(part, "mi_nats", "x", ["panel", "series", "seed"])
+    # Both kinds of estimator measure the same tokens, at places that differ little.
+    entropy = part.groupby("panel")["entropy_nats"].mean().rename("y").reset_index()
+    return join(
+        [
+            points(over_seeds(part, "mi_nats", BY), quantity=MEASURED),
+            points(over_seeds(change, "mi_nats", BY), quantity=CHANGE),
+            points(entropy, quantity=ENTROPY),
+        ]
+    )
+
+
+def _look(estimators: list[str], name: str, color: str) -> style.Look:
+    """Clusters are the darker the more there are; the classifier is dashed."""
+    if name == CLASSIFIER:
+        return style.Look(name, color, "D", (0, (2, 1.5)))
+    place = estimators.index(name)
+    clusters = len(estimators) - 1
+    share = 0.45 + 0.55 * (place + 1) / clusters
+    return style.Look(name, style.light(color, share), MARKERS[place % len(MARKERS)])

@@ -1,0 +1,134 @@
+"""Occurrences of a few words in two dimensions: a row for each objective, a column for each layer.
+
+Source: evolution, the t-SNE pictures by token, by position and by CCG tag.
+"""
+
+import matplotlib
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize, to_hex
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, points, table
+
+NEEDED = [
+    *("objective", "seed", "picture", "layer", "x", "y", "token", "kind", "position", "ccg"),
+    "ccg_source",
+]
+COLORS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
+OTHERS = "#c8c8c8"
+SHADES = matplotlib.colormaps["viridis_r"]
+MARKS = {
+    "plain": {"marker": "o", "s": 4, "linewidths": 0},
+    "masked": {"marker": "x", "s": 9, "linewidths": 0.7},
+}
+INCHES = 1.28  # of a panel
+
+
+@style.paper()
+def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
+    """From `projection`: the figure of one picture, and its points.
+
+    `picture` is `token`, `position` or `ccg`, which is also what colors the points. Only the
+    lowest seed is shown. The axes have no unit.
+    """
+    rows = _select(table(tables, "projection", NEEDED), picture)
+    objectives, layers = style.ordered(rows["objective"]), sorted(rows["layer"].unique())
+    size = (INCHES * len(layers) + 0.5, INCHES * len(objectives) + 0.5)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(objectives), len(layers), squeeze=False)
+    scattered = _in_drawing_order(rows.assign(color=_colors(rows, picture)))
+    for (objective, layer), shown in scattered.groupby(["objective", "layer"]):
+        _panel(grid[objectives.index(objective), layers.index(layer)], shown)
+    for layer, axes in zip(layers, grid[0], strict=True):
+        axes.set_title(f"layer {layer}", loc="center")
+    for objective, axes in zip(objectives, grid[:, 0], strict=True):
+        axes.set_ylabel(style.objective(objective).label)
+    if picture == "position":
+        _scale(figure, rows)
+    else:
+        _legend(figure, rows, picture)
+    panels = rows["objective"] + ", layer " + rows["layer"].astype(str)
+    return figure, points(rows.assign(panel=panels, series=rows[picture], quantity=rows["kind"]))
+
+
+def _select(projected: pd.DataFrame, picture: str) -> pd.DataFrame:
+    rows = projected[projected["picture"] == picture]
+    if rows.empty:
+        found = ", ".join(sorted(projected["picture"].unique()))
+        raise UserError(
+            f"no rows with picture {picture}; found {found}, in the table projection; make it or "
+            f"leave the figure out"
+        )
+    return rows[rows["seed"] == rows["seed"].min()]
+
+
+def _colors(rows: pd.DataFrame, picture: str) -> pd.Series:
+    if picture == "position":
+        norm = _positions(rows)
+        return rows["position"].map(lambda position: to_hex(SHADES(norm(position))))
+    return rows[picture].map(_palette(rows[picture])).fillna(OTHERS)
+
+
+def _positions(rows: pd.DataFrame) -> Normalize:
+    # A few very long sentences would leave all others in one shade.
+    return Normalize(0, max(1, rows["position"].quantile(0.98)), clip=True)
+
+
+def _palette(values: pd.Series) -> dict[str, str]:
+    """Colors of the most frequent values, the most frequent first."""
+    return dict(zip(values.value_counts().index, COLORS, strict=False))
+
+
+def _in_drawing_order(rows: pd.DataFrame) -> pd.DataFrame:
+    """Gray points lie below, and else neither word nor text decides which point covers which."""
+    mixed = rows.iloc[np.random.default_rng(1).permutation(len(rows))]
+    return mixed.sort_values("color", key=lambda colors: colors != OTHERS, kind="stable")
+
+
+def _panel(axes: Axes, shown: pd.DataFrame) -> None:
+    for kind, of in shown.groupby("kind"):
+        axes.scatter(of["x"], of["y"], c=list(of["color"]), rasterized=True, **MARKS[kind])
+    axes.set(xticks=[], yticks=[])
+    axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
+
+
+def _scale(figure: Figure, rows: pd.DataFrame) -> None:
+    words = ", ".join(rows["token"].unique())
+    label = f"position of “{words}” in its sentence, {_occurrences(rows)} occurrences"
+    shades = ScalarMappable(_positions(rows), SHADES)
+    figure.colorbar(shades, ax=figure.axes, label=label, extend="max", aspect=40, pad=0.01)
+
+
+def _legend(figure: Figure, rows: pd.DataFrame, picture: str) -> None:
+    plain, masked = (rows[rows["kind"] == kind] for kind in ("plain", "masked"))
+    palette = _palette(rows[picture])
+    names = plain[picture].where(plain[picture].isin(list(palette)), "others")
+    handles = [
+        _mark("plain", palette.get(name, OTHERS), f"{name} ({_occurrences(plain[names == name])})")
+        for name in [*palette, *({"others"} & set(names))]
+    ]
+    if len(masked):
+        handles.append(_mark("masked", style.GRAY, f"masked ({_occurrences(masked)})"))
+    title = _ccg(rows) if picture == "ccg" else None
+    style.legend(figure, handles, columns=5, title=title)
+
+
+def _ccg(rows: pd.DataFrame) -> str:
+    words = ", ".join(rows["token"].unique())
+    return f"CCG category of “{words}”, {style.ccg(rows['ccg_source'])} (occurrences)"
+
+
+def _occurrences(rows: pd.DataFrame) -> str:
+    """How many points of `rows` a panel shows, the same in all: all runs see the same data."""
+    return style.count(rows.groupby(["objective", "layer"]).size())
+
+
+def _mark(kind: str, color: str, label: str) -> Line2D:
+    shape = {"marker": MARKS[kind]["marker"], "linestyle": "", "markersize": 4}
+    return Line2D([], [], color=color, label=label, **shape)

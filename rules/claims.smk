@@ -1,0 +1,94 @@
+# Claims: tables and figures -> what the papers say, with a verdict on each sentence.
+
+JUDGED = [
+    *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
+    *("change", "influence", "neighbours"),
+]
+
+
+rule compare_with_published:
+    input:
+        figures=[
+            f"<results>/figures/{name}.csv"
+            for name, figure in FIGURES.items()
+            if "published" in figure
+        ],
+    output:
+        table="<results>/measures/comparison.csv",
+        correlations="<results>/measures/rank_correlations.csv",
+    log:
+        "<logs>/compare_with_published.log",
+    benchmark:
+        "<benchmarks>/compare_with_published.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings=SLICES.compare_with_published(),
+    shell:
+        """
+        python scripts/compare_with_published.py --settings {params.settings:q} \
+            --figures {input.figures:q} --table {output.table:q} \
+            --correlations {output.correlations:q} &>{log:q}
+        """
+
+
+rule judge_claims:
+    input:
+        tables=expand("<results>/measures/{measure}.csv", measure=JUDGED),
+        correlations=rules.compare_with_published.output.correlations,
+    output:
+        table="<results>/measures/claims.csv",
+    log:
+        "<logs>/judge_claims.log",
+    benchmark:
+        "<benchmarks>/judge_claims.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings=SLICES.judge_claims(),
+    shell:
+        """
+        python scripts/judge_claims.py --settings {params.settings:q} \
+            --tables {input.tables:q} --correlations {input.correlations:q} \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+rule show_claims:
+    input:
+        claims=rules.judge_claims.output.table,
+    output:
+        page=report(
+            "<results>/claims.html",
+            caption="../docs/captions/claims.rst",
+            category="1 Claims",
+            labels={"figure": "claims"},
+        ),
+    log:
+        "<logs>/show_claims.log",
+    benchmark:
+        "<benchmarks>/show_claims.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings=SLICES.show_claims(),
+    shell:
+        """
+        python scripts/show_claims.py --settings {params.settings:q} \
+            --claims {input.claims:q} --page {output.page:q} &>{log:q}
+        """

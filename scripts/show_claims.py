@@ -1,0 +1,24 @@
+"""Write the claims with their verdicts as a page that the report opens with.
+
+Inputs:   the claims, a row each (.csv).
+Outputs:  the page (.html), which needs nothing else.
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.figures.claims_table import page
+
+
+def main(arguments: argparse.Namespace) -> None:
+    arguments.page.write_text(page(pd.read_csv(arguments.claims)), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("claims", "page"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    program.run(main, parser)
