@@ -1,8 +1,8 @@
 """Measure how much groups of tokens influence all others, at each layer of one run.
 
-Settings: objective, seed (the run); hidden (group, unless given: all of a group's tokens that a
-    sentence holds; token: one at a time); sentences (read for each group); bootstrap_samples (of
-    blocks of sentences); sampling_seed (of sentences and bootstrap).
+Settings: objective, seed (the run); hidden (token: one of a group's tokens at a time; group: all
+    that a sentence holds); sentences (read for each group); bootstrap_samples (of blocks of
+    sentences); sampling_seed (of sentences and bootstrap).
 Inputs: the run's model folder; the token file of the plain reading; its table of occurrences, and
     their annotations.
 Outputs: a table of PWCCA distances, one row for each group and layer (weighted by the
@@ -33,7 +33,7 @@ def main(arguments):
         TokenFile.load(arguments.text),
         occurrences,
         groups(occurrences, annotations),
-        settings.get("hidden", "group"),
+        settings["hidden"],
         settings["sentences"],
         settings["bootstrap_samples"],
         settings["sampling_seed"],

@@ -25,11 +25,11 @@ def main(arguments):
     tables = (arguments.occurrences, arguments.annotations)
     occurrences = pd.concat([pd.read_parquet(table) for table in tables], axis=1)
     seed = settings["sampling_seed"]
+    within = settings["within_tokens"], settings["within_occurrences"], seed
     samples = [
         neighbours.among_tokens(occurrences, settings["tokens"], settings["occurrences"], seed),
-        neighbours.within_tokens(
-            occurrences, settings["within_tokens"], settings["within_occurrences"], seed
-        ),
+        neighbours.within_tokens(occurrences, *within),
+        neighbours.within_ambiguous_tokens(occurrences, *within),
     ]
     run = {name: settings[name] for name in ("objective", "seed")}
     table = []

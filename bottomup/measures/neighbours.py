@@ -26,14 +26,10 @@ METRICS = ("cosine", "euclidean")
 # Distances that are computed at once.
 BLOCK_CELLS = 2**21
 # By property within one token: the column of the table that neighbors are compared by.
-WITHIN = {
-    "position": "position",
-    "left_token": "left_id",
-    "right_token": "right_id",
-    "ccg": "ccg",
-    "ccg_left": "ccg_left",
-    "ccg_right": "ccg_right",
-}
+CONTEXT = {"position": "position", "left_token": "left_id", "right_token": "right_id"}
+CCG = {"ccg": "ccg", "ccg_left": "ccg_left", "ccg_right": "ccg_right"}
+# A token is ambiguous if two of its occurrences have the same CCG category less often than this.
+AMBIGUOUS = 0.5
 
 
 @dataclass(frozen=True)
@@ -57,7 +53,7 @@ def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: in
     over; where fewer tokens are left, those are taken. Raises UserError if one is left.
     """
     kept = np.ones(len(occurrences), dtype=bool)
-    drawn = _draw(occurrences, kept, n_tokens, n_each, "occurrences", seed)
+    drawn = _draw(occurrences, kept, "tokens", n_tokens, n_each, "occurrences", seed)
     rows = generator(seed, "neighbors", "order").permutation(drawn.ravel())[None]
     return Sample(rows, {"token": occurrences["input_id"].to_numpy()[rows]}, len(drawn))
 
@@ -65,23 +61,60 @@ def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: in
 def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
     """A group of `n_each` occurrences for each of the `n_tokens` most frequent tokens.
 
-    As `among_tokens`; occurrences: also last_subword, and the columns in `WITHIN`. Only tokens that
-    end their word are drawn, since they stand for it.
+    As `among_tokens`; occurrences: also last_subword, and the columns in `CONTEXT`. Only tokens
+    that end their word are drawn, since they stand for it.
     """
     kept = occurrences["last_subword"].to_numpy()
-    rows = _draw(occurrences, kept, n_tokens, n_each, "within_occurrences", seed)
-    columns = {name: occurrences[column] for name, column in WITHIN.items()}
-    values = {
-        name: column.to_numpy(dtype=np.int64) if name == "position" else pd.factorize(column)[0]
-        for name, column in columns.items()
-    }
-    return Sample(rows, {name: column[rows] for name, column in values.items()}, len(rows))
+    return _within(occurrences, kept, "tokens", CONTEXT, n_tokens, n_each, seed)
+
+
+def within_ambiguous_tokens(
+    occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int
+) -> Sample:
+    """As `within_tokens`, of tokens that have several CCG categories; columns in `CCG`.
+
+    Of a token that has one category nearly always, neighbors share it whatever the view.
+    """
+    last = occurrences["last_subword"].to_numpy()
+    counts = occurrences[last].value_counts(["input_id", "ccg"])
+    pairs = (counts * (counts - 1)).groupby("input_id").sum()
+    totals = counts.groupby("input_id").sum()
+    same = pairs / (totals * (totals - 1))
+    kept = last & occurrences["input_id"].isin(same.index[same < AMBIGUOUS]).to_numpy()
+    return _within(occurrences, kept, "ambiguous tokens", CCG, n_tokens, n_each, seed)
+
+
+def _within(
+    occurrences: pd.DataFrame,
+    kept: np.ndarray,
+    kind: str,
+    properties: dict[str, str],
+    n_tokens: int,
+    n_each: int,
+    seed: int,
+) -> Sample:
+    rows = _draw(occurrences, kept, kind, n_tokens, n_each, "within_occurrences", seed)
+    values = {}
+    for name, column in properties.items():
+        whole = occurrences[column]
+        numbers = whole.to_numpy(np.int64) if name == "position" else pd.factorize(whole)[0]
+        values[name] = numbers[rows]
+    return Sample(rows, values, len(rows))
 
 
 def _draw(
-    occurrences: pd.DataFrame, kept: np.ndarray, n_tokens: int, n_each: int, key: str, seed: int
+    occurrences: pd.DataFrame,
+    kept: np.ndarray,
+    kind: str,
+    n_tokens: int,
+    n_each: int,
+    key: str,
+    seed: int,
 ) -> np.ndarray:
-    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, one a line."""
+    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, one a line.
+
+    kept: the occurrences to draw from, `[n_occurrences]`; kind, key: what errors speak of.
+    """
     ids = occurrences["input_id"].to_numpy()
     rows = np.flatnonzero(kept & (ids >= N_SPECIAL))
     rows = generator(seed, "neighbors", key).permutation(rows)
@@ -91,7 +124,7 @@ def _draw(
     chosen = tokens[enough][np.argsort(ranks[enough])][:n_tokens]
     if len(chosen) < min(n_tokens, 2):
         raise UserError(
-            f"{len(chosen)} tokens have measures.neighbours.{key} {n_each}; allowed: at least 2; "
+            f"{len(chosen)} {kind} have measures.neighbours.{key} {n_each}; allowed: at least 2; "
             f"lower {key} or raise occurrences.n"
         )
     return np.stack([rows[ids[rows] == token][:n_each] for token in chosen])

@@ -191,7 +191,7 @@ def test_change_of_groups(call, run, caplog):
     assert f"no group has {N + 1} occurrences" in ended.value.code
 
 
-@pytest.mark.parametrize("hidden", [{}, {"hidden": "token"}])
+@pytest.mark.parametrize("hidden", ["token", "group"])
 def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
@@ -200,7 +200,7 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     table = plain(tokens, np.arange(len(tokens)), ranks).table
     table.to_parquet(tmp_path / "occurrences.parquet")
     annotated(table).to_parquet(tmp_path / "annotations.parquet")
-    settings = {"objective": "lm", "seed": 1, "sentences": 12} | hidden
+    settings = {"objective": "lm", "seed": 1, "hidden": hidden, "sentences": 12}
     files = {
         "model": tmp_path / "model",
         "text": corpus_files.tokens / "test.source",

@@ -8,9 +8,17 @@ from sklearn.neighbors import NearestNeighbors
 from bottomup.corpus.specials import N_SPECIAL, UNK
 from bottomup.errors import UserError
 from bottomup.measures import neighbours
-from bottomup.measures.neighbours import among_tokens, chance, measure, nearest, within_tokens
+from bottomup.measures.neighbours import (
+    among_tokens,
+    chance,
+    measure,
+    nearest,
+    within_ambiguous_tokens,
+    within_tokens,
+)
 
-WITHIN = ["position", "left_token", "right_token", "ccg", "ccg_left", "ccg_right"]
+CONTEXT = ["position", "left_token", "right_token"]
+CCG = ["ccg", "ccg_left", "ccg_right"]
 
 
 def text(n=3000, n_tokens=6, seed=0):
@@ -140,14 +148,32 @@ def test_within_a_token_only_the_ends_of_words_are_drawn():
     assert rows["rank"].tolist() == [1] * 50 + [2] * 50
 
 
+def test_ccg_is_compared_where_two_occurrences_differ_more_often_than_not():
+    occurrences = text()
+    # Of 20 occurrences of a token, 14 have one category and the others another each: 14 * 13 of
+    # 20 * 19 pairs agree, 0.479; of 15 of them, 0.553.
+    for rank, same in [(1, 15), (2, 14)]:
+        rows = np.flatnonzero(occurrences["rank"] == rank)
+        occurrences.loc[rows[20:], "last_subword"] = False
+        occurrences.loc[rows[:20], "last_subword"] = True
+        occurrences.loc[rows[:20], "ccg"] = ["N"] * same + [f"N/{i}" for i in range(20 - same)]
+    sample = within_ambiguous_tokens(occurrences, 3, 20, seed=1)
+    assert occurrences["rank"].to_numpy()[sample.rows[:, 0]].tolist() == [2, 3, 4]
+    assert chance(sample)["ccg"] < 0.5
+    assert list(sample.values) == CCG
+
+
 def test_tokens_with_too_few_occurrences_are_passed_over_and_one_is_not_enough():
     occurrences = text()
     counts = occurrences["rank"].value_counts()
     assert among_tokens(occurrences, 6, int(counts[4]), seed=1).n_tokens == 4
     with pytest.raises(UserError, match=r"1 tokens have measures.neighbours.occurrences \d+; allo"):
         among_tokens(occurrences, 6, int(counts[1]), seed=1)
-    with pytest.raises(UserError, match=r"0 tokens .*within_occurrences 3000; allowed: at least 2"):
+    message = r"0 {} have measures.neighbours.within_occurrences 3000; allowed: at least 2"
+    with pytest.raises(UserError, match=message.format("tokens")):
         within_tokens(occurrences, 6, 3000, seed=1)
+    with pytest.raises(UserError, match=message.format("ambiguous tokens")):
+        within_ambiguous_tokens(occurrences, 6, 3000, seed=1)
 
 
 def test_a_one_hot_view_of_the_token_shares_it_with_all_neighbors():
@@ -160,7 +186,11 @@ def test_a_one_hot_view_of_the_token_shares_it_with_all_neighbors():
 def test_a_random_view_gives_chance():
     occurrences = text()
     view = np.random.default_rng(1).normal(size=(len(occurrences), 8))
-    for sample in (among_tokens(occurrences, 5, 150, 1), within_tokens(occurrences, 3, 300, 1)):
+    for sample in (
+        among_tokens(occurrences, 5, 150, 1),
+        within_tokens(occurrences, 3, 300, 1),
+        within_ambiguous_tokens(occurrences, 3, 300, 1),
+    ):
         expected = chance(sample)
         for name, values in measure(view, sample, k=20).items():
             # Each occurrence has its 20 neighbors at random: were all values as uncertain as one
@@ -170,10 +200,11 @@ def test_a_random_view_gives_chance():
 
 
 def test_chance_is_the_mean_over_pairs():
-    sample = within_tokens(text(), 3, 40, seed=1)
-    found = chance(sample)
-    assert list(found) == WITHIN
-    for name, values in sample.values.items():
+    samples = [draw(text(), 3, 40, 1) for draw in (within_tokens, within_ambiguous_tokens)]
+    values_of = samples[0].values | samples[1].values
+    found = chance(samples[0]) | chance(samples[1])
+    assert list(found) == CONTEXT + CCG
+    for name, values in values_of.items():
         apart = [
             abs(a - b) if name == "position" else a == b
             for of_token in values
@@ -201,17 +232,23 @@ def test_neighbors_are_compared_by_their_own_columns():
         ccg_left=list("aabbba"),
         ccg_right=list("xyzxyz"),
     )
-    sample = within_tokens(occurrences, 2, 3, seed=1)
-    found = measure(view, sample, k=1, metric="euclidean")
-    order = sample.rows.ravel().argsort()
-    assert [found[name].ravel()[order].tolist() for name in WITHIN] == [
-        [4, 4, 5, 9, 5, 5],
-        [1, 1, 1, 0, 1, 1],
-        [0, 0, 1, 0, 0, 0],
-        [0, 0, 0, 0, 0, 0],
-        [1, 1, 0, 1, 0, 0],
-        [0, 0, 0, 0, 0, 0],
-    ]
+    expected = {
+        "position": [4, 4, 5, 9, 5, 5],
+        "left_token": [1, 1, 1, 0, 1, 1],
+        "right_token": [0, 0, 1, 0, 0, 0],
+        "ccg": [0, 0, 0, 0, 0, 0],
+        "ccg_left": [1, 1, 0, 1, 0, 0],
+        "ccg_right": [0, 0, 0, 0, 0, 0],
+    }
+    found = {}
+    for sample in (
+        within_tokens(occurrences, 2, 3, seed=1),
+        within_ambiguous_tokens(occurrences, 2, 3, seed=1),
+    ):
+        order = sample.rows.ravel().argsort()
+        of_sample = measure(view, sample, k=1, metric="euclidean")
+        found |= {name: values.ravel()[order].tolist() for name, values in of_sample.items()}
+    assert found == expected
 
 
 @pytest.fixture
@@ -248,7 +285,7 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
         "ccg_source"
     )
     assert table[["layer", "property"]].to_numpy().tolist() == [
-        [layer, name] for layer in range(2) for name in ["token", *WITHIN]
+        [layer, name] for layer in range(2) for name in ["token", *CONTEXT, *CCG]
     ]
     token = table["property"] == "token"
     assert (table["n_occurrences"] == np.where(token, 200, 300)).all()

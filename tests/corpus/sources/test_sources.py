@@ -51,10 +51,10 @@ def test_a_source_without_pairs_is_an_error(tmp_path, monkeypatch):
         sources.fetch("files", {"tsv": __file__}, tmp_path)
 
 
-def test_no_part_of_the_room_loads_torch():
-    modules = [
-        ".".join(path.with_suffix("").parts) for path in Path("bottomup/corpus").rglob("*.py")
-    ]
+def test_no_part_of_the_room_but_annotation_loads_torch():
+    files = set(Path("bottomup/corpus").rglob("*.py"))
+    files -= {Path("bottomup/corpus/annotation.py")}  # spaCy loads it
+    modules = [".".join(path.with_suffix("").parts) for path in sorted(files)]
     code = f"import importlib, sys; [importlib.import_module(m) for m in {modules}];"
     code += "sys.exit('torch' in sys.modules)"
     subprocess.run([sys.executable, "-c", code], check=True, cwd=Path.cwd())
