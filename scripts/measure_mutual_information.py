@@ -18,11 +18,11 @@ import numpy as np
 import pandas as pd
 
 from bottomup import program
-from bottomup.errors import UserError
 from bottomup.measures import bootstrap
 from bottomup.measures import mutual_information as information
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.labels import choose
+from bottomup.views.files import load
 
 COLUMNS = [
     "objective",
@@ -69,16 +69,6 @@ def main(arguments):
     # Whole numbers, though the classifier has none.
     table = table.astype({"n_clusters": "Int64", "n_clusters_used": "Int64"})
     table.to_csv(arguments.table, index=False)
-
-
-def load(path, n_occurrences):
-    view = np.load(path, mmap_mode="r", allow_pickle=False)
-    if len(view) != n_occurrences:
-        raise UserError(
-            f"{path} has {len(view)} rows; allowed: one for each of the {n_occurrences} rows of "
-            f"the occurrence table; extract the views again from this table"
-        )
-    return view
 
 
 def by_clusters(n_clusters, view, tokens, sentences, settings):

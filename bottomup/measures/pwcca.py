@@ -38,7 +38,7 @@ CUTOFF = 1e-12
 SAFE = 1e-3
 # A variance below this share of the squared mean is the rounding of a constant in float64.
 CONSTANT = 1e-24
-BLOCK_ROWS = 8192
+BLOCK_ROWS = 2048
 
 # The views that each variant weights with. The code behind svcca-2019 takes the first of two
 # views of one width, always.

@@ -17,7 +17,8 @@ from tests.tiny import initial
 N, LAYERS = 1200, 3
 BOOTSTRAP = {"bootstrap_samples": 5, "sampling_seed": 1}
 DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences"]
-SAMPLING = {"n_tokens": 5, "n_clusters": 20, "bootstrap_samples": 10, "sampling_seed": 1}
+CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
+SAMPLING = {"n_tokens": 5, **CLUSTERS, "bootstrap_samples": 10, "sampling_seed": 1}
 
 
 @pytest.fixture
@@ -87,7 +88,7 @@ def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog)
         "objective,seed,layer,reading,positions,label,estimator,mi_nats,ci_low,ci_high,"
         "shuffled_mi_nats,entropy_nats,n_occurrences,n_labels,n_clusters,n_clusters_used"
     )
-    assert len(table) == len(caplog.records) == LAYERS * len(labels) * 2
+    assert len(table) == len(caplog.records) == LAYERS * len(labels) * 3
     assert set(table["layer"]) == set(range(LAYERS))
     assert (table["objective"] == "mlm").all() and (table["seed"] == 2).all()
     assert (table["n_labels"] == 5).all()
@@ -98,7 +99,8 @@ def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog)
     unknown = table[(table["label"] == "input") & (table["estimator"] == "clusters")]
     assert unknown["mi_nats"].to_numpy() == pytest.approx(unknown["shuffled_mi_nats"], abs=0.1)
     clusters = table[table["estimator"] == "clusters"]
-    assert (clusters["n_clusters"] == 20).all() and (clusters["n_clusters_used"] <= 20).all()
+    assert clusters["n_clusters"].tolist() == [20, 10] * (LAYERS * len(labels))
+    assert (clusters["n_clusters_used"] <= clusters["n_clusters"]).all()
     assert table.loc[table["estimator"] == "classifier", "n_clusters_used"].isna().all()
 
     call("measure_mutual_information", settings | SAMPLING, **files, table=run / "again.csv")
