@@ -20,10 +20,13 @@ from bottomup.seeds import generator
 
 # A word with fewer occurrences makes no group that can be seen.
 MIN_OCCURRENCES = 10
-# With fewer there is nothing to see.
+# Different representations that a picture needs.
 MIN_POINTS = 4
 # Kobak and Berens 2019, "The art of using t-SNE": so small that no structure is fixed by it.
 INITIAL_STD = 1e-4
+# Enough to mend groups that the start lays across each other. The usual 12 is there to order a
+# random start: from this one it ends higher, and pictures of like layers differ more.
+EXAGGERATION = 1.5
 SUGGESTIONS = 8
 
 
@@ -64,11 +67,10 @@ def project(view: np.ndarray, perplexity: float) -> np.ndarray:
         )
     left, scale, _ = np.linalg.svd(points - points.mean(0), full_matrices=False)
     start = left[:, :2] * scale[:2]
-    # No exaggeration in the beginning: it is there to order a random start, and forgets this one.
     tsne = TSNE(
         perplexity=min(perplexity, (len(points) - 1) / 3),
         init=INITIAL_STD * start / start[:, 0].std(),
-        early_exaggeration=1,
+        early_exaggeration=EXAGGERATION,
     )
     return tsne.fit_transform(points)[index]
 

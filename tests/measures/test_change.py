@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from bottomup.errors import UserError
-from bottomup.measures.blocks import moments_of_blocks
+from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.change import change, rows_of
 from bottomup.measures.groups import Group
 from bottomup.measures.pwcca import moments_of, pwcca_from_moments
@@ -63,6 +63,9 @@ def test_the_change_is_the_distance_at_the_rows_drawn_weighted_by_the_lower_laye
         moments = moments_of(mixed[0][rows], mixed[1][rows])
         assert row["distance"] == pytest.approx(pwcca_from_moments(moments), abs=1e-9)
         assert row["distance"] != pytest.approx(pwcca_from_moments(moments, "y"), abs=1e-4)
+        blocks = moments_of_blocks(mixed[0][rows], mixed[1][rows], SENTENCES[rows], seed=1)
+        [expected] = distances(blocks, [("definition", "x")], 5, seed=1)
+        assert expected.items() <= row.items()
 
 
 def test_groups_together_are_the_whole(views, bins):
