@@ -11,44 +11,23 @@ Outputs:  a table with columns objective, seed, metric, split, value, signature.
 import argparse
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
-from tokenizers import Tokenizer
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
-from bottomup.seeds import generator
-from bottomup.training.quality import prediction_quality, translation_quality
-from bottomup.training.run import load_text
+from bottomup.training.quality import quality
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    objective = objectives.load(settings["objective"], settings["options"])
-    model = subjects.load(arguments.model).model.to(device())
-    text = load_text(arguments.tokens, "test", objective)
-    scores = {
-        name: (value, "")
-        for name, value in prediction_quality(
-            model, objective, text, arguments.batch_tokens, settings["sampling_seed"]
-        ).items()
-    }
-    if objective.predicts == "target":
-        pairs_file, tokenizer_file = arguments.translation
-        pairs = pd.read_parquet(pairs_file)
-        order = generator(settings["sampling_seed"], "translated").permutation(len(pairs))
-        some = np.sort(order[: settings["sentences"]])
-        bleu_and_chrf = translation_quality(
-            model,
-            text.select(some),
-            pairs["target"].iloc[some].tolist(),
-            Tokenizer.from_file(str(tokenizer_file)),
-            settings["language"],
-            settings["beam_size"],
-            settings["length_penalty"],
-            arguments.batch_tokens,
-        )
-        scores |= bleu_and_chrf
+    scores = quality(
+        subjects.load(arguments.model).model.to(device()),
+        objectives.load(settings["objective"], settings["options"]),
+        settings,
+        arguments.tokens,
+        arguments.translation,
+        arguments.batch_tokens,
+    )
     pd.DataFrame(
         {
             "objective": settings["objective"],

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable
 
-import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from bottomup.corpus.specials import EOS, PAD
 from bottomup.errors import UserError
+from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 
 
-def head_confidence(model: Transformer, examples: Iterable[Example]) -> dict[str, np.ndarray]:
+def head_confidence(model: Transformer, examples: Iterable[Example]) -> Totals:
     """Mean over tokens of a head's largest attention weight, </s> excluded, 0 to 1.
 
     A position stands for the token that an encoder reads there, or that a decoder is to predict.
@@ -24,12 +24,11 @@ def head_confidence(model: Transformer, examples: Iterable[Example]) -> dict[str
     self-attention.
 
     examples: the text to read, with the model's own translations as targets; labels are ignored.
-    Returns `[layers, heads]` by kind of attention: "encoder", "decoder" (self), "cross".
-    UserError where there is no token.
+    Kinds of attention: "encoder", "decoder" (self), "cross". A kind without tokens, as where all
+    translations are empty, has NaN; UserError where there is no token at all.
     """
     device = model.head.weight.device
-    sums: dict[str, Tensor] = {}
-    counts: dict[str, int] = {}
+    totals = Totals()
     for example in examples:
         source = torch.from_numpy(example.source).to(device)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
@@ -40,12 +39,11 @@ def head_confidence(model: Transformer, examples: Iterable[Example]) -> dict[str
                 for step in steps
                 if step.kind == kind
             ]  # layers of [batch, heads, queries]
-            found = torch.stack(largest).double() * queries[:, None, :]
-            sums[kind] = sums.get(kind, 0) + found.sum(dim=(1, 3))
-            counts[kind] = counts.get(kind, 0) + int(queries.sum())
-    if not sums or not all(counts.values()):
-        raise UserError("no token to attend from; confidence needs sentences of two tokens or more")
-    return {kind: (total / counts[kind]).cpu().numpy() for kind, total in sums.items()}
+            found = torch.stack(largest, dim=1).double() * queries[:, None, None, :]
+            totals.add(kind, found.sum(dim=-1), queries.sum(dim=-1))
+    if totals.empty():
+        raise UserError("no token to attend from; confidence needs sentences that are not empty")
+    return totals
 
 
 def token_masks(source: Tensor, target: Tensor | None) -> dict[str, tuple[Tensor, Tensor]]:

@@ -4,13 +4,13 @@ from collections.abc import Iterable
 from copy import deepcopy
 from dataclasses import dataclass
 
-import numpy as np
 import torch
 from torch import Tensor
 
 from bottomup.errors import UserError
 from bottomup.heads.propagation import RULES, Rule
-from bottomup.heads.trace import AttentionStep, Stack, gated, trace
+from bottomup.heads.totals import Totals
+from bottomup.heads.trace import AttentionStep, Stack, trace
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
@@ -35,7 +35,7 @@ class Relevance:
 
 def head_relevance(
     model: Transformer, examples: Iterable[Example], rule: str = "alpha_beta"
-) -> dict[str, np.ndarray]:
+) -> Totals:
     """Share of each head in the relevance of its layer, 0 to 1, mean over all predictions.
 
     examples: what is read and where something is predicted; for translation, the target that the
@@ -43,25 +43,24 @@ def head_relevance(
     whatever the label is. Memory grows with length x predictions; on a CPU batches of one
     sentence are the fastest. rule: "ratio" or "alpha_beta", see `bottomup.heads.propagation`.
 
-    Returns `[layers, heads]` by kind of attention. A head's relevance under `ratio` can be
-    negative: its absolute value counts. Rows sum to 1, or to 0 where all gates are closed.
+    A head's relevance under `ratio` can be negative: its absolute value counts. The mean over a
+    layer's heads sums to 1, or to 0 where all its gates are closed.
     """
     if rule not in RULES:
         raise UserError(f"relevance rule {rule!r}; allowed: {' or '.join(RULES)}")
     model = deepcopy(model).to(RULES[rule].dtype)
-    sums: dict[str, Tensor] = {}
-    count = 0
+    totals = Totals()
     for example in examples:
         relevance = propagate(model, example, RULES[rule])
+        there = relevance.predictions
         for kind, heads in relevance.heads.items():
             heads = heads.abs()
-            totals = heads.sum(dim=-1, keepdim=True)
-            shares = (heads / torch.where(totals > 0, totals, 1))[:, relevance.predictions]
-            sums[kind] = sums.get(kind, 0) + shares.sum(dim=1, dtype=torch.float64)
-        count += int(relevance.predictions.sum())
-    if not count:
+            sums = heads.sum(dim=-1, keepdim=True)
+            shares = heads / torch.where(sums > 0, sums, 1) * there[..., None]
+            totals.add(kind, shares.double().sum(dim=2).transpose(0, 1), there.sum(dim=1))
+    if totals.empty():
         raise UserError("no prediction to explain; relevance needs an objective that predicts")
-    return {kind: (total / count).cpu().numpy() for kind, total in sums.items()}
+    return totals
 
 
 @torch.no_grad()
@@ -147,7 +146,10 @@ def to_heads(step: AttentionStep, relevance: Tensor, rule: Rule) -> Tensor:
     is_open = (step.module.gates != 0).repeat_interleave(d_head)
     outputs = relevance.new_zeros(*relevance.shape[:-1], len(is_open))
     outputs[..., is_open] = rule.linear(
-        relevance, step.outputs[..., is_open], gated(step.module)[:, is_open], step.module.out.bias
+        relevance,
+        step.outputs[..., is_open],
+        step.module.gated_output()[:, is_open],
+        step.module.out.bias,
     )
     return split_heads(outputs, step.module.heads)
 

@@ -143,16 +143,10 @@ def attend(
         scores = scores.masked_fill(~mask, float("-inf"))
     weights = scores.softmax(dim=-1)
     outputs = (weights @ values).transpose(1, 2).flatten(2)
-    update = functional.linear(outputs, gated(module), module.out.bias)
+    update = functional.linear(outputs, module.gated_output(), module.out.bias)
     return AttentionStep(
         kind, module, norm, x, normed, memory, queries, keys, values, weights, outputs, update
     )
-
-
-def gated(module: Attention) -> Tensor:
-    """The output projection with the heads' gates in its columns, `[d_model, d_model]`."""
-    d_head = module.out.weight.shape[1] // module.heads
-    return module.out.weight * module.gates.repeat_interleave(d_head)
 
 
 def feed_forward(layer: nn.Module, x: Tensor) -> FeedForwardStep:

@@ -5,21 +5,32 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 
+class Projection(nn.Linear):
+    """A linear map of zeros until `transformer.initialize` draws its weights.
+
+    PyTorch's own draw would be lost, and warns where all heads were removed.
+    """
+
+    def reset_parameters(self) -> None:
+        nn.init.zeros_(self.weight)
+        nn.init.zeros_(self.bias)
+
+
 class Attention(nn.Module):
-    """Scaled dot-product attention over `heads` heads; serves self- and cross-attention.
+    """Scaled dot-product attention over `heads` heads, `d_head` wide; self- or cross-attention.
 
     Each head's output is multiplied by its gate before the output projection (Voita et al. ACL
     2019, section 5). The gates scale the projection's columns instead, which is the same product
-    at the cost of one pass over a `[d_model, d_model]` matrix. Open gates (1) change no bit.
+    at the cost of one pass over its matrix. Open gates (1) change no bit.
     """
 
-    def __init__(self, d_model: int, heads: int, dropout: float):
+    def __init__(self, d_model: int, heads: int, d_head: int, dropout: float):
         super().__init__()
-        self.heads = heads
+        self.heads, self.d_head = heads, d_head
         self.dropout = dropout
-        self.query = nn.Linear(d_model, d_model)
-        self.key_value = nn.Linear(d_model, 2 * d_model)
-        self.out = nn.Linear(d_model, d_model)
+        self.query = Projection(d_model, heads * d_head)
+        self.key_value = Projection(d_model, 2 * heads * d_head)
+        self.out = Projection(heads * d_head, d_model)
         self.register_buffer("gates", torch.ones(heads))
 
     def forward(
@@ -62,14 +73,16 @@ class Attention(nn.Module):
         heads = fused_attention(
             queries, keys, values, mask, causal, self.dropout if self.training else 0.0
         )
-        batch, _, length, d_head = heads.shape
-        heads = heads.transpose(1, 2).reshape(batch, length, self.heads * d_head)
-        columns = self.gates.repeat_interleave(d_head)  # [d_model]
-        return functional.linear(heads, self.out.weight * columns, self.out.bias), weights
+        heads = heads.transpose(1, 2).flatten(2)
+        return functional.linear(heads, self.gated_output(), self.out.bias), weights
+
+    def gated_output(self) -> Tensor:
+        """The output projection, the gates in its columns: `[d_model, heads * d_head]`."""
+        return self.out.weight * self.gates.repeat_interleave(self.d_head)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """`[batch, length, d_model]` to `[batch, heads, length, d_head]`."""
-        return x.unflatten(-1, (self.heads, -1)).transpose(1, 2)
+        return x.unflatten(-1, (self.heads, self.d_head)).transpose(1, 2)
 
 
 def fused_attention(

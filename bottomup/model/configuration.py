@@ -9,6 +9,9 @@ class TransformerConfig(PreTrainedConfig):
     `vocab_size` is the source side's; `target_vocab_size` is that of the predicted side, which
     for a model without decoder (`decoder_layers` 0) is the source side again. `causal` says
     whether an encoder position may attend only to itself and to what stands before it.
+
+    A head is `d_model / heads` wide. Where heads were removed, `kept_heads` says how many each
+    layer has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".
     """
 
     model_type = "bottomup"
@@ -23,3 +26,8 @@ class TransformerConfig(PreTrainedConfig):
     dropout: float = 0.1
     attention_dropout: float = 0.1
     causal: bool = False
+    kept_heads: dict[str, list[int]] | None = None
+
+    def heads_of(self, kind: str, layer: int) -> int:
+        """Heads of one kind of attention in a layer, counted from 0."""
+        return self.heads if self.kept_heads is None else self.kept_heads[kind][layer]

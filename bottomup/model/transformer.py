@@ -63,13 +63,23 @@ class FeedForward(nn.Module):
         return self.outer(self.dropout(self.inner(x).relu()))
 
 
+def attention(config: TransformerConfig, kind: str, layer: int) -> Attention:
+    """One kind of attention of a layer, counted from 0."""
+    return Attention(
+        config.d_model,
+        config.heads_of(kind, layer),
+        config.d_model // config.heads,
+        config.attention_dropout,
+    )
+
+
 class EncoderLayer(nn.Module):
     """Self-attention and feed-forward, each `x + dropout(f(norm(x)))`."""
 
-    def __init__(self, config: TransformerConfig):
+    def __init__(self, config: TransformerConfig, layer: int):
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.d_model)
-        self.attention = Attention(config.d_model, config.heads, config.attention_dropout)
+        self.attention = attention(config, "encoder", layer)
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.dropout = Dropout(config.dropout)
@@ -91,7 +101,7 @@ class Encoder(nn.Module):
         super().__init__()
         self.causal = config.causal
         self.embedding = Embedding(config.vocab_size, config.d_model)
-        self.layers = nn.ModuleList(EncoderLayer(config) for _ in range(config.encoder_layers))
+        self.layers = nn.ModuleList(EncoderLayer(config, n) for n in range(config.encoder_layers))
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
 
@@ -128,12 +138,12 @@ class Encoder(nn.Module):
 class DecoderLayer(nn.Module):
     """Causal self-attention, attention to the encoder, feed-forward."""
 
-    def __init__(self, config: TransformerConfig):
+    def __init__(self, config: TransformerConfig, layer: int):
         super().__init__()
         self.attention_norm = nn.LayerNorm(config.d_model)
-        self.attention = Attention(config.d_model, config.heads, config.attention_dropout)
+        self.attention = attention(config, "decoder", layer)
         self.cross_norm = nn.LayerNorm(config.d_model)
-        self.cross = Attention(config.d_model, config.heads, config.attention_dropout)
+        self.cross = attention(config, "cross", layer)
         self.feed_forward_norm = nn.LayerNorm(config.d_model)
         self.feed_forward = FeedForward(config)
         self.dropout = Dropout(config.dropout)
@@ -168,7 +178,7 @@ class Decoder(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.embedding = Embedding(config.target_vocab_size, config.d_model)
-        self.layers = nn.ModuleList(DecoderLayer(config) for _ in range(config.decoder_layers))
+        self.layers = nn.ModuleList(DecoderLayer(config, n) for n in range(config.decoder_layers))
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
 
@@ -232,6 +242,17 @@ class Transformer(PreTrainedModel):
 
     def _init_weights(self, module: nn.Module) -> None:
         """Left to `initialize`, which needs the parameters' full names."""
+
+    def attentions(self) -> dict[str, list[Attention]]:
+        """The attention of each layer, from the bottom up, by kind: "encoder", "decoder", "cross".
+
+        Without decoder, only the encoder's.
+        """
+        kinds = {"encoder": [layer.attention for layer in self.encoder.layers]}
+        if self.config.decoder_layers:
+            kinds["decoder"] = [layer.attention for layer in self.decoder.layers]
+            kinds["cross"] = [layer.cross for layer in self.decoder.layers]
+        return kinds
 
     def forward(self, source: Tensor, target: Tensor | None = None) -> Tensor:
         """States from which `head` predicts, `[batch, length, d_model]`.

@@ -146,19 +146,25 @@ class Trainer:
         loss = self.dev_loss()
         if not math.isfinite(loss):
             raise self.diverged("dev", loss, progress.step)
-        progress.metrics.append(
-            {
-                "step": progress.step,
-                "tokens": progress.tokens,
-                "train_loss_nats": train_loss,
-                "dev_loss_nats": loss,
-                "learning_rate": self.rate(progress.step),
-            }
-        )
-        improved = loss < progress.best_dev_loss
+        progress.metrics.append(self.measured(progress, train_loss, loss))
+        improved = self.improves(loss, progress)
         progress.best_dev_loss = min(loss, progress.best_dev_loss)
         progress.stale_evaluations = 0 if improved else progress.stale_evaluations + 1
         self.checkpoint.save(self.model, self.optimizer, progress, best=improved)
+
+    def measured(self, progress: Progress, train_loss: float, dev_loss: float) -> dict:
+        """What an evaluation adds to metrics.jsonl."""
+        return {
+            "step": progress.step,
+            "tokens": progress.tokens,
+            "train_loss_nats": train_loss,
+            "dev_loss_nats": dev_loss,
+            "learning_rate": self.rate(progress.step),
+        }
+
+    def improves(self, dev_loss: float, progress: Progress) -> bool:
+        """Whether the weights now are those to end with, so far."""
+        return dev_loss < progress.best_dev_loss
 
     @torch.no_grad()
     def dev_loss(self) -> float:

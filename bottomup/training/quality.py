@@ -1,6 +1,9 @@
 """How good a trained run is: perplexity, accuracy, BLEU and chrF on held-out text."""
 
+from pathlib import Path
+
 import numpy as np
+import pandas as pd
 import sacrebleu
 import torch
 from tokenizers import Tokenizer
@@ -11,6 +14,44 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
 from bottomup.seeds import generator
 from bottomup.training.batches import Text, in_order
+from bottomup.training.run import load_text
+
+Scores = dict[str, tuple[float, str]]  # by metric: its value, and sacreBLEU's signature or ""
+
+
+def quality(
+    model: Transformer,
+    objective: Objective,
+    settings: dict,
+    tokens: Path,
+    translation: list[Path],
+    batch_tokens: int,
+) -> Scores:
+    """All scores of a run on the test split.
+
+    settings: `sampling_seed`, and where the objective translates `beam_size`, `length_penalty`,
+    `sentences` (how many are translated), `language` (of the target side); tokens: the folder of
+    token files; translation: then also the test split's text and the target side's tokenizer.
+    """
+    text, seed = load_text(tokens, "test", objective), settings["sampling_seed"]
+    predicted = prediction_quality(model, objective, text, batch_tokens, seed)
+    scores = {name: (value, "") for name, value in predicted.items()}
+    if objective.predicts != "target":
+        return scores
+    pairs_file, tokenizer_file = translation
+    pairs = pd.read_parquet(pairs_file)
+    order = generator(seed, "translated").permutation(len(pairs))
+    some = np.sort(order[: settings["sentences"]])
+    return scores | translation_quality(
+        model,
+        text.select(some),
+        pairs["target"].iloc[some].tolist(),
+        Tokenizer.from_file(str(tokenizer_file)),
+        settings["language"],
+        settings["beam_size"],
+        settings["length_penalty"],
+        batch_tokens,
+    )
 
 
 @torch.inference_mode()
@@ -49,7 +90,7 @@ def translation_quality(
     beam_size: int,
     length_penalty: float,
     batch_tokens: int,
-) -> dict[str, tuple[float, str]]:
+) -> Scores:
     """BLEU and chrF (0 to 100) with their signatures.
 
     references: the target side as it stood before tokenization, a string for each sentence of

@@ -31,7 +31,7 @@ def test_it_is_the_mean_largest_weight_of_the_encoders_tokens(objective):
         weights = model.encoder(ids_of([sentence]), output_attentions=True).attentions
         weights = torch.stack(weights)[:, 0, :, :-1, :-1]  # without </s>
         largest += weights.amax(dim=-1).unbind(dim=-1)
-    found = head_confidence(model, [example([0, 1, 2], translated=objective == "mt")])
+    found = head_confidence(model, [example([0, 1, 2], translated=objective == "mt")]).mean()
     assert found["encoder"].shape == (3, 4)
     expected = torch.stack(largest).mean(dim=0).detach()
     np.testing.assert_allclose(found["encoder"], expected, rtol=1e-4)
@@ -53,16 +53,16 @@ def test_of_a_decoder_it_counts_the_predicted_tokens():
         own += weights[0, :, 1:-1, 1:].amax(dim=-1).unbind(dim=-1)
         _, weights = layer.cross(layer.cross_norm(x + attended), states, need_weights=True)
         cross += weights[0, :, :-1, :-1].amax(dim=-1).unbind(dim=-1)
-    found = head_confidence(model, [example([0, 1, 2])])
+    found = head_confidence(model, [example([0, 1, 2])]).mean()
     np.testing.assert_allclose(found["decoder"][0], torch.stack(own).mean(0).detach(), rtol=1e-4)
     np.testing.assert_allclose(found["cross"][0], torch.stack(cross).mean(0).detach(), rtol=1e-4)
 
 
 def test_padding_and_batches_change_nothing():
     model = drawn("mt")
-    one_by_one = head_confidence(model, [example([2]), example([0]), example([1])])
-    close(head_confidence(model, [example([0, 1, 2])]), one_by_one)
-    close(head_confidence(model, [example([1, 2]), example([0])]), one_by_one)
+    one_by_one = head_confidence(model, [example([2]), example([0]), example([1])]).mean()
+    close(head_confidence(model, [example([0, 1, 2])]).mean(), one_by_one)
+    close(head_confidence(model, [example([1, 2]), example([0])]).mean(), one_by_one)
 
 
 def test_a_head_that_rests_on_the_end_is_not_confident():
@@ -80,10 +80,10 @@ def test_a_head_that_rests_on_the_end_is_not_confident():
         attention.key_value.weight[0, 0] = 1.0
     weights = model.encoder(ids_of(SOURCES[:1]), output_attentions=True).attentions[0]
     assert (weights[..., -1] > 0.99).all()
-    assert head_confidence(model, [example([0], translated=False)])["encoder"] < 0.01
+    assert head_confidence(model, [example([0], translated=False)]).mean()["encoder"] < 0.01
 
 
 def test_no_token_at_all():
     empty = ids_of([[], []]).numpy()
     with pytest.raises(UserError, match="no token"):
-        head_confidence(drawn("mlm"), [Example(empty, None, empty)])
+        head_confidence(drawn("mlm"), [Example(empty, None, empty)]).mean()

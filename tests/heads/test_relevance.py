@@ -128,7 +128,7 @@ def test_a_linear_network_has_its_closed_form():
 @pytest.mark.parametrize("rule", RULES)
 def test_all_goes_to_the_head_that_is_not_gated_off(rule):
     model = drawn("mt", heads=4)
-    everywhere = head_relevance(model, [example("mt")], rule)
+    everywhere = head_relevance(model, [example("mt")], rule).mean()
     assert max(shares.max() for shares in everywhere.values()) < 0.99
     gates = {
         "encoder": model.encoder.layers[0].attention.gates,
@@ -138,7 +138,7 @@ def test_all_goes_to_the_head_that_is_not_gated_off(rule):
     for head, open_gates in enumerate(gates.values()):
         open_gates.zero_()
         open_gates[head] = 0.5
-    shares = head_relevance(model, [example("mt")], rule)
+    shares = head_relevance(model, [example("mt")], rule).mean()
     for head, (kind, layer) in enumerate([("encoder", 0), ("decoder", 1), ("cross", 0)]):
         np.testing.assert_allclose(shares[kind][layer], np.arange(4) == head)
         assert (shares[kind][1 - layer] > 0).all()
@@ -150,7 +150,9 @@ def test_a_gate_is_the_scale_of_its_heads_columns(rule):
     gated.encoder.layers[1].attention.gates[0] = 0.2
     with torch.no_grad():
         scaled.encoder.layers[1].attention.out.weight[:, :8] *= 0.2
-    shares, expected = (head_relevance(model, [example("mt")], rule) for model in (gated, scaled))
+    shares, expected = (
+        head_relevance(model, [example("mt")], rule).mean() for model in (gated, scaled)
+    )
     for kind in shares:
         np.testing.assert_allclose(shares[kind], expected[kind], rtol=1e-4)
 
@@ -159,7 +161,7 @@ def test_a_gate_is_the_scale_of_its_heads_columns(rule):
 def test_a_closed_layer_has_no_relevance(rule):
     model = drawn("mt")
     model.decoder.layers[0].cross.gates.zero_()
-    shares = head_relevance(model, [example("mt")], rule)
+    shares = head_relevance(model, [example("mt")], rule).mean()
     assert not shares["cross"][0].any()
     np.testing.assert_allclose(shares["cross"][1].sum(), 1)
 
@@ -169,8 +171,8 @@ def test_a_closed_layer_has_no_relevance(rule):
 def test_padding_and_batches_change_nothing(objective, rule):
     """Sentences differ in predictions, so a mean over batches' means would show."""
     model = drawn(objective)
-    together = head_relevance(model, [example(objective)], rule)
-    apart = head_relevance(model, [example(objective, (row,)) for row in (2, 0, 1)], rule)
+    together = head_relevance(model, [example(objective)], rule).mean()
+    apart = head_relevance(model, [example(objective, (row,)) for row in (2, 0, 1)], rule).mean()
     for kind in together:
         np.testing.assert_allclose(together[kind], apart[kind], rtol=1e-3)
         np.testing.assert_allclose(together[kind].sum(axis=1), 1)
@@ -185,13 +187,13 @@ def test_it_is_the_mean_over_predictions():
         for row, n in enumerate(steps)
         for heads in found.heads["cross"][:, row, :n].unbind(dim=1)
     ]
-    relevance = head_relevance(drawn("mt"), [example("mt")])["cross"]
+    relevance = head_relevance(drawn("mt"), [example("mt")]).mean()["cross"]
     np.testing.assert_allclose(relevance, torch.stack(shares).mean(dim=0), rtol=1e-5)
 
 
 def test_the_model_is_left_as_it_was():
     model = drawn("mt")
-    head_relevance(model, [example("mt")], "ratio")
+    head_relevance(model, [example("mt")], "ratio").mean()
     assert {p.dtype for p in model.parameters()} == {torch.float32}
     assert all(p.grad is None for p in model.parameters())
 
@@ -199,9 +201,9 @@ def test_the_model_is_left_as_it_was():
 def test_no_prediction():
     nothing = Example(ids_of(SOURCES).numpy(), None, np.full((3, 6), IGNORE))
     with pytest.raises(UserError, match="no prediction"):
-        head_relevance(drawn("untrained"), [nothing])
+        head_relevance(drawn("untrained"), [nothing]).mean()
 
 
 def test_an_unknown_rule():
     with pytest.raises(UserError, match=r"'gradient'; allowed: ratio or alpha_beta"):
-        head_relevance(drawn("mt"), [example("mt")], "gradient")
+        head_relevance(drawn("mt"), [example("mt")], "gradient").mean()

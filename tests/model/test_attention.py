@@ -11,7 +11,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 
 @pytest.fixture
 def attention():
-    return noise(Attention(D, HEADS, dropout=0.0)).eval()
+    return noise(Attention(D, HEADS, D // HEADS, dropout=0.0)).eval()
 
 
 @pytest.fixture
@@ -130,7 +130,7 @@ def test_weights_sum_to_1_and_cost_no_bit(attention, x, padding, causal):
 
 
 def test_dropout_reaches_the_output_and_not_the_weights_handed_out(x):
-    attention = noise(Attention(D, HEADS, dropout=0.5))
+    attention = noise(Attention(D, HEADS, D // HEADS, dropout=0.5))
     output, weights = attention.train()(x, x, need_weights=True)
     calm_output, calm_weights = attention.eval()(x, x, need_weights=True)
     assert not torch.allclose(output, calm_output)

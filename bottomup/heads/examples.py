@@ -1,0 +1,52 @@
+"""Sentences in which the importance of heads is measured, each a batch of its own."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+
+from bottomup.corpus.specials import EOS
+from bottomup.model.beam_search import translate
+from bottomup.model.transformer import Transformer
+from bottomup.objectives import Example, Objective
+from bottomup.seeds import generator
+from bottomup.training.batches import Text
+from bottomup.training.run import load_text
+
+
+def sample(tokens: Path, objective: Objective, n: int, seed: int) -> Text:
+    """`n` sentences of the dev split, drawn without replacement, or all where there are fewer."""
+    text = load_text(tokens, "dev", objective)
+    order = generator(seed, "heads").permutation(len(text.source))
+    return text.select(np.sort(order[:n]))
+
+
+def references(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Example]:
+    """What the objective has the model predict in each sentence; `seed` draws MLM's masks."""
+    return [
+        objective.example(
+            *text.batch(np.array([sentence])),
+            model.config.vocab_size,
+            generator(seed, "heads", sentence),
+        )
+        for sentence in range(len(text.source))
+    ]
+
+
+def translations(
+    model: Transformer, text: Text, beam_size: int, length_penalty: float
+) -> list[Example]:
+    """The model's own translation of each sentence, to be predicted token by token."""
+    found = []
+    for sentence in range(len(text.source)):
+        source, _ = text.batch(np.array([sentence]))
+        [ids] = translate(
+            model,
+            torch.from_numpy(source).to(model.head.weight.device),
+            beam_size,
+            length_penalty,
+            max_length=2 * source.shape[1] + 10,
+        )
+        target = np.array([[*ids, EOS]])
+        found.append(Example(source, target, target))
+    return found

@@ -1,0 +1,219 @@
+"""Which heads a model can do without: by gates that training closes, or by their importance.
+
+Voita et al. ACL 2019, section 6. Training goes on from the converged model. Where only the
+encoder's heads may go, the decoder is frozen, or it would take over what they did.
+
+A table of gates has a row for each head that may go: `kind` of attention, `layer` and `head`, both
+counted from 1, `open_probability`, and `kept`.
+"""
+
+import hashlib
+import json
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+
+from bottomup import objectives, subjects
+from bottomup.device import device
+from bottomup.heads.gates import HardConcrete, penalty
+from bottomup.model.transformer import Transformer
+from bottomup.objectives import Example
+from bottomup.seeds import derive, generator
+from bottomup.training.checkpoint import Checkpoint, Progress, writing
+from bottomup.training.loop import Settings, Trainer
+from bottomup.training.run import load_text
+
+KINDS = {"all": ("encoder", "decoder", "cross"), "encoder": ("encoder",)}  # whose heads may go
+# The importance by which a method keeps the highest heads.
+IMPORTANCES = {
+    "confidence": "confidence",
+    "relevance": "relevance_alpha_beta",
+    "gradient": "gradient",
+}
+PLACE = ["kind", "layer", "head"]
+
+
+class Pruner(Trainer):
+    """Trains a model on, with a Hard-Concrete gate on each head of some kinds of attention.
+
+    The loss is that of training plus `penalty` x the mean over gated layers of the expected number
+    of open heads. The model ends with the weights of the last step, since the lowest dev loss is
+    that of the model with most heads, and with gates of 0 and 1.
+
+    learning_rate: that of the gates, constant, since they have further to go than weights;
+    initial_log_alpha: where they start.
+    """
+
+    def __init__(
+        self,
+        *arguments,
+        kinds: tuple[str, ...],
+        penalty: float,
+        learning_rate: float,
+        initial_log_alpha: float,
+    ):
+        super().__init__(*arguments)
+        self.penalty = penalty
+        attentions = self.model.attentions()
+        self.attentions = [module for kind in kinds for module in attentions[kind]]
+        self.places = [(kind, n + 1) for kind in kinds for n in range(len(attentions[kind]))]
+        self.gates = nn.ModuleList(
+            HardConcrete(module.heads, initial_log_alpha) for module in self.attentions
+        ).to(self.device)
+        # Part of the model while it trains, and so of its checkpoints.
+        self.model.hard_concrete = self.gates
+        group = {"params": list(self.gates.parameters()), "lr": learning_rate}
+        self.optimizer.add_param_group(group)
+        self.noise: list[Tensor] = []
+
+    def train(self) -> Progress:
+        progress = super().train()
+        del self.model.hard_concrete
+        return progress
+
+    def update(self, sentences: np.ndarray, step: int) -> float:
+        """As in training; one draw of the gates serves all parts of the batch."""
+        torch.manual_seed(derive(self.seed, "gates", step))
+        self.noise = [torch.rand(gate.log_alpha.shape, device=self.device) for gate in self.gates]
+        return super().update(sentences, step)
+
+    def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
+        if not self.model.training:
+            return super().summed_loss(example, smoothing)
+        for module, gate, noise in zip(self.attentions, self.gates, self.noise, strict=True):
+            module.gates = gate.sample(noise)
+        loss, predicted = super().summed_loss(example, smoothing)
+        # An update divides by the number of predictions.
+        return loss + predicted * self.penalty * penalty(self.gates), predicted
+
+    def evaluate(self, progress: Progress, train_loss: float) -> None:
+        """As in training, with gates of 0 and 1."""
+        for module, gate in zip(self.attentions, self.gates, strict=True):
+            module.gates = gate.kept()
+        super().evaluate(progress, train_loss)
+
+    def measured(self, progress: Progress, train_loss: float, dev_loss: float) -> dict:
+        """As in training, and the table of gates as rows."""
+        rows = [
+            [*place, head, probability, kept]
+            for place, gate in zip(self.places, self.gates, strict=True)
+            for head, (probability, kept) in enumerate(
+                zip(gate.open_probability().tolist(), gate.kept().bool().tolist(), strict=True), 1
+            )
+        ]
+        return super().measured(progress, train_loss, dev_loss) | {"gates": rows}
+
+    def improves(self, dev_loss: float, progress: Progress) -> bool:
+        """The newest weights are those to end with."""
+        return True
+
+
+def prune(
+    settings: dict,
+    code: str | None,
+    tokens: Path,
+    start: Path,
+    gates: pd.DataFrame | None,
+    folder: Path,
+    accumulate: int,
+) -> pd.DataFrame:
+    """Train a run with fewer heads; write `model/` and `metrics.jsonl` to `folder`.
+
+    settings: `objective`, `options` and `seed` (the run's); `attention` (a key of KINDS), `method`,
+    `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The method
+    "scratch" starts from the run's initial weights, any other from its last;
+    code: see `training.run.train`; tokens: the folder of token files; start: the run's model
+    folder; gates: which heads are kept, None for the method "gates", which is to find out.
+
+    Returns the gates with the run's `objective`, `seed`, `attention`, `method` and `penalty`; of
+    the method "gates", those at each evaluation, by `step`.
+    """
+    objective = objectives.load(settings["objective"], settings["options"])
+    text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
+    model = subjects.load(start).model
+    kinds = KINDS[settings["attention"]]
+    if settings["method"] == "scratch":
+        model = Transformer(model.config, seed=settings["seed"])
+    else:
+        freeze(model, kinds)
+    weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
+    kept = None if gates is None else gates.to_csv()
+    identity = repr((settings, code, weights, kept, text.digest(), dev.digest()))
+    arguments = (
+        model.to(device()),
+        objective,
+        text,
+        dev,
+        Settings(**settings["training"]),
+        settings["seed"],
+        Checkpoint(folder / "checkpoint", identity),
+        accumulate,
+    )
+    if gates is None:
+        penalized = {"kinds": kinds, "penalty": settings["penalty"], **settings["gates"]}
+        progress = Pruner(*arguments, **penalized).train()
+        gates = gates_over_time(progress)
+    else:
+        close(model, gates)
+        progress = Trainer(*arguments).train()
+    curve = [
+        {name: value for name, value in line.items() if name != "gates"}
+        for line in progress.metrics
+    ]
+    with writing("the model", folder / "checkpoint"):
+        shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
+        model.save_pretrained(folder / "model")
+        (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
+    shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+    run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
+    return pd.DataFrame(run, index=gates.index).join(gates)
+
+
+def freeze(model: Transformer, kinds: tuple[str, ...]) -> None:
+    """Let only the encoder learn where the heads of a decoder are not to go."""
+    if model.config.decoder_layers and "decoder" not in kinds:
+        model.decoder.requires_grad_(False)
+        model.head.requires_grad_(False)
+
+
+def close(model: Transformer, gates: pd.DataFrame) -> None:
+    """Set the gates of a model to 0 and 1, as `kept` says."""
+    attentions = model.attentions()
+    for kind, layer, head, kept in gates[[*PLACE, "kept"]].itertuples(index=False):
+        attentions[kind][layer - 1].gates[head - 1] = float(kept)
+
+
+def gates_over_time(progress: Progress) -> pd.DataFrame:
+    """The table of gates at each evaluation, with its `step`."""
+    rows = [[line["step"], *row] for line in progress.metrics for row in line["gates"]]
+    return pd.DataFrame(rows, columns=["step", *PLACE, "open_probability", "kept"])
+
+
+def as_many(
+    method: str, gates: pd.DataFrame, importance: pd.DataFrame | None = None, *, seed: int
+) -> pd.DataFrame:
+    """A table of gates that keeps as many heads as another does at its last step.
+
+    method: "scratch" keeps the same; "random" any; a key of IMPORTANCES those of the highest
+    importance, whatever their kind and layer; importance: as measured on the converged run.
+    """
+    last = gates[gates["step"] == gates["step"].max()].sort_values(PLACE).reset_index(drop=True)
+    if method == "scratch":
+        kept = last["kept"]
+    else:
+        order = generator(seed, "pruning", "random").permutation(len(last))
+        if method != "random":
+            order = np.argsort(-values_of(importance, IMPORTANCES[method], last), kind="stable")
+        kept = pd.Series(False, index=last.index)
+        kept[order[: last["kept"].sum()]] = True
+    return last[PLACE].assign(step=0, open_probability=kept.astype(float), kept=kept)
+
+
+def values_of(importance: pd.DataFrame, name: str, heads: pd.DataFrame) -> np.ndarray:
+    """The importance `name` of each of `heads`, in their order."""
+    rows = importance[importance["importance"] == name].rename(columns={"attention": "kind"})
+    return heads[PLACE].merge(rows, on=PLACE, how="left", validate="1:1")["value"].to_numpy()

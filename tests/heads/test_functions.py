@@ -1,0 +1,530 @@
+"""Functions of heads: weights made by hand, and random ones against plain loops."""
+
+import runpy
+from collections import Counter
+from itertools import chain
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.errors import UserError
+from bottomup.heads.functions import COLUMNS, Thresholds, head_functions, word_attention
+from bottomup.measures import bootstrap
+from bottomup.subjects import Subject
+from bottomup.training.run import save
+from tests.tiny import ROOT, VOCAB, drawn, initial, model_of, tokens_of
+
+RELATIONS = ["nsubj", "dobj", "amod", "advmod"]
+SYNTACTIC = [f"{relation}_{way}" for relation in RELATIONS for way in ("to_head", "from_head")]
+FUNCTIONS = ["positional", *SYNTACTIC, "rarest", "two_rarest"]
+# Equally frequent are 9 and 10.
+RANKS = np.array([9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 6, 8, 8, 8, 8, 8, 8, 8, 8, 8])
+
+# Big cats often eat small green fish: sub-words, then relation and head of each word.
+WORDS = [[10], [11, 12], [13], [14], [15], [16], [17, 18]]
+TREE = [
+    *[("amod", 1), ("nsubj", 3), ("advmod", 3), ("ROOT", 3)],
+    *[("amod", 6), ("amod", 6), ("dobj", 3)],
+]
+
+
+class Given(Subject):
+    """A model of one layer with the weights that it is given, by sentence `[heads, n, n]`."""
+
+    def __init__(self, tokens, weights, causal=False):
+        heads = weights[0].shape[0]
+        super().__init__(
+            model_of(heads=heads, d_model=2 * heads, causal=causal, vocab_size=VOCAB), None
+        )
+        sentences = [tuple(tokens.sentence(i)) for i in range(len(tokens))]
+        assert len(set(sentences)) == len(sentences)
+        self.weights = dict(zip(sentences, weights, strict=True))
+
+    def attentions(self, ids):
+        found = []
+        for row in ids.tolist():
+            weights = self.weights[tuple(i for i in row if i != PAD)]
+            room = len(row) - weights.shape[-1]
+            # Padding that looks at, and is looked at, as if it were the best there is.
+            found.append(np.pad(weights, ((0, 0), (0, room), (0, room)), constant_values=2))
+        return (torch.tensor(np.stack(found)),)
+
+
+def flat(lists):
+    return list(chain.from_iterable(lists))
+
+
+def text_of(sentences):
+    """A token file of sentences, each a list of words, each a list of sub-words."""
+    ids = [[*flat(words), EOS] for words in sentences]
+    numbers = [[*np.repeat(range(len(words)), list(map(len, words))), -1] for words in sentences]
+    return TokenFile(
+        ids=np.array(flat(ids), dtype=np.int32),
+        words=np.array(flat(numbers), dtype=np.int32),
+        offsets=np.cumsum([0, *map(len, ids)], dtype=np.int64),
+    )
+
+
+def annotation_of(trees):
+    """A row for each word of trees, each a list of relation and head."""
+    rows = [
+        (sentence, word, relation, head)
+        for sentence, tree in enumerate(trees)
+        for word, (relation, head) in enumerate(tree)
+    ]
+    table = pd.DataFrame(rows, columns=["sentence", "word", "relation", "head"])
+    return table.astype({"sentence": np.int32, "word": np.int16, "head": np.int16})
+
+
+def unparsed(tokens):
+    """Words without relations that are looked at, one for each token."""
+    return annotation_of([[("dep", 0)] * (length - 1) for length in tokens.lengths])
+
+
+def looking(keys, weight=0.6):
+    """One head whose tokens have most weight at these places, the rest spread: `[1, n, n]`."""
+    n = len(keys)
+    weights = np.full((n, n), (1 - weight) / n)
+    weights[np.arange(n), keys] += weight
+    return weights[None]
+
+
+def measure(subject, tokens, annotation=None, n_samples=10, batch_tokens=40, **thresholds):
+    annotation = unparsed(tokens) if annotation is None else annotation
+    return head_functions(
+        subject, tokens, annotation, RANKS, Thresholds(**thresholds), n_samples, 1, batch_tokens
+    )
+
+
+def function(table, name):
+    """The rows of one function, by head."""
+    return table[table["function"] == name].reset_index(drop=True)
+
+
+THREE_AND_FIVE = tokens_of([[4, 5, 6], [7, 8, 9, 10, 11]])
+
+
+def heads_of(looks, lengths=(3, 5)):
+    """Heads that look where functions of a token's place and the last place say, by sentence."""
+    return [
+        np.concatenate([looking([look(i, n - 1) for i in range(n)] + [0]) for look in looks])
+        for n in lengths
+    ]
+
+
+def with_end(weights):
+    """The same `[heads, n, n]` where </s>, the last, is looked at most by far."""
+    weights = 0.1 * weights
+    weights[:, :, -1] += 0.9
+    return weights
+
+
+LOOKS = [
+    lambda i, last: i - 1 if i else last,
+    lambda i, last: i + 1 if i < last else 0,
+    lambda i, last: i,
+    lambda i, last: 0,
+]
+
+
+@pytest.mark.parametrize("end", [lambda weights: weights, with_end])
+def test_tokens_that_have_none_at_the_position_do_not_count(end):
+    """The last head has as many maxima at 0, -1 and -2, and 4 tokens have one at -2."""
+    subject = Given(THREE_AND_FIVE, [end(weights) for weights in heads_of(LOOKS)])
+    table = measure(subject, THREE_AND_FIVE)
+    found = function(table, "positional")
+    assert found["head"].tolist() == [1, 2, 3, 4]
+    assert found["offset"].tolist() == [-1, 1, 0, -2]
+    assert found["accuracy"].tolist() == [1, 1, 1, 0.5]
+    assert found["n"].tolist() == [6, 6, 8, 4]
+    assert found["held"].tolist() == [True, True, True, False]
+    assert found["ci_low"].tolist()[:3] == found["ci_high"].tolist()[:3] == [1, 1, 1]
+    assert found["baseline_accuracy"].isna().all()
+
+
+@pytest.mark.parametrize(("misses", "held"), [(1, True), (2, False)])
+def test_a_positional_head_looks_to_one_position_nine_times_of_ten(misses, held):
+    tokens = tokens_of([[*range(4, 15)]])
+    keys = [0, *range(10), 0]
+    keys[10 - misses : 10] = [10] * misses
+    [row] = function(measure(Given(tokens, [looking(keys)]), tokens), "positional").itertuples()
+    assert row.accuracy == (10 - misses) / 10 and row.n == 10 and row.offset == -1
+    assert row.held == held
+
+
+def test_what_has_no_choice_is_not_asked():
+    """A token alone, and the first one of a causal model, can only look at themselves."""
+    tokens = tokens_of([[4, 5, 6], [7], [], [7, 8, 9, 10, 11]])
+    first, last = heads_of(LOOKS)
+    alone = [np.stack([np.eye(n)] * len(LOOKS)) for n in (2, 1)]
+    found = function(measure(Given(tokens, [first, *alone, last]), tokens), "positional")
+    assert found["n"].tolist() == [6, 6, 8, 4]
+
+    looks = [lambda i, last: max(i - 1, 0), lambda i, last: i]
+    weights = [np.tril(of_sentence) for of_sentence in heads_of(looks)]
+    found = function(
+        measure(Given(THREE_AND_FIVE, weights, causal=True), THREE_AND_FIVE), "positional"
+    )
+    assert found["offset"].tolist() == [-1, 0]
+    assert found["accuracy"].tolist() == [1, 1]
+    assert found["n"].tolist() == [6, 6]
+
+    single = tokens_of([[4], []])
+    [row] = function(measure(Given(single, alone), single), "positional")[:1].itertuples()
+    assert row.n == 0 and np.isnan(row.accuracy) and row.offset is pd.NA and not row.held
+
+
+def test_attention_to_words_is_a_sum_and_from_words_a_mean():
+    """The first sentence has a word of one sub-word and one of two; the second one word."""
+    first = [[0.4, 0.25, 0.3, 0.05], [0.5, 0.1, 0.2, 0.2], [0.1, 0.6, 0.1, 0.2], [1, 0, 0, 0]]
+    second = [[0.7, 0.3, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0], [1, 0, 0, 0]]
+    weights = torch.tensor([[first, second], [second, first]]).transpose(0, 1)
+    words = torch.tensor([[0, 1, 1, -1], [0, -1, -1, -1]])
+    found = word_attention(weights[:, :1], words, 2)
+    expected = torch.tensor([[[0.4, 0.55], [0.3, 0.5]], [[0.7, 0.0], [0.0, 0.0]]])
+    torch.testing.assert_close(found[:, 0], expected)
+    # Both heads of both sentences, each by itself.
+    found = word_attention(weights, words, 2)
+    assert found.shape == (2, 2, 2, 2)
+    torch.testing.assert_close(found[0, 1], word_attention(weights[:1, 1:], words[:1], 2)[0, 0])
+
+
+def on_words(keys):
+    """One head whose words have most weight on these words, in equal parts on their sub-words.
+
+    On any one sub-word of a word of two it has less weight than on another word.
+    """
+    word_of = np.repeat(np.arange(len(WORDS)), list(map(len, WORDS)))
+    n = len(word_of)
+    weights = np.zeros((n + 1, n + 1))
+    for query in range(n):
+        others = [key for key in range(n) if word_of[key] != keys[word_of[query]]]
+        best = [key for key in range(n) if word_of[key] == keys[word_of[query]]]
+        weights[query, best] = 0.6 / len(best)
+        weights[query, others[query % len(others)]] = 0.4
+    weights[n, n] = 1
+    return weights[None]
+
+
+def relations(heads, causal=False, end=lambda weights: weights):
+    tokens = text_of([WORDS])
+    weights = end(np.concatenate([on_words(keys) for keys in heads]))
+    weights = np.tril(weights) if causal else weights
+    return measure(Given(tokens, [weights], causal), tokens, annotation_of([TREE]))
+
+
+TO_HEADS = [head for _, head in TREE]
+# Cats look at big, eat at cats, and fish at small; the others at the first word.
+FROM_HEADS = [0, 0, 0, 1, 0, 0, 4]
+
+
+@pytest.mark.parametrize("end", [lambda weights: weights, with_end])
+def test_each_relation_in_each_direction(end):
+    table = relations([TO_HEADS, FROM_HEADS], end=end).set_index("function").loc[SYNTACTIC]
+    first, second = (table[table["head"] == head] for head in (1, 2))
+    assert first["accuracy"].tolist() == [1, 0, 1, 0, 1, 0, 1, 0]
+    # Of three adjectives, fish can look at one of its two only.
+    assert second["accuracy"].tolist() == [0, 1, 0, 0, 0, 2 / 3, 0, 0]
+    for head in (first, second):
+        assert head["n"].tolist() == [1, 1, 1, 1, 3, 3, 1, 1]
+        assert head["offset"].tolist() == [2, -2, -3, 3, 1, -1, 1, -1]
+        assert head["baseline_accuracy"].tolist() == [1, 1, 1, 1, 2 / 3, 2 / 3, 1, 1]
+    # Where the baseline is always right, no head can exceed it.
+    assert first["held"].tolist() == [False, False, False, False, True, False, False, False]
+    assert not second["held"].any()
+
+
+def test_a_causal_model_is_asked_for_words_that_it_has_read():
+    """The object sees its verb; verb and nouns see subject, adverb and adjectives."""
+    before = [min(word, head) for word, head in enumerate(TO_HEADS)]
+    table = relations([before], causal=True).set_index("function").loc[SYNTACTIC]
+    assert table["n"].tolist() == [0, 1, 1, 0, 0, 3, 0, 1]
+    assert table["accuracy"].dropna().tolist() == [0, 1, 0, 0]
+    assert table["offset"].dropna().tolist() == [-2, -3, -1, -1]
+
+
+def test_a_relation_that_never_occurs():
+    tokens = tokens_of([[4, 5, 6]])
+    table = measure(Given(tokens, [looking([0, 0, 0, 0])]), tokens)
+    rows = table[table["function"].isin(SYNTACTIC)]
+    assert len(rows) == len(SYNTACTIC)
+    assert (rows["n"] == 0).all() and not rows["held"].any()
+    empty = ["offset", "accuracy", "ci_low", "ci_high", "baseline_accuracy"]
+    assert rows[empty].isna().all(axis=None)
+
+
+def test_an_object_exceeds_its_baseline_by_a_tenth_of_it():
+    """Objects stand 1, 1 and 2 words after the verb: the baseline finds 2 of 3, the head all."""
+    trees = [
+        [("ROOT", 0), ("dobj", 0)],
+        [("ROOT", 0), ("dobj", 0), ("dep", 0)],
+        [("ROOT", 0), ("det", 2), ("dobj", 0)],
+    ]
+    tokens = tokens_of([[4, 5], [4, 5, 6], [4, 6, 5]])
+    weights = [looking([1, 0, 0]), looking([1, 0, 0, 0]), looking([2, 2, 0, 0])]
+    for syntactic, held in ((0.49, True), (0.51, False)):
+        table = measure(Given(tokens, weights), tokens, annotation_of(trees), syntactic=syntactic)
+        [row] = function(table, "dobj_from_head").itertuples()
+        assert (row.accuracy, row.baseline_accuracy, row.offset, row.n) == (1, 2 / 3, 1, 3)
+        assert row.held == held
+
+
+def test_of_equally_frequent_positions_the_baseline_is_the_leftmost():
+    trees = [[("ROOT", 0), ("dobj", 0)], [("ROOT", 0), ("det", 2), ("dobj", 0)]]
+    tokens = tokens_of([[4, 5], [4, 6, 5]])
+    weights = [looking([1, 0, 0]), looking([2, 2, 0, 0])]
+    table = measure(Given(tokens, weights), tokens, annotation_of(trees)).set_index("function")
+    assert table.loc["dobj_from_head", ["offset", "baseline_accuracy"]].tolist() == [1, 0.5]
+    assert table.loc["dobj_to_head", ["offset", "baseline_accuracy"]].tolist() == [-2, 0.5]
+
+
+def test_bootstrap_samples_that_lack_a_relation_say_nothing():
+    """One sentence of three has it, and 8 samples of 27 are without that one."""
+    tokens = tokens_of([[4, 5], [4, 6], [6, 4]])
+    trees = [[("ROOT", 0), ("dobj", 0)], *[[("ROOT", 0), ("dep", 0)]] * 2]
+    subject = Given(tokens, [looking([1, 0, 0])] * 3)
+    table = measure(subject, tokens, annotation_of(trees), n_samples=100)
+    [row] = function(table, "dobj_from_head").itertuples()
+    assert (row.accuracy, row.ci_low, row.ci_high, row.n) == (1, 1, 1, 1)
+
+
+# Rarest is 9, twice, then 6; in the second 9 and 10 are the two rarest; the third has none.
+RARE = tokens_of([[4, 9, 5, 9, 6], [9, 4, 10, 7], [4, 5, 6]])
+
+
+def rare(looks, causal=False, end=lambda weights: weights, rare_rank=5):
+    weights = [end(of_sentence) for of_sentence in heads_of(looks, lengths=(5, 4, 3))]
+    weights = [np.tril(of_sentence) for of_sentence in weights] if causal else weights
+    table = measure(Given(RARE, weights, causal), RARE, rare_rank=rare_rank)
+    return function(table, "rarest"), function(table, "two_rarest")
+
+
+@pytest.mark.parametrize("end", [lambda weights: weights, with_end])
+def test_rare_tokens_with_repeated_and_equally_frequent_ones(end):
+    looks = [lambda i, last: min(3, last), lambda i, last: last, lambda i, last: 2]
+    rarest, two_rarest = rare(looks, end=end)
+    assert rarest["n"].tolist() == two_rarest["n"].tolist() == [9, 9, 9]
+    assert rarest["accuracy"].tolist() == pytest.approx([5 / 9, 0, 4 / 9])
+    assert two_rarest["accuracy"].tolist() == pytest.approx([5 / 9, 5 / 9, 4 / 9])
+    assert rarest["baseline_accuracy"].tolist() == pytest.approx([(5 * 2 / 5 + 4 / 2) / 9] * 3)
+    assert two_rarest["baseline_accuracy"].tolist() == pytest.approx([(5 * 3 / 5 + 4 / 2) / 9] * 3)
+    assert rarest["held"].tolist() == two_rarest["held"].tolist() == [True, True, False]
+    assert rarest["offset"].isna().all()
+
+
+def test_a_causal_model_is_asked_where_it_sees_rare_and_other_tokens():
+    rarest, two_rarest = rare([lambda i, last: i], causal=True)
+    assert rarest["n"].tolist() == two_rarest["n"].tolist() == [7]
+    assert rarest["accuracy"].tolist() == pytest.approx([3 / 7])
+    assert two_rarest["accuracy"].tolist() == pytest.approx([4 / 7])
+    shares = [1 / 2, 1 / 3, 2 / 4, 2 / 5, 1 / 2, 2 / 3, 2 / 4]
+    assert rarest["baseline_accuracy"].tolist() == pytest.approx([np.mean(shares)])
+    shares[3] = 3 / 5
+    assert two_rarest["baseline_accuracy"].tolist() == pytest.approx([np.mean(shares)])
+    assert rarest["held"].tolist() == two_rarest["held"].tolist() == [True]
+
+
+def test_no_sentence_has_a_rare_token():
+    for rows in rare([lambda i, last: i], rare_rank=6):
+        assert rows["n"].tolist() == [0] and rows["held"].tolist() == [False]
+        assert rows[["accuracy", "ci_low", "ci_high", "baseline_accuracy"]].isna().all(axis=None)
+
+
+def test_closed_heads_have_no_rows():
+    subject = Given(THREE_AND_FIVE, heads_of(LOOKS))
+    whole = measure(subject, THREE_AND_FIVE)
+    gates = subject.model.encoder.layers[0].attention.gates
+    gates[0], gates[1], gates[2] = 0, 0.5, 0
+    table = measure(subject, THREE_AND_FIVE)
+    expected = whole[whole["head"].isin([2, 4])].reset_index(drop=True)
+    pd.testing.assert_frame_equal(table, expected)
+    gates.zero_()
+    assert measure(subject, THREE_AND_FIVE).empty
+
+
+def slow_functions(weights, words, tree, causal):
+    """What one head does in one sentence, by plain loops over its weights `[n + 1, n + 1]`.
+
+    By function, a list of (query, right, chance) of all that is asked; for positions, of
+    (query, offset, whether each offset can be seen).
+    """
+    ids = flat(words)
+    n = len(ids)
+    found = {name: [] for name in FUNCTIONS}
+    for query in range(n):
+        seen = range(query + 1) if causal else range(n)
+        best = max(seen, key=lambda key: weights[query, key])
+        if len(seen) > 1:
+            found["positional"].append((best - query, [key - query for key in seen]))
+        for function, k in (("rarest", 1), ("two_rarest", 2)):
+            right = [
+                len({other for other in ids if RANKS[other] > RANKS[token]}) < k for token in ids
+            ]
+            chance = sum(right[key] for key in seen) / len(seen)
+            if max(RANKS[token] for token in ids) > 5 and 0 < chance < 1:
+                found[function].append((right[best], chance))
+    ends = np.cumsum([0, *map(len, words)])
+    for dependent, (relation, head) in enumerate(tree):
+        for way, query, key in (("to", dependent, head), ("from", head, dependent)):
+            if relation in RELATIONS and not (causal and key > query):
+                attention = [
+                    np.mean(
+                        [
+                            sum(weights[part, ends[to] : ends[to + 1]])
+                            for part in range(ends[query], ends[query + 1])
+                        ]
+                    )
+                    for to in range(len(words))
+                ]
+                right = max(range(len(words)), key=attention.__getitem__) == key
+                found[f"{relation}_{way}_head"].append((right, key - query))
+    return found
+
+
+def slow_rows(found, function, counts):
+    """The row of one head and function: found, by sentence, and how often each was drawn."""
+    asked = [sentence[function] for sentence in found]
+    every = flat(asked)
+    if not every:
+        return {"n": 0, "held": False}
+    row = {}
+    if function == "positional":
+        votes = Counter(offset for offset, _ in every)
+        row["offset"] = min(o for o in votes if votes[o] == max(votes.values()))
+        asked = [
+            [(offset == row["offset"],) for offset, seen in sentence if row["offset"] in seen]
+            for sentence in asked
+        ]
+    elif function in SYNTACTIC:
+        votes = Counter(offset for _, offset in every)
+        row["offset"] = min(o for o in votes if votes[o] == max(votes.values()))
+        row["baseline_accuracy"] = max(votes.values()) / len(every)
+    else:
+        row["baseline_accuracy"] = np.mean([chance for _, chance in every])
+    row["n"] = sum(map(len, asked))
+    row["accuracy"] = np.mean([each[0] for each in flat(asked)])
+    samples = []
+    for column in counts.T:
+        drawn = flat(times * sentence for times, sentence in zip(column, asked, strict=True))
+        if drawn:
+            samples.append(np.mean([each[0] for each in drawn]))
+    error = 1.96 * np.std(samples, ddof=1)
+    row["ci_low"] = max(0, row["accuracy"] - error)
+    row["ci_high"] = min(1, row["accuracy"] + error)
+    return row
+
+
+def random_text(n, seed):
+    """Sentences of 0 to 7 words of 1 to 3 sub-words, in random trees of frequent relations."""
+    rng = np.random.default_rng(seed)
+    sentences, trees = [], []
+    for _ in range(n):
+        n_words = rng.integers(8)
+        sizes = rng.choice([1, 1, 2, 3], n_words)
+        sentences.append([rng.integers(N_SPECIAL, VOCAB - 6, size).tolist() for size in sizes])
+        heads = [rng.integers(n_words) for _ in range(n_words)]
+        labels = rng.choice([*RELATIONS[:3], "nsubjpass"], n_words)
+        trees.append(
+            [
+                ("ROOT", word) if head == word else (label, int(head))
+                for word, (label, head) in enumerate(zip(labels, heads, strict=True))
+            ]
+        )
+    return sentences, trees
+
+
+@pytest.mark.parametrize("objective", ["mlm", "lm"])
+@pytest.mark.parametrize("batch_tokens", [25, 400])
+def test_random_heads_against_plain_loops(objective, batch_tokens):
+    sentences, trees = random_text(40, seed=3)
+    tokens = text_of(sentences)
+    subject = Subject(drawn(objective, layers=2, heads=3, d_model=12, scale=1.0), None)
+    table = measure(subject, tokens, annotation_of(trees), 20, batch_tokens, rare_rank=5)
+    found = [
+        [[slow_functions(w, words, tree, objective == "lm") for w in layer[0]] for layer in layers]
+        for words, tree in zip(sentences, trees, strict=True)
+        for layers in [attentions(subject, words)]
+    ]
+    _, counts = bootstrap.resamples(np.arange(len(tokens)), 20, 1)
+    names = [(layer, head, name) for layer in (1, 2) for head in (1, 2, 3) for name in FUNCTIONS]
+    assert list(table[["layer", "head", "function"]].itertuples(index=False, name=None)) == names
+    assert list(table) == COLUMNS and (table["attention"] == "encoder").all()
+    rows = [
+        slow_rows([sentence[layer - 1][head - 1] for sentence in found], name, counts)
+        for layer, head, name in names
+    ]
+    expected = pd.DataFrame(rows)
+    for column in ("offset", "accuracy", "ci_low", "ci_high", "baseline_accuracy", "n"):
+        np.testing.assert_allclose(
+            table[column].astype(float), expected[column].astype(float), atol=1e-12, err_msg=column
+        )
+    asked = table[table["n"] > 0]
+    assert set(FUNCTIONS) - set(asked["function"]) == {"advmod_to_head", "advmod_from_head"}
+    assert asked["accuracy"].between(asked["ci_low"], asked["ci_high"]).all()
+
+
+def attentions(subject, words):
+    ids = torch.tensor([[*flat(words), EOS]])
+    return [weights.double().numpy() for weights in subject.attentions(ids)]
+
+
+@pytest.mark.parametrize("change", ["fewer", "others"])
+def test_the_annotation_of_another_text(change):
+    annotation = unparsed(THREE_AND_FIVE)
+    if change == "fewer":
+        annotation = annotation[:-1]
+    else:
+        annotation.loc[3, ["sentence", "word"]] = [0, 3]
+    with pytest.raises(UserError, match=f"8 words, the annotation {len(annotation)} other"):
+        measure(Given(THREE_AND_FIVE, heads_of(LOOKS)), THREE_AND_FIVE, annotation)
+
+
+def test_the_program(run_script, tmp_path, corpus_files):
+    tokens = TokenFile.load(corpus_files.tokens / "test.source")
+    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
+    trees = [
+        [("nsubj", n - 1)] * (n - 1) + [("ROOT", n - 1)]
+        for n in 1 + np.maximum.reduceat(tokens.words, tokens.offsets[:-1])
+    ]
+    annotation_of(trees).to_parquet(tmp_path / "annotation.parquet")
+    settings = {
+        "run": {"objective": "lm", "seed": 2},
+        "thresholds": {"positional": 0.9, "syntactic": 0.1, "rare": 0.0, "rare_rank": 10},
+        "bootstrap_samples": 10,
+        "sampling_seed": 1,
+    }
+    files = [
+        *("--model", tmp_path / "model", "--tokens", corpus_files.tokens / "test.source"),
+        *("--frequencies", corpus_files.frequencies),
+        *("--annotation", tmp_path / "annotation.parquet"),
+    ]
+    for name in ("table", "again"):
+        run_script("measure_head_functions", settings, *files, "--table", tmp_path / f"{name}.csv")
+    assert (tmp_path / "table.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+    settings["run"] |= {"attention": "all", "method": "gates", "penalty": 0.5}
+    run_script("measure_head_functions", settings, *files, "--table", tmp_path / "pruned.csv")
+    table, pruned = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("table", "pruned"))
+    assert list(pruned) == [*settings["run"], *COLUMNS[1:]]
+    assert set(pruned["attention"]) == {"all"}
+    pd.testing.assert_frame_equal(pruned[COLUMNS[1:]], table[COLUMNS[1:]])
+    assert list(table) == ["objective", "seed", *COLUMNS]
+    assert len(table) == 2 * 2 * len(FUNCTIONS)
+    assert set(table["objective"]) == {"lm"} and set(table["seed"]) == {2}
+    rare = table["function"].isin(["rarest", "two_rarest"])
+    assert (table.loc[rare, "n"] > 0).all() and table.loc[rare, "held"].all()
+    # A causal subject sees no verb at the end of the sentence.
+    n = table.set_index("function")["n"]
+    assert (n["nsubj_to_head"] == 0).all()
+    assert (n["nsubj_from_head"] == sum(map(len, trees)) - len(trees)).all()
+
+
+def test_equally_frequent_tokens_share_a_rank():
+    program = runpy.run_path(str(ROOT / "scripts" / "measure_head_functions.py"))
+    frequencies = pd.DataFrame({"token_id": [6, 4, 5, 7], "count": [9, 2, 2, 0]})
+    assert program["shared_ranks"](frequencies).tolist() == [5, 5, 5, 5, 2, 2, 1, 4]

@@ -1,0 +1,183 @@
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from bottomup import objectives
+from bottomup.heads.gates import penalty
+from bottomup.heads.pruning import KINDS, Pruner, as_many, close, freeze, gates_over_time
+from bottomup.training.checkpoint import Checkpoint
+from tests.tiny import DROPOUT, drawn, random_text, same_bytes
+from tests.training.test_loop import SETTINGS, TRAINED, stop_before
+
+GATES = {"penalty": 0.1, "learning_rate": 0.05, "initial_log_alpha": 2.0}
+
+
+@pytest.fixture
+def pruner(tmp_path):
+    """Make a pruner of a tiny model; two with the same `folder` share a checkpoint."""
+
+    def make(objective="mt", kinds="all", folder="run", accumulate=1, shape=None, **gates):
+        translated = objective == "mt"
+        model = drawn(objective, **(shape or {}))
+        names = KINDS[kinds if translated else "encoder"]
+        freeze(model, names)
+        return Pruner(
+            model,
+            objectives.load(objective, {}),
+            random_text(60, 0, translated),
+            random_text(20, 1, translated),
+            replace(SETTINGS, evaluate_every_steps=2),
+            1,
+            Checkpoint(tmp_path / folder, "tiny"),
+            accumulate,
+            kinds=names,
+            **GATES | gates,
+        )
+
+    return make
+
+
+def gates_of(model):
+    return [module.gates for modules in model.attentions().values() for module in modules]
+
+
+@pytest.mark.parametrize("objective", TRAINED)
+def test_a_high_penalty_closes_every_head(pruner, objective):
+    trainer = pruner(objective, penalty=100.0, learning_rate=1.0)
+    trainer.train()
+    assert not any(gates.any() for gates in gates_of(trainer.model))
+
+
+def test_a_head_that_does_nothing_is_closed_by_any_penalty(pruner):
+    """Its gate's gradient is the penalty's alone, so Adam moves it down at every step."""
+    trainer = pruner(penalty=1e-6, learning_rate=0.5)
+    trainer.model.requires_grad_(False)
+    trainer.gates.requires_grad_(True)
+    trainer.model.decoder.layers[0].cross.out.weight[:, :8] = 0.0
+    trainer.train()
+    assert trainer.model.decoder.layers[0].cross.gates[0] == 0
+
+
+def test_pruning_the_encoder_leaves_the_decoder_bit_for_bit(pruner):
+    trainer = pruner(kinds="encoder", shape=DROPOUT)
+    before = {name: p.clone() for name, p in trainer.model.named_parameters()}
+    trainer.train()
+    after = dict(trainer.model.named_parameters())
+    changed = {name for name in after if not torch.equal(after[name], before[name])}
+    assert changed == {name for name in after if name.startswith("encoder.")}
+    assert all((gates == 1).all() for gates in gates_of(trainer.model)[2:])
+
+
+def test_pruning_all_kinds_freezes_nothing(pruner):
+    trainer = pruner(shape=DROPOUT)
+    before = {name: p.clone() for name, p in trainer.model.named_parameters()}
+    trainer.train()
+    after = dict(trainer.model.named_parameters())
+    assert not [name for name in after if torch.equal(after[name], before[name])]
+
+
+def test_the_model_ends_with_the_last_gates_and_nothing_else(pruner):
+    trainer = pruner(penalty=3.0, learning_rate=0.7)
+    names = trainer.model.state_dict().keys()
+    progress = trainer.train()
+    table = gates_over_time(progress)
+    last = table[table["step"] == progress.step]
+    assert trainer.model.state_dict().keys() == {n for n in names if "hard_concrete" not in n}
+    for kind, layer, head, kept in last[["kind", "layer", "head", "kept"]].itertuples(index=False):
+        assert trainer.model.attentions()[kind][layer - 1].gates[head - 1] == float(kept)
+    assert 0 < last["kept"].sum() < len(last)
+    assert (last["kept"] == (last["open_probability"] > 0.68812)).all()
+
+
+@pytest.mark.parametrize("objective", ["lm", "mt"])
+def test_a_stopped_run_ends_with_the_same_bytes(pruner, objective):
+    whole = pruner(objective, folder="whole", shape=DROPOUT)
+    progress = whole.train()
+    stop_before(pruner(objective, folder="stopped", shape=DROPOUT), 6)
+    again = pruner(objective, folder="stopped", shape=DROPOUT)
+    assert again.train() == progress
+    assert same_bytes(again.model.state_dict(), whole.model.state_dict())
+
+
+def test_the_loss_is_that_of_training_and_the_penalty(pruner):
+    """With gates that no noise closes, the loss differs by the penalty alone."""
+    free, priced = pruner(penalty=0.0, initial_log_alpha=50.0), pruner(initial_log_alpha=50.0)
+    sentences = np.arange(10)
+    losses = [trainer.update(sentences, step=1) for trainer in (free, priced)]
+    # Every head of each layer, two here, is open with probability 1 - 1e-6.
+    assert losses[1] - losses[0] == pytest.approx(0.1 * 2, rel=1e-4)
+
+
+def test_parts_of_a_batch_share_the_noise(pruner):
+    """With noise of their own, parts would have other gates, and so other gradients.
+
+    Adam's first moments are a tenth of the gradients.
+    """
+    moments = []
+    for parts in (1, 3):
+        trainer = pruner(accumulate=parts, folder=str(parts), initial_log_alpha=0.0)
+        trainer.update(np.arange(12), step=1)
+        moments.append([state["exp_avg"] for state in trainer.optimizer.state.values()])
+    for whole, split in zip(*moments, strict=True):
+        torch.testing.assert_close(whole, split, rtol=1e-3, atol=1e-6)
+
+
+def test_gates_have_their_own_learning_rate(pruner):
+    """Adam's first step is its rate: log_alpha moves by 0.05, whatever the warm-up."""
+    trainer = pruner()
+    trainer.update(np.arange(10), step=1)
+    moved = torch.cat([gate.log_alpha for gate in trainer.gates]) - 2.0
+    torch.testing.assert_close(moved.abs(), torch.full_like(moved, 0.05), rtol=1e-3, atol=0)
+
+
+def test_the_penalty_counts_layers_of_all_kinds(pruner):
+    trainer = pruner(initial_log_alpha=50.0)
+    assert len(trainer.gates) == 6  # two layers of encoder, decoder and cross-attention
+    assert penalty(trainer.gates).item() == pytest.approx(2, rel=1e-5)
+
+
+def table(kept, step=0):
+    """Two kinds, two layers, two heads."""
+    places = [
+        (kind, layer, head) for kind in ("cross", "encoder") for layer in (1, 2) for head in (1, 2)
+    ]
+    rows = [(step, *place, float(k), k) for place, k in zip(places, kept, strict=True)]
+    columns = ["step", "kind", "layer", "head", "open_probability", "kept"]
+    return pd.DataFrame(rows, columns=columns)
+
+
+GATES_FOUND = pd.concat([table([True] * 8, 10), table([True, False] * 3 + [False] * 2, 20)])
+
+
+def test_from_scratch_has_the_same_heads():
+    found = as_many("scratch", GATES_FOUND, seed=1)
+    assert found["kept"].tolist() == [True, False] * 3 + [False] * 2
+    assert set(found["step"]) == {0}
+
+
+def test_the_most_important_heads_are_kept_whatever_their_kind():
+    importance = table([True] * 8).rename(columns={"kind": "attention"}).drop(columns="kept")
+    importance["value"] = [0.1, 0.9, 0.2, 0.3, 0.8, 0.0, 0.7, 0.25]
+    importance["importance"] = "gradient"
+    other = importance.assign(importance="confidence", value=0.5)
+    mixed = pd.concat([other, importance]).sample(frac=1, random_state=1)
+    found = as_many("gradient", GATES_FOUND, mixed, seed=1)
+    assert found["kept"].tolist() == [False, True, False, False, True, False, True, False]
+
+
+def test_random_heads_are_as_many_and_follow_the_seed():
+    found = [as_many("random", GATES_FOUND, seed=seed) for seed in (1, 1, 2, 3)]
+    assert all(each["kept"].sum() == 3 for each in found)
+    assert found[0]["kept"].equals(found[1]["kept"])
+    assert any(not found[0]["kept"].equals(each["kept"]) for each in found[2:])
+
+
+def test_closing_heads():
+    model = drawn("mt")
+    close(model, table([False, True] * 4))
+    assert [gates.tolist() for gates in gates_of(model)] == [[0, 1], [0, 1], [1, 1], [1, 1]] + [
+        [0, 1]
+    ] * 2
