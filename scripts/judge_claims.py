@@ -4,7 +4,7 @@ Settings: what to judge by where a table has several of a kind, by column: n_clu
           weights, k.
 Inputs:   tables of measures (.csv), called by their files; rank correlations of our curves with
           the published ones.
-Outputs:  the claims, a row each, with their verdicts.
+Outputs:  the claims, a row each, with their verdicts; undecided where their table is not given.
 """
 
 import argparse
@@ -14,9 +14,11 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup import program
+from bottomup.claims import evolution, heads
 from bottomup.claims.claim import judge
-from bottomup.claims.evolution import CLAIMS
 from bottomup.errors import UserError
+
+CLAIMS = [*evolution.CLAIMS, *heads.CLAIMS]
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -30,7 +30,7 @@ class Claim:
     The statistic is oriented so that the claim says: it is above `margin`. `measure` computes it
     from the tables of one seed, or raises `NotMeasuredError`. `published` is its value on the
     published curves. `curves` are those that the claim is about, each named by what tells it from
-    others: its figure, panel or series, or several of these.
+    others: its figure, panel or series, or several of these. `more` of what narrows its interval.
     """
 
     name: str
@@ -43,6 +43,7 @@ class Claim:
     contradicted_if: str
     undecided_until: str
     curves: tuple[tuple[str, ...], ...] = ()
+    more: str = "held-out text"
 
     @property
     def margin(self) -> float:
@@ -125,7 +126,7 @@ def _until(claim: Claim, parts: list[Estimate]) -> str:
     if not math.isfinite(text):
         return claim.undecided_until
     times = math.ceil(10 * text) / 10
-    return f"{times:g} times the held-out text, if the values stay; or {claim.undecided_until}"
+    return f"{times:g} times the {claim.more}, if the values stay; or {claim.undecided_until}"
 
 
 def more_text(parts: Iterable[Estimate], margin: float) -> float:

@@ -5,6 +5,7 @@ Each function raises `NotMeasuredError` where the study has not measured what it
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
 from bottomup.claims.claim import NotMeasuredError, Tables
@@ -38,8 +39,12 @@ def curve(found: pd.DataFrame, layer: str, value: str) -> Curve:
             f"several values for one {layer} that differ in {', '.join(several)}; a claim needs "
             f"one; choose in the settings"
         )
-    ordered = found.sort_values(layer)
-    return [Estimate(*values) for values in ordered[[value, "ci_low", "ci_high"]].to_numpy(float)]
+    return estimates(found.sort_values(layer), value)
+
+
+def estimates(found: pd.DataFrame, value: str) -> Curve:
+    """An estimate for each row of `found`."""
+    return [Estimate(*values) for values in found[[value, "ci_low", "ci_high"]].to_numpy(float)]
 
 
 def information(
@@ -98,6 +103,72 @@ def neighbours(tables: Tables, objective: str, property: str) -> Curve:
     return curve(found[found["layer"] > 0], "layer", "value")
 
 
+def heads(tables: Tables, objective: str, importance: str) -> dict[int, dict[int, Estimate]]:
+    """An importance of the encoder's heads: by layer, by head, lowest first."""
+    found = rows(
+        tables,
+        "head_importance",
+        **{"objective": objective, "attention": "encoder", "importance": importance},
+    )
+    return {
+        layer: dict(zip(sorted(part["head"]), curve(part, "head", "value"), strict=True))
+        for layer, part in found.groupby("layer")
+    }
+
+
+def functions(tables: Tables, objective: str, **where) -> pd.DataFrame:
+    """Rows of head_functions that have an accuracy: those whose tokens or words were met."""
+    found = rows(tables, "head_functions", objective=objective, **where)
+    met = found.dropna(subset="accuracy")
+    if met.empty:
+        raise NotMeasuredError(f"accuracy of {', '.join(found['function'].unique())}")
+    return met
+
+
+def quality(tables: Tables, objective: str, attention: str, method: str = "gates") -> pd.Series:
+    """By penalty, how good the pruned models are, as a share of the model trained on alike with
+    penalty 0: BLEU of MT, else the mean probability of the right token (geometric mean)."""
+    found = rows(tables, "pruning", objective=objective, attention=attention, method=method)
+    reference = rows(
+        tables,
+        "pruning",
+        **{"objective": objective, "attention": attention, "method": "gates", "penalty": 0},
+    )
+    best = _goodness(reference, objective).iloc[0]
+    if not best > 0:
+        raise NotMeasuredError(f"{objective} of penalty 0 with a quality above 0")
+    by_penalty = found.assign(quality=_goodness(found, objective) / best).dropna(subset="quality")
+    return by_penalty.set_index("penalty")["quality"].sort_index()
+
+
+def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
+    """By penalty, the share of the heads that gates have left, of each kind, and of all those
+    with gates (`gated`)."""
+    sweep = {"objective": objective, "attention": attention}
+    found = rows(tables, "pruning", **sweep, method="gates").set_index("penalty").sort_index()
+    whole = rows(tables, "pruning", **sweep, method="none").iloc[0]
+    kinds = ["encoder"] if attention == "encoder" else ["encoder", "decoder", "cross"]
+    columns = [f"heads_{kind}" for kind in kinds]
+    shares = {kind: found[f"heads_{kind}"] / whole[f"heads_{kind}"] for kind in kinds}
+    return pd.DataFrame(shares).assign(gated=found[columns].sum(axis=1) / whole[columns].sum())
+
+
+def layers_left(tables: Tables, objective: str, kind: str) -> list[list[float]]:
+    """Of each model pruned in all kinds of attention, the share of heads left in each layer,
+    lowest first."""
+    found = rows(
+        tables,
+        "gates",
+        **{"objective": objective, "attention": "all", "method": "gates", "kind": kind},
+    )
+    found = found[found["penalty"] > 0]
+    if found.empty:
+        raise NotMeasuredError(f"penalty above 0 of {objective} in the table gates")
+    found = found[found["step"] == found.groupby("penalty")["step"].transform("max")]
+    shares = found["kept"].astype(float).groupby([found["penalty"], found["layer"]]).mean()
+    return shares.unstack().to_numpy().tolist()
+
+
 def bottom(curve: Sequence) -> Sequence:
     """The lower third of the layers (or of anything in order): one at least."""
     return curve[: max(1, len(curve) // 3)]
@@ -124,6 +195,10 @@ def smallest_fall(curve: Curve) -> Estimate:
     if len(curve) < 3:
         raise NotMeasuredError("model of three layers")
     return weakest(differences(curve[:-2], curve[2:]))
+
+
+def _goodness(found: pd.DataFrame, objective: str) -> pd.Series:
+    return found["bleu"] if objective == "mt" else np.exp(-found["test_loss_nats"])
 
 
 def _steps(found: pd.DataFrame) -> pd.DataFrame:

@@ -7,9 +7,14 @@ import pandas as pd
 from bottomup.errors import UserError
 
 NEEDED = [
-    *("claim", "statement", "section", "statistic", "value", "ci_low", "ci_high", "margin"),
-    *("verdict", "seeds", "contradicted_if", "rank_correlation", "undecided_until"),
+    *("claim", "paper", "statement", "section", "statistic", "value", "ci_low", "ci_high"),
+    *("margin", "verdict", "seeds", "contradicted_if", "rank_correlation", "undecided_until"),
 ]
+PAPERS = {
+    "evolution": "Voita, Sennrich, Titov 2019: The Bottom-up Evolution of Representations",
+    "heads": "Voita, Talbot, Moiseev, Sennrich, Titov 2019: Analyzing Multi-Head Self-Attention",
+    "heads, asked anew": "The same asked of LM and MLM, and of other ways to choose heads",
+}
 # Each verdict has a sign and a color, told apart with any color vision and in gray print.
 VERDICTS = {
     "reproduced": ("✓", "#0072B2"),
@@ -28,6 +33,7 @@ COLUMNS = {
 DASH = "–"
 STYLE = """
 .claims { border-collapse: collapse; font: 14px/1.4 sans-serif; color: #1a1a1a; }
+.claims { margin-bottom: 32px; }
 .claims caption { text-align: left; font-weight: bold; padding-bottom: 8px; }
 .claims th { text-align: left; vertical-align: bottom; border-bottom: 2px solid #1a1a1a; }
 .claims td { vertical-align: top; border-bottom: 1px solid #dcdcdc; }
@@ -39,7 +45,7 @@ STYLE = """
 
 
 def page(claims: pd.DataFrame) -> str:
-    """The page: a summary, and a row for each of `claims`, in their order.
+    """The page: a table for each paper, with a summary and a row for each of `claims`, in order.
 
     Columns as in `claims.csv`; empty cells are shown as a dash. Raises `UserError` where a column
     is missing or a verdict unknown.
@@ -56,12 +62,19 @@ def page(claims: pd.DataFrame) -> str:
             f"verdict {', '.join(unknown)} in the claims; allowed: {', '.join(VERDICTS)}; "
             f"judge the claims again"
         )
-    head = "".join(f"<th>{title}</th>" for title in COLUMNS.values())
-    rows = "\n".join(_row(claim) for claim in claims.to_dict("records"))
+    tables = "".join(_table(*part) for part in claims.groupby("paper", sort=False))
     return (
         f'<!doctype html>\n<meta charset="utf-8">\n<title>Claims</title>\n'
-        f"<style>{STYLE}</style>\n"
-        f'<table class="claims">\n<caption>{_summary(claims["verdict"])}</caption>\n'
+        f"<style>{STYLE}</style>\n{tables}"
+    )
+
+
+def _table(paper: str, claims: pd.DataFrame) -> str:
+    head = "".join(f"<th>{title}</th>" for title in COLUMNS.values())
+    rows = "\n".join(_row(claim) for claim in claims.to_dict("records"))
+    title = f"{escape(PAPERS.get(paper, paper))}. {_summary(claims['verdict'])}"
+    return (
+        f'<table class="claims">\n<caption>{title}</caption>\n'
         f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n"
     )
 

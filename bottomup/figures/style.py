@@ -77,6 +77,28 @@ OBJECTIVES = {
     "untrained": Look("untrained", GRAY, "D", (0, (2, 1.5))),
 }
 SPARE = [("#CC79A7", "v"), ("#E69F00", "<"), ("#56B4E9", ">"), ("#000000", "*")]
+# Attention in MT; colors and markers are kept apart from those of the objectives but for MT's own.
+KINDS = {
+    "encoder": Look("encoder self-attention", "#0072B2", "o"),
+    "decoder": Look("decoder self-attention", "#CC79A7", "s"),
+    "cross": Look("cross-attention", "#E69F00", "^"),
+}
+# What a head does, in the colors of the paper, but as different in gray print as can be.
+FUNCTIONS = {
+    "positional": Look("positional", "#CC79A7"),
+    "syntactic": Look("syntactic", "#006D4F"),
+    "rare": Look("rare tokens", "#E69F00"),
+    "unknown": Look("unknown", "#dedede"),
+}
+# Ways to choose the heads to prune; three of them choose by an importance, which looks the same.
+METHODS = {
+    "gates": Look("gates (Hard-Concrete)", "#000000", "o"),
+    "scratch": Look("heads of the gates, from scratch", "#000000", "s", (0, (3, 1.5))),
+    "gradient": Look("lowest gradient pruned", "#CC79A7", "D"),
+    "relevance": Look("lowest relevance pruned", "#56B4E9", "^"),
+    "confidence": Look("lowest confidence pruned", "#E69F00", "v"),
+    "random": Look("random heads pruned", "#8c6d31", "X", (0, (1, 1.2))),
+}
 HALF = re.compile(r"_half[12]$")  # of a run that was trained on half of the text
 
 
@@ -213,7 +235,8 @@ def level(axes: Axes, value: float, name: str) -> None:
     """A line at `value` across `axes`; far from the curves, its number at their edge instead."""
     low, high = sorted(axes.get_ylim())
     span, inverted = high - low, axes.yaxis_inverted()
-    text = {"textcoords": "offset points", "ha": "right"}
+    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
+    text = {"textcoords": "offset points", "ha": "right", "bbox": behind}
     if low - 1.5 * span < value < high + 1.5 * span:
         axes.axhline(value, color="black", linewidth=0.7)
         place = {"xy": (1, value), "xytext": (0, 3), "xycoords": ("axes fraction", "data")}

@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 
 from bottomup.figures.points import load_published
+from tests.claims import published_heads as heads
 
 TRAINED = ("mt", "lm", "mlm")
 GROUPED = {"freq": "frequency_rank", "pos": "pos"}
@@ -113,3 +114,8 @@ def with_intervals(table, half_width):
 @pytest.fixture(scope="session")
 def published():
     return published_tables
+
+
+@pytest.fixture(scope="session")
+def published_heads():
+    return heads.published_heads

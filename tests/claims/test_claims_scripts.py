@@ -5,8 +5,8 @@ import logging
 import pandas as pd
 import pytest
 
-from bottomup.claims.evolution import CLAIMS
 from bottomup.claims.reference import reference
+from scripts.judge_claims import CLAIMS
 from tests.tiny import ROOT
 
 SETTINGS = {"n_clusters": 10_000, "variant": "definition", "weights": "x", "k": 50}
@@ -18,9 +18,9 @@ def figure(panel, series, source, ys):
 
 
 @pytest.fixture
-def study(published, tmp_path):
+def study(published, published_heads, tmp_path):
     """The tables and figures of a study in files."""
-    tables = published()
+    tables = published() | published_heads()
     runs = tables["pwcca_between_runs"].assign(weights="x", variant="definition")
     other = runs.assign(distance=9.0, variant="svcca-2019")
     tables["pwcca_between_runs"] = pd.concat([runs, other])
@@ -62,6 +62,27 @@ def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
     # 1 - 6 (0 + 0 + 1 + 1) / (4 * 15), for each claim about this curve.
     known = claims["rank_correlation"].dropna()
     assert known.to_dict() == pytest.approx({"lm_forgets_input": 0.8, "lm_forgets_most": 0.8})
+
+
+def test_a_study_without_tables_on_heads_leaves_their_claims_undecided(study, run_script):
+    folder, tables = study
+    pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"]).to_csv(
+        folder / "correlations.csv", index=False
+    )
+    on_heads = ("head_importance", "head_functions", "pruned_functions", "pruning", "gates")
+    run_script(
+        "judge_claims",
+        SETTINGS,
+        *("--tables", *(path for path in tables if path.stem not in on_heads)),
+        *("--correlations", folder / "correlations.csv", "--table", folder / "claims.csv"),
+    )
+    claims = pd.read_csv(folder / "claims.csv")
+    verdicts = claims.groupby("paper")["verdict"].unique().map(list).to_dict()
+    assert verdicts == {
+        "evolution": ["reproduced"],
+        "heads": ["undecided"],
+        "heads, asked anew": ["undecided"],
+    }
 
 
 def test_a_setting_that_no_row_has_is_named(study, run_script):

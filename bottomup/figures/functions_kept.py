@@ -1,0 +1,106 @@
+"""What the encoder's heads do that pruning leaves: stacked bars, one for each pruned model.
+
+Source: heads, section 6.2.2, figure 8.
+"""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch
+from matplotlib.ticker import MaxNLocator
+
+from bottomup.errors import UserError
+from bottomup.figures import heads, style
+from bottomup.figures.points import Tables, points
+
+NEEDED = [*heads.MODEL, "layer", "head", "function", "held"]
+# From the bottom of a bar, so that what shares a color is side by side where it can be.
+CLASSES = [
+    *("positional", "positional + syntactic", "syntactic", "syntactic + rare"),
+    *("positional + syntactic + rare", "positional + rare", "rare", "unknown"),
+]
+WIDTH = 0.84  # of a bar
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `pruned_functions` and `gates`: the figure and its points.
+
+    A panel for each objective and the attention that has gates. Bars are models, by penalty; `x` is
+    the number of encoder heads kept and `y` how many of them have the functions of `series`, both
+    means over seeds.
+    """
+    functions = heads.select(tables, "pruned_functions", NEEDED, method="gates")
+    gates = heads.result(tables, method="gates", kind="encoder")
+    gates = gates.merge(functions[["objective", "seed", "attention"]].drop_duplicates())
+    counts = _counts(gates, functions)
+    drawn = _points(counts)
+    names = heads.panels(counts)
+    bars = drawn.groupby("panel")["quantity"].nunique()[names]
+    width = max(4, 0.27 * bars.clip(lower=5).sum() + 1.2)
+    figure = Figure(figsize=(width, 3.2), layout="constrained")
+    ratios = {"width_ratios": bars.clip(lower=5)}
+    panels = figure.subplots(1, len(names), sharey=True, squeeze=False, gridspec_kw=ratios)[0]
+    for axes, name in zip(panels, names, strict=True):
+        _panel(axes, drawn[drawn["panel"] == name])
+        axes.set_title(heads.title(name, names, heads.PRUNED).replace(", ", "\n"))
+    panels[0].yaxis.set_major_locator(MaxNLocator(integer=True))
+    panels[0].set_ylabel("heads, by what they do")
+    handles = [Patch(color=look.color, label=look.label) for look in style.FUNCTIONS.values()]
+    style.legend(figure, handles)
+    return figure, drawn
+
+
+def _counts(gates: pd.DataFrame, functions: pd.DataFrame) -> pd.DataFrame:
+    """How many kept heads are of each class (`y`, of `x`), a row for each model and class."""
+    head = [*heads.MODEL, "layer", "head"]
+    kinds = functions["function"].map(heads.function_kind).where(functions["held"])
+    classes = functions.assign(series=kinds).groupby(head)["series"].agg(_class).reset_index()
+    kept = gates[gates["kept"]].merge(classes, "left", head)
+    unseen = kept[kept["series"].isna()]
+    if len(unseen):
+        of = ", ".join(f"{name} {unseen.iloc[0][name]}" for name in head)
+        raise UserError(
+            f"no functions of a head that was kept: {of}, in the table pruned_functions; measure "
+            f"those of all pruned models"
+        )
+    counts = kept.groupby([*heads.MODEL, "series"]).size().rename("y").reset_index()
+    models = gates[heads.MODEL].drop_duplicates().merge(pd.Series(CLASSES, name="series"), "cross")
+    counts = models.merge(counts, "left").fillna({"y": 0})
+    return counts.assign(x=counts.groupby(heads.MODEL)["y"].transform("sum"))
+
+
+def _class(kinds: pd.Series) -> str:
+    """Of a head, from the kinds of its functions, empty where it does not hold one."""
+    return " + ".join(kind for kind in style.FUNCTIONS if kind in set(kinds)) or "unknown"
+
+
+def _points(counts: pd.DataFrame) -> pd.DataFrame:
+    rows = counts.assign(
+        panel=[heads.panel(row.objective, row.attention) for row in counts.itertuples()],
+        quantity="heads, penalty " + counts["penalty"].map("{:g}".format),
+    )
+    by = ["panel", "penalty", "quantity", "series"]
+    means = rows.groupby(by, sort=False)[["x", "y"]].mean().reset_index()
+    order = {"by": ["x", "penalty"], "ascending": [False, True], "kind": "stable"}
+    return points(means.sort_values(**order))
+
+
+def _panel(axes: Axes, shown: pd.DataFrame) -> None:
+    labels = []
+    for place, (_, bar) in enumerate(shown.groupby("quantity", sort=False)):
+        bottom = 0.0
+        for row in bar.itertuples():
+            kinds = row.series.split(" + ")
+            for part, kind in enumerate(kinds):
+                left = place + WIDTH * (part / len(kinds) - 0.5)
+                size = {"width": WIDTH / len(kinds), "align": "edge", "bottom": bottom}
+                axes.bar(left, row.y, color=style.FUNCTIONS[kind].color, **size)
+            bottom += row.y
+        # A line between heads, as in the paper, whose bars are columns of heads.
+        edges = [head for head in range(1, int(bottom) + 1)]
+        axes.hlines(edges, place - 0.5 * WIDTH, place + 0.5 * WIDTH, color="white", linewidth=0.5)
+        labels.append(f"{bar['x'].iloc[0]:.1f}".removesuffix(".0"))
+    axes.set_xticks(range(len(labels)), labels)
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel("encoder heads kept")

@@ -1,0 +1,148 @@
+"""What the encoder's heads do: their functions written into a map, below that of their relevance.
+
+Source: heads, section 5, figures 1 (c) and 2.
+"""
+
+import math
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
+from matplotlib.colors import Normalize
+from matplotlib.figure import Figure
+from matplotlib.patches import Patch, Rectangle
+
+from bottomup.errors import UserError
+from bottomup.figures import heads, style
+from bottomup.figures.points import Tables, join, points
+
+NEEDED = ["objective", "seed", "layer", "head", "function", "offset", "accuracy", "held"]
+# As the paper writes them: the attention goes from the first to the second word.
+LABELS = {
+    "nsubj_to_head": "s-v",
+    "nsubj_from_head": "v-s",
+    "dobj_to_head": "o-v",
+    "dobj_from_head": "v-o",
+    "amod_to_head": "a-n",
+    "amod_from_head": "n-a",
+    "advmod_to_head": "a-v",
+    "advmod_from_head": "v-a",
+    "two_rarest": "r",
+}
+PAPER = "EN-DE"
+CELL = 0.31  # inches, of a map with text
+IN_A_COLUMN = 3  # functions; more stand in two columns
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `head_functions` and `head_importance`, and `functions_ru_de_fr` where given.
+
+    The figure and its points: `relevance`, and the accuracy of each function that a head holds,
+    of which `quantity` is the name. Heads are sorted by relevance within their layer, `x` being
+    their place. Only the lowest seed is shown.
+    """
+    functions = heads.select(tables, "head_functions", NEEDED, attention="encoder")
+    functions = heads.first_seed(functions)
+    ours = _relevance(tables, functions)
+    held = _held(functions.merge(ours, on=["objective", "seed", "layer", "head"]))
+    relevance = points(ours.assign(y=ours["relevance"]), quantity="relevance")
+    drawn = join([relevance, points(held), _published(tables)])
+    return _figure(drawn), drawn
+
+
+def _relevance(tables: Tables, functions: pd.DataFrame) -> pd.DataFrame:
+    needed = [*heads.HEAD, "importance", "value"]
+    wanted = {"attention": "encoder", "importance": heads.RELEVANCE}
+    relevant = heads.by_relevance(heads.select(tables, "head_importance", needed, **wanted))
+    ours = relevant.merge(functions[["objective", "seed"]].drop_duplicates())
+    missing = style.ordered(set(functions["objective"]) - set(ours["objective"]))
+    if missing:
+        raise UserError(
+            f"no relevance of the heads of {', '.join(missing)}, whose functions are known; found "
+            f"{', '.join(relevant['objective'].unique())}, in the table head_importance; measure "
+            f"both for the same seeds"
+        )
+    return ours.assign(panel=ours["objective"], series=heads.layers(ours["layer"]), x=ours["place"])
+
+
+def _held(functions: pd.DataFrame) -> pd.DataFrame:
+    """Rows of held functions, `quantity` being their label; `two_rarest` stands for rare ones."""
+    held = functions[functions["held"] & (functions["function"] != "rarest")]
+    labels = [_label(row.function, row.offset) for row in held.itertuples()]
+    return held.assign(quantity=labels, y=held["accuracy"])
+
+
+def _label(function: str, offset: float) -> str:
+    if function != "positional":
+        return LABELS[function]
+    return f"{offset:+.0f}" if offset else "0"
+
+
+def _published(tables: Tables) -> pd.DataFrame:
+    if "functions_ru_de_fr" not in tables:
+        return points(pd.DataFrame())
+    curves = tables["functions_ru_de_fr"]
+    curves = curves[curves["panel"].isin([f"{PAPER} head relevance", f"{PAPER} head functions"])]
+    labels = curves["function"].fillna("relevance")
+    return points(curves, "published", panel=PAPER, quantity=labels)
+
+
+def _kind(label: str) -> str:
+    if label == LABELS["two_rarest"]:
+        return "rare"
+    return "positional" if label[-1].isdigit() else "syntactic"
+
+
+def _figure(drawn: pd.DataFrame) -> Figure:
+    relevance = drawn[drawn["quantity"] == "relevance"]
+    names = [*style.ordered(set(relevance["panel"]) - {PAPER}), PAPER]
+    names = [name for name in names if name in set(relevance["panel"])]
+    width, height = heads.size(relevance, CELL)
+    size = ((width + 0.12) * len(names) + 1.3, 1.65 * height + 1.1)
+    figure = Figure(figsize=size, layout="constrained")
+    ratios = {"height_ratios": [0.65, 1]}
+    panels = figure.subplots(2, len(names), squeeze=False, gridspec_kw=ratios)
+    norm = Normalize(relevance["y"].min(), relevance["y"].max())
+    for name, (above, below) in zip(names, panels.T, strict=True):
+        shown = drawn[drawn["panel"] == name]
+        heads.paint(above, shown[shown["quantity"] == "relevance"], norm)
+        _write(below, shown)
+        published = f"{PAPER}, {style.PUBLISHED}"
+        above.set_title(published if name == PAPER else style.objective(name).label)
+        below.set_xlabel("heads, by relevance")
+    for axes in panels[:, 0]:
+        axes.set_ylabel("layer")
+    shades = ScalarMappable(norm, heads.SHADES)
+    label = "relevance,\nshare of the layer"
+    figure.colorbar(shades, ax=list(panels[0]), label=label, pad=0.01, aspect=12)
+    looks = [style.FUNCTIONS[kind] for kind in ("positional", "syntactic", "rare")]
+    handles = [Patch(color=style.light(look.color), label=look.label) for look in looks]
+    style.legend(figure, handles)
+    return figure
+
+
+def _write(axes: Axes, shown: pd.DataFrame) -> None:
+    """The functions of each head into its cell."""
+    rows = heads.numbers(shown["series"])
+    for (layer, place), head in shown.groupby([rows, "x"]):
+        corner = (place - 0.5, layer - 0.5)
+        axes.add_patch(Rectangle(corner, 1, 1, facecolor="#f4f4f4", edgecolor="white"))
+        labels = [label for label in head["quantity"] if label != "relevance"]
+        _tiles(axes, place - 0.5, layer + 0.5, sorted(labels, key=_kind))
+    heads.grid(axes, rows.max(), shown["x"].max())
+
+
+def _tiles(axes: Axes, left: float, top: float, labels: list[str]) -> None:
+    """A tile for each label, in the color of its kind; all of them fill a cell of width 1."""
+    columns = 1 if len(labels) <= IN_A_COLUMN else 2
+    lines = math.ceil(len(labels) / columns)
+    size = min(6.5 if columns == 1 else 4.5, 17 / max(1, lines))
+    for number, label in enumerate(labels):
+        line, column = divmod(number, columns)
+        x, y = left + column / columns, top - (line + 1) / lines
+        width = left + 1 - x if number == len(labels) - 1 else 1 / columns
+        color = style.light(style.FUNCTIONS[_kind(label)].color)
+        axes.add_patch(Rectangle((x, y), width, 1 / lines, facecolor=color, edgecolor="white"))
+        center = (x + width / 2, y + 0.5 / lines)
+        axes.text(*center, label, ha="center", va="center_baseline", fontsize=size)

@@ -1,0 +1,138 @@
+"""Attention heads in figures: maps of layers x heads, what heads do, and which are kept."""
+
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import Normalize
+from matplotlib.ticker import MaxNLocator
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, over_seeds, table
+
+RELEVANCE = "relevance_alpha_beta"
+# Nearly white where there is little, so that what is much stands out in gray print, too.
+SHADES = colormaps["YlGnBu"]
+CELL = 0.17  # inches, of a map without text
+HEAD = ["objective", "seed", "attention", "layer", "head"]
+RARE = ("rarest", "two_rarest")
+MODEL = ["objective", "seed", "attention", "method", "penalty"]  # a pruned one
+PRUNED = {"encoder": "encoder pruned", "all": "all attention pruned"}
+
+
+def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.DataFrame:
+    """Rows of the table `name` with these values, without models trained with token dropout.
+
+    Raises `UserError` for none, with the values that there are.
+    """
+    rows = table(tables, name, list(dict.fromkeys([*columns, *wanted])))
+    rows = rows[~rows["objective"].str.endswith("_noise")]
+    for column, value in wanted.items():
+        found = ", ".join(sorted(rows[column].astype(str).unique())) or "none"
+        rows = rows[rows[column] == value]
+        if rows.empty:
+            raise UserError(
+                f"no rows with {column} {value}; found {found}, in the table {name}; measure it "
+                f"or leave the figure out"
+            )
+    return rows
+
+
+def first_seed(rows: pd.DataFrame) -> pd.DataFrame:
+    """Rows of the lowest seed of each objective: heads of two seeds have nothing in common."""
+    return rows[rows["seed"] == rows.groupby("objective")["seed"].transform("min")]
+
+
+def by_relevance(importance: pd.DataFrame) -> pd.DataFrame:
+    """Heads with their `relevance` and their `place` in the layer, 1 for the most relevant."""
+    heads = importance.loc[importance["importance"] == RELEVANCE, [*HEAD, "value"]]
+    heads = heads.sort_values([*HEAD[:-1], "value", "head"], ascending=[True] * 4 + [False, True])
+    place = heads.groupby(HEAD[:-1]).cumcount() + 1
+    return heads.rename(columns={"value": "relevance"}).assign(place=place)
+
+
+def layers(numbers: pd.Series) -> pd.Series:
+    """Names of layers as the published maps have them."""
+    return "layer " + numbers.astype(str)
+
+
+def numbers(layers: pd.Series) -> pd.Series:
+    """Layers by number, from their names."""
+    return layers.str.removeprefix("layer ").astype(int)
+
+
+def panel(objective: str, attention: str) -> str:
+    return f"{objective}, {attention}"
+
+
+def panels(rows: pd.DataFrame) -> list[str]:
+    """Names of the panels for each objective and attention, in the papers' order."""
+    found = {(row.objective, row.attention) for row in rows.itertuples()}
+    return [
+        panel(objective, attention)
+        for objective in style.ordered(objective for objective, _ in found)
+        for attention in (*style.KINDS, "all")
+        if (objective, attention) in found
+    ]
+
+
+def title(name: str, names: list[str], words: dict[str, str] | None = None) -> str:
+    """Of the panel `name`; the attention, in these words, where its objective has several."""
+    objective, attention = name.split(", ")
+    label = style.objective(objective).label
+    alone = sum(other.startswith(f"{objective}, ") for other in names) == 1
+    return label if alone else f"{label}, {(words or {}).get(attention, attention)}"
+
+
+def function_kind(function: str) -> str:
+    """positional, syntactic or rare."""
+    if function == "positional":
+        return function
+    return "rare" if function in RARE else "syntactic"
+
+
+def result(tables: Tables, **wanted: str) -> pd.DataFrame:
+    """Rows of `gates` about the last step of each model: which heads it keeps."""
+    columns = [*MODEL, "step", "kind", "layer", "head", "kept"]
+    rows = select(tables, "gates", columns, **wanted)
+    return rows[rows["step"] == rows.groupby(MODEL)["step"].transform("max")]
+
+
+def over_penalties(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Over the seeds of each penalty: mean `x` and `y`, and the range of `y`; along `x`.
+
+    Seeds keep different numbers of heads under one penalty, so that `x` is a mean, too.
+    """
+    by = [*by, "penalty"]
+    mean = rows.groupby(by, sort=False)["x"].mean().reset_index()
+    return over_seeds(rows, "y", by).merge(mean, on=by).sort_values("x", kind="stable")
+
+
+def size(shown: pd.DataFrame, cell: float = CELL) -> tuple[float, float]:
+    """Inches of a map of these points, width and height: no narrower than its title."""
+    return max(1.3, cell * shown["x"].max()), max(0.6, cell * numbers(shown["series"]).max())
+
+
+def grid(axes: Axes, n_layers: int, n_heads: int) -> None:
+    """Axes of a map, the top layer on top."""
+    axes.set(xlim=(0.5, n_heads + 0.5), ylim=(0.5, n_layers + 0.5), xticks=[])
+    axes.yaxis.set_major_locator(MaxNLocator(integer=True, min_n_ticks=1))
+    axes.tick_params(length=0)
+    axes.grid(False)
+    axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)
+
+
+def paint(axes: Axes, shown: pd.DataFrame, norm: Normalize) -> None:
+    """The map of points: `series` names the layer, `x` counts heads from 1, `y` is the value.
+
+    Heads without a value stay white.
+    """
+    values = shown.assign(layer=numbers(shown["series"])).pivot(
+        index="layer", columns="x", values="y"
+    )
+    n_layers, n_heads = int(values.index.max()), int(values.columns.max())
+    values = values.reindex(range(1, n_layers + 1)).reindex(range(1, n_heads + 1), axis=1)
+    edges = ([place + 0.5 for place in range(n + 1)] for n in (n_heads, n_layers))
+    cells = {"norm": norm, "cmap": SHADES, "edgecolors": "white", "linewidth": 0.4}
+    axes.pcolormesh(*edges, values.to_numpy(dtype=float), **cells)
+    grid(axes, n_layers, n_heads)
