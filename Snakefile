@@ -5,6 +5,7 @@
 #   occurrences/   held-out text, as the models read it      rules/views.smk
 #   views/         representations, an array for each layer  rules/views.smk
 #   measures/      tables of what was measured               rules/measures.smk
+#   pruned/        models with fewer heads                   rules/heads.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
 #   logs/          one file a job
@@ -46,6 +47,7 @@ include: "rules/common.smk"
 include: "rules/corpus.smk"
 include: "rules/training.smk"
 include: "rules/views.smk"
+include: "rules/heads.smk"
 include: "rules/measures.smk"
 include: "rules/figures.smk"
 include: "rules/claims.smk"
@@ -54,7 +56,8 @@ include: "rules/claims.smk"
 rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
-        expand("<results>/measures/{measure}.csv", measure=MEASURES),
+        [f"<results>/measures/{name}.csv" for name, parts in MEASURES.items() if parts],
+        "<results>/measures/heads.csv",
         expand("<results>/figures/{figure}.png", figure=FIGURES),
         "<results>/claims.html",
     localrule: True

@@ -3,6 +3,7 @@
 JUDGED = [
     *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
     *("change", "influence", "neighbours"),
+    *("head_importance", "head_functions", "pruning", "gates", "pruned_functions"),
 ]
 
 
@@ -39,7 +40,7 @@ rule compare_with_published:
 
 rule judge_claims:
     input:
-        tables=expand("<results>/measures/{measure}.csv", measure=JUDGED),
+        tables=[f"<results>/measures/{name}.csv" for name in JUDGED if MEASURES[name]],
         correlations=rules.compare_with_published.output.correlations,
     output:
         table="<results>/measures/claims.csv",

@@ -17,7 +17,14 @@ MEASURES = {  # by table, the parts that it is collected from
     "projection": SLICES.runs(SLICES.objectives)[
         :: len(STUDY.seeds)
     ],  # of the first seed
+    "head_importance": SLICES.runs(SLICES.trained),
+    "head_functions": SLICES.runs(SLICES.trained),
+    "gates": SLICES.pruned_runs(),
+    "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
+    "pruned_functions": [run for run in SLICES.pruned_runs() if ".gates_" in run],
 }
+PRUNED = "<results>/pruned/{objective}-{seed}/{attention}/{method}_{penalty}"
+PRUNED_RUN = "{objective}-{seed}.{attention}.{method}_{penalty}"
 # A narrow model waits for a GPU longer than it fills it.
 GPUS = 1 if STUDY.model.d_model >= 256 else 0
 
@@ -28,6 +35,9 @@ wildcard_constraints:
     reading="|".join(READINGS),
     side="|".join(SIDES),
     split="|".join(SPLITS),
+    attention="all|encoder",
+    method="none|gates|scratch|random|confidence|relevance|gradient",
+    penalty=r"\d[\d.e+-]*",
 
 
 def tokens_of(splits, objective):
@@ -44,6 +54,14 @@ def tokenizers_of(objective):
     return expand(
         "<results>/corpus/tokenizer.{side}.json", side=SLICES.sides(objective)
     )
+
+
+def training_tokens(wildcards):
+    return tokens_of(["train", "dev"], wildcards.objective)
+
+
+def dev_tokens(wildcards):
+    return tokens_of(["dev"], wildcards.objective)
 
 
 def test_tokens(wildcards):
@@ -83,6 +101,28 @@ def masked_occurrences(wildcards):
     )
 
 
+def chosen_by(wildcards):
+    """What tells how many heads to keep, and which, where gates are not to find out."""
+    if wildcards.method == "gates":
+        return []
+    gates = (
+        "<results>/measures/gates/{objective}-{seed}.{attention}.gates_{penalty}.csv"
+    )
+    if wildcards.method in ("scratch", "random"):
+        return [gates]
+    return [gates, "<results>/measures/head_importance/{objective}-{seed}.csv"]
+
+
+def pruned_or_whole(file):
+    """A file of a pruned run, or of the run itself under the method none."""
+
+    def path(wildcards):
+        run = "<results>/runs/{objective}-{seed}"
+        return f"{run if wildcards.method == 'none' else PRUNED}/{file}"
+
+    return path
+
+
 def parts(wildcards):
     return [
         f"<results>/measures/{wildcards.measure}/{part}.csv"
@@ -104,6 +144,13 @@ def training_threads(wildcards):
     if workflow.cores is None:
         return 4
     return max(1, workflow.cores // len(SLICES.runs(SLICES.trained + SLICES.halves)))
+
+
+def pruning_minutes(wildcards, attempt):
+    training = STUDY.pruning_training(wildcards.objective)
+    if wildcards.method == "scratch":
+        training = STUDY.objective_training(wildcards.objective)
+    return training_minutes(wildcards.objective, training, wildcards, attempt)
 
 
 def training_minutes(objective, training, wildcards, attempt):

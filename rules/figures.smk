@@ -6,6 +6,7 @@
 MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 # What the papers compare; the variants of an objective have figures of their own.
 COMPARED = SLICES.runs(SLICES.compared)
+TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
 
 
 def parts_of(measure, names=COMPARED):
@@ -44,11 +45,37 @@ def neighbours(properties, published):
     }
 
 
+def heads(published, *measures):
+    """Of the heads of trained models, or of models with fewer heads."""
+    parts = {
+        "head_importance": TRAINED,
+        "head_functions": TRAINED,
+        **{name: MEASURES[name] for name in ("gates", "pruning", "pruned_functions")},
+    }
+    return {
+        "tables": {k: v for m in measures for k, v in parts_of(m, parts[m]).items()},
+        "published": published,
+        "category": "6 Attention heads",
+    }
+
+
+def gates_over_time(objective, attention):
+    runs = f"{objective}-", f".{attention}.gates_"
+    shown = [p for p in MEASURES["gates"] if p.startswith(runs[0]) and runs[1] in p]
+    return {
+        "module": "gates_over_time",
+        "options": {"objective": objective, "attention": attention},
+        "tables": parts_of("gates", shown),
+        "category": "6 Attention heads",
+    }
+
+
 def projection(picture):
+    shown = [run for run in MEASURES["projection"] if run in COMPARED]
     return {
         "module": "projection",
         "options": {"picture": picture},
-        "tables": parts_of("projection", MEASURES["projection"]),
+        "tables": parts_of("projection", shown),
         "category": "5 What a layer represents",
     }
 
@@ -126,29 +153,42 @@ FIGURES = {
         ["ccg_left", "ccg_right"], "evolution_ccg_left_right"
     ),
     "projection_ccg": projection("ccg"),
+    "head_importance": heads(["lrp_confidence"], "head_importance"),
+    "importance_agreement": heads([], "head_importance"),
+    "head_functions": heads(
+        ["functions_ru_de_fr"], "head_functions", "head_importance"
+    ),
+    "quality_against_heads": heads(
+        ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"], "pruning"
+    ),
+    "functions_kept": heads([], "pruned_functions", "gates"),
+    "heads_kept_by_attention": heads(["heads_dying_by_attn_type_both"], "pruning")
+    | {"options": {"objective": "mt"}, "needs": ["mt"]},
+    "decoder_heads_by_layers": heads(["heads_dying_decoder"], "gates")
+    | {"options": {"objective": "mt"}, "needs": ["mt"]},
+    "gates_over_time": gates_over_time("mt", "all"),
     "corpus_overview": {
         "options": {"n_tokens": STUDY.measures.mutual_information.n_tokens},
         "tables": {
             name: [f"<results>/corpus/{name}.csv"]
             for name in ("cleaning", "splits", "frequencies")
         },
-        "category": "6 Text and training",
+        "category": "7 Text and training",
     },
     "learning_curves": {
         "tables": {
             name: [f"<results>/runs/{name}/metrics.jsonl"]
             for name in SLICES.runs(SLICES.trained)
         },
-        "category": "6 Text and training",
+        "category": "7 Text and training",
     },
 }
 FIGURES = {
     name: figure
     for name, figure in FIGURES.items()
     if set(figure.get("needs", [])) <= set(SLICES.trained)
+    and all(figure["tables"].values())
 }
-if not MEASURES["pwcca_between_runs"]:
-    del FIGURES["distance_between_tasks"]
 
 
 for number, (name, figure) in enumerate(FIGURES.items(), start=1):

@@ -32,6 +32,9 @@ class Section(BaseModel):
 
 Seed = Annotated[int, Field(ge=0)]
 Clusters = Annotated[int, Field(ge=2)]
+Penalty = Annotated[float, Field(ge=0)]
+Penalties = Annotated[list[Penalty], AfterValidator(unique)]
+Control = Literal["scratch", "random", "confidence", "relevance", "gradient"]
 
 
 def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
@@ -214,6 +217,52 @@ class Measures(Section):
     projection: Projection
 
 
+class Thresholds(Section):
+    """From which share of its largest weights on a head is said to have a function."""
+
+    positional: float = key("on one relative position", ge=0, le=1)
+    syntactic: float = key("by how much, relatively, above the best fixed position", ge=0)
+    rare: float = key("on one of a sentence's two rarest tokens", ge=0, le=1)
+    rare_rank: int = key("of sentences whose rarest token has a higher frequency rank", ge=0)
+
+
+class Heads(Section):
+    """Importance and functions of attention heads."""
+
+    sentences: int = key(
+        "of the dev split, translated where the model does, for importance", "sentences", ge=2
+    )
+    thresholds: Thresholds
+    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
+    seed: int = key("seed of the draw of sentences, and of the bootstrap", ge=0)
+
+
+class Gates(Section):
+    """Hard-Concrete gates, which open and close heads."""
+
+    learning_rate: float = key("constant; weights keep that of training", gt=0)
+    initial_log_alpha: float = key(
+        "where gates start; 0 is half open, 2 open with probability 0.94"
+    )
+
+
+class Pruning(Section):
+    """Runs that are trained on with fewer and fewer heads."""
+
+    penalties: dict[str, dict[Literal["all", "encoder"], Penalties]] = key(
+        "by objective and by whose heads may go: factors of the expected number of open heads in a "
+        "layer, which adds to the loss",
+        "nats",
+    )
+    n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
+    controls: Annotated[list[Control], AfterValidator(unique)] = key(
+        "other ways to as few heads: the same heads from scratch, random ones, or those of the "
+        "highest importance"
+    )
+    gates: Gates
+    training: dict[str, Any] = key("what overrides the run's own training")
+
+
 class Study(Section):
     """One config: corpus, model, objectives, seeds, what to measure."""
 
@@ -235,6 +284,8 @@ class Study(Section):
     occurrences: Occurrences
     views: Views
     measures: Measures
+    heads: Heads
+    pruning: Pruning
 
     def source_options(self) -> BaseModel:
         """The options of the chosen source, with its defaults."""
@@ -253,6 +304,10 @@ class Study(Section):
         """The `training` section with what the objective has of its own."""
         own = self.objectives[objective].get("training", {})
         return validated(Training, dict(self.training) | own)
+
+    def pruning_training(self, objective: str) -> Training:
+        """How the objective's runs are trained on with fewer heads."""
+        return validated(Training, dict(self.objective_training(objective)) | self.pruning.training)
 
 
 def load(config: dict) -> Study:
@@ -282,6 +337,11 @@ def objective_model(name: str) -> type[BaseModel]:
     return importlib.import_module(f"bottomup.objectives.{name}").Objective
 
 
+def has_decoder(name: str) -> bool:
+    """Whether an objective's models have one."""
+    return objective_model(name).predicts == "target"
+
+
 def _options(objective: dict) -> dict:
     """An objective's section without the `training` key, which is not the objective's own."""
     return {name: value for name, value in objective.items() if name != "training"}
@@ -293,6 +353,7 @@ def _choices(config: dict) -> list[str]:
         *_source_choice(_section(config, "corpus")),
         *_objective_choices(config),
         *_pipeline_choice(config),
+        *_pruning_choices(config),
     ]
 
 
@@ -348,6 +409,20 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield from problems(Training, everything, f"{path}.training", only=own)
         else:
             yield from problems(Training, own, f"{path}.training")
+
+
+def _pruning_choices(config: dict) -> Iterator[str]:
+    pruning, known = _section(config, "pruning"), modules("objectives")
+    for name, sweep in _section(pruning, "penalties").items():
+        path = f"pruning.penalties.{name}"
+        if name not in known:
+            yield f"{path}: unknown key; {nearest(name, known)}"
+        elif isinstance(sweep, dict) and "all" in sweep and not has_decoder(name):
+            yield f"{path}.all: {name} has no decoder; allowed: encoder"
+    own = pruning.get("training")
+    if isinstance(own, dict):
+        everything = _section(config, "training") | own
+        yield from problems(Training, everything, "pruning.training", only=own)
 
 
 def _contradictions(config: dict) -> Iterator[str]:

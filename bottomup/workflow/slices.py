@@ -81,6 +81,23 @@ class Slices:
         translates = self.study.objective_options(name).predicts == "target"
         return SIDES if translates else ["source"]
 
+    def pruned_runs(self) -> list[str]:
+        """Each pruned run, `run.attention.method_penalty`."""
+        pruning = self.study.pruning
+        return [
+            f"{objective}-{seed}.{attention}.{method}_{penalty:g}"
+            for objective in self.trained
+            for seed in self.study.seeds[: pruning.n_seeds]
+            for attention, penalties in pruning.penalties.get(objective, {}).items()
+            for penalty in penalties
+            for method in ["gates", *pruning.controls]
+        ]
+
+    def whole_runs(self) -> list[str]:
+        """What these are compared with, `run.attention.none_0`."""
+        pruned = [tuple(name.split(".")[:2]) for name in self.pruned_runs()]
+        return [f"{run}.{attention}.none_0" for run, attention in dict.fromkeys(pruned)]
+
     # What each rule depends on.
 
     def fetch_corpus(self) -> dict:
@@ -115,12 +132,47 @@ class Slices:
         return settings("train", values, f"bottomup.objectives.{name}")
 
     def measure_quality(self, wildcards) -> dict:
-        objective = wildcards.objective
-        quality = self.study.quality.model_dump()
-        values = self._run(objective, wildcards.seed) | {"sampling_seed": quality.pop("seed")}
+        values = self._quality(wildcards)
+        return settings("measure_quality", values, f"bottomup.objectives.{wildcards.objective}")
+
+    def measure_head_importance(self, wildcards) -> dict:
+        objective, heads = wildcards.objective, self.study.heads
+        values = self._run(objective, wildcards.seed) | {
+            "sentences": heads.sentences,
+            "bootstrap_samples": heads.bootstrap_samples,
+            "sampling_seed": heads.seed,
+        }
         if "target" in self.sides(objective):
-            values |= quality | {"language": self.languages["target"]}
-        return settings("measure_quality", values, f"bottomup.objectives.{objective}")
+            quality = self.study.quality
+            values |= {"beam_size": quality.beam_size, "length_penalty": quality.length_penalty}
+        return settings("measure_head_importance", values, f"bottomup.objectives.{objective}")
+
+    def measure_head_functions(self, wildcards) -> dict:
+        return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
+
+    def measure_pruned_functions(self, wildcards) -> dict:
+        run = named(wildcards) | self._pruned(wildcards)
+        return settings("measure_head_functions", {"run": run} | self._functions())
+
+    def collect_heads(self) -> dict:
+        return settings("collect_heads", {})
+
+    def prune_heads(self, wildcards) -> dict:
+        objective, pruning = wildcards.objective, self.study.pruning
+        values = self._run(objective, wildcards.seed) | self._pruned(wildcards)
+        if values["method"] == "scratch":
+            values["training"] = self.study.objective_training(objective).model_dump()
+        else:
+            values["training"] = self.study.pruning_training(objective).model_dump()
+        if values["method"] == "gates":
+            values["gates"] = pruning.gates.model_dump()
+        return settings("prune_heads", values, f"bottomup.objectives.{objective}")
+
+    def measure_pruning(self, wildcards) -> dict:
+        layers = self.study.model.layers
+        values = self._quality(wildcards) | self._pruned(wildcards)
+        values["gated_layers"] = 3 * layers if values["attention"] == "all" else layers
+        return settings("measure_pruning", values, f"bottomup.objectives.{wildcards.objective}")
 
     def annotate_words(self) -> dict:
         values = self.study.annotation.model_dump(mode="json")
@@ -215,6 +267,30 @@ class Slices:
 
     def show_claims(self) -> dict:
         return settings("show_claims", {})
+
+    def _quality(self, wildcards) -> dict:
+        objective = wildcards.objective
+        quality = self.study.quality.model_dump()
+        values = self._run(objective, wildcards.seed) | {"sampling_seed": quality.pop("seed")}
+        if "target" in self.sides(objective):
+            values |= quality | {"language": self.languages["target"]}
+        return values
+
+    def _functions(self) -> dict:
+        heads = self.study.heads
+        return {
+            "thresholds": heads.thresholds.model_dump(),
+            "bootstrap_samples": heads.bootstrap_samples,
+            "sampling_seed": heads.seed,
+        }
+
+    def _pruned(self, wildcards) -> dict:
+        penalty = float(wildcards.penalty)
+        return {
+            "attention": wildcards.attention,
+            "method": wildcards.method,
+            "penalty": None if wildcards.method == "none" else penalty,
+        }
 
     def _pwcca(self) -> dict:
         return sampled(self.study.measures.pwcca.model_dump())

@@ -53,6 +53,13 @@ measures:
   influence: {sentences: 100}
   neighbours: {k: 10}
   projection: {words: [is, are]}
+heads: {sentences: 10, thresholds: {positional: 0.9}}
+pruning:
+  penalties: {mt: {all: [0, 0.5], encoder: [0.7]}, lm: {encoder: [0.7]}, mlm: {encoder: [0.7]}}
+  controls: [random, gradient]
+  n_seeds: 1
+  gates: {learning_rate: 0.05}
+  training: {max_tokens: 1000}
 """
 
 

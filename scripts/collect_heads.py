@@ -1,0 +1,34 @@
+"""Put together what each attention head weighs and does: a row for each function that it has.
+
+Settings: none.
+Inputs:   the tables head_importance and head_functions of all runs.
+Outputs:  the table heads; a head without a function has one row, and so have those of decoders,
+          whose functions are not looked for.
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+
+HEAD = ["objective", "seed", "attention", "layer", "head"]
+IMPORTANCES = ["confidence", "relevance", "relevance_ratio", "gradient", "loss_increase"]
+FUNCTION = {"accuracy": "function_accuracy"}
+
+
+def main(arguments: argparse.Namespace) -> None:
+    importance = pd.read_csv(arguments.importance)
+    heads = importance.pivot(index=HEAD, columns="importance", values="value")
+    heads = heads.rename(columns={"relevance_alpha_beta": "relevance"})[IMPORTANCES].reset_index()
+    functions = pd.read_csv(arguments.functions).query("held").rename(columns=FUNCTION)
+    functions = functions[[*HEAD, "function", "function_accuracy", "baseline_accuracy"]]
+    heads.merge(functions, on=HEAD, how="left").to_csv(arguments.table, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("importance", "functions", "table"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    program.run(main, parser)

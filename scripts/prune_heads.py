@@ -1,0 +1,48 @@
+"""Train a run on with fewer attention heads: gates find out which, or another method chooses them.
+
+Settings: objective, options, seed (the run); attention (all, encoder: whose heads may go); method;
+          penalty (of open gates); training; for the method gates, learning_rate and
+          initial_log_alpha of the gates, as `gates`.
+Inputs:   the run's model folder; the folder of token files; for the methods other than gates, the
+          gates that this method found at the same penalty, and the importance of the run's heads.
+Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. While it runs, checkpoint/
+          beside them: the same command goes on from there after a stop.
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.heads.pruning import as_many, prune
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings, gates = arguments.settings, None
+    if settings["method"] != "gates":
+        found, *importance = map(pd.read_csv, arguments.chosen_by)
+        gates = as_many(settings["method"], found, *importance, seed=settings["seed"])
+    table = prune(
+        settings,
+        arguments.code,
+        arguments.tokens,
+        arguments.model,
+        gates,
+        arguments.folder,
+        arguments.accumulate,
+    )
+    table.to_csv(arguments.gates, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
+    parser.add_argument(
+        "--chosen-by", type=Path, nargs="*", help="a table of gates, a table of importance"
+    )
+    parser.add_argument("--folder", type=Path, required=True)
+    parser.add_argument("--gates", type=Path, required=True)
+    parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
+    program.run(main, parser)
