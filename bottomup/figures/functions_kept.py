@@ -37,7 +37,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     drawn = _points(counts)
     names = heads.panels(counts)
     bars = drawn.groupby("panel")["quantity"].nunique()[names]
-    width = max(4, 0.27 * bars.clip(lower=5).sum() + 1.2)
+    width = max(5, 0.27 * bars.clip(lower=5).sum() + 1.2)
     figure = Figure(figsize=(width, 3.2), layout="constrained")
     ratios = {"width_ratios": bars.clip(lower=5)}
     panels = figure.subplots(1, len(names), sharey=True, squeeze=False, gridspec_kw=ratios)[0]
