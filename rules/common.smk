@@ -14,9 +14,7 @@ MEASURES = {  # by table, the parts that it is collected from
     "change": SLICES.runs(SLICES.objectives),
     "influence": SLICES.runs(SLICES.objectives),
     "neighbours": SLICES.runs(SLICES.objectives),
-    "projection": SLICES.runs(SLICES.objectives)[
-        :: len(STUDY.seeds)
-    ],  # of the first seed
+    "projection": [f"{name}-{STUDY.seeds[0]}" for name in SLICES.objectives],
     "head_importance": SLICES.runs(SLICES.trained),
     "head_functions": SLICES.runs(SLICES.trained),
     "gates": SLICES.pruned_runs(),

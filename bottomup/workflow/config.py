@@ -263,6 +263,15 @@ class Pruning(Section):
     training: dict[str, Any] = key("what overrides the run's own training")
 
 
+class Runs(Section):
+    """Keys that every objective's section may have beside the objective's own options."""
+
+    training: dict[str, Any] = key("what overrides the section `training`", default={})
+    n_seeds: int | None = key(
+        "seeds, the first ones, under which it runs; null for all", "seeds", default=None, ge=1
+    )
+
+
 class Study(Section):
     """One config: corpus, model, objectives, seeds, what to measure."""
 
@@ -300,9 +309,13 @@ class Study(Section):
         """An objective's own options, with its defaults."""
         return validated(objective_model(objective), _options(self.objectives[objective]))
 
+    def objective_seeds(self, objective: str) -> list[int]:
+        """The seeds under which an objective runs."""
+        return self.seeds[: _runs(self.objectives[objective]).get("n_seeds")]
+
     def objective_training(self, objective: str) -> Training:
         """The `training` section with what the objective has of its own."""
-        own = self.objectives[objective].get("training", {})
+        own = _runs(self.objectives[objective]).get("training", {})
         return validated(Training, dict(self.training) | own)
 
     def pruning_training(self, objective: str) -> Training:
@@ -342,9 +355,14 @@ def has_decoder(name: str) -> bool:
     return objective_model(name).predicts == "target"
 
 
+def _runs(objective: dict) -> dict:
+    """Of an objective's section what any objective may have."""
+    return {name: value for name, value in objective.items() if name in Runs.model_fields}
+
+
 def _options(objective: dict) -> dict:
-    """An objective's section without the `training` key, which is not the objective's own."""
-    return {name: value for name, value in objective.items() if name != "training"}
+    """Of an objective's section the objective's own options."""
+    return {name: value for name, value in objective.items() if name not in Runs.model_fields}
 
 
 def _choices(config: dict) -> list[str]:
@@ -403,6 +421,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield f"{path}: unknown key; {nearest(name, known)}"
             continue
         yield from problems(objective_model(name), _options(options), path)
+        yield from problems(Runs, _runs(options), path, only=["n_seeds"])
         own = options.get("training", {})
         if isinstance(own, dict):
             everything = _section(config, "training") | own

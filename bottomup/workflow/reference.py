@@ -31,6 +31,7 @@ def reference() -> str:
     """docs/config.md: a table for each section, and for each source's and objective's options."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
     sections = [_section("Study", config.Study, default)]
+    sections.append(_section("`objectives.*`", config.Runs, {}))
     for room, path, model in (
         ("corpus.sources", "corpus.sources", config.source_model),
         ("objectives", "objectives", config.objective_model),

@@ -59,7 +59,12 @@ class Slices:
 
     def runs(self, objectives: list[str]) -> list[str]:
         """Names of runs, objective x seed."""
-        return [f"{name}-{seed}" for name in objectives for seed in self.study.seeds]
+        return [f"{name}-{seed}" for name in objectives for seed in self.seeds(name)]
+
+    def seeds(self, objective: str) -> list[int]:
+        """The seeds under which an objective runs, on the whole text or on a half."""
+        name, _ = objective_and_half(objective)
+        return self.study.objective_seeds(name)
 
     def readings(self) -> list[str]:
         """Each run with each reading under which it is looked at, `run.reading`."""
@@ -72,7 +77,7 @@ class Slices:
         for a, b in combinations(self.runs(self.compared), 2):
             yield f"{a}.{b}"
         for name in self.study.training_halves:
-            for seed in self.study.seeds:
+            for seed in self.seeds(name):
                 yield f"{name}_half1-{seed}.{name}_half2-{seed}"
 
     def sides(self, objective: str) -> list[str]:
@@ -87,7 +92,7 @@ class Slices:
         return [
             f"{objective}-{seed}.{attention}.{method}_{penalty:g}"
             for objective in self.trained
-            for seed in self.study.seeds[: pruning.n_seeds]
+            for seed in self.seeds(objective)[: pruning.n_seeds]
             for attention, penalties in pruning.penalties.get(objective, {}).items()
             for penalty in penalties
             for method in ["gates", *pruning.controls]

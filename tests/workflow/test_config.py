@@ -8,6 +8,7 @@ import yaml
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
 from bottomup.workflow.reference import reference
+from bottomup.workflow.slices import Slices
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -117,6 +118,11 @@ def test_the_config_loads_without_torch():
             {"training": 3},
             "objectives.lm.training: found 3; allowed: section of batch_tokens, ",
         ),
+        (
+            "objectives__lm",
+            {"n_seeds": 0},
+            "objectives.lm.n_seeds: found 0; allowed: whole number or null, >= 1",
+        ),
         ("objectives", {}, "objectives: found none; allowed: at least one of lm, "),
         ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of lm, "),
         (
@@ -202,6 +208,14 @@ def test_an_objective_has_its_own_training():
     assert study.objective_training("mlm").patience == 9
     assert study.objective_training("lm") == study.training
     assert study.objective_options("mlm").mask == 0.5
+
+
+def test_an_objective_may_run_under_the_first_seeds_only():
+    study = load(changed(seeds=[7, 3, 5], objectives__mlm={"n_seeds": 2}))
+    assert Slices(study).runs(["mlm", "untrained"]) == [
+        *("mlm-7", "mlm-3"),
+        *("untrained-7", "untrained-3", "untrained-5"),
+    ]
 
 
 def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():
