@@ -310,7 +310,9 @@ class Study(Section):
         return validated(objective_model(objective), _options(self.objectives[objective]))
 
     def objective_seeds(self, objective: str) -> list[int]:
-        """The seeds under which an objective runs."""
+        """The seeds under which an objective runs; none if it is not one of this study."""
+        if objective not in self.objective_names():
+            return []
         return self.seeds[: _runs(self.objectives[objective]).get("n_seeds")]
 
     def objective_training(self, objective: str) -> Training:
