@@ -137,6 +137,15 @@ def memory(base_mb, per_input_mb):
     return mem_mb
 
 
+def minutes(base, per_input_mb):
+    """Minutes of a job that goes through its input, more at each new attempt."""
+
+    def runtime(wildcards, input, attempt):
+        return int(attempt * (base + per_input_mb * input.size_mb))
+
+    return runtime
+
+
 def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
     if workflow.cores is None:

@@ -17,7 +17,7 @@ rule fetch_corpus:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 10),
-        runtime=60,
+        runtime=minutes(60, 0.1),
     params:
         settings=SLICES.fetch_corpus(),
     shell:
@@ -43,7 +43,7 @@ rule clean_corpus:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 20),
-        runtime=60,
+        runtime=minutes(60, 0.1),
     params:
         settings=SLICES.clean_corpus(),
     shell:
@@ -71,7 +71,7 @@ rule split_corpus:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 20),
-        runtime=30,
+        runtime=minutes(30, 0.1),
     params:
         settings=SLICES.split_corpus(),
     shell:
@@ -96,7 +96,7 @@ rule learn_bpe:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 30),
-        runtime=60,
+        runtime=minutes(60, 0.1),
     params:
         settings=SLICES.learn_bpe,
     shell:
@@ -123,7 +123,7 @@ rule encode_text:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 20),
-        runtime=60,
+        runtime=minutes(60, 0.1),
     params:
         settings=SLICES.encode_text(),
     shell:
@@ -150,7 +150,7 @@ rule annotate_words:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=240,
+        runtime=minutes(240, 0.1),
     params:
         settings=SLICES.annotate_words(),
     shell:
@@ -176,7 +176,7 @@ rule count_tokens:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 5),
-        runtime=15,
+        runtime=minutes(15, 0.1),
     params:
         settings=SLICES.count_tokens(),
     shell:

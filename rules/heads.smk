@@ -18,7 +18,7 @@ rule measure_head_importance:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(4000, 4),
-        runtime=240,
+        runtime=minutes(240, 1),
         gpu=GPUS,
     params:
         settings=SLICES.measure_head_importance,
@@ -49,7 +49,7 @@ rule measure_head_functions:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=60,
+        runtime=minutes(60, 1),
         gpu=GPUS,
     params:
         settings=SLICES.measure_head_functions,
@@ -148,7 +148,7 @@ rule measure_pruning:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(4000, 4),
-        runtime=60,
+        runtime=minutes(60, 1),
         gpu=GPUS,
     params:
         settings=SLICES.measure_pruning,

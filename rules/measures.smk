@@ -17,7 +17,7 @@ rule measure_mutual_information:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 2),
-        runtime=240,
+        runtime=minutes(240, 0.02),
         gpu=GPUS,
     params:
         settings=SLICES.measure_mutual_information,
@@ -43,8 +43,8 @@ rule measure_pwcca_between_layers:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=memory(3000, 0),
+        runtime=minutes(60, 0.02),
         gpu=GPUS,
     params:
         settings=SLICES.measure_pwcca_between_layers,
@@ -76,8 +76,8 @@ rule measure_pwcca_between_runs:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=2000,
-        runtime=60,
+        mem_mb=memory(3000, 0),
+        runtime=minutes(60, 0.02),
         gpu=GPUS,
     params:
         settings=SLICES.measure_pwcca_between_runs,
@@ -105,7 +105,7 @@ rule measure_change:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 2),
-        runtime=60,
+        runtime=minutes(60, 0.02),
         gpu=GPUS,
     params:
         settings=SLICES.measure_change,
@@ -137,7 +137,7 @@ rule measure_influence:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=60,
+        runtime=minutes(60, 0.02),
         gpu=GPUS,
     params:
         settings=SLICES.measure_influence,
@@ -166,7 +166,7 @@ rule measure_neighbours:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 2),
-        runtime=60,
+        runtime=minutes(60, 0.02),
         gpu=GPUS,
     params:
         settings=SLICES.measure_neighbours,
@@ -198,7 +198,7 @@ rule project_views:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 2),
-        runtime=60,
+        runtime=minutes(60, 0.02),
     params:
         settings=SLICES.project_views,
     shell:

@@ -63,7 +63,7 @@ rule measure_quality:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(4000, 4),
-        runtime=60,
+        runtime=minutes(60, 0.1),
         gpu=GPUS,
     params:
         settings=SLICES.measure_quality,

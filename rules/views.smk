@@ -21,7 +21,7 @@ rule draw_occurrences:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 100),
-        runtime=15,
+        runtime=minutes(15, 0.1),
     params:
         settings=SLICES.draw_occurrences,
     shell:
@@ -48,7 +48,7 @@ rule annotate_occurrences:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 100),
-        runtime=15,
+        runtime=minutes(15, 0.1),
     params:
         settings=SLICES.annotate_occurrences(),
     shell:
@@ -81,7 +81,7 @@ rule extract_views:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=60,
+        runtime=minutes(60, 0.1),
         gpu=GPUS,
     params:
         settings=SLICES.extract_views(),

@@ -6,12 +6,13 @@ sources are modules with options of their own, which their own models check.
 
 import importlib
 import math
+import operator
 import pkgutil
 from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, create_model
 
 from bottomup.errors import UserError
 from bottomup.workflow.schema import nearest, problems, validated
@@ -30,6 +31,19 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+ABOUT_VOCABULARY = ", about the size of the vocabulary"
+OR_ALL_CORRELATE = ", or every direction correlates with every other"
+# Of two keys. A comparison with NaN, which stands for a key that is wrong by itself, is false.
+LIMITS = [
+    ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words", ""),
+    ("measures.mutual_information.n_clusters", "<=", "occurrences.n", ""),
+    ("occurrences.n", ">", "model.d_model", OR_ALL_CORRELATE),
+    ("measures.neighbours.occurrences", ">", "measures.neighbours.k", ""),
+    ("measures.neighbours.within_occurrences", ">", "measures.neighbours.k", ""),
+    ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
+]
+EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
+
 Seed = Annotated[int, Field(ge=0)]
 Clusters = Annotated[int, Field(ge=2)]
 Penalty = Annotated[float, Field(ge=0)]
@@ -45,7 +59,7 @@ def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
 class Cleaning(Section):
     """Which pairs of sentences stay."""
 
-    min_words: int = key("shorter sentences are dropped, on either side", "words", ge=1)
+    min_words: int = key("shorter sentences are dropped, by the source side", "words", ge=1)
     max_words: int = key("longer sentences are dropped, on either side", "words", ge=1)
     max_length_ratio: float = key("words of the longer side over words of the shorter", ge=1)
 
@@ -422,8 +436,9 @@ def _objective_choices(config: dict) -> Iterator[str]:
         if name not in known:
             yield f"{path}: unknown key; {nearest(name, known)}"
             continue
-        yield from problems(objective_model(name), _options(options), path)
-        yield from problems(Runs, _runs(options), path, only=["n_seeds"])
+        known_keys = create_model(name, __base__=(Runs, objective_model(name)))
+        checked = {key: value for key, value in options.items() if key != "training"}
+        yield from problems(known_keys, checked, path)
         own = options.get("training", {})
         if isinstance(own, dict):
             everything = _section(config, "training") | own
@@ -447,57 +462,35 @@ def _pruning_choices(config: dict) -> Iterator[str]:
 
 
 def _contradictions(config: dict) -> Iterator[str]:
-    """Keys that are right one by one and wrong together; a comparison with NaN is false."""
+    """Keys that are right one by one and wrong together."""
     at = partial(_number, config)
-    heads, d_model = at("model", "heads"), at("model", "d_model")
+    heads, d_model = at("model.heads"), at("model.d_model")
     if d_model % heads > 0:
         yield f"model.heads: found {heads:g}; allowed: divisors of model.d_model ({d_model:g})"
     if d_model % 2 > 0:
         yield f"model.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
 
-    shortest = at("corpus", "cleaning", "min_words")
-    longest = at("corpus", "cleaning", "max_words")
-    if longest < shortest:
-        yield (
-            f"corpus.cleaning.max_words: found {longest:g}; "
-            f"allowed: >= corpus.cleaning.min_words ({shortest:g})"
-        )
-
     objectives = _section(config, "objectives")
+    trained = [name for name in modules("objectives") if objectives.get(name) is not None]
+    trained = [name for name in trained if objective_model(name).predicts]
     for name in _list(config, "training_halves"):
-        if objectives.get(name) is None:
+        if name not in trained:
             yield (
                 f'training_halves: found "{name}"; '
-                f"allowed: objectives of this study ({', '.join(sorted(objectives))})"
+                f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
 
-    n = at("occurrences", "n")
-    clusters = at("measures", "mutual_information", "n_clusters")
-    if clusters > n:
-        yield (
-            f"measures.mutual_information.n_clusters: found {clusters:g}; "
-            f"allowed: <= occurrences.n ({n:g})"
-        )
-    if n <= d_model:
-        yield (
-            f"occurrences.n: found {n:g}; allowed: > model.d_model ({d_model:g}), "
-            "or every direction correlates with every other"
-        )
-    k = at("measures", "neighbours", "k")
-    for name in ("occurrences", "within_occurrences"):
-        found = at("measures", "neighbours", name)
-        if found <= k:
+    for path, sign, other, reason in LIMITS:
+        found, limit = at(path), at(other)
+        if EXCEEDS[sign](found, limit):
+            yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
+    mutual_information = _section(_section(config, "measures"), "mutual_information")
+    for found in _list(mutual_information, "other_n_clusters"):
+        if type(found) is int and found > at("occurrences.n"):
             yield (
-                f"measures.neighbours.{name}: found {found:g}; "
-                f"allowed: > measures.neighbours.k ({k:g})"
+                f"measures.mutual_information.other_n_clusters: found {found}; "
+                f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
             )
-    tokens = at("measures", "mutual_information", "n_tokens")
-    merges = at("corpus", "bpe", "merges")
-    if tokens > merges:
-        yield (
-            f"measures.mutual_information.n_tokens: found {tokens:g}; "
-            f"allowed: <= corpus.bpe.merges ({merges:g}), about the size of the vocabulary"
-        )
 
 
 def _section(config: dict, name: str) -> dict:
@@ -512,9 +505,9 @@ def _list(config: dict, name: str) -> list:
     return values if isinstance(values, list) else []
 
 
-def _number(config: dict, *path: str) -> float:
+def _number(config: dict, path: str) -> float:
     """A positive number of a config that may be wrong in any way; NaN where there is none."""
-    *sections, last = path
+    *sections, last = path.split(".")
     for name in sections:
         config = _section(config, name)
     value = config.get(last)

@@ -102,6 +102,9 @@ def _line(model: type[BaseModel], problem: dict, path: str) -> str:
     if problem["type"] == "extra_forbidden":
         return f"{where}: unknown key; {nearest(last, list(_parent_keys(model, parents)))}"
     fields = list(_walk(model, problem["loc"]))
+    if last == "[key]":
+        expected = problem["ctx"]["expected"].replace("'", "")
+        return f"{_path(path, tuple(parents))}: unknown key; allowed: {expected}"
     # Within a list, the field is the list's.
     may_be = allowed(fields[-1]) if fields else _type(model)
     if problem["type"] == "missing":

@@ -123,6 +123,12 @@ def test_the_config_loads_without_torch():
             {"n_seeds": 0},
             "objectives.lm.n_seeds: found 0; allowed: whole number or null, >= 1",
         ),
+        (
+            "objectives__lm",
+            {"trainig": {}},
+            "objectives.lm.trainig: unknown key; "
+            "allowed: label_smoothing, n_seeds, training; did you mean training?",
+        ),
         ("objectives", {}, "objectives: found none; allowed: at least one of lm, "),
         ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of lm, "),
         (
@@ -150,6 +156,18 @@ def test_the_config_loads_without_torch():
         ),
         ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
         ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
+        ("training_halves", ["untrained"], 'training_halves: found "untrained"; allowed: '),
+        (
+            "measures__mutual_information__other_n_clusters",
+            [500, 100_001],
+            "measures.mutual_information.other_n_clusters: found 100001; "
+            "allowed: <= occurrences.n (100000)",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"al": [0]},
+            "pruning.penalties.mt.al: unknown key; allowed: all or encoder",
+        ),
         (
             "annotation__pipeline",
             "de_core_news_sm",
@@ -172,8 +190,8 @@ def test_the_config_loads_without_torch():
 def test_a_mistake_is_one_line(path, value, line):
     found = mistakes(changed(**{path: value}))
     assert any(each.startswith(line) for each in found), found
-    # Too few occurrences are too few for the clusters as well.
-    assert len(found) == (2 if path == "occurrences__n" else 1)
+    # Too few occurrences are too few for the clusters as well, in either number of them.
+    assert len(found) == (3 if path == "occurrences__n" else 1)
 
 
 def test_a_missing_key_says_what_it_may_hold():
