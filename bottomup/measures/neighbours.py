@@ -22,7 +22,6 @@ from bottomup.device import device as best_device
 from bottomup.errors import UserError
 from bottomup.seeds import generator
 
-METRICS = ("cosine", "euclidean")
 # Distances that are computed at once.
 BLOCK_CELLS = 2**21
 # By property within one token: the column of the table that neighbors are compared by.
@@ -134,7 +133,6 @@ def measure(
     view: np.ndarray,
     sample: Sample,
     k: int,
-    metric: str = "cosine",
     device: torch.device | str | None = None,
 ) -> dict[str, np.ndarray]:
     """What each occurrence has in common with its `k` nearest neighbors, by property.
@@ -142,7 +140,7 @@ def measure(
     view: `[n_occurrences, d_model]`. Returns float64 `[n_groups, n]` for each property: the share
     of the neighbors with the same value, 0 to 1; for `position` the mean distance in tokens.
     """
-    neighbors = [nearest(view[rows], k, metric, device) for rows in sample.rows]
+    neighbors = [nearest(view[rows], k, device) for rows in sample.rows]
     return {
         name: np.stack(
             [
@@ -184,29 +182,24 @@ def _over_pairs(name: str, values: np.ndarray) -> float:
 def nearest(
     view: np.ndarray,
     k: int,
-    metric: str = "cosine",
     device: torch.device | str | None = None,
 ) -> np.ndarray:
-    """Row numbers of the `k` nearest other rows of each row, nearest first: `[n, k]`, int64.
+    """Row numbers of the `k` other rows nearest by cosine, nearest first: `[n, k]`, int64.
 
-    view: `[n, d_model]`; metric: "cosine" or "euclidean"; device: the first GPU by default, else
-    the CPU. A row is never its own neighbor, however many rows equal it; of equally near rows,
-    those of lower number come first. Rows are as near as float32 tells them apart, but equal rows
-    are always equally near.
+    view: `[n, d_model]`; device: the first GPU by default, else the CPU. A row is never its own
+    neighbor, however many rows equal it; of equally near rows, those of lower number come first.
+    Rows are as near as float32 tells them apart, but equal rows are always equally near.
 
     Distances are matrix products in blocks: memory is that of the view and a block.
 
-    Raises UserError if there are no more than `k` rows, the view is not finite, or `metric` is
-    none of the above.
+    Raises UserError if there are no more than `k` rows, or the view is not finite.
     """
-    if metric not in METRICS:
-        raise UserError(f"metric {metric!r}; allowed: {' or '.join(METRICS)}")
     if len(view) <= k:
         raise UserError(
             f"{len(view)} occurrences for measures.neighbours.k {k}; allowed: more occurrences "
             f"than neighbors; lower k or raise occurrences and within_occurrences"
         )
-    points = _points(view, metric).to(device or best_device())
+    points = _points(view).to(device or best_device())
     # Equal rows share one column of distances, which rounding could else part.
     _, first, columns = np.unique(_bytes(view), return_index=True, return_inverse=True)
     distinct, columns = points[first], torch.from_numpy(columns).to(points.device)
@@ -219,14 +212,13 @@ def nearest(
     return torch.cat(neighbors).numpy()
 
 
-def _points(view: np.ndarray, metric: str) -> Tensor:
-    """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as `metric` does.
+def _points(view: np.ndarray) -> Tensor:
+    """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as cosines do.
 
     For two directions, the squared distance is 2 - 2 cosine. A mean near 0 makes it precise.
     """
     points = torch.from_numpy(np.array(view, dtype=np.float32))
-    if metric == "cosine":
-        points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
+    points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
     points -= points.mean(0)
     if not points.isfinite().all():
         raise UserError(

@@ -1,11 +1,10 @@
 """Training objectives: from a batch of text to what the model reads and what it predicts.
 
 One file each. An objective is a class `Objective` whose fields are its options; the training
-loop, the views and the config know it only through this interface.
+loop and the config know it only through this interface; only the reading `as_trained` is of MLM.
 """
 
 import importlib
-import pkgutil
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -75,11 +74,6 @@ def with_random_tokens(
     """
     replaced = (source != PAD) & (source != EOS) & (rng.random(source.shape) < share)
     return np.where(replaced, rng.integers(N_SPECIAL, vocab_size, source.shape), source)
-
-
-def names() -> list[str]:
-    """The objectives there are: the modules of this package."""
-    return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def load(name: str, options: dict) -> Objective:

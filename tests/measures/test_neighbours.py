@@ -44,32 +44,26 @@ def text(n=3000, n_tokens=6, seed=0):
     )
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
 @pytest.mark.parametrize("shift", [0, 30])
-def test_equals_scikit_learn(metric, shift):
+def test_equals_scikit_learn(shift):
     # With a large mean all cosines are near 1, where float32 is coarse.
     view = np.random.default_rng(0).normal(size=(600, 12)) + shift
-    peer = NearestNeighbors(n_neighbors=20, metric=metric, algorithm="brute").fit(view)
+    peer = NearestNeighbors(n_neighbors=20, metric="cosine", algorithm="brute").fit(view)
     distances, rows = peer.kneighbors()  # without the row itself
-    found = nearest(view, 20, metric)
+    found = nearest(view, 20)
     # Where the order differs, the distances do not: to float32's resolution of squared ones.
-    np.testing.assert_allclose(
-        peer_distances(view, found, metric), distances, atol=1e-6 * distances.max()
-    )
+    np.testing.assert_allclose(peer_distances(view, found), distances, atol=1e-6 * distances.max())
     assert (found == rows).mean() > 0.999
 
 
-def peer_distances(view, rows, metric):
-    if metric == "cosine":
-        unit = view / np.linalg.norm(view, axis=1, keepdims=True)
-        return 1 - np.einsum("id,ikd->ik", unit, unit[rows])
-    return np.linalg.norm(view[:, None] - view[rows], axis=2)
+def peer_distances(view, rows):
+    unit = view / np.linalg.norm(view, axis=1, keepdims=True)
+    return 1 - np.einsum("id,ikd->ik", unit, unit[rows])
 
 
-@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
-def test_a_row_is_not_its_own_neighbor_though_others_equal_it(metric):
+def test_a_row_is_not_its_own_neighbor_though_others_equal_it():
     a, b = [1.0, 0.0], [0.0, 2.0]
-    found = nearest(np.array([a, b, a, a, b]), 4, metric)
+    found = nearest(np.array([a, b, a, a, b]), 4)
     assert found.tolist() == [[2, 3, 1, 4], [4, 0, 2, 3], [0, 3, 1, 4], [0, 2, 1, 4], [1, 0, 2, 3]]
 
 
@@ -106,16 +100,15 @@ def test_no_more_than_a_block_of_distances_is_made(monkeypatch):
 
 
 @pytest.mark.parametrize(
-    ("view", "k", "metric", "message"),
+    ("view", "k", "message"),
     [
-        (np.ones((5, 2)), 5, "cosine", r"5 occurrences for measures.neighbours.k 5; allowed: more"),
-        (np.ones((5, 2)), 2, "l1", "metric 'l1'; allowed: cosine or euclidean"),
-        (np.array([[1, np.nan], [1, 2], [0, 1]]), 1, "cosine", "NaN or infinity"),
+        (np.ones((5, 2)), 5, r"5 occurrences for measures.neighbours.k 5; allowed: more"),
+        (np.array([[1, np.nan], [1, 2], [0, 1]]), 1, "NaN or infinity"),
     ],
 )
-def test_what_has_no_neighbors_is_refused(view, k, metric, message):
+def test_what_has_no_neighbors_is_refused(view, k, message):
     with pytest.raises(UserError, match=message):
-        nearest(view, k, metric)
+        nearest(view, k)
 
 
 def test_as_many_of_each_of_the_most_frequent_tokens_are_drawn():
@@ -218,9 +211,10 @@ def test_chance_is_the_mean_over_pairs():
 
 
 def test_neighbors_are_compared_by_their_own_columns():
-    # Three occurrences of each of two tokens on a line: of the first at 0, 1, 5, of the second
-    # at 0, 4, 5. With k = 1 the neighbors are 1, 0, 1 and 1, 2, 1.
-    view = np.array([[0.0], [1], [5], [0], [4], [5]])
+    # Three occurrences of each of two tokens in directions: of the first at 0, 10, 50 degrees, of
+    # the second at 0, 40, 50. With k = 1 the neighbors are 1, 0, 1 and 1, 2, 1.
+    degrees = np.deg2rad([0, 10, 50, 0, 40, 50])
+    view = np.stack([np.cos(degrees), np.sin(degrees)], axis=1)
     occurrences = text(6).assign(
         input_id=[5, 5, 5, 6, 6, 6],
         rank=[1, 1, 1, 2, 2, 2],
@@ -246,7 +240,7 @@ def test_neighbors_are_compared_by_their_own_columns():
         within_ambiguous_tokens(occurrences, 2, 3, seed=1),
     ):
         order = sample.rows.ravel().argsort()
-        of_sample = measure(view, sample, k=1, metric="euclidean")
+        of_sample = measure(view, sample, k=1)
         found |= {name: values.ravel()[order].tolist() for name, values in of_sample.items()}
     assert found == expected
 

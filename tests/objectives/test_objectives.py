@@ -4,13 +4,14 @@ from pydantic import ValidationError
 
 from bottomup import objectives
 from bottomup.objectives import IGNORE, Example
+from bottomup.workflow.config import modules
 
 SOURCE = np.arange(12).reshape(4, 3)
 TARGET = np.arange(8).reshape(4, 2)
 
 
 def test_each_has_a_file_and_loads():
-    names = objectives.names()
+    names = modules("objectives")
     assert {"lm", "mlm", "mt", "untrained"} <= set(names)
     for name in names:
         assert isinstance(objectives.load(name, {}), objectives.Objective)
