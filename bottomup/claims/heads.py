@@ -439,7 +439,7 @@ def better_than(tables: Tables, objective: str, attention: str, method: str) -> 
     statement="Most encoder heads can be pruned with little loss: 38 of 48 with one of 0.15 BLEU.",
     section=f"{PRUNING}: encoder heads; figure heads_dying_enc_bleu_linear_x",
     statistic="BLEU lost with a quarter of the encoder's heads left, as a share of that of the "
-    "model trained on alike with all of them: 0.03 less this; between the models with just more "
+    "model fine-tuned alike with all of them: 0.03 less this; between the models with just more "
     "and just fewer heads",
     published=0.0249,
     contradicted_if="more than 3 % of the BLEU are lost",
@@ -482,7 +482,7 @@ def pruned_better_than_from_scratch(tables: Tables) -> Estimate:
 
 
 def pruned_functions(tables: Tables) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """Functions, as from `with_functions`, of the encoder heads of the model trained on alike with
+    """Functions, as from `with_functions`, of the encoder heads of the model fine-tuned alike with
     penalty 0, and of each one that is pruned; every head left has rows."""
     found = rows(tables, "pruned_functions", objective="mt", attention="encoder", method="gates")
     models = dict(iter(with_functions(found).groupby("penalty")))
@@ -626,7 +626,7 @@ AS_FROM_SCRATCH = 0.0131
     statement="The heads that gates keep are better than as many drawn at random.",
     section=PRUNING,
     statistic="BLEU of the model pruned by gates less that of the model left with heads drawn at "
-    "random, trained on alike, as a share of that of the model with all heads, mean over "
+    "random, fine-tuned alike, as a share of that of the model with all heads, mean over "
     "penalties; encoder heads",
     published=AS_FROM_SCRATCH,
     contradicted_if="heads drawn at random are better",
@@ -642,7 +642,7 @@ def gates_beat_chance(tables: Tables, objective: str = "mt") -> Estimate:
     "pruning, by confidence, relevance or gradient.",
     section=PRUNING,
     statistic="BLEU of the model pruned by gates less that of the model left with the most "
-    "important heads, trained on alike, as a share of that of the model with all heads, mean over "
+    "important heads, fine-tuned alike, as a share of that of the model with all heads, mean over "
     "penalties: the least of the importances measured; encoder heads",
     published=AS_FROM_SCRATCH,
     contradicted_if="the most important heads by one of these are better",

@@ -261,7 +261,7 @@ class Gates(Section):
 
 
 class Pruning(Section):
-    """Runs that are trained on with fewer and fewer heads."""
+    """Fine-tuning of converged runs with fewer and fewer heads."""
 
     penalties: dict[str, dict[Literal["all", "encoder"], Penalties]] = key(
         "by objective and by whose heads may go: factors of the expected number of open heads in a "
@@ -335,7 +335,7 @@ class Study(Section):
         return validated(Training, dict(self.training) | own)
 
     def pruning_training(self, objective: str) -> Training:
-        """How the objective's runs are trained on with fewer heads."""
+        """How the objective's runs are fine-tuned with fewer heads."""
         return validated(Training, dict(self.objective_training(objective)) | self.pruning.training)
 
 
