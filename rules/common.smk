@@ -1,5 +1,8 @@
 # What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
 
+import re
+
+from bottomup.heads import GATED
 from bottomup.workflow.slices import READINGS, SIDES, Slices, objective_and_half
 
 SLICES = Slices(STUDY)
@@ -19,6 +22,7 @@ MEASURES = {  # by table, the parts that it is collected from
     "head_functions": SLICES.runs(SLICES.trained),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
+    "pruning_samples": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [run for run in SLICES.pruned_runs() if ".gates_" in run],
 }
 PRUNED = "<results>/pruned/{objective}-{seed}/{attention}/{method}_{penalty}"
@@ -33,7 +37,7 @@ wildcard_constraints:
     reading="|".join(READINGS),
     side="|".join(SIDES),
     split="|".join(SPLITS),
-    attention="all|encoder",
+    attention="|".join(map(re.escape, GATED)),
     method="none|gates|scratch|random|confidence|relevance|gradient",
     penalty=r"\d[\d.e+-]*",
 
@@ -156,7 +160,7 @@ def training_threads(wildcards):
 def pruning_minutes(wildcards, attempt):
     training = STUDY.pruning_training(wildcards.objective)
     if wildcards.method == "scratch":
-        training = STUDY.objective_training(wildcards.objective)
+        training = STUDY.scratch_training(wildcards.objective)
     return training_minutes(wildcards.objective, training, wildcards, attempt)
 
 

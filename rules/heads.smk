@@ -139,6 +139,7 @@ rule measure_pruning:
         weights=f"{PRUNED}/smaller/model.safetensors",
         tokenizer=f"{PRUNED}/smaller/tokenizer.json",
         table=f"<results>/measures/pruning/{PRUNED_RUN}.csv",
+        samples=f"<results>/measures/pruning_samples/{PRUNED_RUN}.csv",
     log:
         f"<logs>/measure_pruning.{PRUNED_RUN}.log",
     benchmark:
@@ -158,7 +159,7 @@ rule measure_pruning:
             --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
             --tokens $(dirname $(dirname {input.tokens[0]:q})) \
             --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
-            --table {output.table:q} &>{log:q}
+            --table {output.table:q} --samples {output.samples:q} &>{log:q}
         """
 
 

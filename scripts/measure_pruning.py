@@ -1,10 +1,12 @@
 """Measure a model whose heads were pruned, and write the smaller model that computes the same.
 
 Settings: objective, options, seed; attention, method, penalty (how it was pruned; none: not at
-          all); gated_layers (that shared the penalty); those of measure_quality.
+          all); gated_layers (that shared the penalty); bootstrap_samples (of sentences); those of
+          measure_quality.
 Inputs:   the pruned model's folder and metrics; as for measure_quality.
-Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are the
-          smaller model's.
+Outputs:  a table of one row; a table of what the model is compared with others by, over all
+          sentences (sample 0) and over bootstrap samples of them; the smaller model's folder.
+          Quality, parameters and size are the smaller model's.
 """
 
 import argparse
@@ -16,6 +18,7 @@ import pandas as pd
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
+from bottomup.heads import KINDS
 from bottomup.heads.removal import without_closed_heads
 from bottomup.training.quality import quality
 
@@ -24,28 +27,33 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     objective = objectives.load(settings["objective"], settings["options"])
     model = without_closed_heads(subjects.load(arguments.model).model.to(device()))
-    scores = quality(
+    found = quality(
         model,
         objective,
         settings,
         arguments.tokens,
         arguments.translation,
         arguments.batch_tokens,
+        settings["bootstrap_samples"],
     )
+    scores = found.scores
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     model.save_pretrained(arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
+    at_lowest = settings["method"] in ("none", "scratch")  # trained, not fine-tuned
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
-    row = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
-    row |= {
+    run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
+    samples = pd.DataFrame({"sample": range(len(found.compared)), "quality": found.compared})
+    samples.assign(**run)[[*run, *samples]].to_csv(arguments.samples, index=False)
+    row = run | {
         # As the paper writes it: of the sum over all heads (equation 9).
         "penalty_of_sum": settings["penalty"] and settings["penalty"] / settings["gated_layers"],
         "start": "scratch" if settings["method"] == "scratch" else "trained",
-        **{f"heads_{kind}": heads.get(kind, 0) for kind in ("encoder", "decoder", "cross")},
+        **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
         **{name: scores.get(name, [None])[0] for name in ("bleu", "chrf")},
         "test_loss_nats": math.log(scores["perplexity"][0]),
         "accuracy": scores[objective.accuracy][0],
-        "dev_loss_nats": dev_losses.iloc[-1] if settings["method"] == "gates" else dev_losses.min(),
+        "dev_loss_nats": dev_losses.min() if at_lowest else dev_losses.iloc[-1],
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "megabytes": (arguments.smaller / "model.safetensors").stat().st_size / 1e6,
     }
@@ -62,5 +70,6 @@ if __name__ == "__main__":
     )
     parser.add_argument("--smaller", type=Path, required=True)
     parser.add_argument("--table", type=Path, required=True)
+    parser.add_argument("--samples", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
     program.run(main, parser)

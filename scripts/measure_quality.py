@@ -20,7 +20,7 @@ from bottomup.training.quality import quality
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    scores = quality(
+    found = quality(
         subjects.load(arguments.model).model.to(device()),
         objectives.load(settings["objective"], settings["options"]),
         settings,
@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> None:
             "value": value,
             "signature": signature,
         }
-        for name, (value, signature) in scores.items()
+        for name, (value, signature) in found.scores.items()
     ).to_csv(arguments.table, index=False)
 
 

@@ -16,13 +16,16 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.heads.pruning import as_many, prune
+from bottomup.seeds import derive
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings, gates = arguments.settings, None
     if settings["method"] != "gates":
         found, *importance = map(pd.read_csv, arguments.chosen_by)
-        gates = as_many(settings["method"], found, *importance, seed=settings["seed"])
+        # A draw for each penalty: heads that one leaves are not among those of the next.
+        draw = derive(settings["seed"], settings["attention"], repr(settings["penalty"]))
+        gates = as_many(settings["method"], found, *importance, draw=draw)
     table = prune(
         settings,
         arguments.code,

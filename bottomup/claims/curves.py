@@ -5,12 +5,12 @@ Each function raises `NotMeasuredError` where the study has not measured what it
 
 from collections.abc import Sequence
 
-import numpy as np
 import pandas as pd
 
 from bottomup.claims.claim import NotMeasuredError, Tables
 from bottomup.claims.estimate import Estimate, mean, weakest
 from bottomup.errors import UserError
+from bottomup.heads import GATED
 
 Curve = list[Estimate]
 
@@ -125,20 +125,20 @@ def functions(tables: Tables, objective: str, **where) -> pd.DataFrame:
     return met
 
 
-def quality(tables: Tables, objective: str, attention: str, method: str = "gates") -> pd.Series:
-    """By penalty, how good the pruned models are, as a share of the model trained on alike with
-    penalty 0: BLEU of MT, else the mean probability of the right token (geometric mean)."""
-    found = rows(tables, "pruning", objective=objective, attention=attention, method=method)
-    reference = rows(
-        tables,
-        "pruning",
-        **{"objective": objective, "attention": attention, "method": "gates", "penalty": 0},
-    )
-    best = _goodness(reference, objective).iloc[0]
-    if not best > 0:
+def quality(tables: Tables, objective: str, attention: str, method: str = "gates") -> pd.DataFrame:
+    """How good the pruned models are, as a share of the model fine-tuned alike with penalty 0: BLEU
+    of MT, else the mean probability of the right token (geometric mean).
+
+    A row for each penalty; column 0 is that of all sentences, the others are those of bootstrap
+    samples of them, of the same ones for both models.
+    """
+    sweep = {"objective": objective, "attention": attention}
+    found = rows(tables, "pruning_samples", **sweep, method=method)
+    reference = rows(tables, "pruning_samples", **sweep, method="gates", penalty=0)
+    best = reference.set_index("sample")["quality"]
+    if not best.min() > 0:
         raise NotMeasuredError(f"{objective} of penalty 0 with a quality above 0")
-    by_penalty = found.assign(quality=_goodness(found, objective) / best).dropna(subset="quality")
-    return by_penalty.set_index("penalty")["quality"].sort_index()
+    return found.pivot(index="penalty", columns="sample", values="quality") / best
 
 
 def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
@@ -147,7 +147,7 @@ def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
     sweep = {"objective": objective, "attention": attention}
     found = rows(tables, "pruning", **sweep, method="gates").set_index("penalty").sort_index()
     whole = rows(tables, "pruning", **sweep, method="none").iloc[0]
-    kinds = ["encoder"] if attention == "encoder" else ["encoder", "decoder", "cross"]
+    kinds = GATED[attention]
     columns = [f"heads_{kind}" for kind in kinds]
     shares = {kind: found[f"heads_{kind}"] / whole[f"heads_{kind}"] for kind in kinds}
     return pd.DataFrame(shares).assign(gated=found[columns].sum(axis=1) / whole[columns].sum())
@@ -195,10 +195,6 @@ def smallest_fall(curve: Curve) -> Estimate:
     if len(curve) < 3:
         raise NotMeasuredError("model of three layers")
     return weakest(differences(curve[:-2], curve[2:]))
-
-
-def _goodness(found: pd.DataFrame, objective: str) -> pd.Series:
-    return found["bleu"] if objective == "mt" else np.exp(-found["test_loss_nats"])
 
 
 def _steps(found: pd.DataFrame) -> pd.DataFrame:

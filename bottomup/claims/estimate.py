@@ -15,6 +15,10 @@ class Estimate:
     low: float
     high: float
 
+    def __add__(self, other: "Estimate") -> "Estimate":
+        """The sum; half-widths add in quadrature."""
+        return self - (-other)
+
     def __sub__(self, other: "Estimate") -> "Estimate":
         """The difference; half-widths add in quadrature."""
         value = self.value - other.value
@@ -52,9 +56,10 @@ def weakest(parts: Sequence[Estimate]) -> Estimate:
 
 
 def given(condition: Estimate, then: Estimate) -> Estimate:
-    """`then`, for "where `condition` is positive": without that it holds no more, and fails no
-    more, than the data say of the condition."""
-    return Estimate(then.value, np.minimum(then.low, condition.low), then.high)
+    """`then`, for "where `condition` is positive": it holds no more, and fails no more, than the
+    data say that the condition does."""
+    low, high = np.minimum(then.low, condition.low), np.maximum(then.high, -condition.low)
+    return Estimate(then.value, low, high)
 
 
 def over_seeds(parts: Sequence[Estimate]) -> Estimate:

@@ -12,7 +12,10 @@ Intervals are of three kinds. Importances and accuracies have theirs in the tabl
 counted, such as heads with a function or pairs of heads in one order, spans what those leave open:
 a head whose accuracy may or may not reach the threshold counts as none and as one. Models of a
 sweep of penalties are its only repeats, so that their mean has Student's interval over them; a
-loss of quality lies between those of the two models with just more and just fewer heads.
+loss of quality lies between those of the two models with just more and just fewer heads. Quality
+is compared in the same bootstrap samples of sentences, which widen either.
+
+Thresholds are the paper's, whatever those of the study are.
 """
 
 import math
@@ -39,6 +42,7 @@ from bottomup.claims.curves import (
     top,
 )
 from bottomup.claims.estimate import Estimate, given, mean, weakest
+from bottomup.measures.bootstrap import interval
 
 ANEW = "heads, asked anew"
 CLAIMS: list[Claim] = []
@@ -109,6 +113,12 @@ def standing(layer: dict[int, Estimate], head: int) -> Estimate:
     return mean([sign(layer[head] - other) for other in others])
 
 
+def over_samples(values: pd.Series) -> Estimate:
+    """Of a statistic over all sentences, the first value, and over bootstrap samples of them."""
+    value = float(values.loc[0])
+    return Estimate(value, *interval(value, values.drop(0).to_numpy()))
+
+
 def over_models(values: Sequence[float]) -> Estimate:
     """The mean over models of a sweep, with Student's 95 % interval; of one model, without."""
     n, center = len(values), float(np.mean(values))
@@ -157,8 +167,8 @@ def _relevance(tables: Tables, objective: str) -> dict[int, dict[int, Estimate]]
     contradicted_if="no head comes to 0.8",
     undecided_until=MORE_TEXT,
 )
-def some_heads_very_confident(tables: Tables) -> Estimate:
-    confidence = heads(tables, "mt", "confidence")
+def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Estimate:
+    confidence = heads(tables, objective, "confidence")
     return best([head for layer in confidence.values() for head in layer.values()]) - exact(0.8)
 
 
@@ -236,12 +246,12 @@ def _positional(found: pd.DataFrame, offset: int) -> Estimate:
     return best(estimates(there, "accuracy")) if len(there) else exact(0.5)
 
 
-def tracking(tables: Tables, relation: str, direction: str) -> Estimate:
+def tracking(tables: Tables, objective: str, relation: str, direction: str) -> Estimate:
     """Accuracy of the best head for a relation less what it takes to be a syntactic head.
 
     direction: "to" where dependents attend to their heads, "from" where heads attend to them.
     """
-    found = functions(tables, "mt", function=f"{relation}_{direction}_head")
+    found = functions(tables, objective, function=f"{relation}_{direction}_head")
     accuracies = zip(estimates(found, "accuracy"), found["baseline_accuracy"], strict=True)
     return best([accuracy - exact(SYNTACTIC * baseline) for accuracy, baseline in accuracies])
 
@@ -256,8 +266,10 @@ def tracking(tables: Tables, relation: str, direction: str) -> Estimate:
     contradicted_if="in one of the directions no head is a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def subject_heads(tables: Tables) -> Estimate:
-    return weakest([tracking(tables, "nsubj", direction) for direction in ("to", "from")])
+def subject_heads(tables: Tables, objective: str = "mt") -> Estimate:
+    return weakest(
+        [tracking(tables, objective, "nsubj", direction) for direction in ("to", "from")]
+    )
 
 
 @claim(
@@ -270,8 +282,8 @@ def subject_heads(tables: Tables) -> Estimate:
     contradicted_if="in one of the directions no head is a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def object_heads(tables: Tables) -> Estimate:
-    return weakest([tracking(tables, "dobj", direction) for direction in ("to", "from")])
+def object_heads(tables: Tables, objective: str = "mt") -> Estimate:
+    return weakest([tracking(tables, objective, "dobj", direction) for direction in ("to", "from")])
 
 
 @claim(
@@ -284,8 +296,8 @@ def object_heads(tables: Tables) -> Estimate:
     contradicted_if="in neither direction is a head a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def adjective_heads(tables: Tables) -> Estimate:
-    return best([tracking(tables, "amod", direction) for direction in ("to", "from")])
+def adjective_heads(tables: Tables, objective: str = "mt") -> Estimate:
+    return best([tracking(tables, objective, "amod", direction) for direction in ("to", "from")])
 
 
 @claim(
@@ -298,8 +310,8 @@ def adjective_heads(tables: Tables) -> Estimate:
     contradicted_if="in neither direction is a head a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def adverb_heads(tables: Tables) -> Estimate:
-    return best([tracking(tables, "advmod", direction) for direction in ("to", "from")])
+def adverb_heads(tables: Tables, objective: str = "mt") -> Estimate:
+    return best([tracking(tables, objective, "advmod", direction) for direction in ("to", "from")])
 
 
 @claim(
@@ -332,7 +344,8 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Estimate:
     first = found.loc[found["accuracy"].idxmax()]
     if first["accuracy"] < RARE:
         raise NotMeasuredError("head of MT's first layer that points to rare tokens")
-    return _lead(_relevance(tables, "mt")[1], first["head"])
+    points_there = best(estimates(found, "accuracy")) - exact(RARE)
+    return given(points_there, _lead(_relevance(tables, "mt")[1], first["head"]))
 
 
 @claim(
@@ -367,14 +380,21 @@ def with_functions(found: pd.DataFrame) -> pd.DataFrame:
     )
 
 
-def standing_of(tables: Tables, found: pd.DataFrame, name: str) -> Estimate:
-    """Mean standing in relevance, within its layer, of each head with one of these functions."""
-    found = with_functions(found)
-    chosen = set(found.loc[found["held"], ["layer", "head"]].itertuples(index=False, name=None))
-    if not chosen:
-        raise NotMeasuredError(f"{name} head of MT")
-    relevance = _relevance(tables, "mt")
-    return mean([standing(relevance[layer], head) for layer, head in sorted(chosen)])
+def standing_of(tables: Tables, objective: str, found: pd.DataFrame, name: str) -> Estimate:
+    """Mean standing in relevance, within its layer, of each head with one of these functions.
+
+    Heads that may have one count as none and as one; where none surely has, nothing is shown.
+    """
+    found, relevance = with_functions(found), _relevance(tables, objective)
+    means = []
+    for how in ("held", "surely", "maybe"):
+        chosen = set(found.loc[found[how], ["layer", "head"]].itertuples(index=False, name=None))
+        if how == "held" and not chosen:
+            raise NotMeasuredError(f"{name} head of {objective.upper()}")
+        of_each = [standing(relevance[layer], head) for layer, head in sorted(chosen)]
+        means.append(mean(of_each) if of_each else Estimate(0, -1, 1))
+    lows, highs = [part.low for part in means], [part.high for part in means]
+    return Estimate(means[0].value, min(lows), max(highs))
 
 
 STANDING = (
@@ -391,8 +411,9 @@ STANDING = (
     contradicted_if="positional heads are less relevant than most heads of their layers",
     undecided_until=MORE_TEXT,
 )
-def positional_heads_are_relevant(tables: Tables) -> Estimate:
-    return standing_of(tables, functions(tables, "mt", function="positional"), "positional")
+def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Estimate:
+    found = functions(tables, objective, function="positional")
+    return standing_of(tables, objective, found, "positional")
 
 
 @claim(
@@ -403,9 +424,10 @@ def positional_heads_are_relevant(tables: Tables) -> Estimate:
     contradicted_if="syntactic heads are less relevant than most heads of their layers",
     undecided_until=MORE_TEXT,
 )
-def syntactic_heads_are_relevant(tables: Tables) -> Estimate:
-    found = functions(tables, "mt")
-    return standing_of(tables, found[found["function"].str.endswith("_head")], "syntactic")
+def syntactic_heads_are_relevant(tables: Tables, objective: str = "mt") -> Estimate:
+    found = functions(tables, objective)
+    found = found[found["function"].str.endswith("_head")]
+    return standing_of(tables, objective, found, "syntactic")
 
 
 # Pruning
@@ -413,33 +435,36 @@ def syntactic_heads_are_relevant(tables: Tables) -> Estimate:
 
 def little_lost(tables: Tables, objective: str, attention: str, left: float) -> Estimate:
     """`LITTLE` less the share of the quality that is lost with this share of the heads left."""
-    shares, good = heads_left(tables, objective, attention), quality(tables, objective, attention)
-    models = pd.DataFrame({"left": shares["gated"], "quality": good}).dropna()
-    curve = models.groupby("left")["quality"].mean()
-    fewer, more = curve[curve.index <= left], curve[curve.index > left]
+    shares = heads_left(tables, objective, attention)["gated"]
+    good = quality(tables, objective, attention)
+    curves = good.groupby(shares.reindex(good.index)).mean()
+    fewer, more = curves[curves.index <= left], curves[curves.index > left]
     if fewer.empty:
         raise NotMeasuredError(f"{objective} with {left:.0%} of its heads or fewer")
-    around = [fewer.iloc[-1], *more.iloc[:1]]
-    here = float(np.interp(left, curve.index, curve))
-    return Estimate(here, min(around), max(around)) - exact(1 - LITTLE)
+    around = [over_samples(model) for _, model in [*fewer[-1:].iterrows(), *more[:1].iterrows()]]
+    here = float(np.interp(left, curves.index, curves[0]))
+    lows, highs = [model.low for model in around], [model.high for model in around]
+    return Estimate(here, min(lows), max(highs)) - exact(1 - LITTLE)
 
 
 def better_than(tables: Tables, objective: str, attention: str, method: str) -> Estimate:
-    """How much quality gates keep that the other method loses, as a share of the whole model's,
+    """How much quality gates keep that the other method loses, as a share of that of penalty 0,
     mean over the penalties; both leave as many heads."""
     parts = [quality(tables, objective, attention, name) for name in ("gates", method)]
     gains = (parts[0] - parts[1]).dropna()
     gains = gains[gains.index > 0]
     if gains.empty:
         raise NotMeasuredError(f"quality of {objective} pruned by {method}")
-    return over_models(gains)
+    # Models differ by chance, and so do sentences.
+    in_sentences = over_samples(gains.mean())
+    return over_models(gains[0]) + (in_sentences - exact(in_sentences.value))
 
 
 @claim(
     statement="Most encoder heads can be pruned with little loss: 38 of 48 with one of 0.15 BLEU.",
     section=f"{PRUNING}: encoder heads; figure heads_dying_enc_bleu_linear_x",
     statistic="BLEU lost with a quarter of the encoder's heads left, as a share of that of the "
-    "model fine-tuned alike with all of them: 0.03 less this; between the models with just more "
+    "model fine-tuned alike with penalty 0: 0.03 less this; between the models with just more "
     "and just fewer heads",
     published=0.0249,
     contradicted_if="more than 3 % of the BLEU are lost",
@@ -454,8 +479,8 @@ def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Estimate
     statement="More than half of the heads of all kinds of attention can be pruned with a loss of "
     "no more than 0.25 BLEU.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
-    statistic="BLEU lost with half of all heads left, as a share of that of the model trained on "
-    "alike with all of them: 0.03 less this; between the models with just more and just fewer "
+    statistic="BLEU lost with half of all heads left, as a share of that of the model fine-tuned "
+    "alike with penalty 0: 0.03 less this; between the models with just more and just fewer "
     "heads",
     published=0.0291,
     contradicted_if="more than 3 % of the BLEU are lost",
@@ -471,7 +496,7 @@ def most_heads_of_all_kinds_can_go(tables: Tables) -> Estimate:
     "trained from scratch.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
     statistic="BLEU of the pruned less that of the model trained from scratch, as a share of that "
-    "of the model with all heads, mean over penalties",
+    "of the model of penalty 0, mean over penalties",
     published=0.0131,
     contradicted_if="the model trained from scratch is better",
     undecided_until=MORE_MODELS,
@@ -481,10 +506,12 @@ def pruned_better_than_from_scratch(tables: Tables) -> Estimate:
     return better_than(tables, "mt", "all", "scratch")
 
 
-def pruned_functions(tables: Tables) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
+def pruned_functions(tables: Tables, objective: str) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
     """Functions, as from `with_functions`, of the encoder heads of the model fine-tuned alike with
     penalty 0, and of each one that is pruned; every head left has rows."""
-    found = rows(tables, "pruned_functions", objective="mt", attention="encoder", method="gates")
+    found = rows(
+        tables, "pruned_functions", objective=objective, attention="encoder", method="gates"
+    )
     models = dict(iter(with_functions(found).groupby("penalty")))
     whole = models.pop(0, None)
     if whole is None or not models:
@@ -503,14 +530,14 @@ def specialized(found: pd.DataFrame) -> Estimate:
     "them have a function.",
     section=f"{RETAINED}; its figure",
     statistic="share of the encoder's heads with a function, among those left: mean over "
-    "penalties, less that of the model with all heads",
+    "penalties, less that of the model of penalty 0",
     # OpenSubtitles; there is no such figure of WMT.
     published=0.421,
     contradicted_if="of the heads left a smaller share has a function",
     undecided_until=MORE_TEXT,
 )
-def specialized_heads_stay(tables: Tables) -> Estimate:
-    whole, models = pruned_functions(tables)
+def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Estimate:
+    whole, models = pruned_functions(tables, objective)
     return mean([specialized(model) - specialized(whole) for model in models])
 
 
@@ -518,16 +545,16 @@ def specialized_heads_stay(tables: Tables) -> Estimate:
     statement="A model with 17 of 48 encoder heads still has heads with all functions.",
     section=RETAINED,
     statistic="of the model with nearest to a third of the encoder's heads: share of the functions "
-    "of the model with all heads that some head still has, less the share of the heads left",
+    "of the model of penalty 0 that some head still has, less the share of the heads left",
     published=0.646,
     contradicted_if="functions go faster than heads",
     undecided_until=MORE_TEXT,
 )
-def functions_stay(tables: Tables) -> Estimate:
-    whole, models = pruned_functions(tables)
+def functions_stay(tables: Tables, objective: str = "mt") -> Estimate:
+    whole, models = pruned_functions(tables, objective)
     had = _named(whole, "held")
     if not had:
-        raise NotMeasuredError("head of MT with a function")
+        raise NotMeasuredError(f"head of {objective.upper()} with a function")
     left = [_count(model) / _count(whole) for model in models]
     nearest = int(np.argmin([abs(share - 1 / 3) for share in left]))
     still = [
@@ -626,7 +653,7 @@ AS_FROM_SCRATCH = 0.0131
     statement="The heads that gates keep are better than as many drawn at random.",
     section=PRUNING,
     statistic="BLEU of the model pruned by gates less that of the model left with heads drawn at "
-    "random, fine-tuned alike, as a share of that of the model with all heads, mean over "
+    "random, fine-tuned alike, as a share of that of the model of penalty 0, mean over "
     "penalties; encoder heads",
     published=AS_FROM_SCRATCH,
     contradicted_if="heads drawn at random are better",
@@ -642,7 +669,7 @@ def gates_beat_chance(tables: Tables, objective: str = "mt") -> Estimate:
     "pruning, by confidence, relevance or gradient.",
     section=PRUNING,
     statistic="BLEU of the model pruned by gates less that of the model left with the most "
-    "important heads, fine-tuned alike, as a share of that of the model with all heads, mean over "
+    "important heads, fine-tuned alike, as a share of that of the model of penalty 0, mean over "
     "penalties: the least of the importances measured; encoder heads",
     published=AS_FROM_SCRATCH,
     contradicted_if="the most important heads by one of these are better",
@@ -650,7 +677,8 @@ def gates_beat_chance(tables: Tables, objective: str = "mt") -> Estimate:
     more=PENALTIES,
 )
 def gates_beat_importance(tables: Tables, objective: str = "mt") -> Estimate:
-    measured = set(rows(tables, "pruning", objective=objective, attention="encoder")["method"])
+    found = rows(tables, "pruning_samples", objective=objective, attention="encoder")
+    measured = set(found["method"])
     known = [method for method in IMPORTANCES if method in measured]
     if not known:
         raise NotMeasuredError(f"{objective} pruned by importance")
@@ -658,8 +686,11 @@ def gates_beat_importance(tables: Tables, objective: str = "mt") -> Estimate:
 
 
 ASKED = (
-    *("few_heads_stand_out", "relevance_agrees_with_confidence", "positional_heads"),
-    *("most_encoder_heads_can_go", "gates_beat_chance", "gates_beat_importance"),
+    *("few_heads_stand_out", "some_heads_very_confident", "relevance_agrees_with_confidence"),
+    *("positional_heads", "subject_heads", "object_heads", "adjective_heads", "adverb_heads"),
+    *("rare_token_head", "positional_heads_are_relevant", "syntactic_heads_are_relevant"),
+    *("most_encoder_heads_can_go", "specialized_heads_stay", "functions_stay"),
+    *("gates_beat_chance", "gates_beat_importance"),
 )
 OWN_WORDS = {"most_encoder_heads_can_go": "Most heads can be pruned with little loss."}
 BY_NAME = {asked.name: asked for asked in CLAIMS}

@@ -20,8 +20,8 @@ def head_confidence(model: Transformer, examples: Iterable[Example]) -> Totals:
     A position stands for the token that an encoder reads there, or that a decoder is to predict.
     As no real token (the paper's reason), </s> is neither counted as a position nor as what is
     attended to: a head that rests on </s> is not confident. The zero vector that a decoder starts
-    from is no token either, so that its first position, which sees nothing else, is left out for
-    self-attention.
+    from is no token either. Positions that see nothing but themselves are left out, since there is
+    nothing to be sure of: the first of a decoder's self-attention, and of a causal encoder's.
 
     examples: the text to read, with the model's own translations as targets; labels are ignored.
     Kinds of attention: "encoder", "decoder" (self), "cross". A kind without tokens, as where all
@@ -33,7 +33,8 @@ def head_confidence(model: Transformer, examples: Iterable[Example]) -> Totals:
         source = torch.from_numpy(example.source).to(device)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
         steps = list(trace(model, source, target).attentions())
-        for kind, (queries, keys) in token_masks(source, target).items():
+        masks = token_masks(source, target, model.config.causal)
+        for kind, (queries, keys) in masks.items():
             largest = [
                 step.weights.masked_fill(~keys[:, None, None, :], 0).amax(dim=-1)
                 for step in steps
@@ -46,18 +47,27 @@ def head_confidence(model: Transformer, examples: Iterable[Example]) -> Totals:
     return totals
 
 
-def token_masks(source: Tensor, target: Tensor | None) -> dict[str, tuple[Tensor, Tensor]]:
-    """By kind of attention, which positions are tokens: as queries and as keys, bool.
+def token_masks(
+    source: Tensor, target: Tensor | None, causal: bool
+) -> dict[str, tuple[Tensor, Tensor]]:
+    """By kind of attention, which positions have a choice of tokens, and which are tokens, bool.
 
-    source, target: padded ids `[batch, length]`; a mask has the shape of its side.
+    source, target: padded ids `[batch, length]`; a mask has the shape of its side; causal: whether
+    the encoder is.
     """
     read = (source != PAD) & (source != EOS)
+    asked = read & _shifted(read) if causal else read
     if target is None:
-        return {"encoder": (read, read)}
+        return {"encoder": (asked, read)}
     predicted = (target != PAD) & (target != EOS)
-    previous = functional.pad(predicted[:, :-1], (1, 0))
+    # A decoder reads at a position the token before the one that it is to predict there.
+    previous = _shifted(predicted)
     return {
-        "encoder": (read, read),
+        "encoder": (asked, read),
         "decoder": (predicted & previous, previous),
         "cross": (predicted, read),
     }
+
+
+def _shifted(mask: Tensor) -> Tensor:
+    return functional.pad(mask[:, :-1], (1, 0))

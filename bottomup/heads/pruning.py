@@ -19,6 +19,7 @@ from torch import Tensor, nn
 
 from bottomup import objectives, subjects
 from bottomup.device import device
+from bottomup.heads import GATED
 from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
@@ -27,7 +28,6 @@ from bottomup.training.checkpoint import Checkpoint, Progress, writing
 from bottomup.training.loop import Settings, Trainer
 from bottomup.training.run import load_text
 
-KINDS = {"all": ("encoder", "decoder", "cross"), "encoder": ("encoder",)}  # whose heads may go
 # The importance by which a method keeps the highest heads.
 IMPORTANCES = {
     "confidence": "confidence",
@@ -37,12 +37,20 @@ IMPORTANCES = {
 PLACE = ["kind", "layer", "head"]
 
 
-class Pruner(Trainer):
-    """Trains a model on, with a Hard-Concrete gate on each head of some kinds of attention.
+class FineTuner(Trainer):
+    """Trains a converged model on until the budget is spent, to the weights of the last step."""
+
+    def improves(self, dev_loss: float, progress: Progress) -> bool:
+        """The newest weights are those to end with."""
+        return True
+
+
+class Pruner(FineTuner):
+    """Fine-tunes a model with a Hard-Concrete gate on each head of some kinds of attention.
 
     The loss is that of training plus `penalty` x the mean over gated layers of the expected number
-    of open heads. The model ends with the weights of the last step, since the lowest dev loss is
-    that of the model with most heads, and with gates of 0 and 1.
+    of open heads. The model ends with gates of 0 and 1, and not with the lowest dev loss, which is
+    that of the model with most heads.
 
     learning_rate: that of the gates, constant, since they have further to go than weights;
     initial_log_alpha: where they start.
@@ -107,10 +115,6 @@ class Pruner(Trainer):
         ]
         return super().measured(progress, train_loss, dev_loss) | {"gates": rows}
 
-    def improves(self, dev_loss: float, progress: Progress) -> bool:
-        """The newest weights are those to end with."""
-        return True
-
 
 def prune(
     settings: dict,
@@ -123,9 +127,9 @@ def prune(
 ) -> pd.DataFrame:
     """Train a run with fewer heads; write `model/` and `metrics.jsonl` to `folder`.
 
-    settings: `objective`, `options` and `seed` (the run's); `attention` (a key of KINDS), `method`,
+    settings: `objective`, `options` and `seed` (the run's); `attention` (a key of GATED), `method`,
     `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The method
-    "scratch" starts from the run's initial weights, any other from its last;
+    "scratch" trains as runs are trained, from their initial weights; any other fine-tunes;
     code: see `training.run.train`; tokens: the folder of token files; start: the run's model
     folder; gates: which heads are kept, None for the method "gates", which is to find out.
 
@@ -135,7 +139,7 @@ def prune(
     objective = objectives.load(settings["objective"], settings["options"])
     text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
     model = subjects.load(start).model
-    kinds = KINDS[settings["attention"]]
+    kinds = GATED[settings["attention"]]
     if settings["method"] == "scratch":
         model = Transformer(model.config, seed=settings["seed"])
     else:
@@ -159,7 +163,8 @@ def prune(
         gates = gates_over_time(progress)
     else:
         close(model, gates)
-        progress = Trainer(*arguments).train()
+        trainer = Trainer if settings["method"] == "scratch" else FineTuner
+        progress = trainer(*arguments).train()
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics
@@ -174,8 +179,8 @@ def prune(
 
 
 def freeze(model: Transformer, kinds: tuple[str, ...]) -> None:
-    """Let only the encoder learn where the heads of a decoder are not to go."""
-    if model.config.decoder_layers and "decoder" not in kinds:
+    """Let only the encoder learn where only its heads are to go."""
+    if model.config.decoder_layers and set(kinds) == {"encoder"}:
         model.decoder.requires_grad_(False)
         model.head.requires_grad_(False)
 
@@ -194,18 +199,19 @@ def gates_over_time(progress: Progress) -> pd.DataFrame:
 
 
 def as_many(
-    method: str, gates: pd.DataFrame, importance: pd.DataFrame | None = None, *, seed: int
+    method: str, gates: pd.DataFrame, importance: pd.DataFrame | None = None, *, draw: int
 ) -> pd.DataFrame:
     """A table of gates that keeps as many heads as another does at its last step.
 
-    method: "scratch" keeps the same; "random" any; a key of IMPORTANCES those of the highest
-    importance, whatever their kind and layer; importance: as measured on the converged run.
+    method: "scratch" keeps the same; "random" any, by the seed `draw`; a key of IMPORTANCES those
+    of the highest importance, whatever their kind and layer; importance: as measured on the
+    converged run.
     """
     last = gates[gates["step"] == gates["step"].max()].sort_values(PLACE).reset_index(drop=True)
     if method == "scratch":
         kept = last["kept"]
     else:
-        order = generator(seed, "pruning", "random").permutation(len(last))
+        order = generator(draw, "pruning", "random").permutation(len(last))
         if method != "random":
             order = np.argsort(-values_of(importance, IMPORTANCES[method], last), kind="stable")
         kept = pd.Series(False, index=last.index)

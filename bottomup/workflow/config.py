@@ -15,6 +15,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, create_model
 
 from bottomup.errors import UserError
+from bottomup.heads import GATED
 from bottomup.workflow.schema import nearest, problems, validated
 
 
@@ -263,9 +264,10 @@ class Gates(Section):
 class Pruning(Section):
     """Fine-tuning of converged runs with fewer and fewer heads."""
 
-    penalties: dict[str, dict[Literal["all", "encoder"], Penalties]] = key(
-        "by objective and by whose heads may go: factors of the expected number of open heads in a "
-        "layer, which adds to the loss",
+    penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(
+        "by objective and by whose heads may go (encoder, decoder, cross, all, or two as in "
+        "encoder+cross): factors of the expected number of open heads in a layer, which adds to "
+        "the loss",
         "nats",
     )
     n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
@@ -337,6 +339,11 @@ class Study(Section):
     def pruning_training(self, objective: str) -> Training:
         """How the objective's runs are fine-tuned with fewer heads."""
         return validated(Training, dict(self.objective_training(objective)) | self.pruning.training)
+
+    def scratch_training(self, objective: str) -> Training:
+        """How a model with fewer heads is trained from scratch: as long as one that is pruned."""
+        whole, after = self.objective_training(objective), self.pruning_training(objective)
+        return whole.model_copy(update={"max_tokens": whole.max_tokens + after.max_tokens})
 
 
 def load(config: dict) -> Study:
@@ -453,8 +460,9 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         path = f"pruning.penalties.{name}"
         if name not in known:
             yield f"{path}: unknown key; {nearest(name, known)}"
-        elif isinstance(sweep, dict) and "all" in sweep and not has_decoder(name):
-            yield f"{path}.all: {name} has no decoder; allowed: encoder"
+        elif isinstance(sweep, dict) and not has_decoder(name):
+            for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
+                yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
     own = pruning.get("training")
     if isinstance(own, dict):
         everything = _section(config, "training") | own

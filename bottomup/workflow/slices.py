@@ -8,6 +8,7 @@ import json
 from collections.abc import Iterator
 from itertools import combinations
 
+from bottomup.heads import GATED
 from bottomup.workflow.config import Study
 from bottomup.workflow.digest import digest
 
@@ -166,7 +167,7 @@ class Slices:
         objective, pruning = wildcards.objective, self.study.pruning
         values = self._run(objective, wildcards.seed) | self._pruned(wildcards)
         if values["method"] == "scratch":
-            values["training"] = self.study.objective_training(objective).model_dump()
+            values["training"] = self.study.scratch_training(objective).model_dump()
         else:
             values["training"] = self.study.pruning_training(objective).model_dump()
         if values["method"] == "gates":
@@ -174,9 +175,9 @@ class Slices:
         return settings("prune_heads", values, f"bottomup.objectives.{objective}")
 
     def measure_pruning(self, wildcards) -> dict:
-        layers = self.study.model.layers
         values = self._quality(wildcards) | self._pruned(wildcards)
-        values["gated_layers"] = 3 * layers if values["attention"] == "all" else layers
+        values["gated_layers"] = len(GATED[wildcards.attention]) * self.study.model.layers
+        values["bootstrap_samples"] = self.study.heads.bootstrap_samples
         return settings("measure_pruning", values, f"bottomup.objectives.{wildcards.objective}")
 
     def annotate_words(self) -> dict:

@@ -101,7 +101,7 @@ def pruned_functions():
         names = pd.DataFrame(everywhere[:some], columns=["layer", "head"])
         held = each.iloc[np.arange(some) % len(each)].reset_index(drop=True).join(names)
         parts.append(pd.concat([held, idle(everywhere[some:left])]).assign(penalty=place / 10))
-    return pd.concat(parts).assign(objective="mt", attention="encoder", method="gates")
+    return with_others(pd.concat(parts)).assign(attention="encoder", method="gates")
 
 
 def idle(heads):
@@ -158,6 +158,25 @@ def pruning():
     return pd.concat([mt, *others]).assign(bleu=lambda rows: rows["bleu"].astype(float))
 
 
+def pruning_samples(spread=1e-6):
+    """Of the models that were measured; in bootstrap samples each is better or worse by itself."""
+    table = pruning().drop(columns=[f"heads_{kind}" for kind in ("encoder", "decoder", "cross")])
+    quality = table["bleu"].fillna(np.exp(-table["test_loss_nats"]))
+    table = table.assign(quality=quality)[quality.notna() & ~_unmeasured(table)]
+    signs = np.resize([1, -1, 1, 1, -1], len(table))
+    samples = [table.assign(sample=0)]
+    for sample, sign in enumerate([1, -1] * 5, start=1):
+        by = 1 + spread * sign * signs
+        samples.append(table.assign(sample=sample, quality=table["quality"] * by))
+    columns = ["objective", "attention", "method", "penalty", "sample", "quality"]
+    return pd.concat(samples)[columns]
+
+
+def _unmeasured(table):
+    """MT's models whose BLEU is not published."""
+    return (table["objective"] == "mt") & table["bleu"].isna()
+
+
 def gates():
     """Heads of the decoder, a row for each head; of a pair of layers as many as published."""
     table = load_published("heads_dying_decoder")
@@ -185,6 +204,7 @@ def published_heads(seeds=(1, 2), half_width=1e-6):
         "head_functions": with_intervals(head_functions(), "accuracy", half_width),
         "pruned_functions": with_intervals(pruned_functions(), "accuracy", half_width),
         "pruning": pruning(),
+        "pruning_samples": pruning_samples(),
         "gates": gates(),
     }
     return {

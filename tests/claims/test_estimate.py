@@ -39,11 +39,13 @@ def test_the_weakest_part_takes_the_least_of_each():
     assert math.isnan(weakest([narrow, Estimate(1, math.nan, math.nan)]).low)
 
 
-def test_a_condition_can_withhold_but_not_contradict():
+def test_where_a_condition_may_not_hold_nothing_is_shown():
     then = Estimate(2, 1, 3)
     assert parts(given(Estimate(5, 4, 6), then)) == (2, 1, 3)
+    assert parts(given(Estimate(5, 4, 6), -then)) == (-2, -3, -1)
     assert parts(given(Estimate(0, -1, 1), then)) == (2, -1, 3)
-    assert parts(given(Estimate(-8, -9, -7), Estimate(-2, -3, -1))) == (-2, -9, -1)
+    assert parts(given(Estimate(0, -1, 1), -then)) == (-2, -3, 1)
+    assert parts(given(Estimate(-8, -9, -7), -then)) == (-2, -9, 9)
     assert math.isnan(given(Estimate(1, math.nan, math.nan), then).low)
 
 

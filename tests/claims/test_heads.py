@@ -25,7 +25,10 @@ from bottomup.figures import claims_table
 
 NO_CORRELATIONS = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
 CLAIM_BY_NAME = {claim.name: claim for claim in CLAIMS}
-TABLES = ("head_importance", "head_functions", "pruned_functions", "pruning", "gates")
+TABLES = (
+    *("head_importance", "head_functions", "pruned_functions"),
+    *("pruning", "pruning_samples", "gates"),
+)
 # Judged by the models of a sweep, which have no intervals.
 BY_SWEEPS = {
     *("most_encoder_heads_can_go", "most_heads_of_all_kinds_can_go"),
@@ -104,18 +107,17 @@ def reversed_token_dropout(tables):
 
 def reversed_sweeps(tables):
     """Gates lose a tenth of the quality; kinds and layers go in the opposite order."""
-    pruning, gates = tables["pruning"], tables["gates"]
-    lost = (pruning["method"] == "gates") & (pruning["penalty"] > 0)
+    pruning, gates, samples = tables["pruning"], tables["gates"], tables["pruning_samples"]
+    lost = (samples["method"] == "gates") & (samples["penalty"] > 0)
     swapped = pruning["attention"] == "all"
     encoder = pruning["heads_encoder"].mask(swapped, pruning["heads_cross"])
     cross = pruning["heads_cross"].mask(swapped, pruning["heads_encoder"])
     return tables | {
         "pruning": pruning.assign(
-            bleu=pruning["bleu"] * (1 - 0.1 * lost),
-            test_loss_nats=pruning["test_loss_nats"] + 0.1 * lost,
             heads_encoder=encoder,
             heads_cross=cross,
         ),
+        "pruning_samples": samples.assign(quality=samples["quality"] * (1 - 0.1 * lost)),
         "gates": gates.assign(layer=7 - gates["layer"]),
     }
 
@@ -286,8 +288,8 @@ def test_functions_that_were_not_met_are_not_measured(as_published):
     table = table.assign(**{name: table[name].mask(adverbs) for name in columns})
     claims = judged(as_published | {"head_functions": table})
     undecided = claims[claims["verdict"] == "undecided"]
-    assert list(undecided.index) == ["adverb_heads"]
-    assert undecided["undecided_until"].item() == (
+    assert list(undecided.index) == ["adverb_heads", "lm_adverb_heads", "mlm_adverb_heads"]
+    assert undecided["undecided_until"].iloc[0] == (
         "the study measures it (accuracy of advmod_to_head is missing)"
     )
 
@@ -310,13 +312,26 @@ def sweep(left, bleu, **columns):
     whole = {"heads_encoder": 48, "bleu": 10.0, "method": "none"}
     table = pd.concat([table, pd.DataFrame([whole])]).assign(**columns)
     pruning = table.assign(objective="mt", attention="encoder", seed=1)
-    return {"pruning": pruning.assign(heads_decoder=48, heads_cross=48, test_loss_nats=2.0)}
+    samples = [pruning.assign(sample=sample, quality=pruning["bleu"]) for sample in range(4)]
+    return {
+        "pruning": pruning.assign(heads_decoder=48, heads_cross=48),
+        "pruning_samples": pd.concat(samples),
+    }
 
 
 def test_a_loss_of_quality_is_interpolated_between_models_and_as_sure_as_these():
     # Half-way between 16 and 8 heads, as a share of penalty 0 (and not of the converged model).
     found = value_of("most_encoder_heads_can_go", sweep([48, 30, 16, 8], [20, 20.2, 19.8, 19.0]))
     assert (found.value, found.low, found.high) == pytest.approx((0.0, -0.02, 0.02))
+    # Each of three samples has 0.1, 0 and -0.1 more, of 20, where 16 heads are left.
+    tables = sweep([48, 30, 16, 8], [20, 20.2, 19.8, 19.0])
+    samples = tables["pruning_samples"]
+    moved_by = samples["sample"].map({0: 0, 1: 0.1, 2: 0, 3: -0.1})
+    moved_by = moved_by * where(samples, heads_encoder=16, method="gates")
+    samples = samples.assign(quality=samples["quality"] + moved_by)
+    found = value_of("most_encoder_heads_can_go", tables | {"pruning_samples": samples})
+    assert (found.value, found.low) == pytest.approx((0.0, -0.02))
+    assert found.high == pytest.approx(0.02 + 1.96 * 0.1 / 20)
     # No model with so few heads.
     tables = sweep([48, 30, 16], [20, 20.2, 19.8])
     with pytest.raises(NotMeasuredError, match="mt with 25% of its heads or fewer"):
@@ -330,29 +345,31 @@ def test_models_that_do_not_translate_decide_nothing():
     assert until == "the study measures it (mt of penalty 0 with a quality above 0 is missing)"
 
 
-def test_quality_of_lm_is_the_mean_probability_of_the_right_token(as_published):
-    table = as_published["pruning"]
-    lost = where(table, objective="lm", heads_encoder=12, method="gates")
-    table = table.assign(test_loss_nats=table["test_loss_nats"] + 0.1 * lost)
+def test_what_lm_loses_is_a_share_of_its_quality(as_published):
+    table, pruning = as_published["pruning_samples"], as_published["pruning"]
+    few = pruning[where(pruning, objective="lm", heads_encoder=12, method="gates")]
+    [penalty] = set(few["penalty"])
+    lost = where(table, objective="lm", penalty=penalty, method="gates")
+    table = table.assign(quality=table["quality"] * np.exp(-0.1 * lost))
     before = value_of("lm_most_encoder_heads_can_go", as_published)
-    after = value_of("lm_most_encoder_heads_can_go", as_published | {"pruning": table})
+    after = value_of("lm_most_encoder_heads_can_go", as_published | {"pruning_samples": table})
     # 29.45 of 29.6 are left, now times exp(-0.1).
     assert before.value - after.value == pytest.approx(29.45 / 29.6 * (1 - math.exp(-0.1)))
 
 
 def test_importances_that_are_measured_decide_and_the_best_of_them_counts(as_published):
-    table = as_published["pruning"]
+    table = as_published["pruning_samples"]
     without = table[~table["method"].isin(["gradient", "confidence"])]
-    tables = as_published | {"pruning": without}
+    tables = as_published | {"pruning_samples": without}
     assert verdict_of("mlm_gates_beat_importance", tables) == "reproduced"
     none = without[without["method"] != "relevance"]
-    until = judged({"pruning": none})["undecided_until"]
+    until = judged({"pruning_samples": none})["undecided_until"]
     assert until["mlm_gates_beat_importance"] == (
         "the study measures it (mlm pruned by importance is missing)"
     )
     gradient = table["method"] == "gradient"
-    better = table.assign(test_loss_nats=table["test_loss_nats"] - 0.1 * gradient)
-    tables = as_published | {"pruning": better}
+    better = table.assign(quality=table["quality"] * np.exp(0.1 * gradient))
+    tables = as_published | {"pruning_samples": better}
     assert verdict_of("mlm_gates_beat_importance", tables) == "contradicted"
 
 

@@ -1,6 +1,7 @@
 """The programs of heads, as the rules call them."""
 
 import json
+import shutil
 
 import pandas as pd
 import pytest
@@ -9,6 +10,7 @@ import torch
 from bottomup import subjects
 from bottomup.model.configuration import TransformerConfig
 from bottomup.training import run
+from tests import tiny
 from tests.training.test_run import TRAINING, settings_of
 
 RUN = {"objective": "mt", "seed": 1, "options": settings_of("mt")["options"]}
@@ -113,12 +115,55 @@ def test_gates_then_as_many_at_random(prune, importance):
         assert sum(left) == 2
 
 
+def test_only_from_scratch_is_what_training_found_forgotten(
+    prune, trained, tmp_path, corpus_files, run_script
+):
+    """From weights that are all moved, scratch comes to the same ones, and fine-tuning does not."""
+    _, gates = prune(GATES, "found")
+    moved = subjects.load(trained / "model")
+    shutil.copytree(trained / "model", tmp_path / "moved")
+    tiny.noise(moved.model).save_pretrained(tmp_path / "moved")
+    gates.assign(kept=True).to_csv(tmp_path / "found.csv", index=False)
+    same = {}
+    for method in ("scratch", "random"):
+        settings = PRUNING | {"method": method, "code": "any"}
+        for name, start in (("usual", trained / "model"), ("other", tmp_path / "moved")):
+            folder = tmp_path / method / name
+            run_script(
+                "prune_heads",
+                settings,
+                *("--model", start, "--tokens", corpus_files.tokens),
+                *("--chosen-by", tmp_path / "found.csv"),
+                *("--folder", folder, "--gates", tmp_path / "kept.csv"),
+            )
+        models = [tmp_path / method / name / "model" for name in ("usual", "other")]
+        usual, other = (subjects.load(model).model.state_dict() for model in models)
+        same[method] = tiny.same_bytes(usual, other)
+    assert same == {"scratch": True, "random": False}
+
+
+def test_fine_tuning_spends_its_budget_whatever_the_dev_loss(prune, tmp_path):
+    """At so high a rate the dev loss stalls at once."""
+    training = PRUNING["training"] | {"patience": 1, "learning_rate_scale": 50.0}
+    _, gates = prune(GATES, "found")
+    gates.to_csv(tmp_path / "found.csv", index=False)
+    settings = {"method": "random", "training": training | {"evaluate_every_steps": 1}}
+    folder, _ = prune(settings, "random", tmp_path / "found.csv")
+    lines = [json.loads(line) for line in (folder / "metrics.jsonl").open()]
+    assert lines[-1]["tokens"] >= 400
+    losses = [line["dev_loss_nats"] for line in lines]
+    assert min(losses) < losses[-1]
+
+
 def test_a_pruned_model_is_measured_as_the_smaller_one(
     prune, trained, corpus_files, run_script, tmp_path
 ):
     folder, _ = prune(GATES | {"attention": "encoder"}, "encoder")
+    before, after = (subjects.load(path / "model").model for path in (trained, folder))
+    assert tiny.same_bytes(before.decoder.state_dict(), after.decoder.state_dict())
+    assert not tiny.same_bytes(before.encoder.state_dict(), after.encoder.state_dict())
     settings = RUN | BEAM | {"attention": "encoder", "gated_layers": 2, "sampling_seed": 1}
-    settings |= {"sentences": 5, "language": "en"}
+    settings |= {"sentences": 5, "language": "en", "bootstrap_samples": 3}
     rows = {}
     for method, penalty, model in (("gates", 30.0, folder), ("none", None, trained)):
         run_script(
@@ -128,6 +173,7 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
             *("--tokens", corpus_files.tokens),
             *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
             *("--smaller", tmp_path / method, "--table", tmp_path / f"{method}.csv"),
+            *("--samples", tmp_path / f"{method}_samples.csv"),
         )
         [rows[method]] = pd.read_csv(tmp_path / f"{method}.csv").to_dict("records")
     gated, whole = rows["gates"], rows["none"]
@@ -140,6 +186,9 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     dev = [json.loads(line)["dev_loss_nats"] for line in (folder / "metrics.jsonl").open()]
     assert gated["dev_loss_nats"] == pytest.approx(dev[-1])
     assert 0 <= gated["bleu"] <= 100 and gated["test_loss_nats"] > 0
+    samples = pd.read_csv(tmp_path / "gates_samples.csv")
+    assert samples["sample"].tolist() == [0, 1, 2, 3] and set(samples["method"]) == {"gates"}
+    assert samples["quality"][0] == pytest.approx(gated["bleu"])
     config = TransformerConfig.from_pretrained(tmp_path / "gates")
     assert config.kept_heads["encoder"] == [0, 0]
     assert len(subjects.load(tmp_path / "gates").tokenizer) == config.vocab_size

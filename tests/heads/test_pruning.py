@@ -6,8 +6,9 @@ import pytest
 import torch
 
 from bottomup import objectives
+from bottomup.heads import GATED
 from bottomup.heads.gates import penalty
-from bottomup.heads.pruning import KINDS, Pruner, as_many, close, freeze, gates_over_time
+from bottomup.heads.pruning import Pruner, as_many, close, freeze, gates_over_time
 from bottomup.training.checkpoint import Checkpoint
 from tests.tiny import DROPOUT, drawn, random_text, same_bytes
 from tests.training.test_loop import SETTINGS, TRAINED, stop_before
@@ -22,7 +23,7 @@ def pruner(tmp_path):
     def make(objective="mt", kinds="all", folder="run", accumulate=1, shape=None, **gates):
         translated = objective == "mt"
         model = drawn(objective, **(shape or {}))
-        names = KINDS[kinds if translated else "encoder"]
+        names = GATED[kinds if translated else "encoder"]
         freeze(model, names)
         return Pruner(
             model,
@@ -153,7 +154,7 @@ GATES_FOUND = pd.concat([table([True] * 8, 10), table([True, False] * 3 + [False
 
 
 def test_from_scratch_has_the_same_heads():
-    found = as_many("scratch", GATES_FOUND, seed=1)
+    found = as_many("scratch", GATES_FOUND, draw=1)
     assert found["kept"].tolist() == [True, False] * 3 + [False] * 2
     assert set(found["step"]) == {0}
 
@@ -164,12 +165,12 @@ def test_the_most_important_heads_are_kept_whatever_their_kind():
     importance["importance"] = "gradient"
     other = importance.assign(importance="confidence", value=0.5)
     mixed = pd.concat([other, importance]).sample(frac=1, random_state=1)
-    found = as_many("gradient", GATES_FOUND, mixed, seed=1)
+    found = as_many("gradient", GATES_FOUND, mixed, draw=1)
     assert found["kept"].tolist() == [False, True, False, False, True, False, True, False]
 
 
-def test_random_heads_are_as_many_and_follow_the_seed():
-    found = [as_many("random", GATES_FOUND, seed=seed) for seed in (1, 1, 2, 3)]
+def test_random_heads_are_as_many_and_follow_the_draw():
+    found = [as_many("random", GATES_FOUND, draw=draw) for draw in (1, 1, 2, 3)]
     assert all(each["kept"].sum() == 3 for each in found)
     assert found[0]["kept"].equals(found[1]["kept"])
     assert any(not found[0]["kept"].equals(each["kept"]) for each in found[2:])

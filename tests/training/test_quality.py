@@ -10,9 +10,22 @@ from bottomup import objectives
 from bottomup.corpus.tokens import TokenFile
 from bottomup.training import quality
 from bottomup.training.batches import Text
-from bottomup.training.quality import prediction_quality, translation_quality
+from bottomup.training.quality import (
+    bleu_of_samples,
+    prediction_quality,
+    predictions,
+    translation_quality,
+    translations,
+    with_samples,
+)
 from bottomup.training.run import load_text, save
 from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
+
+
+def scores_of(model, name, text, batch_tokens):
+    objective = objectives.load(name, {})
+    found = predictions(model, objective, text, batch_tokens, seed=1)
+    return prediction_quality(found, objective)
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
@@ -20,7 +33,7 @@ def test_a_uniform_model_is_as_perplexed_as_its_vocabulary_is_large(objective):
     model = initial(objective).eval()
     torch.nn.init.zeros_(model.head.weight)
     text = random_text(30, translated=objective == "mt")
-    scores = prediction_quality(model, objectives.load(objective, {}), text, 64, seed=1)
+    scores = scores_of(model, objective, text, 64)
     assert scores["perplexity"] == pytest.approx(VOCAB, rel=1e-5)
     name = "masked_accuracy" if objective == "mlm" else "accuracy"
     # Of equal logits the first is taken: padding, which is never predicted.
@@ -31,9 +44,7 @@ def test_by_hand():
     """Two sentences, a batch each, so that the mean is over tokens and not over batches."""
     model = drawn("lm")
     sentences = [[5, 6, 7, 8, 9, 10], [11, 12]]
-    scores = prediction_quality(
-        model, objectives.load("lm", {}), Text(tokens_of(sentences)), batch_tokens=7, seed=1
-    )
+    scores = scores_of(model, "lm", Text(tokens_of(sentences)), batch_tokens=7)
     logs, hits = [], []
     for sentence in sentences:
         with torch.no_grad():
@@ -45,6 +56,26 @@ def test_by_hand():
     assert scores["accuracy"] == pytest.approx(np.mean(hits))
 
 
+def test_sentences_keep_their_place_whatever_the_batches():
+    model, text = drawn("mt"), random_text(30, translated=True)
+    objective = objectives.load("mt", {})
+    alone = [
+        predictions(model, objective, text.select(np.array([sentence])), 64, seed=1)
+        for sentence in range(30)
+    ]
+    together = predictions(model, objective, text, 100, seed=1)
+    pd.testing.assert_frame_equal(together, pd.concat(alone, ignore_index=True), rtol=1e-4)
+    assert together["predicted"].tolist() == text.target.lengths.tolist()
+
+
+def test_samples_are_sums_over_as_many_sentences():
+    """Values 1, 10 and 100: a sum shows how often each of three sentences was drawn."""
+    sums = with_samples(np.array([[1], [10], [100]]), 50, seed=1)[:, 0]
+    assert sums[0] == 111
+    drawn = {tuple(int(digit) for digit in f"{total:03d}") for total in sums[1:]}
+    assert len(drawn) > 3 and all(sum(digits) == 3 for digits in drawn)
+
+
 def test_masked_accuracy_is_over_the_chosen():
     """All tokens of the text are one and the model always says that one."""
     model = initial("mlm").eval()
@@ -53,9 +84,7 @@ def test_masked_accuracy_is_over_the_chosen():
         model.encoder.norm.weight.zero_()
         model.encoder.norm.bias.fill_(1.0)
         model.head.weight[7] = 1.0
-    scores = prediction_quality(
-        model, objectives.load("mlm", {}), Text(tokens_of([[7] * 9] * 20)), 64, seed=1
-    )
+    scores = scores_of(model, "mlm", Text(tokens_of([[7] * 9] * 20)), 64)
     assert scores["masked_accuracy"] == 1.0
 
 
@@ -85,7 +114,8 @@ def test_bleu_of_the_references_is_100(monkeypatch, test_split):
     text, references, tokenizer = test_split
     monkeypatch.setattr(quality, "translate", forced(text, text.target))
     model = initial("mt")
-    scores = translation_quality(model, text, references, tokenizer, "en", 4, 0.6, 40)
+    hypotheses = translations(model, text, tokenizer, "en", 4, 0.6, 40)
+    scores = translation_quality(hypotheses, references)
     assert scores["bleu"][0] == pytest.approx(100)
     assert scores["chrf"][0] == pytest.approx(100)
     assert "case:lc" in scores["bleu"][1] and "version:" in scores["bleu"][1]
@@ -96,8 +126,25 @@ def test_bleu_of_other_sentences_is_low(monkeypatch, test_split):
     text, references, tokenizer = test_split
     others = text.target.select(np.roll(np.arange(len(references)), 1))
     monkeypatch.setattr(quality, "translate", forced(text, others))
-    scores = translation_quality(initial("mt"), text, references, tokenizer, "en", 4, 0.6, 40)
-    assert scores["bleu"][0] < 20
+    hypotheses = translations(initial("mt"), text, tokenizer, "en", 4, 0.6, 40)
+    assert translation_quality(hypotheses, references)["bleu"][0] < 20
+
+
+def test_bleu_of_samples_is_that_of_the_sentences_drawn():
+    references = ["The cat sat on the mat.", "A dog!", "It rains in the north today, a lot."]
+    hypotheses = ["the cat sat on a mat.", "A DOG!", "it rains today."]
+    found = bleu_of_samples(hypotheses, references, 20, seed=3)
+    expected = [
+        translation_quality(
+            *(
+                [text for text, n in zip(texts, times, strict=True) for _ in range(n)]
+                for texts in (hypotheses, references)
+            )
+        )["bleu"][0]
+        for times in with_samples(np.eye(3, dtype=int), 20, seed=3)
+    ]
+    np.testing.assert_allclose(found, expected)
+    assert len(set(found)) > 3
 
 
 def test_program(tmp_path, corpus_files, run_script):

@@ -1,6 +1,7 @@
 import copy
 import subprocess
 import sys
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -166,7 +167,7 @@ def test_the_config_loads_without_torch():
         (
             "pruning__penalties__mt",
             {"al": [0]},
-            "pruning.penalties.mt.al: unknown key; allowed: all or encoder",
+            "pruning.penalties.mt.al: unknown key; allowed: encoder, decoder, ",
         ),
         (
             "annotation__pipeline",
@@ -234,6 +235,27 @@ def test_an_objective_may_run_under_the_first_seeds_only():
         *("mlm-7", "mlm-3"),
         *("untrained-7", "untrained-3", "untrained-5"),
     ]
+
+
+PRUNED = SimpleNamespace(objective="mt", seed="1", attention="all", method="gates", penalty="0.1")
+
+
+@pytest.mark.parametrize(
+    ("attention", "layers"), [("encoder", 6), ("decoder+cross", 12), ("all", 18)]
+)
+def test_any_kinds_of_attention_may_have_gates(attention, layers):
+    study = load(changed(pruning__penalties={"mt": {attention: [0.1]}}))
+    [run] = Slices(study).pruned_runs()
+    assert run == f"mt-1.{attention}.gates_0.1"
+    wildcards = SimpleNamespace(**vars(PRUNED) | {"attention": attention})
+    assert Slices(study).measure_pruning(wildcards)["gated_layers"] == layers
+
+
+def test_from_scratch_a_model_is_trained_as_long_as_one_that_is_pruned():
+    study = load(changed(objectives__mt={"training": {"max_tokens": 700}}))
+    found = Slices(study).prune_heads(SimpleNamespace(**vars(PRUNED) | {"method": "scratch"}))
+    assert found["training"]["max_tokens"] == 700 + DEFAULT["pruning"]["training"]["max_tokens"]
+    assert found["training"]["warmup_steps"] == DEFAULT["training"]["warmup_steps"]
 
 
 def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():

@@ -64,6 +64,7 @@ PRUNED_FUNCTIONS = [
 PRUNED_QUALITY = [
     "measure_pruning",
     "collect_tables:measures/pruning.csv",
+    "collect_tables:measures/pruning_samples.csv",
     "plot_quality_against_heads",
     "plot_heads_kept_by_attention",
     *COMPARISON,
