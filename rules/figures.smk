@@ -158,10 +158,12 @@ FIGURES = {
     "head_functions": heads(
         ["functions_ru_de_fr"], "head_functions", "head_importance"
     ),
+    "syntactic_heads": heads(["syntactic_accuracy"], "head_functions")
+    | {"options": {"threshold": STUDY.heads.thresholds.syntactic}},
     "quality_against_heads": heads(
         ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"], "pruning"
     ),
-    "functions_kept": heads([], "pruned_functions", "gates"),
+    "functions_kept": heads(["functions_retained"], "pruned_functions", "gates"),
     "heads_kept_by_attention": heads(["heads_dying_by_attn_type_both"], "pruning")
     | {"options": {"objective": "mt"}, "needs": ["mt"]},
     "decoder_heads_by_layers": heads(["heads_dying_decoder"], "gates")

@@ -3,15 +3,17 @@
 Source: heads, section 6.2.2, figure 8.
 """
 
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
 from bottomup.errors import UserError
 from bottomup.figures import heads, style
-from bottomup.figures.points import Tables, points
+from bottomup.figures.points import Tables, join, points
 
 NEEDED = [*heads.MODEL, "layer", "head", "function", "held"]
 # From the bottom of a bar, so that what shares a color is side by side where it can be.
@@ -20,23 +22,27 @@ CLASSES = [
     *("positional + syntactic + rare", "positional + rare", "rare", "unknown"),
 ]
 WIDTH = 0.84  # of a bar
+PANEL = heads.panel("mt", "encoder")  # what the published figure is about
+PUBLISHED = style.Look(f"{style.PUBLISHED}: heads with a function", "#000000", "D")
 
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `pruned_functions` and `gates`: the figure and its points.
+    """From `pruned_functions` and `gates`, and `functions_retained` where given: the figure and its
+    points.
 
     A panel for each objective and the attention that has gates. Bars are models, by penalty; `x` is
     the number of encoder heads kept and `y` how many of them have the functions of `series`, both
-    means over seeds.
+    means over seeds. The published models are drawn as far as there are bars.
     """
     functions = heads.select(tables, "pruned_functions", NEEDED, method="gates")
     gates = heads.result(tables, method="gates", kind="encoder")
     gates = gates.merge(functions[["objective", "seed", "attention"]].drop_duplicates())
     counts = _counts(gates, functions)
-    drawn = _points(counts)
+    ours = _points(counts)
+    drawn = join([ours, _published(tables, ours)])
     names = heads.panels(counts)
-    bars = drawn.groupby("panel")["quantity"].nunique()[names]
+    bars = ours.groupby("panel")["quantity"].nunique()[names]
     width = max(5, 0.27 * bars.clip(lower=5).sum() + 1.2)
     figure = Figure(figsize=(width, 3.2), layout="constrained")
     ratios = {"width_ratios": bars.clip(lower=5)}
@@ -47,7 +53,11 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     panels[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].set_ylabel("heads, by what they do")
     handles = [Patch(color=look.color, label=look.label) for look in style.FUNCTIONS.values()]
-    style.legend(figure, handles)
+    if len(drawn) > len(ours):
+        handles.append(
+            Line2D([], [], label=PUBLISHED.label, **style.stroke(PUBLISHED, behind=True))
+        )
+    style.legend(figure, handles, columns=4)
     return figure, drawn
 
 
@@ -86,7 +96,25 @@ def _points(counts: pd.DataFrame) -> pd.DataFrame:
     return points(means.sort_values(**order))
 
 
+def _published(tables: Tables, ours: pd.DataFrame) -> pd.DataFrame:
+    """The published models that keep no more and no fewer heads than those of our bars."""
+    kept = ours.loc[ours["panel"] == PANEL, "x"]
+    if "functions_retained" not in tables or kept.empty:
+        return points(pd.DataFrame())
+    curve = tables["functions_retained"]
+    curve = curve[curve["x"].between(kept.min(), kept.max())]
+    return points(curve, "published", panel=PANEL, quantity="heads")
+
+
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
+    _bars(axes, shown[shown["source"] == "ours"])
+    if (shown["source"] == "published").any():
+        _line(axes, shown)
+    axes.grid(axis="x", visible=False)
+    axes.set_xlabel("encoder heads kept")
+
+
+def _bars(axes: Axes, shown: pd.DataFrame) -> None:
     labels = []
     for place, (_, bar) in enumerate(shown.groupby("quantity", sort=False)):
         bottom = 0.0
@@ -102,5 +130,13 @@ def _panel(axes: Axes, shown: pd.DataFrame) -> None:
         axes.hlines(edges, place - 0.5 * WIDTH, place + 0.5 * WIDTH, color="white", linewidth=0.5)
         labels.append(f"{bar['x'].iloc[0]:.1f}".removesuffix(".0"))
     axes.set_xticks(range(len(labels)), labels)
-    axes.grid(axis="x", visible=False)
-    axes.set_xlabel("encoder heads kept")
+
+
+def _line(axes: Axes, shown: pd.DataFrame) -> None:
+    """The published models in front of the bars, or between two, by the number of heads kept."""
+    published = shown[shown["source"] == "published"]
+    kept = shown.loc[shown["source"] == "ours", ["quantity", "x"]].drop_duplicates()
+    # From few heads to many, as `interp` needs them.
+    places = np.interp(published["x"], kept["x"][::-1], np.arange(len(kept))[::-1])
+    look = style.stroke(PUBLISHED, behind=True)
+    axes.plot(places, published["y"], **look | {"zorder": 3})

@@ -9,6 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, over_seeds, table
+from bottomup.heads import GATED
 
 RELEVANCE = "relevance_alpha_beta"
 # Nearly white where there is little, so that what is much stands out in gray print, too.
@@ -17,7 +18,7 @@ CELL = 0.17  # inches, of a map without text
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 RARE = ("rarest", "two_rarest")
 MODEL = ["objective", "seed", "attention", "method", "penalty"]  # a pruned one
-PRUNED = {"encoder": "encoder pruned", "all": "all attention pruned"}
+PRUNED = {name: f"{name} pruned" for name in GATED} | {"all": "all attention pruned"}
 
 
 def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.DataFrame:
@@ -71,7 +72,7 @@ def panels(rows: pd.DataFrame) -> list[str]:
     return [
         panel(objective, attention)
         for objective in style.ordered(objective for objective, _ in found)
-        for attention in (*style.KINDS, "all")
+        for attention in GATED
         if (objective, attention) in found
     ]
 

@@ -14,14 +14,20 @@ from bottomup.figures.points import Tables, over_seeds, points
 
 NEEDED = [*heads.HEAD, "importance", "value"]
 LOSS = "loss_increase"
-# By series: the two importances.
-PAIRS = {
+# By row of the figure and by series: the two importances.
+WITH_LOSS = {
     "relevance_alpha_beta": (heads.RELEVANCE, LOSS),
     "relevance_ratio": ("relevance_ratio", LOSS),
     "confidence": ("confidence", LOSS),
     "gradient": ("gradient", LOSS),
-    "relevance_alpha_beta, confidence": (heads.RELEVANCE, "confidence"),
 }
+WITH_EACH_OTHER = {
+    "relevance_alpha_beta, confidence": (heads.RELEVANCE, "confidence"),
+    "relevance_alpha_beta, gradient": (heads.RELEVANCE, "gradient"),
+    "confidence, gradient": ("confidence", "gradient"),
+}
+PAIRS = WITH_LOSS | WITH_EACH_OTHER
+ROWS = {"with the loss": list(WITH_LOSS), "with one another": list(WITH_EACH_OTHER)}
 BLUE, ORANGE, PURPLE = (
     style.METHODS[name].color for name in ("relevance", "confidence", "gradient")
 )
@@ -33,6 +39,12 @@ LOOKS = {
     "relevance_alpha_beta, confidence": style.Look(
         "relevance (α-β) with confidence", BLUE, "^", (0, (3, 3)), ORANGE
     ),
+    "relevance_alpha_beta, gradient": style.Look(
+        "relevance (α-β) with gradient", BLUE, "D", (0, (3, 3)), PURPLE
+    ),
+    "confidence, gradient": style.Look(
+        "confidence with gradient", ORANGE, "v", (0, (3, 3)), PURPLE
+    ),
 }
 
 
@@ -40,19 +52,26 @@ LOOKS = {
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From `head_importance`: the figure and its points, a panel for each objective and kind.
 
+    What happens without a head is the measure of the upper row; the lower one compares the others.
     Points are Spearman rank correlations, from -1 to 1, over the heads of a layer: the mean over
     seeds and the lowest and highest seed. Layers where an importance is the same for all heads
     have none.
     """
     drawn = _points(heads.select(tables, "head_importance", NEEDED))
     names = list(dict.fromkeys(drawn["panel"]))
-    figure = Figure(figsize=(2.1 * len(names) + 0.5, 2.9), layout="constrained")
-    panels = figure.subplots(1, len(names), sharey=True, squeeze=False)[0]
-    for axes, name in zip(panels, names, strict=True):
-        _panel(axes, drawn[drawn["panel"] == name])
-        axes.set_title(heads.title(name, names))
-    panels[0].set_ylabel("rank correlation over heads")
-    panels[0].set_ylim(-1.05, 1.05)
+    there = {row: some for row, some in ROWS.items() if drawn["series"].isin(some).any()}
+    size = (max(4, 2.1 * len(names) + 0.5), 1.9 * len(there) + 0.9)
+    figure = Figure(figsize=size, layout="constrained")
+    panels = figure.subplots(len(there), len(names), sharex="col", sharey=True, squeeze=False)
+    for name, column in zip(names, panels.T, strict=True):
+        shown = drawn[drawn["panel"] == name]
+        for axes, some in zip(column, there.values(), strict=True):
+            _panel(axes, shown[shown["series"].isin(some)], some)
+        column[0].set_title(heads.title(name, names))
+        column[-1].set_xlabel("layer")
+    for axes, row in zip(panels[:, 0], there, strict=True):
+        axes.set_ylabel(f"rank correlation\n{row}")
+    panels[0, 0].set_ylim(-1.05, 1.05)
     looks = [look for series, look in LOOKS.items() if series in set(drawn["series"])]
     handles = style.key(drawn.assign(low=float("nan")), looks)
     if drawn["low"].notna().any():
@@ -88,13 +107,14 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     return points(over_seeds(rows, "y", ["panel", "series", "x"]), quantity="rank correlation")
 
 
-def _panel(axes: Axes, shown: pd.DataFrame) -> None:
+def _panel(axes: Axes, shown: pd.DataFrame, row: list[str]) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
     # Side by side, with bars: so many bands would hide one another.
-    shift = shown["series"].map({series: 0.09 * (place - 2) for place, series in enumerate(PAIRS)})
+    middle = (len(row) - 1) / 2
+    shift = [0.1 * (row.index(series) - middle) for series in shown["series"]]
     shown = shown.assign(x=shown["x"] + shift)
     colors = [LOOKS[series].color for series in shown["series"]]
     axes.vlines(shown["x"], shown["low"], shown["high"], color=colors, linewidth=0.9)
     style.curves(axes, shown.assign(low=float("nan"), high=float("nan")), LOOKS.__getitem__)
     style.layer_axis(axes)
-    axes.set_xlabel("layer")
+    axes.set_xlabel("")

@@ -14,6 +14,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from bottomup.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
+from bottomup.heads import GATED
 
 RUN = ["objective", "seed", "attention"]
 NEEDED = [
@@ -75,11 +76,13 @@ def _differences(tables: Tables) -> pd.DataFrame:
         )
     with_bleu = rows["bleu_unpruned"].notna()
     loss = rows["test_loss_nats"] - rows["test_loss_nats_unpruned"]
-    of_all = rows["heads_encoder"] + rows["heads_decoder"] + rows["heads_cross"]
     return rows.assign(
         panel=[heads.panel(row.objective, row.attention) for row in rows.itertuples()],
         quantity=with_bleu.map({True: BLEU, False: LOSS}),
-        x=of_all.where(rows["attention"] == "all", rows["heads_encoder"]),
+        x=[
+            sum(getattr(row, f"heads_{kind}") for kind in GATED[row.attention])
+            for row in rows.itertuples()
+        ],
         y=(rows["bleu"] - rows["bleu_unpruned"]).where(with_bleu, loss),
     )
 

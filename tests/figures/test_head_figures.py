@@ -20,6 +20,7 @@ from bottomup.figures import (
     importance_agreement,
     quality_against_heads,
     style,
+    syntactic_heads,
 )
 from bottomup.figures.points import load_published
 
@@ -27,13 +28,14 @@ from bottomup.figures.points import load_published
 FIGURES = {
     head_importance: ({}, ["head_importance"], ["lrp_confidence"]),
     head_functions: ({}, ["head_functions", "head_importance"], ["functions_ru_de_fr"]),
+    syntactic_heads: ({"threshold": 0.1}, ["head_functions"], ["syntactic_accuracy"]),
     importance_agreement: ({}, ["head_importance"], []),
     quality_against_heads: (
         {},
         ["pruning"],
         ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"],
     ),
-    functions_kept: ({}, ["pruned_functions", "gates"], []),
+    functions_kept: ({}, ["pruned_functions", "gates"], ["functions_retained"]),
     heads_kept_by_attention: (
         {"objective": "mt"},
         ["pruning"],
@@ -62,7 +64,9 @@ def importance(values):
 
 def functions(rows):
     """`head_functions`, from objective, seed, layer, head, function, offset, accuracy, held."""
-    return pd.DataFrame(rows, columns=head_functions.NEEDED).assign(attention="encoder")
+    table = pd.DataFrame(rows, columns=head_functions.NEEDED)
+    interval = {"ci_low": table["accuracy"] - 0.01, "ci_high": table["accuracy"] + 0.01}
+    return table.assign(attention="encoder", baseline_accuracy=0.4, **interval)
 
 
 def pruning(rows):
@@ -113,7 +117,7 @@ def study(layers, n_heads, seeds, penalties):
         run = [objective, seed, attention]
         results.append([*run, "none", None, *whole, bleu, loss])
         for place, penalty in enumerate(penalties):
-            left = max(0, n_heads - place)
+            left = max(0, n_heads - 2 * place)
             layout = {
                 kind: dict.fromkeys(range(1, layers + 1), range(1, left + 1)) for kind in kinds
             }
@@ -351,6 +355,77 @@ def test_functions_of_heads_whose_relevance_is_unknown():
         draw(head_functions, tables)
 
 
+# Relations.
+
+SYNTACTIC = [
+    # objective, seed, layer, head, function, accuracy, ci_low, ci_high, baseline_accuracy
+    ["mt", 1, 1, 1, "nsubj_to_head", 0.3, 0.2, 0.4, 0.5],
+    ["mt", 1, 2, 1, "nsubj_to_head", 0.6, 0.55, 0.62, 0.5],
+    ["mt", 2, 1, 2, "nsubj_to_head", 0.7, 0.66, 0.75, 0.5],
+    ["mt", 1, 1, 1, "amod_from_head", 0.1, 0.05, 0.2, 0.8],
+    ["mt", 2, 1, 1, "amod_from_head", 0.2, np.nan, np.nan, 0.8],
+    ["mt", 1, 1, 1, "positional", 0.99, 0.98, 1.0, np.nan],
+    ["mt", 1, 1, 1, "two_rarest", 0.95, 0.9, 1.0, 0.2],
+    ["lm", 1, 1, 1, "nsubj_to_head", np.nan, np.nan, np.nan, np.nan],
+    ["lm", 1, 1, 1, "dobj_to_head", 0.0, np.nan, np.nan, 1.0],
+    ["mlm", 1, 1, 1, "dobj_to_head", np.nan, np.nan, np.nan, np.nan],
+    ["mt_noise", 1, 1, 1, "nsubj_to_head", 0.9, 0.8, 1.0, 0.5],
+]
+
+
+def relations(rows):
+    table = pd.DataFrame(rows, columns=syntactic_heads.NEEDED)
+    return {"head_functions": table.assign(attention="encoder")}
+
+
+def test_the_best_head_of_each_relation_and_seed(nothing_cut_off):
+    figure, points = draw(syntactic_heads, relations(SYNTACTIC))
+    nothing_cut_off(figure)
+    assert titles(figure) == ["MT", "LM"], "MLM was asked for nothing"
+    assert series(points, "mt", "best head") == [
+        ("s-v", pytest.approx(0.65)),
+        ("n-a", pytest.approx(0.15)),
+    ]
+    assert series(points, "mt", "baseline") == [("s-v", 0.5), ("n-a", 0.8)]
+    assert series(points, "mt", "threshold") == [
+        ("s-v", pytest.approx(0.55)),
+        ("n-a", pytest.approx(0.88)),
+    ]
+    spans = points[(points["series"] == "best head") & points["low"].notna()]
+    # The head that is not the best counts for nothing; an accuracy without interval for itself.
+    assert spans[["low", "high"]].to_numpy().tolist() == [[0.55, 0.75], [0.05, 0.2]]
+
+
+def test_relations_without_words_keep_their_place():
+    figure, points = draw(syntactic_heads, relations(SYNTACTIC))
+    assert series(points, "lm", "best head") == [("o-v", 0.0)]
+    for axes in figure.axes:
+        labels = [label.get_text() for label in axes.get_xticklabels()]
+        assert labels == ["s-v", "v-s", "o-v", "v-o", "a-n", "n-a", "a-v", "v-a"]
+        names = [label.get_text() for label in axes.get_xticklabels(minor=True)]
+        assert names == ["nsubj", "dobj", "amod", "advmod"]
+    assert figure.axes[1].get_lines()[0].get_xydata().tolist() == [[2, 0]]
+
+
+def test_no_relation_at_all():
+    rows = [row for row in SYNTACTIC if row[0] == "mlm" or row[4] == "positional"]
+    with pytest.raises(UserError, match=r"no accuracy of any of nsubj_to_head, .*advmod_from_head"):
+        draw(syntactic_heads, relations(rows))
+
+
+def test_the_published_table_stands_behind_mt():
+    _, points = draw(syntactic_heads, relations(SYNTACTIC))
+    published = points[points["source"] == "published"]
+    assert set(published["panel"]) == {"mt"} and len(published) == 16
+    best = dict(series(points, "mt", "best head", "published"))
+    baseline = dict(series(points, "mt", "baseline", "published"))
+    assert set(best) == set(baseline) == set(syntactic_heads.PLACES)
+    assert (best["v-o"], baseline["v-o"]) == (0.78, 0.41)
+    assert (best["a-n"], baseline["a-n"]) == (0.82, 0.72)
+    _, points = draw(syntactic_heads, relations([row for row in SYNTACTIC if row[0] == "lm"]))
+    assert set(points["source"]) == {"ours"}, "nothing was published on LM"
+
+
 # Agreement.
 
 
@@ -381,6 +456,35 @@ def test_rank_correlations_and_their_range_over_seeds():
     single = rows["mt, cross", "relevance_alpha_beta"]
     assert (single.x, single.y) == (2, pytest.approx(0.5)) and np.isnan(single.low)
     assert len(rows) == 4, "nothing of what does not differ, nor of what was not measured"
+
+
+def test_all_pairs_of_the_four_importances():
+    values = {"gradient": [0.1, 0.3, 0.2], "loss_increase": [0.3, 0.1, 0.2]}
+    table = importance({("mt", 1, "encoder", 1): LAYER | values})
+    figure, points = draw(importance_agreement, {"head_importance": table})
+    found = dict(zip(points["series"], points["y"], strict=True))
+    # Ranks: relevance 1, 3, 2; confidence 3, 1, 2; gradient 1, 3, 2; loss 3, 1, 2.
+    assert found == pytest.approx(
+        {
+            "relevance_alpha_beta": -1,
+            "confidence": 1,
+            "gradient": -1,
+            "relevance_alpha_beta, confidence": -1,
+            "relevance_alpha_beta, gradient": 1,
+            "confidence, gradient": -1,
+        }
+    )
+    above, below = figure.axes
+    assert above.get_ylabel().endswith("with the loss")
+    assert below.get_ylabel().endswith("with one another")
+    assert set(importance_agreement.LOOKS) == set(importance_agreement.PAIRS)
+
+
+def test_importances_without_the_loss_are_one_row():
+    table = importance({("mt", 1, "encoder", 1): LAYER})
+    figure, points = draw(importance_agreement, {"head_importance": table})
+    assert [axes.get_ylabel() for axes in figure.axes] == ["rank correlation\nwith one another"]
+    assert points["series"].tolist() == ["relevance_alpha_beta, confidence"]
 
 
 def test_no_two_importances():
@@ -545,8 +649,8 @@ def test_thirds_are_means_over_seeds():
     assert (row["low"], row["high"]) == (1, 2)
 
 
-def kept_functions(rows, penalty=0.1):
-    table = functions(rows).assign(method="gates", penalty=penalty, attention="all")
+def kept_functions(rows, penalty=0.1, attention="all"):
+    table = functions(rows).assign(method="gates", penalty=penalty, attention=attention)
     return table.assign(objective="mt", seed=1)
 
 
@@ -584,6 +688,45 @@ def test_kept_heads_by_what_they_do():
     both = [bar for bar in bars if bar.get_width() < functions_kept.WIDTH]
     assert len({bar.get_facecolor() for bar in both}) == len(both) == 2
     assert len({bar.get_y() for bar in both}) == 1
+
+
+def encoder_pruned(*kept, attention="encoder"):
+    """Tables of models that keep so many of 40 heads, all of them positional."""
+    parts = [
+        (kept_functions(rows, penalty, attention), table)
+        for penalty, n in enumerate(kept)
+        for rows in [[["mt", 1, 1, head, "positional", -1, 0.95, True] for head in range(1, n + 1)]]
+        for size in [{"n_heads": 40, "n_layers": 1, "attention": attention}]
+        for table in [gates({"encoder": {1: range(1, n + 1)}}, **size, penalty=penalty)]
+    ]
+    functions, tables = (pd.concat(part) for part in zip(*parts, strict=True))
+    return {"pruned_functions": functions, "gates": tables}
+
+
+def test_published_models_stand_at_their_heads_kept():
+    figure, points = draw(functions_kept, encoder_pruned(35, 25, 5))
+    published = series(points, "mt, encoder", "any function", "published")
+    curve = load_published("functions_retained").set_index("x")["y"]
+    assert published == [(x, curve[x]) for x in (5, 6, 7, 9, 11, 14, 17, 30)], "not below 5"
+    (line,) = figure.axes[0].get_lines()
+    # 30 is halfway from 35, the first bar, to 25; 5 is the last bar.
+    places = dict(zip([x for x, _ in published], line.get_xdata(), strict=True))
+    assert (places[30], places[5]) == (0.5, 2)
+    assert places[17] == pytest.approx(1 + 8 / 20)
+    assert [label.get_text() for label in figure.axes[0].get_xticklabels()] == ["35", "25", "5"]
+
+
+@pytest.mark.parametrize(
+    "tables",
+    [encoder_pruned(35, 5, attention="all"), encoder_pruned(40, 35)],
+    ids=["all attention pruned", "more heads than any published model"],
+)
+def test_no_published_models_to_stand_there(tables):
+    figure, points = draw(functions_kept, tables)
+    assert set(points["source"]) == {"ours"}
+    assert not figure.axes[0].get_lines()
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["positional", "syntactic", "rare tokens", "unknown"]
 
 
 def test_a_kept_head_whose_functions_were_not_measured():

@@ -53,6 +53,7 @@ FUNCTIONS = [
     "collect_tables:measures/head_functions.csv",
     "collect_heads",
     "plot_head_functions",
+    "plot_syntactic_heads",
     *COMPARISON,
 ]
 PRUNED_FUNCTIONS = [
@@ -131,6 +132,7 @@ AVERAGED = [
     "plot_influence_*",
     "plot_neighbours_*",
     *IMPORTANCE[2:],
+    *FUNCTIONS[2:],
 ]
 # The same for objectives.
 COMPARED = [

@@ -1,0 +1,59 @@
+"""docs/tables.md has the columns that code states, for all tables that the workflow collects."""
+
+import importlib
+import re
+
+from bottomup.claims import claim, comparison
+from bottomup.corpus import annotation, sources
+from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
+from bottomup.heads import functions
+from bottomup.views import annotations
+from scripts import collect_heads, measure_mutual_information, project_views
+from tests.tiny import ROOT
+
+HEADS = [*collect_heads.HEAD, *collect_heads.IMPORTANCES, *collect_heads.FUNCTION.values()]
+STATED = {
+    "mutual_information": measure_mutual_information.COLUMNS,
+    "change": [*groups.NEEDED, "layer_a", "layer_b", "n_occurrences"],
+    "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS],
+    "projection": project_views.COLUMNS,
+    "head_functions": ["objective", "seed", *functions.COLUMNS],
+    "pruned_functions": [*heads.MODEL, *functions.COLUMNS],
+    "heads": [*HEADS, "function", "baseline_accuracy"],
+    "gates": gates_over_time.NEEDED,
+    "claims": claim.COLUMNS,
+    "comparison": comparison.COLUMNS,
+    "test": sources.COLUMNS,
+    "annotation": [*annotation.COLUMNS, *annotations.COLUMNS],
+    "annotations": ["word", "last_subword", *annotations.COLUMNS],
+    "<figure>": points.COLUMNS,
+}
+
+
+def documented():
+    """Columns by table; a row about one of several tables says so: in `splits.csv`: ..."""
+    found = {}
+    for section in (ROOT / "docs/tables.md").read_text().split("\n### ")[1:]:
+        heading, *lines = section.splitlines()
+        tables = re.findall(r"([\w<>]+)\.(?:csv|parquet|jsonl)`", heading)
+        for columns, meaning in (line.split("|")[1:3] for line in lines if line.startswith("| `")):
+            one = re.match(r" in `(\w+)\.\w+`:", meaning)
+            for table in [one[1]] if one else tables:
+                found.setdefault(table, set()).update(re.findall(r"`(\w+)`", columns))
+    return found
+
+
+def test_columns_are_those_that_code_states():
+    assert {name: documented()[name] for name in STATED} == {k: set(v) for k, v in STATED.items()}
+
+
+def test_figures_find_what_they_need():
+    for path in (ROOT / "bottomup/figures").glob("*.py"):
+        for table in re.findall(r'\(\s*tables, "(\w+)", NEEDED', path.read_text()):
+            needed = importlib.import_module(f"bottomup.figures.{path.stem}").NEEDED
+            assert set(needed) <= documented()[table], (path.stem, table)
+
+
+def test_every_table_that_is_collected_is_documented():
+    measures = (ROOT / "rules/common.smk").read_text().split("\nMEASURES = ")[1].split("\n}\n")[0]
+    assert {*re.findall(r'\n    "(\w+)":', measures)} <= documented().keys()
