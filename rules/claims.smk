@@ -3,7 +3,14 @@
 JUDGED = [
     *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
     *("change", "influence", "neighbours"),
-    *("head_importance", "head_functions", "pruning", "pruning_samples", "gates", "pruned_functions"),
+    *(
+        "head_importance",
+        "head_functions",
+        "pruning",
+        "pruning_samples",
+        "gates",
+        "pruned_functions",
+    ),
 ]
 
 
