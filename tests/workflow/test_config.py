@@ -251,6 +251,15 @@ def test_any_kinds_of_attention_may_have_gates(attention, layers):
     assert Slices(study).measure_pruning(wildcards)["gated_layers"] == layers
 
 
+def test_controls_are_of_penalties_that_close_heads():
+    study = load(
+        changed(pruning__controls=["random"], pruning__penalties={"lm": {"encoder": [0, 1]}})
+    )
+    assert Slices(study).pruned_runs() == [
+        f"lm-1.encoder.{name}" for name in ("gates_0", "gates_1", "random_1")
+    ]
+
+
 def test_from_scratch_a_model_is_trained_as_long_as_one_that_is_pruned():
     study = load(changed(objectives__mt={"training": {"max_tokens": 700}}))
     found = Slices(study).prune_heads(SimpleNamespace(**vars(PRUNED) | {"method": "scratch"}))
