@@ -20,7 +20,7 @@ from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.heads import KINDS
 from bottomup.heads.removal import without_closed_heads
-from bottomup.training.quality import quality
+from bottomup.measures.quality import quality
 
 
 def main(arguments: argparse.Namespace) -> None:

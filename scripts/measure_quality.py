@@ -15,7 +15,7 @@ import pandas as pd
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
-from bottomup.training.quality import quality
+from bottomup.measures.quality import quality
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -8,9 +8,8 @@ from tokenizers import Tokenizer
 
 from bottomup import objectives
 from bottomup.corpus.tokens import TokenFile
-from bottomup.training import quality
-from bottomup.training.batches import Text
-from bottomup.training.quality import (
+from bottomup.measures import quality
+from bottomup.measures.quality import (
     bleu_of_samples,
     prediction_quality,
     predictions,
@@ -18,6 +17,7 @@ from bottomup.training.quality import (
     translations,
     with_samples,
 )
+from bottomup.training.batches import Text
 from bottomup.training.run import load_text, save
 from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
 
