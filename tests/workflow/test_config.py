@@ -58,6 +58,17 @@ def test_a_study_with_a_budget_of_its_own_has_one_for_each_objective(file):
             assert study.objective_training(name).max_tokens != kept, name
 
 
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_pruning_starts_about_where_the_rate_of_the_run_has_come_down_to(file):
+    """Or at the run's own peak, as in the paper; an overlay would keep the default study's."""
+    study = load(overlaid(DEFAULT, yaml.safe_load(file.read_text())))
+    run, pruning = study.objective_training("mt"), study.pruning_training("mt")
+    steps = max(run.warmup_steps, run.max_tokens / run.batch_tokens)
+    last = run.learning_rate_scale / steps**0.5
+    peak = run.learning_rate_scale / run.warmup_steps**0.5
+    assert 0.8 * last <= pruning.learning_rate_scale / pruning.warmup_steps**0.5 <= peak
+
+
 def test_every_study_was_seen():
     listed = subprocess.run(
         ["git", "ls-files", "--cached", "--others", "--exclude-standard", "studies"],
