@@ -6,10 +6,10 @@ import torch
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:
-    """Whether bfloat16 matrix products are faster than float32 ones: Ampere and later, or AMX."""
+    """Whether the device has instructions for it: Ampere and later; AVX-512 BF16 or AMX."""
     if device.type == "cuda":
         return torch.cuda.get_device_capability(device) >= (8, 0)
-    return torch.cpu._is_amx_tile_supported()
+    return torch.cpu._is_avx512_bf16_supported() or torch.cpu._is_amx_tile_supported()
 
 
 def autocast(device: torch.device, precision: str) -> AbstractContextManager:
