@@ -271,9 +271,10 @@ class Pruning(Section):
         "nats",
     )
     n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
-    controls: Annotated[list[Control], AfterValidator(unique)] = key(
-        "other ways to as few heads: the same heads from scratch, random ones, or those of the "
-        "highest importance"
+    controls: dict[Control, Penalties] = key(
+        "other ways to as few heads, with the penalties of the sweeps at which they are tried: "
+        "the same heads from scratch, random ones, or those of the highest importance",
+        "nats",
     )
     gates: Gates
     training: dict[str, Any] = key("what overrides the run's own training")
@@ -463,10 +464,31 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         elif isinstance(sweep, dict) and not has_decoder(name):
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
+    yield from _control_choices(pruning)
     own = pruning.get("training")
     if isinstance(own, dict):
         everything = _section(config, "training") | own
         yield from problems(Training, everything, "pruning.training", only=own)
+
+
+def _control_choices(pruning: dict) -> Iterator[str]:
+    swept = {
+        penalty
+        for sweep in _section(pruning, "penalties").values()
+        if isinstance(sweep, dict)
+        for attention in sweep
+        for penalty in _numbers(sweep, attention)
+        if penalty > 0
+    }
+    known = ", ".join(f"{penalty:g}" for penalty in sorted(swept))
+    controls = _section(pruning, "controls")
+    for name in controls:
+        for found in _numbers(controls, name):
+            if found not in swept:
+                yield (
+                    f"pruning.controls.{name}: found {found:g}; "
+                    f"allowed: penalties of a sweep ({known})"
+                )
 
 
 def _contradictions(config: dict) -> Iterator[str]:
@@ -493,10 +515,10 @@ def _contradictions(config: dict) -> Iterator[str]:
         if EXCEEDS[sign](found, limit):
             yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
     mutual_information = _section(_section(config, "measures"), "mutual_information")
-    for found in _list(mutual_information, "other_n_clusters"):
-        if type(found) is int and found > at("occurrences.n"):
+    for found in _numbers(mutual_information, "other_n_clusters"):
+        if found > at("occurrences.n"):
             yield (
-                f"measures.mutual_information.other_n_clusters: found {found}; "
+                f"measures.mutual_information.other_n_clusters: found {found:g}; "
                 f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
             )
 
@@ -511,6 +533,11 @@ def _list(config: dict, name: str) -> list:
     """A list in a config that may be wrong in any way."""
     values = config.get(name)
     return values if isinstance(values, list) else []
+
+
+def _numbers(config: dict, name: str) -> list[float]:
+    """The numbers in such a list."""
+    return [value for value in _list(config, name) if type(value) in (int, float)]
 
 
 def _number(config: dict, path: str) -> float:

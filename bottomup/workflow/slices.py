@@ -88,7 +88,7 @@ class Slices:
         return SIDES if translates else ["source"]
 
     def pruned_runs(self) -> list[str]:
-        """Each pruned run, `run.attention.method_penalty`; at penalty 0 nothing is to be chosen."""
+        """Each pruned run, `run.attention.method_penalty`."""
         pruning = self.study.pruning
         return [
             f"{objective}-{seed}.{attention}.{method}_{penalty:g}"
@@ -96,7 +96,8 @@ class Slices:
             for seed in self.seeds(objective)[: pruning.n_seeds]
             for attention, penalties in pruning.penalties.get(objective, {}).items()
             for penalty in penalties
-            for method in ["gates", *(pruning.controls if penalty > 0 else [])]
+            for method in ["gates", *pruning.controls]
+            if method == "gates" or penalty in pruning.controls[method]
         ]
 
     def whole_runs(self) -> list[str]:

@@ -56,7 +56,7 @@ measures:
 heads: {sentences: 10, thresholds: {positional: 0.9}}
 pruning:
   penalties: {mt: {all: [0, 0.5], encoder: [0.7]}, lm: {encoder: [0.7]}, mlm: {encoder: [0.7]}}
-  controls: [random, gradient]
+  controls: {random: [0.5, 0.7], gradient: [0.5, 0.7]}
   n_seeds: 1
   gates: {learning_rate: 0.05}
   training: {max_tokens: 1000}

@@ -262,12 +262,24 @@ def test_any_kinds_of_attention_may_have_gates(attention, layers):
     assert Slices(study).measure_pruning(wildcards)["gated_layers"] == layers
 
 
-def test_controls_are_of_penalties_that_close_heads():
+def test_controls_are_tried_at_penalties_of_the_sweeps():
     study = load(
-        changed(pruning__controls=["random"], pruning__penalties={"lm": {"encoder": [0, 1]}})
+        changed(
+            pruning__controls={"random": [0.5, 2], "scratch": [2]},
+            pruning__penalties={"lm": {"encoder": [0, 0.5]}, "mlm": {"encoder": [2]}},
+        )
     )
     assert Slices(study).pruned_runs() == [
-        f"lm-1.encoder.{name}" for name in ("gates_0", "gates_1", "random_1")
+        *(f"lm-1.encoder.{name}" for name in ("gates_0", "gates_0.5", "random_0.5")),
+        *(f"mlm-1.encoder.{name}" for name in ("gates_2", "random_2", "scratch_2")),
+    ]
+
+
+@pytest.mark.parametrize("penalty", [0, 0.2])  # a penalty of 0 closes nothing
+def test_a_control_at_no_penalty_of_a_sweep_is_a_mistake(penalty):
+    controls, sweep = {"random": [penalty]}, {"lm": {"encoder": [0, 1, 0.5]}}
+    assert mistakes(changed(pruning__controls=controls, pruning__penalties=sweep)) == [
+        f"pruning.controls.random: found {penalty:g}; allowed: penalties of a sweep (0.5, 1)"
     ]
 
 
