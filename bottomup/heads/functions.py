@@ -22,7 +22,7 @@ from bottomup.corpus.specials import EOS, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.measures import bootstrap
-from bottomup.subjects import Subject
+from bottomup.subjects import Run
 from bottomup.training.batches import Text, in_order, padded
 
 RELATIONS = ("nsubj", "dobj", "amod", "advmod")
@@ -102,7 +102,7 @@ class Rare:
 
 
 def head_functions(
-    subject: Subject,
+    subject: Run,
     tokens: TokenFile,
     annotation: pd.DataFrame,
     ranks: np.ndarray,
@@ -178,7 +178,7 @@ def require_words_of(in_words: Units, annotation: pd.DataFrame) -> None:
 
 
 def maxima(
-    subject: Subject,
+    subject: Run,
     tokens: TokenFile,
     heads: list[Tensor],
     in_tokens: Units,

@@ -24,7 +24,7 @@ from bottomup.errors import UserError
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group
 from bottomup.seeds import generator
-from bottomup.subjects import Subject
+from bottomup.subjects import Run
 from bottomup.training.batches import Text, in_order, padded
 
 
@@ -46,7 +46,7 @@ class Case:
 
 
 def influence(
-    subject: Subject,
+    subject: Run,
     text: TokenFile,
     occurrences: pd.DataFrame,
     groups: list[Group],
@@ -149,7 +149,7 @@ def _case(
 
 
 def without(
-    subject: Subject,
+    subject: Run,
     layer: int,
     below: Tensor,
     usual: Tensor,
@@ -177,7 +177,7 @@ def without(
 
 
 def continued(
-    subject: Subject,
+    subject: Run,
     layer: int,
     below: Tensor,
     text: TokenFile,
@@ -194,7 +194,7 @@ def continued(
 
 
 def embedded(
-    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
+    subject: Run, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
 ) -> Tensor:
     """Layer 0 of a text, `[n_tokens, d_model]`."""
     states = torch.empty(len(text.ids), subject.d_model)

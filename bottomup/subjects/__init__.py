@@ -1,11 +1,12 @@
-"""What is looked at: a trained run, behind one small interface."""
+"""What is looked at: a trained run or another Hugging Face model, behind one small interface."""
 
 import json
 from pathlib import Path
 
 import torch
 from torch import Tensor
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoModel, AutoTokenizer, PreTrainedModel, PreTrainedTokenizerBase
+from transformers import PreTrainedTokenizerFast as TokenizerOfARun
 
 from bottomup.corpus.specials import PAD
 from bottomup.errors import UserError
@@ -14,21 +15,26 @@ from bottomup.model.transformer import Transformer
 
 
 class Subject:
-    """A model whose encoder is looked at: its layers, its attention, its tokens."""
+    """A model that is looked at: its layers, its attention, its tokens; the encoder of a model
+    that has one.
 
-    def __init__(self, model: Transformer, tokenizer: PreTrainedTokenizerFast):
+    Layers are as transformers counts and returns them: what pre-norm models return as the top one
+    has gone through the final norm, which a `Run` leaves out.
+    """
+
+    def __init__(self, model: PreTrainedModel, tokenizer: PreTrainedTokenizerBase):
         self.model = model.eval()
         self.tokenizer = tokenizer
 
     @property
     def layers(self) -> int:
         """Layers above the embeddings; representations are counted 0 to `layers`."""
-        return self.model.config.encoder_layers
+        return self.model.config.num_hidden_layers
 
     @property
     def d_model(self) -> int:
         """Width of a representation."""
-        return self.model.config.d_model
+        return self.model.config.hidden_size
 
     @torch.inference_mode()
     def hidden_states(self, ids: Tensor) -> tuple[Tensor, ...]:
@@ -36,12 +42,34 @@ class Subject:
 
         `layers + 1` tensors `[batch, length, d_model]`; layer 0 is token embedding + position.
         """
-        return self.model.encoder(ids, output_hidden_states=True).hidden_states
+        return self._read(ids, output_hidden_states=True).hidden_states
 
     @torch.inference_mode()
     def attentions(self, ids: Tensor) -> tuple[Tensor, ...]:
         """Attention weights of each layer, `[batch, heads, queries, keys]`, rows summing to 1."""
-        return self.model.encoder(ids, output_attentions=True).attentions
+        return self._read(ids, output_attentions=True).attentions
+
+    def _read(self, ids: Tensor, **wanted: bool):
+        pad = self.tokenizer.pad_token_id
+        tokens = torch.ones_like(ids) if pad is None else ids != pad
+        return self.model(ids, attention_mask=tokens.long(), **wanted)
+
+
+class Run(Subject):
+    """A model of ours: its encoder, which can also be run layer by layer."""
+
+    model: Transformer
+
+    @property
+    def layers(self) -> int:
+        return self.model.config.encoder_layers
+
+    @property
+    def d_model(self) -> int:
+        return self.model.config.d_model
+
+    def _read(self, ids: Tensor, **wanted: bool):
+        return self.model.encoder(ids, **wanted)
 
     @torch.inference_mode()
     def embeddings(self, ids: Tensor) -> Tensor:
@@ -63,19 +91,26 @@ class Subject:
 
 
 def load(folder: str | Path) -> Subject:
-    """The run whose Hugging Face folder this is; UserError where it is none of ours."""
+    """The model in a Hugging Face folder, a `Run` if it is one of ours.
+
+    Weights are read from `model.safetensors` alone. Raises UserError where there is none, or where
+    transformers does not know the kind of model.
+    """
     config = Path(folder) / "config.json"
     if not config.exists() or not (Path(folder) / "model.safetensors").exists():
         raise UserError(
             f"no model in {folder}; expected config.json and model.safetensors, as `model/` of a "
             "run has them"
         )
-    model_type = json.loads(config.read_text()).get("model_type")
-    if model_type != TransformerConfig.model_type:
-        raise UserError(
-            f"a model of type {model_type!r} in {folder}; expected "
-            f"{TransformerConfig.model_type!r}, as `model/` of a run has it"
+    if json.loads(config.read_text()).get("model_type") == TransformerConfig.model_type:
+        return Run(Transformer.from_pretrained(folder), TokenizerOfARun.from_pretrained(folder))
+    try:
+        # Only eager attention returns its weights.
+        model = AutoModel.from_pretrained(
+            folder, attn_implementation="eager", dtype=torch.float32, use_safetensors=True
         )
-    return Subject(
-        Transformer.from_pretrained(folder), PreTrainedTokenizerFast.from_pretrained(folder)
-    )
+        tokenizer = AutoTokenizer.from_pretrained(folder)
+    except (OSError, ValueError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(f"transformers does not load {folder}: {reason}") from error
+    return Subject(model.get_encoder() if model.config.is_encoder_decoder else model, tokenizer)

@@ -15,7 +15,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.heads.functions import COLUMNS, Thresholds, head_functions, word_attention
 from bottomup.measures import bootstrap
-from bottomup.subjects import Subject
+from bottomup.subjects import Run
 from bottomup.training.run import save
 from tests.tiny import ROOT, VOCAB, drawn, initial, model_of, tokens_of
 
@@ -33,7 +33,7 @@ TREE = [
 ]
 
 
-class Given(Subject):
+class Given(Run):
     """A model of one layer with the weights that it is given, by sentence `[heads, n, n]`."""
 
     def __init__(self, tokens, weights, causal=False):
@@ -443,7 +443,7 @@ def random_text(n, seed):
 def test_random_heads_against_plain_loops(objective, batch_tokens):
     sentences, trees = random_text(40, seed=3)
     tokens = text_of(sentences)
-    subject = Subject(drawn(objective, layers=2, heads=3, d_model=12, scale=1.0), None)
+    subject = Run(drawn(objective, layers=2, heads=3, d_model=12, scale=1.0), None)
     table = measure(subject, tokens, annotation_of(trees), 20, batch_tokens, rare_rank=5)
     found = [
         [[slow_functions(w, words, tree, objective == "lm") for w in layer[0]] for layer in layers]

@@ -10,7 +10,7 @@ from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group
 from bottomup.measures.influence import choose, continued, embedded, influence, without
 from bottomup.measures.pwcca import pwcca_distance
-from bottomup.subjects import Subject
+from bottomup.subjects import Run
 from bottomup.views.occurrences import plain
 from tests.model import by_hand
 from tests.tiny import VOCAB, drawn, initial, random_tokens
@@ -34,7 +34,7 @@ def group(members, name="some", **columns):
 
 
 def subject(objective):
-    return Subject(drawn(objective, layers=LAYERS, d_model=D), tokenizer=None)
+    return Run(drawn(objective, layers=LAYERS, d_model=D), tokenizer=None)
 
 
 def influences(subject, groups, hidden, n_sentences=EVERYTHING, seed=1, batch_tokens=BATCH):
@@ -274,7 +274,7 @@ def test_without_training_any_token_influences_as_much_as_any_other():
 
     Tokens are drawn alike, so groups differ by their share alone: a fourth and a sixteenth of all.
     """
-    tried = Subject(initial("mlm", layers=1, d_model=8).eval(), tokenizer=None)
+    tried = Run(initial("mlm", layers=1, d_model=8).eval(), tokenizer=None)
     some = [group(IDS < N_SPECIAL + 4, "many"), group(IDS < N_SPECIAL + 1, "few")]
     many, few = (row["distance"] for row in influences(tried, some, "token"))
     assert 0.5 < many / few < 2

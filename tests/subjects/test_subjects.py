@@ -1,14 +1,18 @@
 import json
 
+import numpy as np
+import pandas as pd
 import pytest
 import torch
 from tokenizers import Tokenizer
+from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerFast, T5Config
 
 from bottomup import subjects
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.errors import UserError
 from bottomup.training.run import save
-from tests.tiny import drawn, ids_of, same_bytes
+from bottomup.views.extraction import extract
+from tests.tiny import drawn, ids_of, same_bytes, tokens_of
 
 IDS = ids_of([[5, 6, 7, 8], [9]])
 
@@ -40,13 +44,13 @@ def test_loaded_is_what_was_saved_bit_for_bit(saved, objective):
 def test_dropout_is_off():
     model = drawn("mlm", dropout=0.5)
     expected = model.encoder(IDS, output_hidden_states=True).hidden_states
-    found = subjects.Subject(model.train(), tokenizer=None).hidden_states(IDS)
+    found = subjects.Run(model.train(), tokenizer=None).hidden_states(IDS)
     assert all(map(torch.equal, found, expected))
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
 def test_layer_by_layer_it_is_the_model(objective):
-    subject = subjects.Subject(drawn(objective, layers=3), tokenizer=None)
+    subject = subjects.Run(drawn(objective, layers=3), tokenizer=None)
     expected = subject.hidden_states(IDS)
     x = subject.embeddings(IDS)
     assert torch.equal(x, expected[0])
@@ -58,7 +62,7 @@ def test_layer_by_layer_it_is_the_model(objective):
 
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
 def test_visible_is_what_attention_attends_to(objective):
-    subject = subjects.Subject(drawn(objective), tokenizer=None)
+    subject = subjects.Run(drawn(objective), tokenizer=None)
     visible = subject.visible(IDS).expand(2, 2, 5, 5)
     tokens = (IDS != PAD)[:, None, :, None].expand(2, 2, 5, 5)
     for weights in subject.attentions(IDS):
@@ -67,7 +71,7 @@ def test_visible_is_what_attention_attends_to(objective):
 
 def test_less_can_be_seen():
     """With nothing but itself to be seen, a token is what it is in a sentence of its own."""
-    subject = subjects.Subject(drawn("mlm"), tokenizer=None)
+    subject = subjects.Run(drawn("mlm"), tokenizer=None)
     below = subject.embeddings(IDS)
     itself = torch.eye(5, dtype=torch.bool)[None, None]
     found = subject.layer(1, below, subject.visible(IDS) & itself)
@@ -112,11 +116,67 @@ def test_half_a_folder(saved, name):
         subjects.load(folder)
 
 
-def test_of_another_kind(saved):
-    """Loading it would leave our weights undrawn."""
+def test_of_a_kind_that_nobody_knows(saved):
     folder = saved(drawn("lm"))
     config = json.loads((folder / "config.json").read_text())
-    (folder / "config.json").write_text(json.dumps(config | {"model_type": "bert"}))
-    with pytest.raises(UserError, match="'bert'") as error:
+    (folder / "config.json").write_text(json.dumps(config | {"model_type": "ours"}))
+    with pytest.raises(UserError, match=r"transformers does not load .*ours") as error:
         subjects.load(folder)
     assert "\n" not in str(error.value)
+
+
+SHAPE = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}
+BERT = BertConfig(**SHAPE, intermediate_size=32, pad_token_id=PAD)
+GPT2 = GPT2Config(vocab_size=40, n_embd=16, n_layer=3, n_head=2, n_positions=32)
+T5 = T5Config(vocab_size=40, d_model=16, d_kv=8, d_ff=32, num_layers=3, num_heads=2, pad_token_id=0)
+
+
+@pytest.fixture(params=[BERT, GPT2, T5], ids=["bert", "gpt2", "t5"])
+def other(request, tmp_path, corpus_files):
+    """A small model of another kind, and the folder in which it was saved."""
+    torch.manual_seed(1)
+    model = AutoModel.from_config(request.param, attn_implementation="eager").eval()
+    model.save_pretrained(tmp_path / "other")
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_file=str(corpus_files.tokenizer("source")), pad_token="<pad>"
+    )
+    tokenizer.save_pretrained(tmp_path / "other")
+    return model, tmp_path / "other"
+
+
+def test_other_models_of_transformers(other):
+    model, folder = other
+    subject = subjects.load(folder)
+    assert (subject.layers, subject.d_model) == (3, 16)
+    ids = IDS[:1]
+    if model.config.is_encoder_decoder:
+        expected = model.encoder(ids, output_hidden_states=True, output_attentions=True)
+    else:
+        expected = model(ids, output_hidden_states=True, output_attentions=True)
+    torch.testing.assert_close(subject.hidden_states(ids), expected.hidden_states)
+    torch.testing.assert_close(subject.attentions(ids), expected.attentions)
+    assert subject.tokenizer("five green cats").input_ids
+
+
+def test_padding_changes_nothing_in_other_models(other):
+    subject = subjects.load(other[1])
+    tokens = int((IDS[1] != PAD).sum())
+    alone = subject.hidden_states(IDS[1:, :tokens])
+    for layer, states in enumerate(subject.hidden_states(IDS)):
+        torch.testing.assert_close(states[1:, :tokens], alone[layer])
+    for weights in subject.attentions(IDS):
+        assert weights[1, :, :tokens, tokens:].eq(0).all()
+        torch.testing.assert_close(weights.sum(dim=-1)[1, :, :tokens], torch.ones(2, tokens))
+
+
+def test_views_of_another_model(other, tmp_path):
+    subject, text = subjects.load(other[1]), tokens_of([[5, 6, 7, 8], [9, 10]])
+    table = pd.DataFrame({"text": [0, 0, 1], "position": [0, 3, 1]})
+    files = [tmp_path / f"layer_{layer}.npy" for layer in range(4)]
+    extract(subject, text, table, files, "float32", 64, torch.device("cpu"))
+    first, second = (
+        subject.hidden_states(torch.from_numpy(text.sentence(i)).long()[None]) for i in (0, 1)
+    )
+    for layer, file in enumerate(files):
+        expected = torch.cat([first[layer][0, [0, 3]], second[layer][0, [1]]])
+        torch.testing.assert_close(torch.from_numpy(np.load(file)), expected)

@@ -6,7 +6,7 @@ from tokenizers import Tokenizer
 
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
-from bottomup.subjects import Subject
+from bottomup.subjects import Run
 from bottomup.training.run import save
 from bottomup.views.extraction import extract
 from bottomup.views.occurrences import plain
@@ -23,7 +23,7 @@ def views(tmp_path):
 
     def views(model, table=READING.table, dtype="float32", batch_tokens=40, n=3):
         layers = [tmp_path / f"layer_{layer}.npy" for layer in range(n)]
-        subject = Subject(model, tokenizer=None)
+        subject = Run(model, tokenizer=None)
         extract(subject, READING.text, table, layers, dtype, batch_tokens, CPU)
         return [np.load(layer) for layer in layers]
 
