@@ -152,16 +152,20 @@ def minutes(base, per_input_mb):
 
 def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
-    if workflow.cores is None:
+    if workflow.nodes is not None or workflow.remote_exec:
         return 4
     return max(1, workflow.cores // len(SLICES.runs(SLICES.trained + SLICES.halves)))
 
 
-def pruning_minutes(wildcards, attempt):
-    training = STUDY.pruning_training(wildcards.objective)
+def pruning(wildcards):
+    """How a run with fewer heads is trained."""
     if wildcards.method == "scratch":
-        training = STUDY.scratch_training(wildcards.objective)
-    return training_minutes(wildcards.objective, training, wildcards, attempt)
+        return STUDY.scratch_training(wildcards.objective)
+    return STUDY.pruning_training(wildcards.objective)
+
+
+def pruning_minutes(wildcards, attempt):
+    return training_minutes(wildcards.objective, pruning(wildcards), wildcards, attempt)
 
 
 def training_minutes(objective, training, wildcards, attempt):

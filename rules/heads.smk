@@ -113,7 +113,7 @@ rule prune_heads:
         mem_mb=memory(4000, 4),
         runtime=pruning_minutes,
         gpu=GPUS,
-        accumulate=STUDY.training.accumulate,
+        accumulate=lambda wildcards: pruning(wildcards).accumulate,
     params:
         settings=SLICES.prune_heads,
     shell:
