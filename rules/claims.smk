@@ -19,7 +19,7 @@ rule compare_with_published:
         figures=[
             f"<results>/figures/{name}.csv"
             for name, figure in FIGURES.items()
-            if "published" in figure
+            if figure.get("published")
         ],
     output:
         table="<results>/measures/comparison.csv",

@@ -59,13 +59,17 @@ def heads(published, *measures):
     }
 
 
-def gates_over_time(objective, attention):
-    runs = f"{objective}-", f".{attention}.gates_"
-    shown = [p for p in MEASURES["gates"] if p.startswith(runs[0]) and runs[1] in p]
+def all_kinds(measure, published=()):
+    """Of MT models with gates on all kinds of heads, and of whole ones."""
+    shown = [
+        part
+        for part in MEASURES[measure]
+        if re.match(r"mt-\d+\.all\.(gates|none)_", part)
+    ]
     return {
-        "module": "gates_over_time",
-        "options": {"objective": objective, "attention": attention},
-        "tables": parts_of("gates", shown),
+        "options": {"objective": "mt"},
+        "tables": parts_of(measure, shown),
+        "published": published,
         "category": "6 Attention heads",
     }
 
@@ -164,11 +168,10 @@ FIGURES = {
         ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"], "pruning"
     ),
     "functions_kept": heads(["functions_retained"], "pruned_functions", "gates"),
-    "heads_kept_by_attention": heads(["heads_dying_by_attn_type_both"], "pruning")
-    | {"options": {"objective": "mt"}, "needs": ["mt"]},
-    "decoder_heads_by_layers": heads(["heads_dying_decoder"], "gates")
-    | {"options": {"objective": "mt"}, "needs": ["mt"]},
-    "gates_over_time": gates_over_time("mt", "all"),
+    "heads_kept_by_attention": all_kinds("pruning", ["heads_dying_by_attn_type_both"]),
+    "decoder_heads_by_layers": all_kinds("gates", ["heads_dying_decoder"]),
+    "gates_over_time": all_kinds("gates")
+    | {"options": {"objective": "mt", "attention": "all"}},
     "corpus_overview": {
         "options": {"n_tokens": STUDY.measures.mutual_information.n_tokens},
         "tables": {

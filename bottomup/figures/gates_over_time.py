@@ -22,7 +22,7 @@ HEAD = ["kind", "layer", "head"]
 def draw(tables: Tables, objective: str, attention: str) -> tuple[Figure, pd.DataFrame]:
     """From `gates`: the figure of one run, and its points.
 
-    Of `objective` with gates on `attention`, which is `all` or `encoder`; of the lowest seed, and
+    Of `objective` with gates on `attention`; of the lowest seed, and
     of its penalties the one that keeps closest to a third of the heads. `x` is the place of a head
     in its layer, by its mean open probability, the highest first; a row of points `kept` is a head
     that is kept in the end.

@@ -17,11 +17,8 @@ from matplotlib.patches import Patch
 from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, over_intervals, points, table
+from bottomup.measures.groups import RANKS
 
-RANKS = [
-    *("1-10", "10-25", "25-50", "50-100", "100-250", "250-500", "500-1k"),
-    *("1k-2.5k", "2.5k-5k", "5k-10k", "10k-30k"),
-]
 # The light end of the colormap is too faint for lines on white.
 SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
 DASHED = (0, (2.5, 1.2))

