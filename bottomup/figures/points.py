@@ -19,7 +19,7 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
     """The table called `name`; a `UserError` where it, its rows or one of `columns` is missing."""
     if name not in tables:
         found = ", ".join(tables) or "none"
-        raise UserError(f"table {name!r} is missing; found {found}; pass --tables {name}=PATH")
+        raise UserError(f"table {name!r} is missing; found {found}; give it, too")
     missing = [column for column in columns if column not in tables[name]]
     if missing:
         raise UserError(

@@ -41,7 +41,7 @@ def change(
     if not chosen:
         raise UserError(
             f"no group has {n_occurrences} occurrences; "
-            "lower measures.change.occurrences or raise occurrences.n"
+            "lower measures.change.occurrences, or raise corpus.splits.test_words and occurrences.n"
         )
     for group, rows in chosen:
         names = {"grouping": group.grouping, "group": group.name}

@@ -83,7 +83,8 @@ def _halves(sentences: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if len(distinct) < MIN_SENTENCES:
         raise UserError(
             f"{len(distinct)} sentences carry a label; a classifier needs {MIN_SENTENCES} to "
-            f"halve; raise occurrences.n or measures.mutual_information.n_tokens"
+            f"halve; raise measures.mutual_information.n_tokens, or corpus.splits.test_words and "
+            f"occurrences.n"
         )
     order = seeds.generator(seed, "halves").permutation(len(distinct))
     first = order[index] < len(distinct) // 2

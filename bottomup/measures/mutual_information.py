@@ -78,7 +78,7 @@ def cluster(
         raise UserError(
             f"found {len(view)} occurrences for measures.mutual_information.n_clusters "
             f"{n_clusters}; allowed: no more clusters than occurrences; "
-            f"lower n_clusters or raise occurrences.n"
+            f"lower n_clusters, or raise corpus.splits.test_words and occurrences.n"
         )
     device = torch.device(device or best_device())
     points = torch.from_numpy(np.array(view, dtype=np.float32)).to(device)

@@ -124,7 +124,7 @@ def _draw(
     if len(chosen) < min(n_tokens, 2):
         raise UserError(
             f"{len(chosen)} {kind} have measures.neighbours.{key} {n_each}; allowed: at least 2; "
-            f"lower {key} or raise occurrences.n"
+            f"lower {key}, or raise corpus.splits.test_words and occurrences.n"
         )
     return np.stack([rows[ids[rows] == token][:n_each] for token in chosen])
 
@@ -197,7 +197,8 @@ def nearest(
     if len(view) <= k:
         raise UserError(
             f"{len(view)} occurrences for measures.neighbours.k {k}; allowed: more occurrences "
-            f"than neighbors; lower k or raise occurrences and within_occurrences"
+            f"than neighbors; lower k, or raise measures.neighbours.occurrences and "
+            f"within_occurrences"
         )
     points = _points(view).to(device or best_device())
     # Equal rows share one column of distances, which rounding could else part.

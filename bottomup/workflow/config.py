@@ -423,11 +423,13 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
     if problems(source_model(source), options):
         return
     language = validated(source_model(source), options).languages[0]
-    if not pipeline.startswith(f"{language}_"):
+    if language != "en":
         yield (
-            f'annotation.pipeline: found "{pipeline}"; allowed: a pipeline for the source '
-            f"language, {language}_..."
+            f'corpus.sources.{source}.languages: found "{language}" as the source; allowed: en, '
+            "whose tags and relations the measures know"
         )
+    if not pipeline.startswith("en_"):
+        yield f'annotation.pipeline: found "{pipeline}"; allowed: a pipeline for English, en_...'
 
 
 def _objective_choices(config: dict) -> Iterator[str]:

@@ -54,8 +54,8 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
                 yield f"{sign} {getattr(entry, name)}"
         if getattr(entry, "pattern", None):
             yield f"matching {entry.pattern}"
-        if getattr(entry, "min_length", None):
-            yield "not empty"
+        if shortest := getattr(entry, "min_length", None):
+            yield "not empty" if shortest == 1 else f"at least {shortest}"
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:

@@ -5,6 +5,7 @@ it. With it goes `code`, the digest of the rule's program and of the modules cho
 """
 
 import json
+import re
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -35,8 +36,8 @@ def sampled(values: dict) -> dict:
 
 def objective_and_half(name: str) -> tuple[str, int | None]:
     """What `lm_half1` stands for: ("lm", 1); the half is None where all of the text is meant."""
-    objective, _, half = name.partition("_half")
-    return objective, int(half) if half else None
+    half = re.search(r"_half([12])$", name)
+    return (name[: half.start()], int(half[1])) if half else (name, None)
 
 
 class Slices:

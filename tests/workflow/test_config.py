@@ -9,7 +9,7 @@ import yaml
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
 from bottomup.workflow.reference import reference
-from bottomup.workflow.slices import Slices
+from bottomup.workflow.slices import Slices, objective_and_half
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -104,6 +104,16 @@ def test_the_config_loads_without_torch():
         ("views__dtype", "f2", 'views.dtype: found "f2"; allowed: one of float16, float32'),
         ("seeds", [], "seeds: found []; allowed: list (whole number, >= 0), not empty"),
         ("seeds", [1, 1], "seeds: found [1, 1]; allowed: each value once"),
+        (
+            "measures__projection__words",
+            ["is"],
+            'measures.projection.words: found ["is"]; allowed: list (text), at least 2',
+        ),
+        (
+            "corpus__sources__libreoffice_help__languages",
+            ["de", "en"],
+            'corpus.sources.libreoffice_help.languages: found "de" as the source; allowed: en, ',
+        ),
         ("seeds", [-1], "seeds[0]: found -1; allowed: list (whole number, >= 0), not empty"),
         ("study", "a/b", 'study: found "a/b"; allowed: text, matching '),
         (
@@ -183,8 +193,7 @@ def test_the_config_loads_without_torch():
         (
             "annotation__pipeline",
             "de_core_news_sm",
-            'annotation.pipeline: found "de_core_news_sm"; allowed: a pipeline for the source '
-            "language, en_...",
+            'annotation.pipeline: found "de_core_news_sm"; allowed: a pipeline for English, en_...',
         ),
         (
             "measures__neighbours__within_occurrences",
@@ -288,6 +297,12 @@ def test_from_scratch_a_model_is_trained_as_long_as_one_that_is_pruned():
     found = Slices(study).prune_heads(SimpleNamespace(**vars(PRUNED) | {"method": "scratch"}))
     assert found["training"]["max_tokens"] == 700 + DEFAULT["pruning"]["training"]["max_tokens"]
     assert found["training"]["warmup_steps"] == DEFAULT["training"]["warmup_steps"]
+
+
+def test_halves_are_told_from_names_that_look_alike():
+    assert objective_and_half("lm_half1") == ("lm", 1)
+    assert objective_and_half("mt_half2") == ("mt", 2)
+    assert objective_and_half("lm_half_causal") == ("lm_half_causal", None)
 
 
 def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():

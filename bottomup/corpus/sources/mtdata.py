@@ -34,7 +34,9 @@ class Options(SourceOptions):
 
     @model_validator(mode="after")
     def datasets_have_the_languages(self) -> "Options":
-        wanted = {CODES.get(language, language) for language in self.languages}
+        if not set(self.languages) <= CODES.keys():  # left to mtdata, which knows all of them
+            return self
+        wanted = {CODES[language] for language in self.languages}
         for dataset in self.datasets:
             found = {tag.split("_")[0] for tag in dataset.split("-")[3:]}
             if found != wanted:
@@ -72,7 +74,12 @@ def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tu
     except KeyError as error:
         raise UserError(f"mtdata knows no data set {name}; `mtdata list` prints them") from error
     wanted = tuple(bcp47(language) for language in languages)
-    _, swapped = BCP47Tag.check_compat_swap(wanted, entry.did.langs, fail_on_incompat=True)
+    compatible, swapped = BCP47Tag.check_compat_swap(wanted, entry.did.langs)
+    if not compatible:
+        raise UserError(
+            f"the data set {name} has {' and '.join(map(str, entry.did.langs))}, the corpus "
+            f"{' and '.join(map(str, wanted))}"
+        )
     try:
         parser = Parser(Cache(folder).get_entry(entry), ext=entry.in_ext or None, ent=entry)
         for number, fields in enumerate(parser.read_segs(), start=1):

@@ -22,11 +22,10 @@ def mtdata(monkeypatch):
         name: SimpleNamespace(did=SimpleNamespace(langs=langs), in_ext=None)
         for name in (EUROPARL, NEWS)
     }
-    codes = {"de": "deu", "en": "eng"}
+    codes = {"de": "deu", "en": "eng", "es": "spa"}
 
-    def check_compat_swap(wanted, found, fail_on_incompat):
-        assert fail_on_incompat and set(wanted) == set(found)
-        return True, wanted != found
+    def check_compat_swap(wanted, found):
+        return set(wanted) == set(found), wanted != found
 
     modules = {
         "cache": {"Cache": lambda folder: SimpleNamespace(get_entry=lambda entry: [folder])},
@@ -54,6 +53,14 @@ def test_pairs_are_turned_to_the_asked_direction(mtdata, tmp_path):
     assert english.loc[0, ["source", "target"]].tolist() == ["english 0", "deutsch 0"]
     assert german.loc[0, ["source", "target"]].tolist() == ["deutsch 0", "english 0"]
     assert english.loc[99, ["source", "target"]].tolist() == ["", "allein"]
+
+
+def test_a_data_set_in_other_languages(mtdata, tmp_path):
+    """Of languages that the config knows no long names for, mtdata itself says so."""
+    options = Options(languages=("en", "es"), datasets=[EUROPARL])
+    with pytest.raises(UserError, match="has deu and eng, the corpus eng and spa") as error:
+        fetch(options, tmp_path)
+    assert "\n" not in str(error.value)
 
 
 def test_every_pair_is_a_document(mtdata, tmp_path):
