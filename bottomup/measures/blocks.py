@@ -1,9 +1,13 @@
-"""Intervals for PWCCA: sentences are dealt into blocks, and blocks are drawn with replacement.
+"""Intervals for PWCCA: sentences are dealt into blocks, of which samples hold one half.
 
-All that PWCCA needs of a bootstrap sample are its moments, and those are the sums of the moments of
-the blocks drawn: a sample costs no pass over the views. As whole sentences are dealt at random, the
-spread over samples of blocks is that over samples of sentences, known from `BLOCKS` - 1 degrees of
-freedom.
+All that PWCCA needs of a sample are its moments, and those are the sums of the moments of its
+blocks: a sample costs no pass over the views. As whole sentences are dealt at random, blocks vary
+as sentences do, known from `BLOCKS` - 1 degrees of freedom.
+
+Half of the blocks, drawn without replacement, spread about the whole as the whole does about the
+truth (half-sampling: Efron 1982, "The Jackknife, the Bootstrap and Other Resampling Plans", chapter
+8). Drawn with replacement, samples would hold more or fewer distinct points, and PWCCA is biased
+downwards the more, the fewer there are: where points are few, that spread is most of theirs.
 """
 
 import numpy as np
@@ -47,17 +51,28 @@ def distances(
 ) -> list[dict]:
     """PWCCA distances of the blocks taken together, with 95 % intervals.
 
-    kinds: (variant, weights), see `pwcca.distances`; n_samples: bootstrap samples of blocks.
-    Rows of a table, one for each kind: distance, ci_low, ci_high, n_occurrences.
+    kinds: (variant, weights), see `pwcca.distances`; n_samples: samples of half of the blocks.
+    Rows of a table, one for each kind: distance, ci_low, ci_high, n_occurrences. Of a single block
+    there is no interval: NaN.
     """
     whole = merged(blocks, np.ones(len(blocks), dtype=int))
-    pwcca.warn_of_few(whole)
-    _, counts = bootstrap.resamples(np.arange(len(blocks)), n_samples, seed)
     values = pwcca.distances(whole, kinds)
-    samples = np.array([pwcca.distances(merged(blocks, column), kinds) for column in counts.T])
+    if len(blocks) > 1:
+        halves = half_samples(len(blocks), n_samples, seed)
+        pwcca.warn_of_few(merged(blocks, halves[0]))
+        samples = np.array([pwcca.distances(merged(blocks, half), kinds) for half in halves])
+    else:
+        samples = np.full((n_samples, len(kinds)), np.nan)
     rows = []
     for value, of_kind in zip(values, samples.T, strict=True):
         low, high = bootstrap.interval(value, of_kind)
         row = {"distance": float(value), "ci_low": low, "ci_high": high}
         rows.append({**row, "n_occurrences": whole.n})
     return rows
+
+
+def half_samples(n_blocks: int, n_samples: int, seed: int) -> np.ndarray:
+    """How often each block is in each sample, 0 or 1, half of them 1 (of an odd number the lesser
+    half, which spreads a little more): int `[n_samples, n_blocks]`."""
+    order = generator(seed, "half-samples").random((n_samples, n_blocks)).argsort(axis=1)
+    return (order < n_blocks // 2).astype(int)

@@ -75,6 +75,40 @@ def test_the_standard_error_is_that_of_drawing_the_text_anew():
     assert covered.mean() == pytest.approx(0.93, abs=0.055)
 
 
+def test_where_points_are_few_the_standard_error_stays_that():
+    """Six points a neuron: drawn with replacement, samples differ most in their distinct points,
+    and so in their bias, and would have errors two thirds too large."""
+    generator = np.random.default_rng(0)
+    n, d = 144, 24
+    noise = np.linspace(0.2, 2, d)
+    values, errors = [], []
+    for seed in range(100):
+        x = generator.normal(size=(n, d))
+        y = x + noise * generator.normal(size=(n, d))
+        [row] = measured(x, y, np.arange(n), seed=seed)
+        values.append(row["distance"])
+        errors.append((row["ci_high"] - row["ci_low"]) / 2 / 1.96)
+    # 100 values give their own standard deviation to 1 / sqrt(200), that is 7 %: 3 of these.
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.21)
+
+
+def test_half_of_the_blocks_have_the_variance_of_all():
+    """Of the mean of any numbers: over half-samples about all, as over all about the truth."""
+    values = np.random.default_rng(0).normal(size=20)
+    halves = blocks.half_samples(20, 20_000, seed=1)
+    assert (halves.sum(axis=1) == 10).all()
+    means = halves @ values / 10
+    # 20,000 samples give a standard deviation to half a percent: 4 of these.
+    assert means.std() == pytest.approx(values.std(ddof=1) / np.sqrt(20), rel=0.02)
+
+
+def test_of_a_single_sentence_there_is_no_interval():
+    x = np.random.default_rng(0).normal(size=(40, 3))
+    [row] = measured(x, x + 1, np.zeros(40, dtype=int))
+    assert row["distance"] == pytest.approx(0, abs=1e-9)
+    assert np.isnan(row["ci_low"]) and np.isnan(row["ci_high"])
+
+
 def test_rows_alone_would_claim_too_much():
     """Why sentences are dealt, not rows: topics make the rows of a sentence alike."""
     generator = np.random.default_rng(0)
@@ -97,4 +131,4 @@ def test_seeds_decide():
 def test_too_few_occurrences_are_warned_of_once(caplog):
     x, y = np.random.default_rng(0).normal(size=(2, 20, 30))
     measured(x, y, np.arange(20))
-    assert len(caplog.records) == 1 and "on 20 occurrences: too few" in caplog.text
+    assert len(caplog.records) == 1 and "on 10 occurrences: too few" in caplog.text

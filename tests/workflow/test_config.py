@@ -205,6 +205,11 @@ def test_the_config_loads_without_torch():
             "word",
             'measures.influence.hidden: found "word"; allowed: one of token, group',
         ),
+        (
+            "measures__change__occurrences",
+            511,
+            "measures.change.occurrences: found 511; allowed: >= 4 * model.d_model (512)",
+        ),
         ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
     ],
 )
