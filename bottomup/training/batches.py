@@ -72,8 +72,10 @@ def split_by_size(lengths: np.ndarray, order: np.ndarray, batch_tokens: int) -> 
 
 
 def in_order(text: Text, batch_tokens: int) -> list[np.ndarray]:
-    """All sentences once, sorted by length, for evaluation and extraction."""
-    check_fits(text, batch_tokens)
+    """All sentences once, sorted by length, for evaluation and extraction.
+
+    A sentence of more than `batch_tokens` is a batch of its own.
+    """
     return split_by_size(text.lengths, np.argsort(text.lengths, kind="stable"), batch_tokens)
 
 
@@ -92,22 +94,18 @@ def epoch(text: Text, batch_tokens: int, seed: int, number: int) -> list[np.ndar
 def forever(text: Text, batch_tokens: int, seed: int, skip: int) -> Iterator[np.ndarray]:
     """Batches, epoch after epoch, after skipping `skip` of them.
 
-    An epoch that is skipped is only put in order, so a resumed run starts at once.
+    An epoch that is skipped is only put in order, so a resumed run starts at once. Raises UserError
+    if the longest sentence does not fit into a batch.
     """
-    check_fits(text, batch_tokens)
-    number = 0
-    while True:
-        batches = epoch(text, batch_tokens, seed, number)
-        yield from batches[skip:]
-        skip = max(0, skip - len(batches))
-        number += 1
-
-
-def check_fits(text: Text, batch_tokens: int) -> None:
-    """UserError if the longest sentence does not fit into a batch."""
     longest = int(text.lengths.max())
     if longest > batch_tokens:
         raise UserError(
             f"a sentence of {longest} tokens does not fit into a batch of {batch_tokens}; "
             "raise training.batch_tokens or lower corpus.cleaning.max_words"
         )
+    number = 0
+    while True:
+        batches = epoch(text, batch_tokens, seed, number)
+        yield from batches[skip:]
+        skip = max(0, skip - len(batches))
+        number += 1
