@@ -26,16 +26,16 @@ def main(arguments: argparse.Namespace) -> None:
         # A draw for each penalty: heads that one leaves are not among those of the next.
         draw = derive(settings["seed"], settings["attention"], repr(settings["penalty"]))
         gates = as_many(settings["method"], found, *importance, draw=draw)
-    table = prune(
+    prune(
         settings,
         arguments.code,
         arguments.tokens,
         arguments.model,
         gates,
         arguments.folder,
+        arguments.gates,
         arguments.accumulate,
     )
-    table.to_csv(arguments.gates, index=False)
 
 
 if __name__ == "__main__":

@@ -123,9 +123,12 @@ def prune(
     start: Path,
     gates: pd.DataFrame | None,
     folder: Path,
+    table: Path,
     accumulate: int,
-) -> pd.DataFrame:
-    """Train a run with fewer heads; write `model/` and `metrics.jsonl` to `folder`.
+) -> None:
+    """Train a run with fewer heads.
+
+    Writes `model/` and `metrics.jsonl` to `folder`, and the gates to `table`.
 
     settings: `objective`, `options` and `seed` (the run's); `attention` (a key of GATED), `method`,
     `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The method
@@ -133,8 +136,8 @@ def prune(
     code: see `training.run.train`; tokens: the folder of token files; start: the run's model
     folder; gates: which heads are kept, None for the method "gates", which is to find out.
 
-    Returns the gates with the run's `objective`, `seed`, `attention`, `method` and `penalty`; of
-    the method "gates", those at each evaluation, by `step`.
+    The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`; of the method
+    "gates" it has the gates at each evaluation, by `step`.
     """
     objective = objectives.load(settings["objective"], settings["options"])
     text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
@@ -169,13 +172,13 @@ def prune(
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics
     ]
+    run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
         model.save_pretrained(folder / "model")
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
+        pd.DataFrame(run, index=gates.index).join(gates).to_csv(table, index=False)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
-    run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
-    return pd.DataFrame(run, index=gates.index).join(gates)
 
 
 def freeze(model: Transformer, kinds: tuple[str, ...]) -> None:
