@@ -10,9 +10,12 @@ from torch import Tensor
 from bottomup.errors import UserError
 from bottomup.heads.propagation import RULES, Rule
 from bottomup.heads.totals import Totals
-from bottomup.heads.trace import AttentionStep, Stack, trace
+from bottomup.heads.trace import AttentionStep, Stack, Trace, trace
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
+
+# Numbers of the largest array, an attention's of all predictions: some eight such are held.
+AT_ONCE = 2**26
 
 
 @dataclass(frozen=True)
@@ -40,8 +43,8 @@ def head_relevance(
 
     examples: what is read and where something is predicted; for translation, the target that the
     decoder reads is the model's own translation. Each prediction starts from the top-1 logit,
-    whatever the label is. Memory grows with length x predictions; on a CPU batches of one
-    sentence are the fastest. rule: "ratio" or "alpha_beta", see `bottomup.heads.propagation`.
+    whatever the label is. On a CPU batches of one sentence are the fastest. rule: "ratio" or
+    "alpha_beta", see `bottomup.heads.propagation`.
 
     A head's relevance under `ratio` can be negative: its absolute value counts. The mean over a
     layer's heads sums to 1, or to 0 where all its gates are closed.
@@ -67,7 +70,7 @@ def head_relevance(
 def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
     """Relevance of every prediction of a batch, from its top-1 logit, which has relevance 1.
 
-    model: in the rule's number format.
+    model: in the rule's number format. As many predictions go down at once as `AT_ONCE` lets.
     """
     device = model.head.weight.device
     source = torch.from_numpy(example.source).to(device)
@@ -75,6 +78,22 @@ def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
     run = trace(model, source, target)
     labels = torch.from_numpy(example.labels).to(device)
     relevance, predictions = top_logits(model, run.states, labels != IGNORE, rule)
+    length = max(source.shape[1], labels.shape[1])
+    at_once = max(1, AT_ONCE // (len(source) * model.config.heads * length**2))
+    parts = [_propagated(run, part, rule) for part in relevance.split(at_once, dim=2)]
+    heads, on_source, on_target = zip(*parts, strict=True)
+    return Relevance(
+        predictions,
+        {kind: torch.cat([part[kind] for part in heads], dim=2) for kind in heads[0]},
+        torch.cat(on_source, dim=-1),
+        None if run.decoder is None else torch.cat(on_target, dim=-1),
+    )
+
+
+def _propagated(
+    run: Trace, relevance: Tensor, rule: Rule
+) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
+    """What heads, source and target have of the relevance of states, see `Relevance`."""
     heads: dict[str, Tensor] = {}
     on_target = None
     if run.decoder is not None:
@@ -82,7 +101,7 @@ def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
         on_target = relevance.sum(dim=-1)
         relevance = on_source
     relevance, _ = down(run.encoder, relevance, rule, heads)
-    return Relevance(predictions, heads, relevance.sum(dim=-1), on_target)
+    return heads, relevance.sum(dim=-1), on_target
 
 
 def top_logits(

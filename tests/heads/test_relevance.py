@@ -4,6 +4,7 @@ import torch
 
 from bottomup.corpus.specials import PAD
 from bottomup.errors import UserError
+from bottomup.heads import relevance
 from bottomup.heads.propagation import RULES
 from bottomup.heads.relevance import head_relevance, propagate
 from bottomup.objectives import IGNORE, Example
@@ -176,6 +177,18 @@ def test_padding_and_batches_change_nothing(objective, rule):
     for kind in together:
         np.testing.assert_allclose(together[kind], apart[kind], rtol=1e-3)
         np.testing.assert_allclose(together[kind].sum(axis=1), 1)
+
+
+@pytest.mark.parametrize("rule", RULES)
+@pytest.mark.parametrize("objective", OBJECTIVES)
+def test_predictions_go_down_alike_at_once_and_one_by_one(monkeypatch, objective, rule):
+    model = drawn(objective).to(RULES[rule].dtype)
+    at_once = propagate(model, example(objective), RULES[rule])
+    monkeypatch.setattr(relevance, "AT_ONCE", 1)
+    one_by_one = propagate(model, example(objective), RULES[rule])
+    torch.testing.assert_close(one_by_one.heads, at_once.heads)
+    torch.testing.assert_close(one_by_one.source, at_once.source)
+    torch.testing.assert_close(one_by_one.target, at_once.target)
 
 
 def test_it_is_the_mean_over_predictions():
