@@ -171,6 +171,8 @@ def pruning_minutes(wildcards, attempt):
 def training_minutes(objective, training, wildcards, attempt):
     """Operations of the whole budget at a speed that any core or GPU reaches, and half an hour."""
     model, budget = STUDY.model, training.max_tokens
-    parameters = 12 * model.layers * model.d_model**2 * len(SLICES.sides(objective))
+    layers = 12 * model.layers * model.d_model**2
+    output = STUDY.corpus.bpe.merges * model.d_model
+    parameters = (layers + output) * len(SLICES.sides(objective))
     speed = 1e13 if GPUS else 5e9  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)

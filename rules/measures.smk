@@ -18,7 +18,6 @@ rule measure_mutual_information:
     resources:
         mem_mb=memory(2000, 2),
         runtime=minutes(240, 0.02),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_mutual_information,
     shell:
@@ -45,7 +44,6 @@ rule measure_pwcca_between_layers:
     resources:
         mem_mb=memory(3000, 0),
         runtime=minutes(60, 0.02),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_pwcca_between_layers,
     shell:
@@ -78,7 +76,6 @@ rule measure_pwcca_between_runs:
     resources:
         mem_mb=memory(3000, 0),
         runtime=minutes(60, 0.02),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_pwcca_between_runs,
     shell:
@@ -106,7 +103,6 @@ rule measure_change:
     resources:
         mem_mb=memory(2000, 2),
         runtime=minutes(60, 0.02),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_change,
     shell:

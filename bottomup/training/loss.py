@@ -9,7 +9,9 @@ from torch.autograd.function import once_differentiable
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
-CHUNK = 2**20  # logits held at once: they fit into a CPU's cache, and into any GPU
+# Logits held at once: on a CPU as many as its cache holds, on a GPU so many that neither the calls
+# nor the passes over the weight's gradient count.
+CHUNK, GPU_CHUNK = 2**20, 2**26
 
 
 def summed_loss(model: Transformer, example: Example, smoothing: float) -> tuple[Tensor, int]:
@@ -52,7 +54,8 @@ class LinearCrossEntropy(torch.autograd.Function):
         low, low_weight = states.to(product_dtype(states)), weight.to(product_dtype(states))
         loss = weight.new_zeros(())
         states_gradient, weight_gradient = torch.empty_like(low), torch.zeros_like(weight)
-        chunk = max(1, CHUNK // vocab_size)
+        at_once = CHUNK if weight.device.type == "cpu" else GPU_CHUNK
+        chunk = max(1, min(at_once // vocab_size, len(low)))
         # Both hold one chunk and are written over: fresh memory costs more than the arithmetic.
         low_products, products = (
             low.new_empty(chunk, vocab_size),
