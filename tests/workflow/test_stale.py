@@ -404,3 +404,10 @@ def test_a_result_that_someone_edits_makes_stale_what_is_made_from_it(checkout, 
 
 def test_slurm_plans_what_a_workstation_plans(checkout):
     assert checkout.planned("--profile", "profiles/slurm") == set()
+
+
+def test_on_a_cluster_a_run_has_four_threads_whatever_the_cores_here(checkout):
+    planned = ["--dry-run", "--configfile", "study.yaml", "--until", "train_lm"]
+    on_slurm = ["--profile", "profiles/slurm", "--cores", "8", "--forcerun", "train_lm"]
+    dry_run = checkout.snakemake(*planned, *on_slurm)
+    assert dry_run.stdout.count("rule train_lm:") == 2 == dry_run.stdout.count("threads: 4")
