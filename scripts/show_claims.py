@@ -14,7 +14,8 @@ from bottomup.figures.claims_table import page
 
 
 def main(arguments: argparse.Namespace) -> None:
-    arguments.page.write_text(page(pd.read_csv(arguments.claims)), encoding="utf-8")
+    claims = pd.read_csv(arguments.claims, dtype={"seeds": str})
+    arguments.page.write_text(page(claims), encoding="utf-8")
 
 
 if __name__ == "__main__":

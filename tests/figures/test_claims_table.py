@@ -96,7 +96,10 @@ def test_errors(claims):
 
 
 def test_the_program(claims, tmp_path):
-    claims.to_csv(tmp_path / "claims.csv", index=False)
+    one_seed = claims["seeds"].replace("1 2", "1")  # beside a claim without any
+    claims.assign(seeds=one_seed).to_csv(tmp_path / "claims.csv", index=False)
     paths = {"claims": tmp_path / "claims.csv", "page": tmp_path / "claims.html"}
     show_claims.main(type("Arguments", (), paths))
-    assert "LM forgets &lt;most&gt;" in paths["page"].read_text(encoding="utf-8")
+    page = paths["page"].read_text(encoding="utf-8")
+    assert "LM forgets &lt;most&gt;" in page
+    assert ">1</td>" in page and ">1.0</td>" not in page
