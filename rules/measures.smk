@@ -18,6 +18,7 @@ rule measure_mutual_information:
     resources:
         mem_mb=memory(2000, 2),
         runtime=minutes(240, 0.02),
+        gpu=GPUS,
     params:
         settings=SLICES.measure_mutual_information,
     shell:

@@ -22,10 +22,9 @@ HEAD = ["kind", "layer", "head"]
 def draw(tables: Tables, objective: str, attention: str) -> tuple[Figure, pd.DataFrame]:
     """From `gates`: the figure of one run, and its points.
 
-    Of `objective` with gates on `attention`; of the lowest seed, and
-    of its penalties the one that keeps closest to a third of the heads. `x` is the place of a head
-    in its layer, by its mean open probability, the highest first; a row of points `kept` is a head
-    that is kept in the end.
+    Of `objective` with gates on `attention`; of the lowest seed, and of its penalties the one that
+    keeps closest to a third of the heads. `x` is the place of a head in its layer, by its mean open
+    probability, the highest first; a row of points `kept` is a head that is kept in the end.
     """
     wanted = {"objective": objective, "attention": attention, "method": "gates"}
     rows = heads.select(tables, "gates", NEEDED, **wanted)
