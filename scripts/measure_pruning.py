@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     model.save_pretrained(arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
-    at_lowest = settings["method"] in ("none", "scratch")  # trained, not fine-tuned
+    at_lowest = settings["method"] == "none"  # the run itself
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
     run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
     samples = pd.DataFrame({"sample": range(len(found.compared)), "quality": found.compared})

@@ -1,5 +1,7 @@
 """Train, dev and test splits by document."""
 
+import re
+
 import numpy as np
 import pandas as pd
 
@@ -9,7 +11,7 @@ SPLITS = ["train", "dev", "test"]
 
 
 def split(
-    pairs: pd.DataFrame, seed: int, test_words: int, dev_words: int
+    pairs: pd.DataFrame, seed: int, test_words: int, dev_words: int, near_duplicates: str
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Split the pairs so that no document, and no source sentence, is in two splits.
 
@@ -18,8 +20,11 @@ def split(
     dropped from dev and train, one that is in dev from train; sizes are reached without those
     that are dropped. Words stand between white space. Pairs keep their order.
 
+    near_duplicates: "drop" those of training sentences from dev and test, see `near`, or "keep"
+    them. They leave after the sizes are reached: which text is for training is not known before.
+
     Returns the pairs of each split, and the counts: split, documents, pairs, source_words,
-    target_words, dropped_repeats (pairs).
+    target_words, dropped_repeats, dropped_near_duplicates (pairs).
 
     Raises UserError where the asked sizes leave no text to train on.
     """
@@ -29,7 +34,7 @@ def split(
     # Where the document of each pair stands in the random order.
     place = np.random.default_rng(seed).permutation(len(names))[documents]
 
-    tables, counts = {}, {}
+    drawn_by, fresh_by = {}, {}
     fresh = np.ones(len(pairs), dtype=bool)
     start = 0
     for name, size in (("test", test_words), ("dev", dev_words), ("train", words.sum())):
@@ -37,29 +42,56 @@ def split(
         # The last document is the one by which the size is reached.
         stop = max(start, np.searchsorted(np.cumsum(gained), size) + (size > 0))
         drawn = (place >= start) & (place < stop)
-        tables[name] = pairs[drawn & fresh].reset_index(drop=True)
-        counts[name] = _counts(name, tables[name], dropped=(drawn & ~fresh).sum())
+        drawn_by[name], fresh_by[name] = drawn, drawn & fresh
         fresh &= ~np.isin(sentences, sentences[drawn & fresh])
         start = stop
-    if tables["train"].empty:
+    if not fresh_by["train"].any():
         raise UserError(
             f"test_words {test_words} and dev_words {dev_words} leave no text to train on: the "
             f"clean corpus has {words.sum()} source words in {len(names)} documents; "
             "ask for fewer words, or clean less"
         )
-    return {name: tables[name] for name in SPLITS}, pd.DataFrame([counts[name] for name in SPLITS])
+    similar = np.zeros(len(pairs), dtype=bool)
+    if near_duplicates == "drop":
+        held_out = fresh_by["dev"] | fresh_by["test"]
+        similar[held_out] = near(pairs["source"][held_out], pairs["source"][fresh_by["train"]])
+    tables, counts = {}, []
+    for name in SPLITS:
+        tables[name] = pairs[fresh_by[name] & ~similar].reset_index(drop=True)
+        repeats = (drawn_by[name] & ~fresh_by[name]).sum()
+        counts.append(_counts(name, tables[name], repeats, (fresh_by[name] & similar).sum()))
+    return tables, pd.DataFrame(counts)
+
+
+def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
+    """Which held-out sentences are near-duplicates of a training sentence: bool `[n_held_out]`.
+
+    Two sentences are where leaving out at most one word of each makes them equal, words being
+    compared without case and punctuation, and all numbers alike.
+    """
+    parts = [_shortened(text) for text in held_out]
+    known = set().union(*parts)
+    trained = {words for text in training for words in _shortened(text) if words in known}
+    return np.array([not trained.isdisjoint(part) for part in parts], dtype=bool)
+
+
+def _shortened(text: str) -> set[tuple[str, ...]]:
+    """The words of a sentence, and what is left of them without each."""
+    words = tuple(re.findall(r"\w+", re.sub(r"\d+", "0", text.casefold())))
+    return {words, *(words[:place] + words[place + 1 :] for place in range(len(words)))}
 
 
 def _words(texts: pd.Series) -> np.ndarray:
     return np.array([len(text.split()) for text in texts], dtype=np.int64)
 
 
-def _counts(name: str, pairs: pd.DataFrame, dropped: int) -> dict:
+def _counts(name: str, pairs: pd.DataFrame, repeats: int, near_duplicates: int) -> dict:
     return {
         "split": name,
         "documents": pairs["document"].nunique(),
         "pairs": len(pairs),
         "source_words": _words(pairs["source"]).sum(),
         "target_words": _words(pairs["target"]).sum(),
-        "dropped_repeats": dropped,
+        "dropped_repeats": repeats,
+        "dropped_near_duplicates": near_duplicates,
     }

@@ -38,7 +38,11 @@ PLACE = ["kind", "layer", "head"]
 
 
 class FineTuner(Trainer):
-    """Trains a converged model on until the budget is spent, to the weights of the last step."""
+    """Trains until the budget is spent, to the weights of the last step, whatever the dev loss.
+
+    So does every model with fewer heads, that they may be compared: the lowest dev loss under gates
+    is that of the model with most heads.
+    """
 
     def improves(self, dev_loss: float, progress: Progress) -> bool:
         """The newest weights are those to end with."""
@@ -49,8 +53,7 @@ class Pruner(FineTuner):
     """Fine-tunes a model with a Hard-Concrete gate on each head of some kinds of attention.
 
     The loss is that of training plus `penalty` x the mean over gated layers of the expected number
-    of open heads. The model ends with gates of 0 and 1, and not with the lowest dev loss, which is
-    that of the model with most heads.
+    of open heads. The model ends with gates of 0 and 1.
 
     learning_rate: that of the gates, constant, since they have further to go than weights;
     initial_log_alpha: where they start.
@@ -132,7 +135,7 @@ def prune(
 
     settings: `objective`, `options` and `seed` (the run's); `attention` (a key of GATED), `method`,
     `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The method
-    "scratch" trains as runs are trained, from their initial weights; any other fine-tunes;
+    "scratch" starts from the run's initial weights, any other from the run;
     code: see `training.run.train`; tokens: the folder of token files; start: the run's model
     folder; gates: which heads are kept, None for the method "gates", which is to find out.
 
@@ -166,8 +169,7 @@ def prune(
         gates = gates_over_time(progress)
     else:
         close(model, gates)
-        trainer = Trainer if settings["method"] == "scratch" else FineTuner
-        progress = trainer(*arguments).train()
+        progress = FineTuner(*arguments).train()
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics

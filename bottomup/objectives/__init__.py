@@ -46,6 +46,7 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
     accuracy: ClassVar[str] = "accuracy"  # what the table of quality calls it
+    variant: ClassVar[bool] = False  # of another objective, for one question: compared with it only
 
     label_smoothing: float = Field(
         0.0, ge=0, lt=1, description="probability spread over the other words of the vocabulary"

@@ -8,6 +8,8 @@ from bottomup.objectives import Example, lm, with_random_tokens
 class Objective(lm.Objective):
     """Predict the true next token after tokens some of which are random (evolution, influence)."""
 
+    variant = True
+
     replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
 
     def example(self, source, target, vocab_size, rng) -> Example:

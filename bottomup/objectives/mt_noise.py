@@ -8,6 +8,8 @@ from bottomup.objectives import Example, mt, with_random_tokens
 class Objective(mt.Objective):
     """Predict the true translation of a source with tokens replaced (evolution, influence)."""
 
+    variant = True
+
     replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
 
     def example(self, source, target, vocab_size, rng) -> Example:

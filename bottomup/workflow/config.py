@@ -71,6 +71,10 @@ class Splits(Section):
     seed: int = key("seed of the draw of documents", ge=0)
     test_words: int = key("size of the test split, source side", "words", ge=1)
     dev_words: int = key("size of the dev split, source side", "words", ge=1)
+    near_duplicates: Literal["drop", "keep"] = key(
+        "what becomes of held-out sentences that are a training sentence but for a word, digits "
+        "and punctuation"
+    )
 
 
 class Bpe(Section):

@@ -15,6 +15,8 @@ from bottomup.workflow.digest import digest
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
+# Each target, the next token or the masked one, under each mask, of one side or both.
+MASK_AND_TARGET = ["lm", "mlm", "mlm_causal", "lm_bidirectional"]
 READINGS = ["plain", "as_trained"]
 
 
@@ -51,8 +53,9 @@ class Slices:
         names = study.objective_names()
         self.objectives = sorted(names, key=lambda name: [*PAPER_ORDER, name].index(name))
         self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
-        # Token dropout is for one question alone.
-        self.compared = [name for name in self.objectives if not name.endswith("_noise")]
+        self.compared = [
+            name for name in self.objectives if not study.objective_options(name).variant
+        ]
         self.halves = [f"{name}_half{half}" for name in study.training_halves for half in (1, 2)]
         self.source_options = study.source_options()
         self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
@@ -75,9 +78,19 @@ class Slices:
         return plain + [f"{run}.as_trained" for run in masked]
 
     def pairs_of_runs(self) -> Iterator[str]:
-        """Pairs of runs, `run.run`: of objectives that are compared, and of halves of the text."""
-        for a, b in combinations(self.runs(self.compared), 2):
-            yield f"{a}.{b}"
+        """Pairs of runs, `run.run`, that a claim or a figure compares.
+
+        Of objectives under one seed, and of seeds; of trained ones also across both, where nothing
+        is shared; of the objectives that differ in mask or target under one seed; of halves.
+        """
+        runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
+        for (a, seed_a), (b, seed_b) in combinations(runs, 2):
+            if a == b or seed_a == seed_b or {a, b} <= set(self.trained):
+                yield f"{a}-{seed_a}.{b}-{seed_b}"
+        for a, b in combinations([name for name in MASK_AND_TARGET if name in self.trained], 2):
+            if not {a, b} <= set(self.compared):
+                for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
+                    yield f"{a}-{seed}.{b}-{seed}"
         for name in self.study.training_halves:
             for seed in self.seeds(name):
                 yield f"{name}_half1-{seed}.{name}_half2-{seed}"

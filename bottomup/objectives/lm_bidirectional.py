@@ -1,0 +1,25 @@
+"""Predicting the next token, as LM, by a model that sees both sides, as MLM."""
+
+import numpy as np
+
+from bottomup.corpus.specials import PAD
+from bottomup.objectives import IGNORE, Example, mlm
+
+
+class Objective(mlm.Objective):
+    """LM's targets with MLM's mask: tells apart what the two do to a representation.
+
+    Tokens are hidden as in MLM, and each is predicted at the position before it, where LM predicts
+    it. A token that is read as itself is predicted, too, as MLM does.
+    """
+
+    accuracy = "accuracy"
+    variant = True
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        chosen = self.chosen(source, rng)
+        chosen[:, 0] = False  # nothing stands before it
+        read = self.corrupt(source, chosen, vocab_size, rng)
+        following = np.full_like(source, PAD)
+        following[:, :-1] = np.where(chosen, source, PAD)[:, 1:]
+        return Example(read, None, np.where(following == PAD, IGNORE, following))

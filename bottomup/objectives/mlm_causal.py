@@ -1,0 +1,10 @@
+"""Masked language modelling under the mask of LM: what is hidden is predicted from the left."""
+
+from bottomup.objectives import mlm
+
+
+class Objective(mlm.Objective):
+    """MLM's targets with LM's mask: tells apart what the two do to a representation."""
+
+    causal = True
+    variant = True
