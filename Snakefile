@@ -59,5 +59,6 @@ rule all:
         [f"<results>/measures/{name}.csv" for name, parts in MEASURES.items() if parts],
         "<results>/measures/heads.csv",
         expand("<results>/figures/{figure}.png", figure=FIGURES),
+        "<results>/measures/calibration.csv",
         "<results>/claims.html",
     localrule: True

@@ -1,17 +1,16 @@
 # Claims: tables and figures -> what the papers say, with a verdict on each sentence.
 
+# With the values without each block of documents; gates do not hang on held-out text.
 JUDGED = [
-    *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
-    *("change", "influence", "neighbours"),
-    *(
-        "head_importance",
-        "head_functions",
-        "pruning",
-        "pruning_samples",
-        "gates",
-        "pruned_functions",
-    ),
+    f"{name}.parquet"
+    for name in [
+        *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
+        *("change", "influence", "neighbours"),
+        *("head_importance", "head_functions", "pruning", "pruned_functions"),
+    ]
+    if MEASURES[name]
 ]
+JUDGED += ["gates.csv"] if MEASURES["gates"] else []
 
 
 rule compare_with_published:
@@ -47,7 +46,7 @@ rule compare_with_published:
 
 rule judge_claims:
     input:
-        tables=[f"<results>/measures/{name}.csv" for name in JUDGED if MEASURES[name]],
+        tables=[f"<results>/measures/{name}" for name in JUDGED],
         correlations=rules.compare_with_published.output.correlations,
     output:
         table="<results>/measures/claims.csv",
@@ -69,6 +68,31 @@ rule judge_claims:
         python scripts/judge_claims.py --settings {params.settings:q} \
             --tables {input.tables:q} --correlations {input.correlations:q} \
             --table {output.table:q} &>{log:q}
+        """
+
+
+rule calibrate_claims:
+    input:
+        tables=rules.judge_claims.input.tables,
+    output:
+        table="<results>/measures/calibration.csv",
+    log:
+        "<logs>/calibrate_claims.log",
+    benchmark:
+        "<benchmarks>/calibrate_claims.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=15,
+    params:
+        settings=SLICES.calibrate_claims(),
+    shell:
+        """
+        python scripts/calibrate_claims.py --settings {params.settings:q} \
+            --tables {input.tables:q} --table {output.table:q} &>{log:q}
         """
 
 

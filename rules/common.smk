@@ -18,11 +18,10 @@ MEASURES = {  # by table, the parts that it is collected from
     "influence": SLICES.runs(SLICES.objectives),
     "neighbours": SLICES.runs(SLICES.objectives),
     "projection": [f"{name}-{STUDY.seeds[0]}" for name in SLICES.objectives],
-    "head_importance": SLICES.runs(SLICES.trained),
-    "head_functions": SLICES.runs(SLICES.trained),
+    "head_importance": SLICES.runs(SLICES.objectives),
+    "head_functions": SLICES.runs(SLICES.objectives),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
-    "pruning_samples": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [run for run in SLICES.pruned_runs() if ".gates_" in run],
 }
 PRUNED = "<results>/pruned/{objective}-{seed}/{attention}/{method}_{penalty}"
@@ -125,11 +124,16 @@ def pruned_or_whole(file):
     return path
 
 
-def parts(wildcards):
-    return [
-        f"<results>/measures/{wildcards.measure}/{part}.csv"
-        for part in MEASURES[wildcards.measure]
-    ]
+def parts_ending(ending):
+    """The parts that a table is collected from."""
+
+    def paths(wildcards):
+        return [
+            f"<results>/measures/{wildcards.measure}/{part}{ending}"
+            for part in MEASURES[wildcards.measure]
+        ]
+
+    return paths
 
 
 def memory(base_mb, per_input_mb):

@@ -134,6 +134,31 @@ rule encode_text:
         """
 
 
+rule deal_blocks:
+    input:
+        text="<results>/corpus/{split}.parquet",
+    output:
+        blocks="<results>/corpus/blocks.{split}.npy",
+    log:
+        "<logs>/deal_blocks.{split}.log",
+    benchmark:
+        "<benchmarks>/deal_blocks.{split}.tsv"
+    priority: 20
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 20),
+        runtime=5,
+    params:
+        settings=SLICES.deal_blocks(),
+    shell:
+        """
+        python scripts/deal_blocks.py --settings {params.settings:q} \
+            --text {input.text:q} --blocks {output.blocks:q} &>{log:q}
+        """
+
+
 rule annotate_words:
     input:
         text="<results>/corpus/test.parquet",

@@ -7,6 +7,11 @@ MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 # What the papers compare; the variants of an objective have figures of their own.
 COMPARED = SLICES.runs(SLICES.compared)
 TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
+# Each target under each mask, MT, and the models that they start from.
+OF_MASKS = [
+    *("lm", "lm_bidirectional", "mlm", "mlm_causal", "mt"),
+    *("untrained", "untrained_causal"),
+]
 
 
 def parts_of(measure, names=COMPARED):
@@ -23,6 +28,16 @@ def information(*readings):
         and part.endswith(readings)
     ]
     return parts_of("mutual_information", shown)
+
+
+def pairs_of(objectives):
+    """The same for distances, of pairs of runs under these objectives."""
+    shown = [
+        pair
+        for pair in MEASURES["pwcca_between_runs"]
+        if set(re.findall(r"(\w+)-\d+", pair)) <= set(objectives)
+    ]
+    return parts_of("pwcca_between_runs", shown)
 
 
 def by_group(measure, grouping, published, text):
@@ -118,7 +133,7 @@ FIGURES = {
         "category": "2 Information",
     },
     "distance_between_tasks": {
-        "tables": parts_of("pwcca_between_runs", MEASURES["pwcca_between_runs"]),
+        "tables": pairs_of(SLICES.compared + SLICES.halves),
         "published": ["change_between_tasks"],
         "category": "3 Distance",
     },
@@ -145,6 +160,15 @@ FIGURES = {
     "influence_pos": by_group(
         "influence", "pos", "influence_pos", "4 Change and influence"
     ),
+    "matching": {
+        "tables": {
+            measure: [
+                f"<results>/measures/{measure}/{name}.parquet" for name in COMPARED
+            ]
+            for measure in ("change", "influence")
+        },
+        "category": "4 Change and influence",
+    },
     "neighbours_token": neighbours(["token"], "evolution_token"),
     "projection_token": projection("token"),
     "neighbours_position": neighbours(["position"], "evolution_position"),
@@ -187,11 +211,27 @@ FIGURES = {
         },
         "category": "7 Text and training",
     },
+    "mask": {
+        "options": MI_OPTIONS | {"variant": STUDY.measures.pwcca.variants[0]},
+        "tables": {
+            "mutual_information": [
+                f"<results>/measures/mutual_information/{run}.plain.parquet"
+                for run in SLICES.runs(OF_MASKS)
+            ],
+            "neighbours": [
+                f"<results>/measures/neighbours/{run}.parquet"
+                for run in SLICES.runs(OF_MASKS)
+            ],
+            **pairs_of(OF_MASKS),
+        },
+        "needs": OF_MASKS,
+        "category": "8 The attention mask",
+    },
 }
 FIGURES = {
     name: figure
     for name, figure in FIGURES.items()
-    if set(figure.get("needs", [])) <= set(SLICES.trained)
+    if set(figure.get("needs", [])) <= set(SLICES.objectives)
     and all(figure["tables"].values())
 }
 

@@ -7,8 +7,10 @@ rule measure_head_importance:
         config="<results>/runs/{objective}-{seed}/model/config.json",
         tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
         tokens=dev_tokens,
+        blocks="<results>/corpus/blocks.dev.npy",
     output:
         table="<results>/measures/head_importance/{objective}-{seed}.csv",
+        estimates="<results>/measures/head_importance/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_head_importance.{objective}-{seed}.log",
     benchmark:
@@ -26,7 +28,8 @@ rule measure_head_importance:
         """
         python scripts/measure_head_importance.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) \
-            --tokens $(dirname $(dirname {input.tokens[0]:q})) --table {output.table:q} &>{log:q}
+            --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
+            --table {output.table:q} &>{log:q}
         """
 
 
@@ -36,10 +39,12 @@ rule measure_head_functions:
         config="<results>/runs/{objective}-{seed}/model/config.json",
         tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        blocks="<results>/corpus/blocks.test.npy",
         annotation=rules.annotate_words.output.annotation,
         frequencies=rules.count_tokens.output.frequencies,
     output:
         table="<results>/measures/head_functions/{objective}-{seed}.csv",
+        estimates="<results>/measures/head_functions/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_head_functions.{objective}-{seed}.log",
     benchmark:
@@ -57,8 +62,8 @@ rule measure_head_functions:
         """
         python scripts/measure_head_functions.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --tokens $(dirname {input.tokens[0]:q}) \
-            --annotation {input.annotation:q} --frequencies {input.frequencies:q} \
-            --table {output.table:q} &>{log:q}
+            --blocks {input.blocks:q} --annotation {input.annotation:q} \
+            --frequencies {input.frequencies:q} --table {output.table:q} &>{log:q}
         """
 
 
@@ -133,13 +138,14 @@ rule measure_pruning:
         tokenizer=pruned_or_whole("model/tokenizer.json"),
         metrics=pruned_or_whole("metrics.jsonl"),
         tokens=test_tokens,
+        blocks="<results>/corpus/blocks.test.npy",
         translation=translation,
     output:
         config=f"{PRUNED}/smaller/config.json",
         weights=f"{PRUNED}/smaller/model.safetensors",
         tokenizer=f"{PRUNED}/smaller/tokenizer.json",
         table=f"<results>/measures/pruning/{PRUNED_RUN}.csv",
-        samples=f"<results>/measures/pruning_samples/{PRUNED_RUN}.csv",
+        estimates=f"<results>/measures/pruning/{PRUNED_RUN}.parquet",
     log:
         f"<logs>/measure_pruning.{PRUNED_RUN}.log",
     benchmark:
@@ -157,9 +163,9 @@ rule measure_pruning:
         """
         python scripts/measure_pruning.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
-            --tokens $(dirname $(dirname {input.tokens[0]:q})) \
+            --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
             --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
-            --table {output.table:q} --samples {output.samples:q} &>{log:q}
+            --table {output.table:q} &>{log:q}
         """
 
 
@@ -169,10 +175,12 @@ use rule measure_head_functions as measure_pruned_functions with:
         config=f"{PRUNED}/model/config.json",
         tokenizer=f"{PRUNED}/model/tokenizer.json",
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        blocks="<results>/corpus/blocks.test.npy",
         annotation=rules.annotate_words.output.annotation,
         frequencies=rules.count_tokens.output.frequencies,
     output:
         table=f"<results>/measures/pruned_functions/{PRUNED_RUN}.csv",
+        estimates=f"<results>/measures/pruned_functions/{PRUNED_RUN}.parquet",
     log:
         f"<logs>/measure_pruned_functions.{PRUNED_RUN}.log",
     benchmark:

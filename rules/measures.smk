@@ -8,6 +8,7 @@ rule measure_mutual_information:
         frequencies=rules.count_tokens.output.frequencies,
     output:
         table="<results>/measures/mutual_information/{objective}-{seed}.{reading}.csv",
+        estimates="<results>/measures/mutual_information/{objective}-{seed}.{reading}.parquet",
     log:
         "<logs>/measure_mutual_information.{objective}-{seed}.{reading}.log",
     benchmark:
@@ -35,6 +36,7 @@ rule measure_pwcca_between_layers:
         occurrences="<results>/occurrences/plain/occurrences.parquet",
     output:
         table="<results>/measures/pwcca_between_layers/{objective}-{seed}.csv",
+        estimates="<results>/measures/pwcca_between_layers/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_pwcca_between_layers.{objective}-{seed}.log",
     benchmark:
@@ -62,6 +64,7 @@ rule measure_pwcca_between_runs:
         occurrences="<results>/occurrences/plain/occurrences.parquet",
     output:
         table="<results>/measures/pwcca_between_runs/{objective_a}-{seed_a}.{objective_b}-{seed_b}.csv",
+        estimates="<results>/measures/pwcca_between_runs/{objective_a}-{seed_a}.{objective_b}-{seed_b}.parquet",
     log:
         "<logs>/measure_pwcca_between_runs.{objective_a}-{seed_a}.{objective_b}-{seed_b}.log",
     benchmark:
@@ -94,6 +97,7 @@ rule measure_change:
         annotations=rules.annotate_occurrences.output.annotations,
     output:
         table="<results>/measures/change/{objective}-{seed}.csv",
+        estimates="<results>/measures/change/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_change.{objective}-{seed}.log",
     benchmark:
@@ -125,6 +129,7 @@ rule measure_influence:
         annotations=rules.annotate_occurrences.output.annotations,
     output:
         table="<results>/measures/influence/{objective}-{seed}.csv",
+        estimates="<results>/measures/influence/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_influence.{objective}-{seed}.log",
     benchmark:
@@ -154,6 +159,7 @@ rule measure_neighbours:
         annotations=rules.annotate_occurrences.output.annotations,
     output:
         table="<results>/measures/neighbours/{objective}-{seed}.csv",
+        estimates="<results>/measures/neighbours/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_neighbours.{objective}-{seed}.log",
     benchmark:
@@ -211,7 +217,7 @@ rule project_views:
 
 rule collect_tables:
     input:
-        tables=parts,
+        tables=parts_ending(".csv"),
     output:
         table="<results>/measures/{measure}.csv",
     log:
@@ -234,3 +240,14 @@ rule collect_tables:
         python scripts/collect_tables.py --settings {params.settings:q} \
             --tables {input.tables:q} --table {output.table:q} &>{log:q}
         """
+
+
+use rule collect_tables as collect_estimates with:
+    input:
+        tables=parts_ending(".parquet"),
+    output:
+        table="<results>/measures/{measure}.parquet",
+    log:
+        "<logs>/collect_estimates.{measure}.log",
+    benchmark:
+        "<benchmarks>/collect_estimates.{measure}.tsv"

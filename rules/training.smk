@@ -51,9 +51,11 @@ rule measure_quality:
         config="<results>/runs/{objective}-{seed}/model/config.json",
         tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
         tokens=test_tokens,
+        blocks="<results>/corpus/blocks.test.npy",
         translation=translation,
     output:
         table="<results>/measures/quality/{objective}-{seed}.csv",
+        estimates="<results>/measures/quality/{objective}-{seed}.parquet",
     log:
         "<logs>/measure_quality.{objective}-{seed}.log",
     benchmark:
@@ -71,6 +73,6 @@ rule measure_quality:
         """
         python scripts/measure_quality.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) \
-            --tokens $(dirname $(dirname {input.tokens[0]:q})) \
+            --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
             --translation {input.translation:q} --table {output.table:q} &>{log:q}
         """

@@ -4,6 +4,7 @@
 rule draw_occurrences:
     input:
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        blocks="<results>/corpus/blocks.test.npy",
         frequencies=rules.count_tokens.output.frequencies,
     output:
         table="<results>/occurrences/{reading}/occurrences.parquet",
@@ -27,7 +28,8 @@ rule draw_occurrences:
     shell:
         """
         python scripts/draw_occurrences.py --settings {params.settings:q} \
-            --tokens $(dirname {input.tokens[0]:q}) --frequencies {input.frequencies:q} \
+            --tokens $(dirname {input.tokens[0]:q}) --blocks {input.blocks:q} \
+            --frequencies {input.frequencies:q} \
             --table {output.table:q} --text $(dirname {output.table:q}) &>{log:q}
         """
 

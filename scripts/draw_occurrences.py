@@ -2,7 +2,8 @@
 
 Settings: reading (plain or as_trained), n, seed; for as_trained also draws, n_tokens (the ranks
           from which more replacements are drawn) and options (of the objective mlm).
-Inputs:   the token file of the test split, source side; frequencies.csv.
+Inputs:   the token file of the test split, source side, and the blocks of its sentences;
+          frequencies.csv.
 Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
 """
 
@@ -38,13 +39,15 @@ def main(arguments: argparse.Namespace) -> None:
             label_ids=frequencies["token_id"].to_numpy()[: settings["n_tokens"]],
             seed=settings["seed"],
         )
-    reading.table.to_parquet(arguments.table)
+    blocks = np.load(arguments.blocks)[reading.table["sentence"]]
+    reading.table.assign(block=blocks).to_parquet(arguments.table)
     reading.text.save(arguments.text)
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--tokens", type=Path, required=True, help="folder of the token file")
+    parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
     parser.add_argument("--frequencies", type=Path, required=True)
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--text", type=Path, required=True, help="folder of the token file written")

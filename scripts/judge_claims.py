@@ -1,9 +1,10 @@
 """Judge each claim of the papers by the tables of a study.
 
-Settings: what to judge by where a table has several of a kind, by column: n_clusters, variant,
-          weights, k.
-Inputs:   tables of measures (.csv), called by their files; rank correlations of our curves with
-          the published ones.
+Settings: estimators, by table: which of several estimates in it to judge by, values by column;
+          others, by name: another choice in one table [table, values by column], whose verdict is
+          to stand beside.
+Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
+          called by their files; rank correlations of our curves with the published ones.
 Outputs:  the claims, a row each, with their verdicts; undecided where their table is not given.
 """
 
@@ -14,33 +15,24 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup import program
-from bottomup.claims import evolution, heads
-from bottomup.claims.claim import judge
-from bottomup.errors import UserError
-
-CLAIMS = [*evolution.CLAIMS, *heads.CLAIMS]
+from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.judge import judge
+from bottomup.claims.tables import load
 
 
 def main(arguments: argparse.Namespace) -> None:
-    tables = {path.stem: chosen(path, arguments.settings) for path in arguments.tables}
-    claims = judge(CLAIMS, tables, pd.read_csv(arguments.correlations))
+    settings = arguments.settings
+    tables = load(arguments.tables, settings["estimators"])
+    others = {
+        other: (name, tables | load([path], {name: columns}))
+        for other, (name, columns) in settings["others"].items()
+        for path in arguments.tables
+        if path.stem == name
+    }
+    claims = judge(CLAIMS, tables, pd.read_csv(arguments.correlations), others)
     claims.to_csv(arguments.table, index=False)
     counts = claims["verdict"].value_counts()
     logging.info(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
-
-
-def chosen(path: Path, settings: dict) -> pd.DataFrame:
-    table = pd.read_csv(path)
-    for column in settings.keys() & set(table):
-        rows = table[table[column] == settings[column]]
-        if rows.empty and len(table):
-            found = ", ".join(map(str, table[column].dropna().unique()))
-            raise UserError(
-                f"no rows with {column} {settings[column]} in {path}; found {found}; choose one "
-                f"of these or measure it"
-            )
-        table = rows
-    return table
 
 
 if __name__ == "__main__":

@@ -2,10 +2,9 @@
 
 Settings: run (columns that name it: objective and seed; of a pruned run also attention, whose heads
     were pruned, method and penalty); thresholds {positional, syntactic, rare, rare_rank} (see
-    bottomup.heads.functions.Thresholds); bootstrap_samples (of sentences); sampling_seed (of the
-    bootstrap).
-Inputs: the run's model folder; the token file of the test split, source side; annotation.parquet,
-    of its words; frequencies.csv.
+    bottomup.heads.functions.Thresholds).
+Inputs: the run's model folder; the token file of the test split, source side, and the blocks of its
+    sentences; annotation.parquet, of its words; frequencies.csv.
 Outputs: a table with a row for each layer, head with an open gate, and function.
 """
 
@@ -20,6 +19,7 @@ from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.heads.functions import Thresholds, head_functions
+from bottomup.measures import jackknife
 
 
 def main(arguments):
@@ -31,15 +31,15 @@ def main(arguments):
         pd.read_parquet(arguments.annotation, columns=columns),
         shared_ranks(pd.read_csv(arguments.frequencies, usecols=["token_id", "count"])),
         Thresholds(**settings["thresholds"]),
-        settings["bootstrap_samples"],
-        settings["sampling_seed"],
+        np.load(arguments.blocks),
         arguments.batch_tokens,
         device(),
     )
     for function, rows in table.groupby("function", sort=False):
         logging.info(f"{function}: {rows['held'].sum()} of {len(rows)} heads")
     table = table.assign(**settings["run"])
-    table[list(dict.fromkeys([*settings["run"], *table]))].to_csv(arguments.table, index=False)
+    columns = list(dict.fromkeys([*settings["run"], *table]))
+    jackknife.write(table[columns], arguments.table)
 
 
 def shared_ranks(frequencies):
@@ -53,7 +53,7 @@ def shared_ranks(frequencies):
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("model", "tokens", "annotation", "frequencies", "table"):
+    for name in ("model", "tokens", "blocks", "annotation", "frequencies", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
     program.run(main, parser)

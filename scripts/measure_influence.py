@@ -1,11 +1,10 @@
 """Measure how much groups of tokens influence all others, at each layer of one run.
 
 Settings: objective, seed (the run); hidden (token: one of a group's tokens at a time; group: all
-    that a sentence holds); sentences (read for each group); bootstrap_samples (of blocks of
-    sentences); sampling_seed (of sentences and bootstrap).
+    that a sentence holds); sentences (read for each group); sampling_seed (of their draw).
 Inputs: the run's model folder; the token file of the plain reading; its table of occurrences, and
     their annotations.
-Outputs: a table of PWCCA distances, one row for each group and layer (weighted by the
+Outputs: a table of PWCCA distances, one row for each group, matching and layer (weighted by the
     representations as usual).
 """
 
@@ -17,6 +16,7 @@ import pandas as pd
 from bottomup import program, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.measures import jackknife
 from bottomup.measures.groups import groups
 from bottomup.measures.influence import influence
 
@@ -25,7 +25,7 @@ def main(arguments):
     settings = arguments.settings
     run = {name: settings[name] for name in ("objective", "seed")}
     occurrences = pd.read_parquet(
-        arguments.occurrences, columns=["text", "position", "input_id", "rank"]
+        arguments.occurrences, columns=["text", "position", "input_id", "rank", "block"]
     )
     annotations = pd.read_parquet(arguments.annotations, columns=["tag", "last_subword"])
     rows = influence(
@@ -35,16 +35,15 @@ def main(arguments):
         groups(occurrences, annotations),
         settings["hidden"],
         settings["sentences"],
-        settings["bootstrap_samples"],
         settings["sampling_seed"],
         arguments.batch_tokens,
         device(),
     )
     table = []
     for row in rows:
-        logging.info("{group} at layer {layer}: {distance:.5f}".format(**row))
+        logging.info("{group} {matching} at layer {layer}: {distance:.5f}".format(**row))
         table.append(run | row)
-    pd.DataFrame(table).to_csv(arguments.table, index=False)
+    jackknife.write(table, arguments.table)
 
 
 if __name__ == "__main__":

@@ -1,12 +1,10 @@
 """Measure a model whose heads were pruned, and write the smaller model that computes the same.
 
 Settings: objective, options, seed; attention, method, penalty (how it was pruned; none: not at
-          all); gated_layers (that shared the penalty); bootstrap_samples (of sentences); those of
-          measure_quality.
+          all); gated_layers (that shared the penalty); those of measure_quality.
 Inputs:   the pruned model's folder and metrics; as for measure_quality.
-Outputs:  a table of one row; a table of what the model is compared with others by, over all
-          sentences (sample 0) and over bootstrap samples of them; the smaller model's folder.
-          Quality, parameters and size are the smaller model's.
+Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are the
+          smaller model's.
 """
 
 import argparse
@@ -14,50 +12,53 @@ import math
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.heads import KINDS
 from bottomup.heads.removal import without_closed_heads
-from bottomup.measures.quality import quality
+from bottomup.measures import jackknife
+from bottomup.measures.quality import compared, quality
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     objective = objectives.load(settings["objective"], settings["options"])
     model = without_closed_heads(subjects.load(arguments.model).model.to(device()))
-    found = quality(
+    scores = quality(
         model,
         objective,
         settings,
         arguments.tokens,
+        np.load(arguments.blocks),
         arguments.translation,
         arguments.batch_tokens,
-        settings["bootstrap_samples"],
     )
-    scores = found.scores
+    judged_by = compared(scores)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     model.save_pretrained(arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
-    at_lowest = settings["method"] == "none"  # the run itself
+    whole = settings["method"] == "none"  # the run itself, at its lowest dev loss
+    penalty = math.nan if whole else settings["penalty"]
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
-    run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
-    samples = pd.DataFrame({"sample": range(len(found.compared)), "quality": found.compared})
-    samples.assign(**run)[[*run, *samples]].to_csv(arguments.samples, index=False)
+    run = {name: settings[name] for name in ("objective", "seed", "attention", "method")}
     row = run | {
+        "penalty": penalty,
         # As the paper writes it: of the sum over all heads (equation 9).
-        "penalty_of_sum": settings["penalty"] and settings["penalty"] / settings["gated_layers"],
+        "penalty_of_sum": penalty / settings["gated_layers"],
         "start": "scratch" if settings["method"] == "scratch" else "trained",
         **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
-        **{name: scores.get(name, [None])[0] for name in ("bleu", "chrf")},
-        "test_loss_nats": math.log(scores["perplexity"][0]),
-        "accuracy": scores[objective.accuracy][0],
-        "dev_loss_nats": dev_losses.min() if at_lowest else dev_losses.iloc[-1],
+        **jackknife.estimate("quality", judged_by.value, judged_by.without),
+        **{name: scores[name].value if name in scores else math.nan for name in ("bleu", "chrf")},
+        "test_loss_nats": math.log(scores["perplexity"].value),
+        "accuracy": scores[objective.accuracy].value,
+        "dev_loss_nats": dev_losses.min() if whole else dev_losses.iloc[-1],
         "parameters": sum(parameter.numel() for parameter in model.parameters()),
         "megabytes": (arguments.smaller / "model.safetensors").stat().st_size / 1e6,
     }
-    pd.DataFrame([row]).to_csv(arguments.table, index=False)
+    jackknife.write([row], arguments.table)
 
 
 if __name__ == "__main__":
@@ -65,11 +66,11 @@ if __name__ == "__main__":
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
+    parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
     parser.add_argument(
         "--translation", type=Path, nargs="*", help="the test split's text, the target's tokenizer"
     )
     parser.add_argument("--smaller", type=Path, required=True)
     parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--samples", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
     program.run(main, parser)

@@ -1,7 +1,7 @@
 """Measure how far apart the layers of two runs are, layer n of one and layer n of the other.
 
-Settings: objective_a, seed_a, objective_b, seed_b (the runs); variants (definition, svcca-2019);
-    bootstrap_samples (of blocks of sentences); sampling_seed (of the bootstrap).
+Settings: objective_a, seed_a, objective_b, seed_b (the runs); variants (definition,
+    svcca-2019).
 Inputs: the views of both runs on the same occurrences, layer 0 first; the table of these.
 Outputs: a table of PWCCA distances, one row for each layer, variant and weighting view (x is
     run a, y is run b).
@@ -13,6 +13,7 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.device import device
+from bottomup.measures import jackknife
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.pwcca import kinds_of
 from bottomup.views.files import load
@@ -21,17 +22,17 @@ from bottomup.views.files import load
 def main(arguments):
     settings = arguments.settings
     runs = {name: settings[name] for name in ("objective_a", "seed_a", "objective_b", "seed_b")}
-    sentences = pd.read_parquet(arguments.occurrences, columns=["sentence"])["sentence"].to_numpy()
+    blocks = pd.read_parquet(arguments.occurrences, columns=["block"])["block"].to_numpy()
+    count = jackknife.n_blocks(blocks)
     kinds = kinds_of(settings["variants"])
-    n_samples, seed = settings["bootstrap_samples"], settings["sampling_seed"]
     table = []
     for layer, paths in enumerate(zip(arguments.views_a, arguments.views_b, strict=True)):
-        a, b = (load(path, len(sentences)) for path in paths)
-        rows = distances(moments_of_blocks(a, b, sentences, seed, device()), kinds, n_samples, seed)
+        a, b = (load(path, len(blocks)) for path in paths)
+        rows = [*distances(moments_of_blocks(a, b, blocks, count, device()), kinds)]
         logging.info(f"layer {layer}: {rows[0]['distance']:.3f} ({kinds[0][0]})")
         for (variant, weights), row in zip(kinds, rows, strict=True):
             table.append({**runs, "layer": layer, "variant": variant, "weights": weights, **row})
-    pd.DataFrame(table).to_csv(arguments.table, index=False)
+    jackknife.write(table, arguments.table)
 
 
 if __name__ == "__main__":

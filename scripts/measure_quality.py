@@ -3,48 +3,49 @@
 Settings: objective, options, seed; sampling_seed (of masks, and of the sentences that are
           translated); if it translates: beam_size, length_penalty, sentences (how
           many are translated), language (of the target side).
-Inputs:   the run's model folder, the token files; if it translates, the test split's text and
-          the target side's tokenizer.
-Outputs:  a table with columns objective, seed, metric, split, value, signature.
+Inputs:   the run's model folder, the token files, the blocks of the test split's sentences; if
+          it translates, the test split's text and the target side's tokenizer.
+Outputs:  a table with a row for each metric.
 """
 
 import argparse
 from pathlib import Path
 
-import pandas as pd
+import numpy as np
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
+from bottomup.measures import jackknife
 from bottomup.measures.quality import quality
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    found = quality(
+    scores = quality(
         subjects.load(arguments.model).model.to(device()),
         objectives.load(settings["objective"], settings["options"]),
         settings,
         arguments.tokens,
+        np.load(arguments.blocks),
         arguments.translation,
         arguments.batch_tokens,
     )
-    pd.DataFrame(
-        {
-            "objective": settings["objective"],
-            "seed": settings["seed"],
-            "metric": name,
-            "split": "test",
-            "value": value,
-            "signature": signature,
-        }
-        for name, (value, signature) in found.scores.items()
-    ).to_csv(arguments.table, index=False)
+    run = {name: settings[name] for name in ("objective", "seed")}
+    rows = [
+        run
+        | {"metric": name, "split": "test"}
+        | jackknife.estimate("value", score.value, score.without)
+        | {"signature": score.signature}
+        for name, score in scores.items()
+    ]
+    jackknife.write(rows, arguments.table)
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
+    parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
     parser.add_argument(
         "--translation", type=Path, nargs="*", help="the test split's text, the target's tokenizer"
     )

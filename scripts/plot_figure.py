@@ -2,7 +2,7 @@
 
 Settings: figure, a module of bottomup/figures; options of the figure, for example
           {"objective": "lm"}; tables, a name for each table, those of one name being read as one.
-Inputs:   tables (.csv, or .jsonl for metrics), published curves.
+Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV.
 """
 
@@ -36,7 +36,9 @@ def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
 
 
 def read(path: Path) -> pd.DataFrame:
-    return pd.read_json(path, lines=True) if path.suffix == ".jsonl" else pd.read_csv(path)
+    if path.suffix == ".jsonl":
+        return pd.read_json(path, lines=True)
+    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
 if __name__ == "__main__":

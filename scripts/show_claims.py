@@ -1,4 +1,4 @@
-"""Write the claims with their verdicts as a page that the report opens with.
+"""Write the claims, with verdicts and evidence, as a page that the report opens with.
 
 Inputs:   the claims, a row each (.csv).
 Outputs:  the page (.html), which needs nothing else.

@@ -43,6 +43,9 @@ class Corpus:
     def text(self, split: str) -> Path:
         return self.folder / f"{split}.parquet"
 
+    def blocks(self, split: str) -> Path:
+        return self.folder / f"blocks.{split}.npy"
+
     def tokenizer(self, side: str) -> Path:
         return self.folder / f"tokenizer.{side}.json"
 
@@ -54,13 +57,15 @@ class Corpus:
 
 @pytest.fixture(scope="session")
 def corpus_files(tmp_path_factory) -> Corpus:
-    """Splits, tokenizers, token files and frequencies of 170 made-up pairs."""
+    """Splits, their blocks of eight sentences, tokenizers, token files and frequencies of 170
+    made-up pairs."""
     corpus = Corpus(tmp_path_factory.mktemp("corpus"))
     rng = np.random.default_rng(0)
     for split, size in SIZES.items():
         sentences = [rng.choice(WORDS, rng.integers(4, 9)) for _ in range(size)]
         pairs = [(" ".join(s), " ".join(word[::-1].capitalize() for word in s)) for s in sentences]
         pd.DataFrame(pairs, columns=["source", "target"]).to_parquet(corpus.text(split))
+        np.save(corpus.blocks(split), (np.arange(size) // 8).astype(np.int8))
     for side in ("source", "target"):
         train = pd.read_parquet(corpus.text("train"))[side].tolist()
         bpe.learn([train], 20, True, "en").save(str(corpus.tokenizer(side)))

@@ -7,6 +7,7 @@ from bottomup.claims import claim, comparison
 from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
 from bottomup.heads import functions
+from bottomup.measures.jackknife import WITHOUT
 from bottomup.views import annotations
 from scripts import collect_heads, measure_mutual_information, project_views
 from tests.tiny import ROOT
@@ -14,8 +15,8 @@ from tests.tiny import ROOT
 HEADS = [*collect_heads.HEAD, *collect_heads.IMPORTANCES, *collect_heads.FUNCTION.values()]
 STATED = {
     "mutual_information": measure_mutual_information.COLUMNS,
-    "change": [*groups.NEEDED, "layer_a", "layer_b", "n_occurrences"],
-    "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS],
+    "change": [*groups.NEEDED, "layer_a", "layer_b", "n_occurrences", WITHOUT],
+    "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS, WITHOUT],
     "projection": project_views.COLUMNS,
     "head_functions": ["objective", "seed", *functions.COLUMNS],
     "pruned_functions": [*heads.MODEL, *functions.COLUMNS],

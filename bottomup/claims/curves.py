@@ -1,50 +1,40 @@
-"""From the tables of one seed to curves: estimates in the order of the layers.
+"""From the tables of a study to curves: values with their draws, in the order of the layers.
 
-Each function raises `NotMeasuredError` where the study has not measured what it reads.
+A curve is an array `[layers, 1 + 2 * N_DRAWS]`, as `tables.Table.values` gives it. Each function
+raises `NotMeasuredError` where the study has not measured what it reads.
 """
 
 from collections.abc import Sequence
 
+import numpy as np
 import pandas as pd
 
-from bottomup.claims.claim import NotMeasuredError, Tables
-from bottomup.claims.estimate import Estimate, mean, weakest
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.tables import Table, Tables
 from bottomup.errors import UserError
 from bottomup.heads import GATED
 
-Curve = list[Estimate]
-
-STEP = ("layer_a", "distance")
+Curve = np.ndarray
 
 
-def rows(tables: Tables, name: str, **where) -> pd.DataFrame:
+def rows(tables: Tables, name: str, **where) -> Table:
     """Rows of the table `name` where each column has the value given."""
     if name not in tables:
         raise NotMeasuredError(f"table {name}")
-    found = tables[name]
-    for column, value in where.items():
-        found = found[found[column] == value]
-    if found.empty:
-        wanted = ", ".join(f"{column} {value}" for column, value in where.items())
-        raise NotMeasuredError(f"{wanted} in the table {name}")
-    return found
+    return tables[name].where(**where)
 
 
-def curve(found: pd.DataFrame, layer: str, value: str) -> Curve:
-    """The estimates of `found`, one for each value of the column `layer`, lowest first."""
-    if found[layer].duplicated().any():
-        columns = [name for name in found if name not in (layer, value)]
-        several = [name for name in columns if found.groupby(layer)[name].nunique().max() > 1]
+def curve(found: Table, layer: str, value: str) -> Curve:
+    """The values of `found`, one for each value of the column `layer`, lowest first."""
+    if found.rows[layer].duplicated().any():
+        columns = [name for name in found.rows if name not in (layer, value)]
+        groups = found.rows.groupby(layer)
+        several = [name for name in columns if groups[name].nunique().max() > 1]
         raise UserError(
             f"several values for one {layer} that differ in {', '.join(several)}; a claim needs "
             f"one; choose in the settings"
         )
-    return estimates(found.sort_values(layer), value)
-
-
-def estimates(found: pd.DataFrame, value: str) -> Curve:
-    """An estimate for each row of `found`."""
-    return [Estimate(*values) for values in found[[value, "ci_low", "ci_high"]].to_numpy(float)]
+    return found.values(value)[np.argsort(found.rows[layer].to_numpy(), kind="stable")]
 
 
 def information(
@@ -54,19 +44,21 @@ def information(
     reading: str = "plain",
     positions: str = "all",
 ) -> Curve:
-    """Mutual information by clusters, nats, from the embeddings up."""
-    found = rows(
-        tables,
-        "mutual_information",
-        **{"objective": objective, "label": label, "reading": reading, "positions": positions},
-        estimator="clusters",
-    )
-    return curve(found, "layer", "mi_nats")
+    """Mutual information, nats, from the embeddings up."""
+    where = {"objective": objective, "label": label, "reading": reading, "positions": positions}
+    found = rows(tables, "mutual_information", **where)
+    values = curve(found, "layer", "mi_nats")
+    if label == "input":
+        return values
+    # Next tokens are told badly by any layer: much of what is found is the estimator's bias.
+    chance = curve(found, "layer", "shuffled_mi_nats")
+    return values - np.nan_to_num(chance)
 
 
 def between_layers(tables: Tables, objective: str) -> Curve:
     """PWCCA distance of consecutive layers, from the step 1-2 up, as published."""
-    return curve(_steps(rows(tables, "pwcca_between_layers", objective=objective)), *STEP)
+    found = _steps(rows(tables, "pwcca_between_layers", objective=objective))
+    return curve(found, "layer_a", "distance")
 
 
 def between_objectives(tables: Tables, a: str, b: str, same_seed: bool = True) -> Curve:
@@ -84,9 +76,13 @@ def between_seeds(tables: Tables, objective: str) -> Curve:
 
 def by_group(tables: Tables, name: str, objective: str, grouping: str) -> dict[str, Curve]:
     """Of each group: its change, from the step 1-2 up, or its influence, from layer 1 up."""
-    found = rows(tables, name, objective=objective, grouping=grouping)
-    found, where = (_steps(found), STEP) if name == "change" else (found, ("layer", "distance"))
-    return {group: curve(part, *where) for group, part in found.groupby("group", sort=False)}
+    found, layer = rows(tables, name, objective=objective, grouping=grouping), "layer"
+    if name == "change":
+        found, layer = _steps(found), "layer_a"
+    return {
+        group: curve(found.where(group=group), layer, "distance")
+        for group in found.rows["group"].unique()
+    }
 
 
 def by_rank(tables: Tables, name: str, objective: str) -> list[Curve]:
@@ -100,73 +96,70 @@ def by_rank(tables: Tables, name: str, objective: str) -> list[Curve]:
 def neighbours(tables: Tables, objective: str, property: str) -> Curve:
     """What nearest neighbors share with an occurrence, layers 1 and up."""
     found = rows(tables, "neighbours", objective=objective, property=property)
-    return curve(found[found["layer"] > 0], "layer", "value")
+    return curve(found.filtered(found.rows["layer"] > 0), "layer", "value")
 
 
-def heads(tables: Tables, objective: str, importance: str) -> dict[int, dict[int, Estimate]]:
-    """An importance of the encoder's heads: by layer, by head, lowest first."""
-    found = rows(
-        tables,
-        "head_importance",
-        **{"objective": objective, "attention": "encoder", "importance": importance},
-    )
-    return {
-        layer: dict(zip(sorted(part["head"]), curve(part, "head", "value"), strict=True))
-        for layer, part in found.groupby("layer")
-    }
+def heads(tables: Tables, objective: str, importance: str) -> np.ndarray:
+    """An importance of the encoder's heads: `[layers, heads, 1 + 2 * N_DRAWS]`; relevance by
+    whichever rule the table holds."""
+    found = rows(tables, "head_importance", objective=objective, attention="encoder")
+    found = found.filtered(found.rows["importance"].str.startswith(importance))
+    if found.rows.empty:
+        raise NotMeasuredError(f"{importance} of {objective} in the table head_importance")
+    layers = [
+        curve(found.where(layer=layer), "head", "value")
+        for layer in sorted(found.rows["layer"].unique())
+    ]
+    return np.stack(layers)
 
 
-def functions(tables: Tables, objective: str, **where) -> pd.DataFrame:
+def functions(tables: Tables, objective: str, **where) -> Table:
     """Rows of head_functions that have an accuracy: those whose tokens or words were met."""
     found = rows(tables, "head_functions", objective=objective, **where)
-    met = found.dropna(subset="accuracy")
-    if met.empty:
-        raise NotMeasuredError(f"accuracy of {', '.join(found['function'].unique())}")
+    met = found.filtered(found.rows["accuracy"].notna())
+    if met.rows.empty:
+        raise NotMeasuredError(f"accuracy of {', '.join(found.rows['function'].unique())}")
     return met
 
 
-def quality(tables: Tables, objective: str, attention: str, method: str = "gates") -> pd.DataFrame:
+def quality(
+    tables: Tables, objective: str, attention: str, method: str = "gates"
+) -> dict[float, np.ndarray]:
     """How good the pruned models are, as a share of the model fine-tuned alike with penalty 0: BLEU
-    of MT, else the mean probability of the right token (geometric mean).
-
-    A row for each penalty; column 0 is that of all sentences, the others are those of bootstrap
-    samples of them, of the same ones for both models.
-    """
+    of MT, else the mean probability of the right token (geometric mean). By penalty."""
     sweep = {"objective": objective, "attention": attention}
-    found = rows(tables, "pruning_samples", **sweep, method=method)
-    reference = rows(tables, "pruning_samples", **sweep, method="gates", penalty=0)
-    best = reference.set_index("sample")["quality"]
-    if not best.min() > 0:
+    found = rows(tables, "pruning", **sweep, method=method)
+    found = found.filtered(found.rows["quality"].notna())
+    [best] = rows(tables, "pruning", **sweep, method="gates", penalty=0.0).values("quality")
+    if not best[0] > 0:
         raise NotMeasuredError(f"{objective} of penalty 0 with a quality above 0")
-    return found.pivot(index="penalty", columns="sample", values="quality") / best
+    return dict(zip(found.rows["penalty"], found.values("quality") / best, strict=True))
 
 
 def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
     """By penalty, the share of the heads that gates have left, of each kind, and of all those
     with gates (`gated`)."""
     sweep = {"objective": objective, "attention": attention}
-    found = rows(tables, "pruning", **sweep, method="gates").set_index("penalty").sort_index()
-    whole = rows(tables, "pruning", **sweep, method="none").iloc[0]
+    found = rows(tables, "pruning", **sweep, method="gates").rows
+    found = found.set_index("penalty").sort_index()
+    whole = rows(tables, "pruning", **sweep, method="none").rows.iloc[0]
     kinds = GATED[attention]
     columns = [f"heads_{kind}" for kind in kinds]
     shares = {kind: found[f"heads_{kind}"] / whole[f"heads_{kind}"] for kind in kinds}
     return pd.DataFrame(shares).assign(gated=found[columns].sum(axis=1) / whole[columns].sum())
 
 
-def layers_left(tables: Tables, objective: str, kind: str) -> list[list[float]]:
+def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
     """Of each model pruned in all kinds of attention, the share of heads left in each layer,
-    lowest first."""
-    found = rows(
-        tables,
-        "gates",
-        **{"objective": objective, "attention": "all", "method": "gates", "kind": kind},
-    )
+    lowest first: `[models, layers]`."""
+    where = {"objective": objective, "attention": "all", "method": "gates", "kind": kind}
+    found = rows(tables, "gates", **where).rows
     found = found[found["penalty"] > 0]
     if found.empty:
         raise NotMeasuredError(f"penalty above 0 of {objective} in the table gates")
     found = found[found["step"] == found.groupby("penalty")["step"].transform("max")]
     shares = found["kept"].astype(float).groupby([found["penalty"], found["layer"]]).mean()
-    return shares.unstack().to_numpy().tolist()
+    return shares.unstack().to_numpy()
 
 
 def bottom(curve: Sequence) -> Sequence:
@@ -177,7 +170,8 @@ def bottom(curve: Sequence) -> Sequence:
 def middle(curve: Sequence) -> Sequence:
     """What is neither `bottom` nor `top`; all of it where nothing is."""
     third = max(1, len(curve) // 3)
-    return curve[third:-third] or curve
+    between = curve[third:-third]
+    return between if len(between) else curve
 
 
 def top(curve: Sequence) -> Sequence:
@@ -185,31 +179,26 @@ def top(curve: Sequence) -> Sequence:
     return curve[-max(1, len(curve) // 3) :]
 
 
-def differences(a: Curve, b: Curve) -> Curve:
-    """`a` less `b`, layer by layer."""
-    return [x - y for x, y in zip(a, b, strict=True)]
+def mean(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """Over layers, groups, models or whatever comes first."""
+    return np.mean(parts, axis=0)
 
 
-def smallest_fall(curve: Curve) -> Estimate:
-    """The least fall over two layers: positive for a curve that falls, but for a single layer."""
-    if len(curve) < 3:
-        raise NotMeasuredError("model of three layers")
-    return weakest(differences(curve[:-2], curve[2:]))
-
-
-def _steps(found: pd.DataFrame) -> pd.DataFrame:
-    above_embeddings = found["layer_a"] > 0
-    return found[above_embeddings & (found["layer_b"] == found["layer_a"] + 1)]
+def _steps(found: Table) -> Table:
+    above_embeddings = found.rows["layer_a"] > 0
+    consecutive = found.rows["layer_b"] == found.rows["layer_a"] + 1
+    return found.filtered(above_embeddings & consecutive)
 
 
 def _between_runs(tables: Tables, objectives: set[str], same_seed: bool) -> Curve:
     found = rows(tables, "pwcca_between_runs")
-    pairs = found[["objective_a", "objective_b"]].apply(set, axis="columns")
-    as_wanted = (found["seed_a"] == found["seed_b"]) == same_seed
-    found = found[(pairs == objectives) & as_wanted & (found["layer"] > 0)]
-    if found.empty:
+    names = found.rows[["objective_a", "objective_b"]]
+    of_both = names.isin(objectives).all(axis="columns")
+    distinct = (names["objective_a"] != names["objective_b"]) == (len(objectives) == 2)
+    as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed
+    found = found.filtered(of_both & distinct & as_wanted & (found.rows["layer"] > 0))
+    if found.rows.empty:
         kind = "one seed" if same_seed else "two seeds"
         raise NotMeasuredError(f"pair of runs of {kind} under {' and '.join(sorted(objectives))}")
-    runs = ["objective_a", "seed_a", "objective_b", "seed_b"]
-    curves = [curve(part, "layer", "distance") for _, part in found.groupby(runs)]
-    return [mean(layer) for layer in zip(*curves, strict=True)]
+    runs = found.rows.groupby(["objective_a", "seed_a", "objective_b", "seed_b"])
+    return mean([curve(found.with_rows(pair), "layer", "distance") for _, pair in runs])

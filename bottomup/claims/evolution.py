@@ -11,7 +11,11 @@ layers stand for bottom, middle and top, so that no claim hangs on one layer.
 from collections.abc import Callable
 from itertools import combinations
 
-from bottomup.claims.claim import Claim, NotMeasuredError, Tables, collect
+import numpy as np
+
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.controls import INITIAL
 from bottomup.claims.curves import (
     Curve,
     between_layers,
@@ -20,14 +24,13 @@ from bottomup.claims.curves import (
     bottom,
     by_group,
     by_rank,
-    differences,
     information,
+    mean,
     middle,
     neighbours,
-    smallest_fall,
     top,
 )
-from bottomup.claims.estimate import Estimate, given, mean, weakest
+from bottomup.claims.tables import Tables
 
 CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="evolution")
@@ -54,29 +57,38 @@ LARGER_VOCABULARY = (
 MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
 
 
-def fall(curve: Curve) -> Estimate:
+def fall(curve: Curve) -> np.ndarray:
     """From the embeddings to the top third."""
     return curve[0] - mean(top(curve[1:]))
 
 
-def rise_and_fall(curve: Curve) -> Estimate:
-    """The lesser of the rise to the middle third and the fall from it."""
+def loss(curve: Curve) -> np.ndarray:
+    """Since the embeddings, mean over layers."""
+    return curve[0] - mean(curve[1:])
+
+
+def rise_and_fall(curve: Curve) -> Parts:
+    """The rise to the middle third and the fall from it."""
     peak = mean(middle(curve))
-    return weakest([peak - mean(bottom(curve)), peak - mean(top(curve))])
+    return [peak - mean(bottom(curve)), peak - mean(top(curve))]
 
 
-def rise_throughout(curve: Curve) -> Estimate:
-    """The lesser of the rises to the middle third and from it."""
+def rise_throughout(curve: Curve) -> Parts:
+    """The rises to the middle third and from it."""
     center = mean(middle(curve))
-    return weakest([center - mean(bottom(curve)), mean(top(curve)) - center])
+    return [center - mean(bottom(curve)), mean(top(curve)) - center]
+
+
+def over_two_steps(curve: Curve) -> Curve:
+    """The rises over each two steps."""
+    if len(curve) < 3:
+        raise NotMeasuredError("model of four layers")
+    return curve[2:] - curve[:-2]
 
 
 def times(groups: list[Curve], others: list[Curve]) -> Curve:
     """At each layer, the log ratio of the mean of `groups` to that of `others`."""
-    return [
-        mean(a).log() - mean(b).log()
-        for a, b in zip(zip(*groups, strict=True), zip(*others, strict=True), strict=True)
-    ]
+    return np.log(mean(groups)) - np.log(mean(others))
 
 
 def rare_to_frequent(tables: Tables, name: str, objective: str) -> Curve:
@@ -87,7 +99,7 @@ def rare_to_frequent(tables: Tables, name: str, objective: str) -> Curve:
 
 def parts_of_speech(
     tables: Tables, name: str, objective: str, tags: tuple[str, ...], others: tuple[str, ...]
-) -> Estimate:
+) -> np.ndarray:
     """Mean over layers of the log ratio of classes `tags` to `others`."""
     groups = by_group(tables, name, objective, "pos")
     absent = [tag for tag in (*tags, *others) if tag not in groups]
@@ -96,7 +108,7 @@ def parts_of_speech(
     return mean(times([groups[tag] for tag in tags], [groups[tag] for tag in others]))
 
 
-def rarest_stands_out(tables: Tables, objective: str) -> Estimate:
+def rarest_stands_out(tables: Tables, objective: str) -> np.ndarray:
     """At the first layer, the log ratio of the rarest bin's influence to the next three bins'."""
     ranks = by_rank(tables, "influence", objective)
     if len(ranks) < 4:
@@ -104,28 +116,32 @@ def rarest_stands_out(tables: Tables, objective: str) -> Estimate:
     return times(ranks[-1:], ranks[-4:-1])[0]
 
 
-def every(objectives: tuple[str, ...], statistic: Callable[[str], Estimate]) -> Estimate:
-    """The weakest of the objectives."""
-    return weakest([statistic(objective) for objective in objectives])
+def every(objectives: tuple[str, ...], statistic: Callable[[str], np.ndarray]) -> Parts:
+    """The same of each objective."""
+    return [statistic(objective) for objective in objectives]
 
 
 # Information
 
 
 @claim(
+    measure="mutual_information",
     statement="LM gradually forgets the identity of the current input token.",
     section=f"{INPUT}; figure ib_mi_tasks",
-    statistic="LM, information with the input: smallest fall over two layers, nats",
-    published=0.0782,
-    contradicted_if="it rises over some two layers",
+    statistic="LM, information with the input: the lesser of the falls from the bottom to the "
+    "middle third of the layers and from there to the top third, nats",
+    published=0.269,
+    contradicted_if="it rises from third to third",
     undecided_until=MORE_CLUSTERS,
     curves=(("mutual_information_input", "lm"),),
 )
-def lm_forgets_input(tables: Tables) -> Estimate:
-    return smallest_fall(information(tables, "lm"))
+def lm_forgets_input(tables: Tables) -> Parts:
+    curve = information(tables, "lm")
+    return rise_throughout(-curve)
 
 
 @claim(
+    measure="mutual_information",
     statement="Of the three objectives, LM forgets most of the input token.",
     section=f"{INPUT}; figure ib_mi_tasks",
     statistic="information with the input, fall from the embeddings to the top third of the "
@@ -135,12 +151,13 @@ def lm_forgets_input(tables: Tables) -> Estimate:
     undecided_until=MORE_CLUSTERS,
     curves=tuple(("mutual_information_input", name) for name in PAPER),
 )
-def lm_forgets_most(tables: Tables) -> Estimate:
+def lm_forgets_most(tables: Tables) -> Parts:
     falls = {name: fall(information(tables, name)) for name in PAPER}
-    return weakest([falls["lm"] - falls["mt"], falls["lm"] - falls["mlm"]])
+    return [falls["lm"] - falls["mt"], falls["lm"] - falls["mlm"]]
 
 
 @claim(
+    measure="mutual_information",
     statement="MT behaves like LM, but its information with the input falls much less sharply.",
     section=f"{INPUT}; figure ib_mi_tasks",
     statistic="information with the input, fall from the embeddings to the top third of the "
@@ -150,12 +167,13 @@ def lm_forgets_most(tables: Tables) -> Estimate:
     undecided_until=MORE_CLUSTERS,
     curves=(("mutual_information_input", "mt"),),
 )
-def mt_forgets_less(tables: Tables) -> Estimate:
+def mt_forgets_less(tables: Tables) -> Parts:
     falls = {name: fall(information(tables, name)) for name in ("mt", "lm")}
-    return weakest([falls["mt"], falls["lm"] - falls["mt"]])
+    return [falls["mt"], falls["lm"] - falls["mt"]]
 
 
 @claim(
+    measure="mutual_information",
     statement="MLM first loses information about the input token, then recovers it at the top "
     "layers (context encoding, token reconstruction).",
     section=f"{INPUT}; figure ib_mi_tasks",
@@ -166,44 +184,47 @@ def mt_forgets_less(tables: Tables) -> Estimate:
     undecided_until=LONGER_MLM,
     curves=(("mutual_information_input", "mlm"),),
 )
-def mlm_reconstructs_input(tables: Tables) -> Estimate:
-    return rise_and_fall([-layer for layer in information(tables, "mlm")[1:]])
+def mlm_reconstructs_input(tables: Tables) -> Parts:
+    return rise_and_fall(-information(tables, "mlm")[1:])
 
 
 @claim(
+    measure="mutual_information",
     statement="A network that is not trained is not forced to forget its input (Zhang and Bowman "
-    "2018): each objective forgets more than the initial model.",
+    "2018): each objective forgets more than the initial model with its attention mask.",
     section="MLM best preserves token identity",
     statistic="information with the input, loss since the embeddings, mean over layers: least of "
-    "the objectives' less the untrained model's, nats",
+    "the objectives' less that of the untrained model with the same mask, nats",
     # The paper shows no such model: as if it lost nothing.
     published=0.137,
     contradicted_if="an objective forgets less than the untrained model",
     undecided_until=LONGER_MLM,
+    of_training=False,  # the initial models are in it
 )
-def untrained_forgets_nothing(tables: Tables) -> Estimate:
-    def loss(objective: str) -> Estimate:
-        curve = information(tables, objective)
-        return curve[0] - mean(curve[1:])
+def untrained_forgets_nothing(tables: Tables) -> Parts:
+    def lost(objective: str) -> np.ndarray:
+        return loss(information(tables, objective))
 
-    return every(PAPER, lambda name: loss(name) - loss("untrained"))
+    return every(PAPER, lambda name: lost(name) - lost(INITIAL[name]))
 
 
 @claim(
+    measure="mutual_information",
     statement="LM accumulates information about the token that it predicts.",
     section=f"{BOTH}; figure ib_src_dst_lm_mlm",
-    statistic="LM, information with the output: the lesser of the rises from the bottom to the "
-    "middle third of the layers and from there to the top third, nats",
+    statistic="LM, information with the output, less that with shuffled tokens: the lesser of the "
+    "rises from the bottom to the middle third of the layers and from there to the top third, nats",
     published=0.0684,
     contradicted_if="it falls from third to third",
     undecided_until=MORE_CLUSTERS,
     curves=(("mutual_information_lm", "output: change"),),
 )
-def lm_predicts_output(tables: Tables) -> Estimate:
+def lm_predicts_output(tables: Tables) -> Parts:
     return rise_throughout(information(tables, "lm", "output")[1:])
 
 
 @claim(
+    measure="mutual_information",
     statement="MLM, fed as in training, loses information about a token that it reads in place "
     "of another.",
     section=f"{BOTH}; figure ib_src_dst_lm_mlm",
@@ -215,15 +236,17 @@ def lm_predicts_output(tables: Tables) -> Estimate:
     undecided_until=LONGER_MLM,
     curves=(("mutual_information_mlm", "input: change"),),
 )
-def mlm_forgets_false_input(tables: Tables) -> Estimate:
+def mlm_forgets_false_input(tables: Tables) -> Parts:
     curve = information(tables, "mlm", "input", "as_trained", "replaced")
-    return rise_throughout([-layer for layer in curve[1:]])
+    return rise_throughout(-curve[1:])
 
 
 @claim(
+    measure="mutual_information",
     statement="MLM, fed as in training, accumulates information about the token that it predicts.",
     section=f"{BOTH}; figure ib_src_dst_lm_mlm",
-    statistic="MLM as trained, information with the output where it differs from the input: the "
+    statistic="MLM as trained, information with the output where it differs from the input, less "
+    "that with shuffled tokens: the "
     "lesser of the rises from the bottom to the middle third of the layers and from there to the "
     "top third, nats",
     published=0.676,
@@ -231,66 +254,72 @@ def mlm_forgets_false_input(tables: Tables) -> Estimate:
     undecided_until=LONGER_MLM,
     curves=(("mutual_information_mlm", "output: change"),),
 )
-def mlm_predicts_output(tables: Tables) -> Estimate:
+def mlm_predicts_output(tables: Tables) -> Parts:
     return rise_throughout(information(tables, "mlm", "output", "as_trained", "changed")[1:])
 
 
 # Distance between models and between layers
 
 
-def seeds_closer(tables: Tables, same_seed: bool) -> Estimate:
-    """Least distance of two objectives less the greatest of two seeds, in the worst third."""
-    seeds = [between_seeds(tables, name) for name in PAPER]
-    objectives = [between_objectives(tables, *pair, same_seed) for pair in combinations(PAPER, 2)]
-    gaps = [differences(apart, together) for apart in objectives for together in seeds]
-    return weakest([mean(third(gap)) for gap in gaps for third in (bottom, middle, top)])
+def seeds_closer(tables: Tables, same_seed: bool) -> Parts:
+    """The distance of each two objectives less that of two seeds of either, mean over layers."""
+    return [
+        mean(between_objectives(tables, *pair, same_seed) - between_seeds(tables, name))
+        for pair in combinations(PAPER, 2)
+        for name in pair
+    ]
 
 
 @claim(
+    measure="pwcca_between_runs",
     statement="Models trained for the same task from other initial weights are more similar than "
     "models trained with different objectives.",
     section="Distance between tasks; figure change_between_tasks",
-    statistic="PWCCA distance, in the third of the layers where this is least: least distance of "
-    "two objectives (with the same initial weights, as in the paper) less the greatest of two "
-    "seeds of one",
-    published=0.0904,
-    contradicted_if="in some third of the layers two seeds of one objective are further apart "
-    "than two objectives",
+    statistic="PWCCA distance, mean over layers: that of two objectives (with the same initial "
+    "weights, as in the paper) less that of two seeds of either, for the two where this is least",
+    published=0.141,
+    contradicted_if="two seeds of an objective are further apart than it is from another",
     undecided_until=MORE_SEEDS,
+    across_seeds=True,
+    of_training=False,
     curves=(("distance_between_tasks", "definition"),),
 )
-def seeds_closer_than_objectives(tables: Tables) -> Estimate:
+def seeds_closer_than_objectives(tables: Tables) -> Parts:
     return seeds_closer(tables, same_seed=True)
 
 
 @claim(
+    measure="pwcca_between_runs",
     statement="The same where no two models share their initial weights: the distance reflects "
     "the objective rather than chance in training.",
     section="Distance between tasks; figure change_between_tasks",
     statistic="as for seeds_closer_than_objectives, with the two objectives trained from "
     "different initial weights",
     # Published are objectives from the same initial weights only.
-    published=0.0904,
-    contradicted_if="in some third of the layers two seeds of one objective are further apart "
-    "than two objectives",
+    published=0.141,
+    contradicted_if="two seeds of an objective are further apart than it is from another",
     undecided_until=MORE_SEEDS,
+    across_seeds=True,
+    of_training=False,
 )
-def seeds_closer_without_shared_weights(tables: Tables) -> Estimate:
+def seeds_closer_without_shared_weights(tables: Tables) -> Parts:
     return seeds_closer(tables, same_seed=False)
 
 
 @claim(
+    measure="pwcca_between_runs",
     statement="Representations of MT and MLM are closer to each other than to those of LM.",
     section="Distance between tasks; figure change_between_tasks",
     statistic="PWCCA distance, mean over layers: the lesser of LM-MT and LM-MLM, less MT-MLM",
     published=0.0294,
     contradicted_if="LM is closer to MT or to MLM than these are to each other",
     undecided_until=MORE_SEEDS,
+    of_training=False,
     curves=tuple(
         ("distance_between_tasks", "definition", pair) for pair in ("mt-mlm", "lm-mt", "lm-mlm")
     ),
 )
-def mt_and_mlm_closest(tables: Tables) -> Estimate:
+def mt_and_mlm_closest(tables: Tables) -> Parts:
     together = mean(between_objectives(tables, "mt", "mlm"))
     return every(
         ("mt", "mlm"), lambda name: mean(between_objectives(tables, "lm", name)) - together
@@ -298,6 +327,7 @@ def mt_and_mlm_closest(tables: Tables) -> Estimate:
 
 
 @claim(
+    measure="pwcca_between_layers",
     statement="From bottom to top, MT changes its representations less and less.",
     section="Change between layers; figure change_by_task",
     statistic="MT, PWCCA distance of consecutive layers from 1-2 up: smallest fall over two steps",
@@ -306,40 +336,45 @@ def mt_and_mlm_closest(tables: Tables) -> Estimate:
     undecided_until=MORE_SEEDS,
     curves=(("distance_between_layers", "definition", "mt"),),
 )
-def mt_changes_less_and_less(tables: Tables) -> Estimate:
-    return smallest_fall(between_layers(tables, "mt"))
+def mt_changes_less_and_less(tables: Tables) -> Parts:
+    return [*-over_two_steps(between_layers(tables, "mt"))]
 
 
 @claim(
+    measure="pwcca_between_layers",
     statement="For LM the change between layers does not fall monotonically.",
     section="Change between layers; figure change_by_task",
     statistic="LM, PWCCA distance of consecutive layers from 1-2 up: largest rise over two steps",
     published=0.0126,
     contradicted_if="it falls over any two steps",
+    one_of=True,
     undecided_until=MORE_SEEDS,
     curves=(("distance_between_layers", "definition", "lm"),),
 )
-def lm_change_not_monotonic(tables: Tables) -> Estimate:
-    return -smallest_fall(between_layers(tables, "lm"))
+def lm_change_not_monotonic(tables: Tables) -> Parts:
+    return [*over_two_steps(between_layers(tables, "lm"))]
 
 
 @claim(
+    measure="pwcca_between_layers",
     statement="For MLM the change between layers does not fall monotonically.",
     section="Change between layers; figure change_by_task",
     statistic="MLM, PWCCA distance of consecutive layers from 1-2 up: largest rise over two steps",
     published=0.0481,
     contradicted_if="it falls over any two steps",
+    one_of=True,
     undecided_until=LONGER_MLM,
     curves=(("distance_between_layers", "definition", "mlm"),),
 )
-def mlm_change_not_monotonic(tables: Tables) -> Estimate:
-    return -smallest_fall(between_layers(tables, "mlm"))
+def mlm_change_not_monotonic(tables: Tables) -> Parts:
+    return [*over_two_steps(between_layers(tables, "mlm"))]
 
 
 # Change and influence, by frequency and part of speech
 
 
 @claim(
+    measure="change",
     statement="In MT and LM frequent tokens change a lot more than rare ones.",
     section=f"{CHANGE}; figure change_freq",
     statistic="log ratio of the change of the most frequent third of the bins to the rarest "
@@ -349,27 +384,32 @@ def mlm_change_not_monotonic(tables: Tables) -> Estimate:
     undecided_until=LARGER_VOCABULARY,
     curves=(("change_frequency_rank", "mt"), ("change_frequency_rank", "lm")),
 )
-def frequent_tokens_change_more(tables: Tables) -> Estimate:
+def frequent_tokens_change_more(tables: Tables) -> Parts:
     return every(("mt", "lm"), lambda name: -mean(rare_to_frequent(tables, "change", name)))
 
 
 @claim(
+    measure="change",
     statement="At the top layers of LM the amount of change is roughly the same for all "
     "frequencies.",
     section=f"{CHANGE}; figure change_freq",
     statistic="LM, log ratio of the change of the most frequent third of the bins to the rarest "
-    "third's: half of it at the bottom third of the steps, less it at the top third",
+    "third's: half of it at the bottom third of the steps, less its absolute value at the top "
+    "third",
     published=0.304,
-    contradicted_if="more than half of the ratio at the bottom is left at the top",
+    contradicted_if="more than half of the ratio at the bottom is left at the top, or rare tokens "
+    "change as much more there",
     undecided_until=LARGER_VOCABULARY,
     curves=(("change_frequency_rank", "lm"),),
 )
-def lm_change_even_at_top(tables: Tables) -> Estimate:
-    ratios = [-ratio for ratio in rare_to_frequent(tables, "change", "lm")]
-    return mean(bottom(ratios)).half() - mean(top(ratios))
+def lm_change_even_at_top(tables: Tables) -> Parts:
+    ratios = -rare_to_frequent(tables, "change", "lm")
+    half, left = mean(bottom(ratios)) / 2, mean(top(ratios))
+    return [half - left, half + left]
 
 
 @claim(
+    measure="change",
     statement="At the top layers of MLM, where token identity is recreated, rare tokens change "
     "more than frequent ones.",
     section=f"{CHANGE}; figure change_freq",
@@ -380,11 +420,12 @@ def lm_change_even_at_top(tables: Tables) -> Estimate:
     undecided_until=LONGER_MLM,
     curves=(("change_frequency_rank", "mlm"),),
 )
-def mlm_rare_tokens_change_more_at_top(tables: Tables) -> Estimate:
-    return mean(top(rare_to_frequent(tables, "change", "mlm")))
+def mlm_rare_tokens_change_more_at_top(tables: Tables) -> Parts:
+    return [mean(top(rare_to_frequent(tables, "change", "mlm")))]
 
 
 @claim(
+    measure="change",
     statement="Parts of speech with frequent tokens (prepositions, conjunctions, determiners) "
     "change most, those with less frequent ones (nouns, verbs, adjectives) less.",
     section="figure change_pos",
@@ -395,14 +436,15 @@ def mlm_rare_tokens_change_more_at_top(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=(("change_pos",),),
 )
-def function_words_change_most(tables: Tables) -> Estimate:
-    def ratio(objective: str) -> Estimate:
+def function_words_change_most(tables: Tables) -> Parts:
+    def ratio(objective: str) -> np.ndarray:
         return parts_of_speech(tables, "change", objective, FUNCTION_WORDS, CONTENT_WORDS)
 
     return every(PAPER, ratio)
 
 
 @claim(
+    measure="change",
     statement="Verbs and adverbs change more than nouns and adjectives.",
     section="figure change_pos",
     statistic="log ratio of the mean change of VB, RB to that of NN, JJ, mean over layers: the "
@@ -412,14 +454,15 @@ def function_words_change_most(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=tuple(("change_pos", tag) for tag in ("VB", "RB", "NN", "JJ")),
 )
-def verbs_change_more_than_nouns(tables: Tables) -> Estimate:
-    def ratio(objective: str) -> Estimate:
+def verbs_change_more_than_nouns(tables: Tables) -> Parts:
+    def ratio(objective: str) -> np.ndarray:
         return parts_of_speech(tables, "change", objective, ("VB", "RB"), ("NN", "JJ"))
 
     return every(PAPER, ratio)
 
 
 @claim(
+    measure="influence",
     statement="Rare tokens influence other tokens more than frequent ones.",
     section=f"{INFLUENCE}; figure influence_freq",
     statistic="log ratio of the influence of the rarest third of the bins to the most frequent "
@@ -429,11 +472,12 @@ def verbs_change_more_than_nouns(tables: Tables) -> Estimate:
     undecided_until=LARGER_VOCABULARY,
     curves=(("influence_frequency_rank",),),
 )
-def rare_tokens_influence_more(tables: Tables) -> Estimate:
+def rare_tokens_influence_more(tables: Tables) -> Parts:
     return every(PAPER, lambda name: mean(rare_to_frequent(tables, "influence", name)))
 
 
 @claim(
+    measure="influence",
     statement="Nouns, verbs and adjectives influence other tokens most, parts of speech with "
     "frequent tokens (prepositions, conjunctions, determiners) less.",
     section="figure influence_pos",
@@ -445,14 +489,15 @@ def rare_tokens_influence_more(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=(("influence_pos",),),
 )
-def content_words_influence_most(tables: Tables) -> Estimate:
-    def ratio(objective: str) -> Estimate:
+def content_words_influence_most(tables: Tables) -> Parts:
+    def ratio(objective: str) -> np.ndarray:
         return parts_of_speech(tables, "influence", objective, CONTENT_WORDS, FUNCTION_WORDS)
 
     return every(PAPER, ratio)
 
 
 @claim(
+    measure="influence",
     statement="The rarest tokens have an extreme influence at the first layer of MT and LM.",
     section=f"{INFLUENCE}; figure influence_freq",
     statistic="first layer, log ratio of the influence of the rarest bin to the mean of the next "
@@ -462,57 +507,63 @@ def content_words_influence_most(tables: Tables) -> Estimate:
     undecided_until=LARGER_VOCABULARY,
     curves=(("influence_frequency_rank", "mt"), ("influence_frequency_rank", "lm")),
 )
-def rarest_tokens_extreme(tables: Tables) -> Estimate:
+def rarest_tokens_extreme(tables: Tables) -> Parts:
     return every(("mt", "lm"), lambda name: rarest_stands_out(tables, name))
 
 
 @claim(
+    measure="influence",
     statement="In contrast, the rarest tokens are not the most influential ones at the lower "
     "layers of MLM.",
     section=f"{INFLUENCE}; figure influence_freq",
     statistic="log ratio of rarest_tokens_extreme: half of MT's or LM's, whichever is less, less "
     "MLM's; where MT and LM have this influence",
+    where=rarest_tokens_extreme,
     published=0.0988,
     contradicted_if="MLM has more than half of the ratio of MT or LM",
     undecided_until=LARGER_VOCABULARY,
     curves=(("influence_frequency_rank", "mlm"),),
 )
-def rarest_tokens_not_extreme_in_mlm(tables: Tables) -> Estimate:
-    extreme = rarest_tokens_extreme(tables)
-    return given(extreme, extreme.half() - rarest_stands_out(tables, "mlm"))
+def rarest_tokens_not_extreme_in_mlm(tables: Tables) -> Parts:
+    of_mlm = rarest_stands_out(tables, "mlm")
+    return [extreme / 2 - of_mlm for extreme in rarest_tokens_extreme(tables)]
 
 
 @claim(
+    measure="influence",
     statement="With token dropout on the input in training (a tenth of the tokens replaced by "
     "random ones), MT and LM have no extreme influence of the rarest tokens.",
     section="Extreme influence of rare tokens: bug or feature?; figure influence_freq_iwd",
     statistic="log ratio of rarest_tokens_extreme: half of it without token dropout, less it with "
     "token dropout: the lesser of MT's and LM's; where MT and LM have this influence",
+    where=rarest_tokens_extreme,
     published=0.131,
     contradicted_if="more than half of the ratio is left in MT or LM",
     undecided_until=LARGER_VOCABULARY,
+    of_training=False,  # of two ways to train
     curves=(
         ("influence_with_token_dropout", "mt_noise"),
         ("influence_with_token_dropout", "lm_noise"),
     ),
 )
-def token_dropout_ends_extreme_influence(tables: Tables) -> Estimate:
-    def lost(objective: str) -> Estimate:
+def token_dropout_ends_extreme_influence(tables: Tables) -> Parts:
+    def lost(objective: str) -> np.ndarray:
         usual = rarest_stands_out(tables, objective)
-        return usual.half() - rarest_stands_out(tables, f"{objective}_noise")
+        return usual / 2 - rarest_stands_out(tables, f"{objective}_noise")
 
-    return given(rarest_tokens_extreme(tables), every(("mt", "lm"), lost))
+    return every(("mt", "lm"), lost)
 
 
 # What a layer represents: its neighbors
 
 
-def kept(tables: Tables, property: str) -> dict[str, Estimate]:
+def kept(tables: Tables, property: str) -> dict[str, np.ndarray]:
     """Of each objective, what neighbors at the top third of the layers share."""
     return {name: mean(top(neighbours(tables, name, property))) for name in PAPER}
 
 
 @claim(
+    measure="neighbours",
     statement="MLM best preserves token identity.",
     section="MLM best preserves token identity; figure evolution_token",
     statistic="share of neighbors with the same token, top third of the layers: MLM's less MT's "
@@ -522,12 +573,13 @@ def kept(tables: Tables, property: str) -> dict[str, Estimate]:
     undecided_until=LONGER_MLM,
     curves=(("token", "mlm"),),
 )
-def mlm_keeps_token_best(tables: Tables) -> Estimate:
+def mlm_keeps_token_best(tables: Tables) -> Parts:
     shares = kept(tables, "token")
     return every(("mt", "lm"), lambda name: shares["mlm"] - shares[name])
 
 
 @claim(
+    measure="neighbours",
     statement="Layer by layer LM mixes tokens most: it preserves token identity worst.",
     section="MLM best preserves token identity; figure evolution_token",
     statistic="share of neighbors with the same token, top third of the layers: MT's or MLM's, "
@@ -537,12 +589,13 @@ def mlm_keeps_token_best(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=(("token", "lm"),),
 )
-def lm_keeps_token_worst(tables: Tables) -> Estimate:
+def lm_keeps_token_worst(tables: Tables) -> Parts:
     shares = kept(tables, "token")
     return every(("mt", "mlm"), lambda name: shares[name] - shares["lm"])
 
 
 @claim(
+    measure="neighbours",
     statement="MT best preserves token position.",
     section="MT best preserves token position; figure evolution_position",
     statistic="distance in position to neighbors of the same token, mean over layers: LM's or "
@@ -552,12 +605,13 @@ def lm_keeps_token_worst(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=tuple(("position", name) for name in PAPER),
 )
-def mt_keeps_position_best(tables: Tables) -> Estimate:
+def mt_keeps_position_best(tables: Tables) -> Parts:
     distances = {name: mean(neighbours(tables, name, "position")) for name in PAPER}
     return every(("lm", "mlm"), lambda name: distances[name] - distances["mt"])
 
 
 @claim(
+    measure="neighbours",
     statement="For LM the importance of the previous token decreases, while information about "
     "the future token is being formed.",
     section=f"{NEIGHBORS}; figure same_left_right_tokens",
@@ -568,12 +622,13 @@ def mt_keeps_position_best(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=(("left_token", "lm"), ("right_token", "lm")),
 )
-def lm_left_fades_right_forms(tables: Tables) -> Estimate:
+def lm_left_fades_right_forms(tables: Tables) -> Parts:
     left, right = (neighbours(tables, "lm", f"{side}_token") for side in ("left", "right"))
-    return weakest([mean(bottom(left)) - mean(top(left)), mean(top(right)) - mean(bottom(right))])
+    return [mean(bottom(left)) - mean(top(left)), mean(top(right)) - mean(bottom(right))]
 
 
 @claim(
+    measure="neighbours",
     statement="For MLM the importance of neighboring tokens gets higher at the lower layers and "
     "decreases after.",
     section=f"{NEIGHBORS}; figure same_left_right_tokens",
@@ -585,18 +640,19 @@ def lm_left_fades_right_forms(tables: Tables) -> Estimate:
     undecided_until=LONGER_MLM,
     curves=(("left_token", "mlm"), ("right_token", "mlm")),
 )
-def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Estimate:
-    def least(side: str) -> Estimate:
+def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
+    def around_peak(side: str) -> Parts:
         first, *above = neighbours(tables, "mlm", f"{side}_token")
         if not above:
             raise NotMeasuredError("second layer")
         peak = mean(above[: max(1, (1 + len(above)) // 3)])
-        return weakest([peak - first, peak - above[-1]])
+        return [peak - first, peak - above[-1]]
 
-    return weakest([least("left"), least("right")])
+    return around_peak("left") + around_peak("right")
 
 
 @claim(
+    measure="neighbours",
     statement="The importance of CCG tags for MLM increases, then degrades at the higher layers.",
     section=f"{NEIGHBORS}; figure evolution_same_ccg",
     statistic="MLM, share of neighbors with the same CCG tag: the lesser of the rise from the "
@@ -606,11 +662,12 @@ def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Estimate:
     undecided_until=LONGER_MLM,
     curves=(("ccg", "mlm"),),
 )
-def mlm_ccg_rises_then_falls(tables: Tables) -> Estimate:
+def mlm_ccg_rises_then_falls(tables: Tables) -> Parts:
     return rise_and_fall(neighbours(tables, "mlm", "ccg"))
 
 
 @claim(
+    measure="neighbours",
     statement="LM first accumulates information about the left part of the CCG tag, the syntax "
     "of the past; then this information gets dismissed.",
     section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
@@ -621,11 +678,12 @@ def mlm_ccg_rises_then_falls(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=(("ccg_left", "lm"),),
 )
-def lm_left_ccg_rises_then_falls(tables: Tables) -> Estimate:
+def lm_left_ccg_rises_then_falls(tables: Tables) -> Parts:
     return rise_and_fall(neighbours(tables, "lm", "ccg_left"))
 
 
 @claim(
+    measure="neighbours",
     statement="Meanwhile LM forms information about the right part of the CCG tag, the syntax of "
     "the future.",
     section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
@@ -636,6 +694,6 @@ def lm_left_ccg_rises_then_falls(tables: Tables) -> Estimate:
     undecided_until=MORE_TEXT,
     curves=(("ccg_right", "lm"),),
 )
-def lm_right_ccg_forms(tables: Tables) -> Estimate:
+def lm_right_ccg_forms(tables: Tables) -> Parts:
     right = neighbours(tables, "lm", "ccg_right")
-    return mean(top(right)) - mean(bottom(right))
+    return [mean(top(right)) - mean(bottom(right))]

@@ -8,17 +8,16 @@ acl19_heads.html); `section` is the heading there. `published` comes from the cu
 baselines, from the paper's table 1. Heads are those of the encoder unless a statement says
 otherwise, and relevance is that of the authors' code, the alpha-beta rule.
 
-Intervals are of three kinds. Importances and accuracies have theirs in the tables. What is
-counted, such as heads with a function or pairs of heads in one order, spans what those leave open:
-a head whose accuracy may or may not reach the threshold counts as none and as one. Models of a
-sweep of penalties are its only repeats, so that their mean has Student's interval over them; a
-loss of quality lies between those of the two models with just more and just fewer heads. Quality
-is compared in the same bootstrap samples of sentences, which widen either.
+The heads of two runs have no common names, so a statistic is of one run, and runs are averaged.
+The best of many heads is better than itself where it is chosen by what it is measured on: it is
+chosen in one half of the documents and measured in the other (`best`). Penalties of a sweep are
+averaged, too; what repeats it is another run.
+Pruning starts from trained models, so that its claims have no initial ones beside them; and what
+token dropout takes away, initial models lack as well.
 
 Thresholds are the paper's, whatever those of the study are.
 """
 
-import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
@@ -26,30 +25,29 @@ from itertools import combinations
 
 import numpy as np
 import pandas as pd
-from scipy.stats import t as student
+from scipy.stats import hypergeom
 
-from bottomup.claims.claim import Claim, NotMeasuredError, Tables, collect
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.claim import Claim, Parts, collect
 from bottomup.claims.curves import (
-    Curve,
     bottom,
-    estimates,
     functions,
     heads,
     heads_left,
     layers_left,
+    mean,
     quality,
     rows,
     top,
 )
-from bottomup.claims.estimate import Estimate, given, mean, weakest
-from bottomup.measures.bootstrap import interval
+from bottomup.claims.tables import N_DRAWS, TEXT, Table, Tables
 
 ANEW = "heads, asked anew"
 CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="heads")
 anew = collect(CLAIMS, paper=ANEW)
 
-RELEVANCE = "relevance_alpha_beta"
+RELEVANCE = "relevance"
 # Accuracies from which a head has a function, as the paper defines them; of a syntactic one, in
 # multiples of the best fixed offset's.
 POSITIONAL, SYNTACTIC, RARE = 0.9, 1.1, 0.5
@@ -57,9 +55,6 @@ POSITIONAL, SYNTACTIC, RARE = 0.9, 1.1, 0.5
 # a test set of a thousand sentences can tell.
 LITTLE = 0.03
 IMPORTANCES = ("confidence", "relevance", "gradient")
-
-# A sweep is judged over its models, not over sentences.
-PENALTIES = "penalties"
 
 IMPORTANCE = "Heads Importance"
 FUNCTIONS = "Head Functions"
@@ -70,68 +65,44 @@ RETAINED = "Functions of retained encoder heads"
 TYPES = "Importance of attention types"
 
 MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
-MORE_MODELS = "a sweep of a dozen penalties, as in the paper"
+MORE_MODELS = "the sweep of more runs, pruned.n_seeds"
 LONGER = "a model of width 512 trained until it no longer improves, as in studies/gpu.yaml"
 
 
-def exact(value: float) -> Estimate:
-    return Estimate(value, value, value)
+def best(parts: np.ndarray) -> np.ndarray:
+    """The greatest of several, as another text would show it: `[parts, draws]` to `[draws]`.
+
+    A draw of other text and its mirror image are, as far as errors are normal, what two halves of
+    the documents show: one chooses, the other measures.
+    """
+    values, text = parts[:, :1], parts[:, TEXT]
+    chosen = text.argmax(axis=0)
+    mirrored = 2 * values - text
+    honest = mirrored[chosen, np.arange(N_DRAWS)].mean()
+    shares = np.bincount(chosen, minlength=len(parts)) / N_DRAWS
+    draws = shares @ parts
+    return draws - draws[0] + honest
 
 
-def best(parts: Sequence[Estimate]) -> Estimate:
-    """For "one of these": the greatest value, the greatest low end, the greatest high end."""
-    return -weakest([-part for part in parts])
-
-
-def sign(difference: Estimate) -> Estimate:
-    """1 or -1; where the interval holds both signs, from -1 to 1."""
-    value = float(np.sign(difference.value))
-    certain = difference.low > 0 or difference.high < 0
-    return exact(value) if certain else Estimate(value, -1.0, 1.0)
-
-
-def agreement(a: Curve, b: Curve) -> Estimate:
-    """Kendall's rank correlation (tau-a), -1 to 1: pairs that both put in one order, less those
-    that they put in opposite orders, as a share of all."""
-
-    def same(i: int, j: int) -> Estimate:
-        orders = sign(a[i] - a[j]), sign(b[i] - b[j])
-        value = orders[0].value * orders[1].value
-        open_ = any(order.low < order.high for order in orders)
-        return Estimate(value, -1.0, 1.0) if open_ else exact(value)
-
+def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """Kendall's rank correlation (tau-a), -1 to 1, of heads `[heads, draws]`: pairs that both put
+    in one order, less those that they put in opposite orders, as a share of all."""
     if len(a) < 2:
         raise NotMeasuredError("second head in a layer")
-    return mean([same(i, j) for i, j in combinations(range(len(a)), 2)])
+    pairs = combinations(range(len(a)), 2)
+    return mean([np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]) for i, j in pairs])
 
 
-def standing(layer: dict[int, Estimate], head: int) -> Estimate:
-    """Share of the other heads of a layer below this one less the share above it, -1 to 1."""
-    others = [other for name, other in layer.items() if name != head]
-    if not others:
-        raise NotMeasuredError("second head in a layer")
-    return mean([sign(layer[head] - other) for other in others])
-
-
-def over_samples(values: pd.Series) -> Estimate:
-    """Of a statistic over all sentences, the first value, and over bootstrap samples of them."""
-    value = float(values.loc[0])
-    return Estimate(value, *interval(value, values.drop(0).to_numpy()))
-
-
-def over_models(values: Sequence[float]) -> Estimate:
-    """The mean over models of a sweep, with Student's 95 % interval; of one model, without."""
-    n, center = len(values), float(np.mean(values))
-    if n < 2:
-        return Estimate(center, math.nan, math.nan)
-    half_width = student.ppf(0.975, n - 1) * np.std(values, ddof=1) / math.sqrt(n)
-    return Estimate(center, center - half_width, center + half_width)
+def standing(layer: np.ndarray, head: int) -> np.ndarray:
+    """Share of the other heads of a layer `[heads, draws]` below this one less that above it."""
+    return mean(np.sign(layer[head] - np.delete(layer, head, axis=0)))
 
 
 # Importance
 
 
 @claim(
+    measure="head_importance",
     statement="In each layer a small number of heads are much more relevant than the rest.",
     section=f"{IMPORTANCE}; figure lrp_confidence",
     statistic="relevance, in multiples of the layer's mean: how far the most relevant quarter of "
@@ -141,24 +112,16 @@ def over_models(values: Sequence[float]) -> Estimate:
     contradicted_if="a few heads are much less relevant than the rest",
     undecided_until=LONGER,
 )
-def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Estimate:
-    return mean([_excess([*layer.values()]) for layer in _relevance(tables, objective).values()])
-
-
-def _excess(heads: Curve) -> Estimate:
-    ordered = sorted(heads, key=lambda head: head.value)
-    quarter, center = max(1, len(heads) // 4), float(np.mean([head.value for head in heads]))
-    above = mean(ordered[-quarter:]) - exact(center)
-    below = exact(center) - mean(ordered[:quarter])
-    excess = above - below
-    return Estimate(excess.value / center, excess.low / center, excess.high / center)
-
-
-def _relevance(tables: Tables, objective: str) -> dict[int, dict[int, Estimate]]:
-    return heads(tables, objective, RELEVANCE)
+def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
+    ordered = np.sort(heads(tables, objective, RELEVANCE), axis=1)
+    quarter, center = max(1, ordered.shape[1] // 4), ordered.mean(axis=1)
+    above = ordered[:, -quarter:].mean(axis=1) - center
+    below = center - ordered[:, :quarter].mean(axis=1)
+    return [mean((above - below) / center)]
 
 
 @claim(
+    measure="head_importance",
     statement="A few heads are extremely confident: on average, more than 80 % of their attention "
     "rests on a single token.",
     section=f"{IMPORTANCE}; figure lrp_confidence",
@@ -167,12 +130,13 @@ def _relevance(tables: Tables, objective: str) -> dict[int, dict[int, Estimate]]
     contradicted_if="no head comes to 0.8",
     undecided_until=MORE_TEXT,
 )
-def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Estimate:
+def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
     confidence = heads(tables, objective, "confidence")
-    return best([head for layer in confidence.values() for head in layer.values()]) - exact(0.8)
+    return [best(np.concatenate(confidence)) - 0.8]
 
 
 @claim(
+    measure="head_importance",
     statement="The relevance of a head agrees to a reasonable extent with its confidence.",
     section=f"{IMPORTANCE}; figure lrp_confidence",
     statistic="Kendall's rank correlation of relevance and confidence over the heads of a layer, "
@@ -181,49 +145,18 @@ def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Estimate
     contradicted_if="the more relevant a head of a layer, the less confident it is",
     undecided_until=MORE_TEXT,
 )
-def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> Estimate:
-    relevance, confidence = _relevance(tables, objective), heads(tables, objective, "confidence")
-    return mean(
-        [
-            agreement([*relevance[layer].values()], [*confidence[layer].values()])
-            for layer in relevance
-        ]
+def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> Parts:
+    layers = zip(
+        heads(tables, objective, RELEVANCE), heads(tables, objective, "confidence"), strict=True
     )
-
-
-@claim(
-    statement="The only clear exception is the most relevant head of the first layer, which has a "
-    "low confidence.",
-    section=f"{IMPORTANCE}; figure lrp_confidence",
-    statistic="first layer: confidence of the most confident of the other heads, less that of the "
-    "most relevant head; where one head is clearly the most relevant",
-    published=0.0519,
-    contradicted_if="the most relevant head of the first layer is the most confident, too",
-    undecided_until=LONGER,
-)
-def most_relevant_first_head_is_not_confident(tables: Tables) -> Estimate:
-    relevance, confidence = _relevance(tables, "mt")[1], heads(tables, "mt", "confidence")[1]
-    head = max(relevance, key=lambda name: relevance[name].value)
-    gap = best([confidence[other] - confidence[head] for other in _others(confidence, head)])
-    return given(_lead(relevance, head), gap)
-
-
-def _others(layer: dict[int, Estimate], head: int) -> list[int]:
-    names = [name for name in layer if name != head]
-    if not names:
-        raise NotMeasuredError("second head in a layer")
-    return names
-
-
-def _lead(layer: dict[int, Estimate], head: int) -> Estimate:
-    """A head's value less the greatest of the others in its layer."""
-    return weakest([layer[head] - layer[other] for other in _others(layer, head)])
+    return [mean([agreement(relevance, confidence) for relevance, confidence in layers])]
 
 
 # Functions
 
 
 @claim(
+    measure="head_functions",
     statement="There are positional heads: at least 90 % of the time their maximum rests on the "
     "previous token, or on the next.",
     section=f"{FUNCTIONS}: positional heads; figure functions_ru_de_fr",
@@ -234,29 +167,37 @@ def _lead(layer: dict[int, Estimate], head: int) -> Estimate:
     contradicted_if="no head for one of the two comes to 90 %",
     undecided_until=MORE_TEXT,
 )
-def positional_heads(tables: Tables, objective: str = "mt") -> Estimate:
+def positional_heads(tables: Tables, objective: str = "mt") -> Parts:
     found = functions(tables, objective, function="positional")
     offsets = (-1,) if objective == "lm" else (-1, 1)
-    return weakest([_positional(found, offset) for offset in offsets]) - exact(POSITIONAL)
+    return [_positional(found, offset) - POSITIONAL for offset in offsets]
 
 
-def _positional(found: pd.DataFrame, offset: int) -> Estimate:
-    there = found[found["offset"] == offset]
+def _positional(found: Table, offset: int) -> np.ndarray:
+    there = found.filtered(found.rows["offset"] == offset)
     # A head that has most of its maxima elsewhere has at most half of them here.
-    return best(estimates(there, "accuracy")) if len(there) else exact(0.5)
+    return best(there.values("accuracy")) if len(there.rows) else np.full(1 + 2 * N_DRAWS, 0.5)
 
 
-def tracking(tables: Tables, objective: str, relation: str, direction: str) -> Estimate:
+def tracking(tables: Tables, objective: str, relation: str, *directions: str) -> np.ndarray:
     """Accuracy of the best head for a relation less what it takes to be a syntactic head.
 
-    direction: "to" where dependents attend to their heads, "from" where heads attend to them.
+    directions: "to" where dependents attend to their heads, "from" where heads attend to them, or
+    the better of the two.
     """
-    found = functions(tables, objective, function=f"{relation}_{direction}_head")
-    accuracies = zip(estimates(found, "accuracy"), found["baseline_accuracy"], strict=True)
-    return best([accuracy - exact(SYNTACTIC * baseline) for accuracy, baseline in accuracies])
+    found = [
+        functions(tables, objective, function=f"{relation}_{direction}_head")
+        for direction in directions
+    ]
+    return best(np.concatenate([_above_offset(table) for table in found]))
+
+
+def _above_offset(found: Table) -> np.ndarray:
+    return found.values("accuracy") - SYNTACTIC * found.values("baseline_accuracy")
 
 
 @claim(
+    measure="head_functions",
     statement="Some heads track subjects and their verbs (nsubj) more than a tenth better than "
     "the best fixed offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
@@ -266,13 +207,12 @@ def tracking(tables: Tables, objective: str, relation: str, direction: str) -> E
     contradicted_if="in one of the directions no head is a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def subject_heads(tables: Tables, objective: str = "mt") -> Estimate:
-    return weakest(
-        [tracking(tables, objective, "nsubj", direction) for direction in ("to", "from")]
-    )
+def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
+    return [tracking(tables, objective, "nsubj", direction) for direction in ("to", "from")]
 
 
 @claim(
+    measure="head_functions",
     statement="Some heads track objects and their verbs (dobj) more than a tenth better than the "
     "best fixed offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
@@ -282,11 +222,12 @@ def subject_heads(tables: Tables, objective: str = "mt") -> Estimate:
     contradicted_if="in one of the directions no head is a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def object_heads(tables: Tables, objective: str = "mt") -> Estimate:
-    return weakest([tracking(tables, objective, "dobj", direction) for direction in ("to", "from")])
+def object_heads(tables: Tables, objective: str = "mt") -> Parts:
+    return [tracking(tables, objective, "dobj", direction) for direction in ("to", "from")]
 
 
 @claim(
+    measure="head_functions",
     statement="Some heads track adjectives and their nouns (amod) more than a tenth better than "
     "the best fixed offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
@@ -296,11 +237,12 @@ def object_heads(tables: Tables, objective: str = "mt") -> Estimate:
     contradicted_if="in neither direction is a head a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def adjective_heads(tables: Tables, objective: str = "mt") -> Estimate:
-    return best([tracking(tables, objective, "amod", direction) for direction in ("to", "from")])
+def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
+    return [tracking(tables, objective, "amod", "to", "from")]
 
 
 @claim(
+    measure="head_functions",
     statement="Some heads track adverbs and their verbs (advmod) more than a tenth better than "
     "the best fixed offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
@@ -310,11 +252,12 @@ def adjective_heads(tables: Tables, objective: str = "mt") -> Estimate:
     contradicted_if="in neither direction is a head a tenth better than the offset",
     undecided_until=MORE_TEXT,
 )
-def adverb_heads(tables: Tables, objective: str = "mt") -> Estimate:
-    return best([tracking(tables, objective, "advmod", direction) for direction in ("to", "from")])
+def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
+    return [tracking(tables, objective, "advmod", "to", "from")]
 
 
 @claim(
+    measure="head_functions",
     statement="There is a head that points to the least frequent tokens of a sentence; it is in "
     "the first layer.",
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
@@ -325,30 +268,34 @@ def adverb_heads(tables: Tables, objective: str = "mt") -> Estimate:
     contradicted_if="no head of the first layer points there half of the time",
     undecided_until=LONGER,
 )
-def rare_token_head(tables: Tables, objective: str = "mt") -> Estimate:
+def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
     found = functions(tables, objective, function="two_rarest", layer=1)
-    return best(estimates(found, "accuracy")) - exact(RARE)
+    return [best(found.values("accuracy")) - RARE]
 
 
 @claim(
+    measure="head_importance",
     statement="This head is judged to be much more relevant than any other in the first layer.",
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
     statistic="first layer: relevance of the head that points to rare tokens, less the greatest "
     "of the other heads, share of the layer",
     published=0.0452,
+    where=rare_token_head,
     contradicted_if="another head of the first layer is more relevant",
     undecided_until=LONGER,
 )
-def rare_token_head_is_most_relevant(tables: Tables) -> Estimate:
+def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     found = functions(tables, "mt", function="two_rarest", layer=1)
-    first = found.loc[found["accuracy"].idxmax()]
+    first = found.rows.loc[found.rows["accuracy"].idxmax()]
     if first["accuracy"] < RARE:
         raise NotMeasuredError("head of MT's first layer that points to rare tokens")
-    points_there = best(estimates(found, "accuracy")) - exact(RARE)
-    return given(points_there, _lead(_relevance(tables, "mt")[1], first["head"]))
+    layer = heads(tables, "mt", RELEVANCE)[0]
+    head = sorted(found.rows["head"].unique()).index(first["head"])
+    return [layer[head] - best(np.delete(layer, head, axis=0))]
 
 
 @claim(
+    measure="head_functions",
     statement="That head is a kind of overfitting: with token dropout on the input in training, "
     "which ends the extreme influence of rare tokens, there is none.",
     section="The Bottom-up Evolution of Representations: Extreme Influence of Rare Tokens: Bug or "
@@ -357,44 +304,44 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Estimate:
     "half less that with token dropout; where there is such a head without",
     # The post gives no number: as if nothing was left.
     published=0.5,
+    where=rare_token_head,
     contradicted_if="with token dropout, too, a head of the first layer points to rare tokens",
     undecided_until=LONGER,
+    of_training=False,
 )
-def token_dropout_removes_rare_token_head(tables: Tables) -> Estimate:
-    return given(rare_token_head(tables), -rare_token_head(tables, "mt_noise"))
+def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
+    [with_dropout] = rare_token_head(tables, "mt_noise")
+    return [-with_dropout]
 
 
-def with_functions(found: pd.DataFrame) -> pd.DataFrame:
-    """Rows of functions with `held`: whether the accuracy is what the paper asks for; `surely`:
-    whether its whole interval is; and `maybe`: whether some of it is."""
-    found = found[found["function"] != "rarest"].dropna(subset="accuracy")
-    needed = np.select(
-        [found["function"] == "positional", found["function"] == "two_rarest"],
-        [POSITIONAL, RARE],
-        SYNTACTIC * found["baseline_accuracy"],
-    )
-    return found.assign(
-        held=found["accuracy"] >= needed,
-        surely=found["ci_low"] >= needed,
-        maybe=~(found["ci_high"] < needed),
-    )
+def held(found: Table) -> np.ndarray:
+    """Which rows of functions have the accuracy that the paper asks for, bool `[n, draws]`."""
+    function = found.rows["function"].to_numpy()[:, None]
+    baseline = found.values("baseline_accuracy")
+    needed = np.where(function == "two_rarest", RARE, SYNTACTIC * baseline)
+    needed = np.where(function == "positional", POSITIONAL, needed)
+    return (found.values("accuracy") >= needed) & (function != "rarest")
 
 
-def standing_of(tables: Tables, objective: str, found: pd.DataFrame, name: str) -> Estimate:
-    """Mean standing in relevance, within its layer, of each head with one of these functions.
+def with_any(found: Table) -> pd.DataFrame:
+    """Which heads have a function, a row for each head, a column for each draw."""
+    return pd.DataFrame(held(found)).groupby([*_heads(found)]).any()
 
-    Heads that may have one count as none and as one; where none surely has, nothing is shown.
-    """
-    found, relevance = with_functions(found), _relevance(tables, objective)
-    means = []
-    for how in ("held", "surely", "maybe"):
-        chosen = set(found.loc[found[how], ["layer", "head"]].itertuples(index=False, name=None))
-        if how == "held" and not chosen:
-            raise NotMeasuredError(f"{name} head of {objective.upper()}")
-        of_each = [standing(relevance[layer], head) for layer, head in sorted(chosen)]
-        means.append(mean(of_each) if of_each else Estimate(0, -1, 1))
-    lows, highs = [part.low for part in means], [part.high for part in means]
-    return Estimate(means[0].value, min(lows), max(highs))
+
+def _heads(found: Table) -> list[np.ndarray]:
+    return [found.rows[name].to_numpy() for name in ("layer", "head")]
+
+
+def standing_of(tables: Tables, objective: str, found: Table, name: str) -> Parts:
+    """Mean standing in relevance, within its layer, of each head with one of these functions."""
+    relevance, having = heads(tables, objective, RELEVANCE), with_any(found)
+    if not having[0].any():
+        raise NotMeasuredError(f"{name} head of {objective.upper()}")
+    places = np.array([*having.index], dtype=int) - 1
+    standings = np.stack([standing(relevance[layer], head) for layer, head in places])
+    counts = having.to_numpy().sum(axis=0)
+    # A draw in which no head has the function says nothing of how relevant it is.
+    return [(standings * having.to_numpy()).sum(axis=0) / np.maximum(counts, 1)]
 
 
 STANDING = (
@@ -404,6 +351,7 @@ STANDING = (
 
 
 @claim(
+    measure="head_importance",
     statement="The positional heads are, to a large extent, the most relevant ones.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
     statistic=STANDING,
@@ -411,12 +359,13 @@ STANDING = (
     contradicted_if="positional heads are less relevant than most heads of their layers",
     undecided_until=MORE_TEXT,
 )
-def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Estimate:
+def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
     found = functions(tables, objective, function="positional")
     return standing_of(tables, objective, found, "positional")
 
 
 @claim(
+    measure="head_importance",
     statement="Heads that track syntactic relations are relevant, too.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
     statistic=STANDING,
@@ -424,58 +373,62 @@ def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Esti
     contradicted_if="syntactic heads are less relevant than most heads of their layers",
     undecided_until=MORE_TEXT,
 )
-def syntactic_heads_are_relevant(tables: Tables, objective: str = "mt") -> Estimate:
+def syntactic_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
     found = functions(tables, objective)
-    found = found[found["function"].str.endswith("_head")]
+    found = found.filtered(found.rows["function"].str.endswith("_head"))
     return standing_of(tables, objective, found, "syntactic")
 
 
 # Pruning
 
 
-def little_lost(tables: Tables, objective: str, attention: str, left: float) -> Estimate:
-    """`LITTLE` less the share of the quality that is lost with this share of the heads left."""
+def little_lost(tables: Tables, objective: str, attention: str, left: float) -> np.ndarray:
+    """`LITTLE` less the share of the quality that is lost with this share of the heads left,
+    between the models of a run with just more and just fewer."""
     shares = heads_left(tables, objective, attention)["gated"]
     good = quality(tables, objective, attention)
-    curves = good.groupby(shares.reindex(good.index)).mean()
-    fewer, more = curves[curves.index <= left], curves[curves.index > left]
-    if fewer.empty:
+    by_share = pd.DataFrame(good).T.groupby(shares.reindex([*good])).mean()
+    if by_share.index.min() > left:
         raise NotMeasuredError(f"{objective} with {left:.0%} of its heads or fewer")
-    around = [over_samples(model) for _, model in [*fewer[-1:].iterrows(), *more[:1].iterrows()]]
-    here = float(np.interp(left, curves.index, curves[0]))
-    lows, highs = [model.low for model in around], [model.high for model in around]
-    return Estimate(here, min(lows), max(highs)) - exact(1 - LITTLE)
+    known = by_share.to_numpy()
+    upper = int(np.searchsorted(by_share.index, left))
+    if upper == len(known) or by_share.index[upper] == left:
+        here = known[min(upper, len(known) - 1)]
+    else:
+        fewer, more = by_share.index[upper - 1 : upper + 1]
+        weight = (left - fewer) / (more - fewer)
+        here = (1 - weight) * known[upper - 1] + weight * known[upper]
+    return here - (1 - LITTLE)
 
 
-def better_than(tables: Tables, objective: str, attention: str, method: str) -> Estimate:
+def better_than(tables: Tables, objective: str, attention: str, method: str) -> np.ndarray:
     """How much quality gates keep that the other method loses, as a share of that of penalty 0,
-    mean over the penalties; both leave as many heads."""
-    parts = [quality(tables, objective, attention, name) for name in ("gates", method)]
-    gains = (parts[0] - parts[1]).dropna()
-    gains = gains[gains.index > 0]
-    if gains.empty:
+    mean over the penalties of a run; both leave as many heads."""
+    gates, other = (quality(tables, objective, attention, name) for name in ("gates", method))
+    penalties = [penalty for penalty in other if penalty > 0 and penalty in gates]
+    gains = [gates[penalty] - other[penalty] for penalty in penalties]
+    if not gains:
         raise NotMeasuredError(f"quality of {objective} pruned by {method}")
-    # Models differ by chance, and so do sentences.
-    in_sentences = over_samples(gains.mean())
-    return over_models(gains[0]) + (in_sentences - exact(in_sentences.value))
+    return mean(gains)
 
 
 @claim(
+    measure="pruning",
     statement="Most encoder heads can be pruned with little loss: 38 of 48 with one of 0.15 BLEU.",
     section=f"{PRUNING}: encoder heads; figure heads_dying_enc_bleu_linear_x",
     statistic="BLEU lost with a quarter of the encoder's heads left, as a share of that of the "
-    "model fine-tuned alike with penalty 0: 0.03 less this; between the models with just more "
-    "and just fewer heads",
+    "model fine-tuned alike with penalty 0: 0.03 less this",
     published=0.0249,
     contradicted_if="more than 3 % of the BLEU are lost",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Estimate:
-    return little_lost(tables, objective, "encoder", left=0.25)
+def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Parts:
+    return [little_lost(tables, objective, "encoder", left=0.25)]
 
 
 @claim(
+    measure="pruning",
     statement="More than half of the heads of all kinds of attention can be pruned with a loss of "
     "no more than 0.25 BLEU.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
@@ -485,13 +438,14 @@ def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Estimate
     published=0.0291,
     contradicted_if="more than 3 % of the BLEU are lost",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def most_heads_of_all_kinds_can_go(tables: Tables) -> Estimate:
-    return little_lost(tables, "mt", "all", left=0.5)
+def most_heads_of_all_kinds_can_go(tables: Tables) -> Parts:
+    return [little_lost(tables, "mt", "all", left=0.5)]
 
 
 @claim(
+    measure="pruning",
     statement="A model pruned after training is better than one with the same heads that is "
     "trained from scratch.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
@@ -500,32 +454,28 @@ def most_heads_of_all_kinds_can_go(tables: Tables) -> Estimate:
     published=0.0131,
     contradicted_if="the model trained from scratch is better",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def pruned_better_than_from_scratch(tables: Tables) -> Estimate:
-    return better_than(tables, "mt", "all", "scratch")
+def pruned_better_than_from_scratch(tables: Tables) -> Parts:
+    return [better_than(tables, "mt", "all", "scratch")]
 
 
-def pruned_functions(tables: Tables, objective: str) -> tuple[pd.DataFrame, list[pd.DataFrame]]:
-    """Functions, as from `with_functions`, of the encoder heads of the model fine-tuned alike with
-    penalty 0, and of each one that is pruned; every head left has rows."""
+def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]]:
+    """Functions of the encoder heads of the model fine-tuned alike with penalty 0, and of each one
+    that is pruned; every head left has rows."""
     found = rows(
         tables, "pruned_functions", objective=objective, attention="encoder", method="gates"
     )
-    models = dict(iter(with_functions(found).groupby("penalty")))
-    whole = models.pop(0, None)
-    if whole is None or not models:
+    found = found.filtered(found.rows["accuracy"].notna())
+    penalties = sorted(found.rows["penalty"].unique())
+    if penalties[:1] != [0] or len(penalties) < 2:
         raise NotMeasuredError("penalty 0 and another in the table pruned_functions")
-    return whole, [*models.values()]
-
-
-def specialized(found: pd.DataFrame) -> Estimate:
-    """Share of the heads of a model with any function."""
-    shares = found.groupby(["layer", "head"])[["held", "surely", "maybe"]].any().mean()
-    return Estimate(shares["held"], shares["surely"], shares["maybe"])
+    whole, *models = (found.where(penalty=penalty) for penalty in penalties)
+    return whole, models
 
 
 @claim(
+    measure="pruned_functions",
     statement="Specialized heads are the last to be pruned: the fewer heads are left, the more of "
     "them have a function.",
     section=f"{RETAINED}; its figure",
@@ -535,43 +485,55 @@ def specialized(found: pd.DataFrame) -> Estimate:
     published=0.421,
     contradicted_if="of the heads left a smaller share has a function",
     undecided_until=MORE_TEXT,
+    of_training=False,
 )
-def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Estimate:
+def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
-    return mean([specialized(model) - specialized(whole) for model in models])
+    shares = [with_any(model).to_numpy().mean(axis=0) for model in (whole, *models)]
+    return [mean(shares[1:]) - shares[0]]
 
 
 @claim(
+    measure="pruned_functions",
     statement="A model with 17 of 48 encoder heads still has heads with all functions.",
     section=RETAINED,
     statistic="of the model with nearest to a third of the encoder's heads: share of the functions "
-    "of the model of penalty 0 that some head still has, less the share of the heads left",
-    published=0.646,
-    contradicted_if="functions go faster than heads",
+    "of the model of penalty 0 that some head still has, less the share expected if as many heads "
+    "were kept at random",
+    published=0.482,
+    contradicted_if="fewer functions are left than among heads at random",
     undecided_until=MORE_TEXT,
+    of_training=False,
 )
-def functions_stay(tables: Tables, objective: str = "mt") -> Estimate:
+def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
-    had = _named(whole, "held")
-    if not had:
+    of_whole = named(whole)
+    if not of_whole[0].any():
         raise NotMeasuredError(f"head of {objective.upper()} with a function")
-    left = [_count(model) / _count(whole) for model in models]
-    nearest = int(np.argmin([abs(share - 1 / 3) for share in left]))
-    still = [
-        len(had & _named(models[nearest], how)) / len(had) for how in ("held", "surely", "maybe")
-    ]
-    return Estimate(*still) - exact(left[nearest])
+    n_heads = _count(whole)
+    model = min(models, key=lambda model: abs(_count(model) / n_heads - 1 / 3))
+    # Of draws that leave no function, the model as measured.
+    had = (of_whole > 0).to_numpy()
+    still = (named(model).reindex(of_whole.index, fill_value=0) > 0).to_numpy()
+    chance = 1 - hypergeom(n_heads, of_whole.to_numpy(), _count(model)).pmf(0)
+    kept = (had & still).sum(axis=0) - (had * chance).sum(axis=0)
+    return [kept / np.maximum(had.sum(axis=0), 1)]
 
 
-def _named(found: pd.DataFrame, how: str) -> set[tuple[str, float]]:
-    """The functions that some head has, positional ones by their offset."""
-    found = found[found[how]]
-    offsets = found["offset"].where(found["function"] == "positional", 0)
-    return set(zip(found["function"], offsets, strict=True))
+def named(found: Table) -> pd.DataFrame:
+    """By function, positional ones by their offset, how many heads have it, a column a draw."""
+    offsets = found.rows["offset"].where(found.rows["function"] == "positional", 0)
+    names = [found.rows["function"].to_numpy(), offsets.fillna(0).astype(int).to_numpy()]
+    return pd.DataFrame(held(found)).groupby(names).sum()
 
 
-def _count(found: pd.DataFrame) -> int:
-    return len(found[["layer", "head"]].drop_duplicates())
+def _count(found: Table) -> int:
+    return len(found.rows[["layer", "head"]].drop_duplicates())
+
+
+def exact(of_models: Sequence[float]) -> np.ndarray:
+    """The mean over models, which no other text would change."""
+    return np.full(1 + 2 * N_DRAWS, np.mean(of_models))
 
 
 def left_by_kind(tables: Tables) -> pd.DataFrame:
@@ -584,21 +546,23 @@ def left_by_kind(tables: Tables) -> pd.DataFrame:
 
 
 @claim(
+    measure="pruning",
     statement="The encoder's self-attention heads are pruned first.",
     section=f"{TYPES}; figure heads_dying_by_attn_type_both",
     statistic="share of the heads left: the lesser of the decoder's self-attention and of "
     "cross-attention, less the encoder's, mean over penalties",
-    published=0.228,
+    published=0.234,
     contradicted_if="heads of the decoder or of cross-attention go first",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def encoder_heads_go_first(tables: Tables) -> Estimate:
+def encoder_heads_go_first(tables: Tables) -> Parts:
     left = left_by_kind(tables)
-    return over_models(left[["decoder", "cross"]].min(axis="columns") - left["encoder"])
+    return [exact(left[kind] - left["encoder"]) for kind in ("decoder", "cross")]
 
 
 @claim(
+    measure="pruning",
     statement="Cross-attention heads are the most important: they are pruned last.",
     section=f"{TYPES}; figure heads_dying_by_attn_type_both",
     statistic="share of the heads left: that of cross-attention less the greater of the encoder's "
@@ -606,14 +570,15 @@ def encoder_heads_go_first(tables: Tables) -> Estimate:
     published=0.0272,
     contradicted_if="self-attention heads of the encoder or the decoder stay longer",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def cross_attention_heads_go_last(tables: Tables) -> Estimate:
+def cross_attention_heads_go_last(tables: Tables) -> Parts:
     left = left_by_kind(tables)
-    return over_models(left["cross"] - left[["encoder", "decoder"]].max(axis="columns"))
+    return [exact(left["cross"] - left[kind]) for kind in ("encoder", "decoder")]
 
 
 @claim(
+    measure="gates",
     statement="In the decoder, self-attention heads are retained more readily in the lower layers.",
     section=f"{TYPES}; figure heads_dying_decoder",
     statistic="share of the decoder's self-attention heads left: bottom less top third of the "
@@ -621,14 +586,15 @@ def cross_attention_heads_go_last(tables: Tables) -> Estimate:
     published=0.322,
     contradicted_if="they are retained more readily in the upper layers",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def lower_decoder_keeps_self_attention(tables: Tables) -> Estimate:
-    models = layers_left(tables, "mt", "decoder")
-    return over_models([np.mean(bottom(layers)) - np.mean(top(layers)) for layers in models])
+def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
+    layers = layers_left(tables, "mt", "decoder").T
+    return [exact(mean(bottom(layers)) - mean(top(layers)))]
 
 
 @claim(
+    measure="gates",
     statement="In the decoder, cross-attention heads are retained in the upper layers.",
     section=f"{TYPES}; figure heads_dying_decoder",
     statistic="share of the cross-attention heads left: top less bottom third of the layers, mean "
@@ -636,11 +602,11 @@ def lower_decoder_keeps_self_attention(tables: Tables) -> Estimate:
     published=0.3125,
     contradicted_if="they are retained more readily in the lower layers",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def upper_decoder_keeps_cross_attention(tables: Tables) -> Estimate:
-    models = layers_left(tables, "mt", "cross")
-    return over_models([np.mean(top(layers)) - np.mean(bottom(layers)) for layers in models])
+def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
+    layers = layers_left(tables, "mt", "cross").T
+    return [exact(mean(top(layers)) - mean(bottom(layers)))]
 
 
 # The same of LM and MLM, and what the paper did not compare
@@ -650,6 +616,7 @@ AS_FROM_SCRATCH = 0.0131
 
 
 @anew(
+    measure="pruning",
     statement="The heads that gates keep are better than as many drawn at random.",
     section=PRUNING,
     statistic="BLEU of the model pruned by gates less that of the model left with heads drawn at "
@@ -658,13 +625,14 @@ AS_FROM_SCRATCH = 0.0131
     published=AS_FROM_SCRATCH,
     contradicted_if="heads drawn at random are better",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def gates_beat_chance(tables: Tables, objective: str = "mt") -> Estimate:
-    return better_than(tables, objective, "encoder", "random")
+def gates_beat_chance(tables: Tables, objective: str = "mt") -> Parts:
+    return [better_than(tables, objective, "encoder", "random")]
 
 
 @anew(
+    measure="pruning",
     statement="The heads that gates keep are better than as many of the highest importance before "
     "pruning, by confidence, relevance or gradient.",
     section=PRUNING,
@@ -674,15 +642,15 @@ def gates_beat_chance(tables: Tables, objective: str = "mt") -> Estimate:
     published=AS_FROM_SCRATCH,
     contradicted_if="the most important heads by one of these are better",
     undecided_until=MORE_MODELS,
-    more=PENALTIES,
+    of_training=False,
 )
-def gates_beat_importance(tables: Tables, objective: str = "mt") -> Estimate:
-    found = rows(tables, "pruning_samples", objective=objective, attention="encoder")
-    measured = set(found["method"])
+def gates_beat_importance(tables: Tables, objective: str = "mt") -> Parts:
+    found = rows(tables, "pruning", objective=objective, attention="encoder")
+    measured = set(found.rows["method"])
     known = [method for method in IMPORTANCES if method in measured]
     if not known:
         raise NotMeasuredError(f"{objective} pruned by importance")
-    return weakest([better_than(tables, objective, "encoder", method) for method in known])
+    return [better_than(tables, objective, "encoder", method) for method in known]
 
 
 ASKED = (
@@ -707,7 +675,7 @@ def of(objective: str, asked: Claim) -> Claim:
         statement=f"{name}: {OWN_WORDS.get(asked.name, asked.statement)}",
         statistic=f"{name}, {statistic}",
         contradicted_if=asked.contradicted_if.replace("BLEU", "probability"),
-        measure=partial(asked.measure, objective=objective),
+        parts=partial(asked.parts, objective=objective),
     )
 
 

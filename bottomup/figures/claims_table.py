@@ -1,118 +1,390 @@
-"""The claims of the papers with their verdicts, as a page of HTML that needs nothing else."""
+"""The claims with their verdicts and the evidence, as a page of HTML that needs nothing else."""
 
+from collections.abc import Iterable
 from html import escape
+from math import isfinite, isnan
+from typing import NamedTuple
 
 import pandas as pd
 
 from bottomup.errors import UserError
 
-NEEDED = [
-    *("claim", "paper", "statement", "section", "statistic", "value", "ci_low", "ci_high"),
-    *("margin", "verdict", "seeds", "contradicted_if", "rank_correlation", "undecided_until"),
+NUMBERS = [
+    *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
+    *("added", "added_low", "added_high", "p_value", "rank_correlation", "runs"),
+]
+TEXTS = [
+    *("claim", "paper", "statement", "section", "measure", "statistic", "verdict", "uncorrected"),
+    *("provisional", "other_estimators", "seeds", "contradicted_if", "curves", "undecided_until"),
 ]
 PAPERS = {
     "evolution": "Voita, Sennrich, Titov 2019: The Bottom-up Evolution of Representations",
     "heads": "Voita, Talbot, Moiseev, Sennrich, Titov 2019: Analyzing Multi-Head Self-Attention",
     "heads, asked anew": "The same asked of LM and MLM, and of other ways to choose heads",
+    "beyond": "Beyond the papers",
 }
-# Each verdict has a sign and a color, told apart with any color vision and in gray print.
+
+
+class Sign(NamedTuple):
+    """How a verdict is drawn in a box of 20 by 20: the color, the shape, the strokes in it."""
+
+    color: str
+    shape: str
+    stroke: str
+
+
+CIRCLE = "M10 1a9 9 0 1 0 0 18a9 9 0 1 0 0-18z"
+# Told apart by shape and strokes alone, with any color vision and in gray print.
 VERDICTS = {
-    "reproduced": ("✓", "#0072B2"),
-    "contradicted": ("✗", "#D55E00"),
-    "undecided": ("?", "#7f7f7f"),
+    "reproduced": Sign("#0072B2", CIRCLE, "M6 10.5l3 3l5-7"),
+    "contradicted": Sign("#D55E00", "M2 2h16v16h-16z", "M6 6l8 8m0-8l-8 8"),
+    "depends on the estimator": Sign(
+        "#CC79A7", "M10 0l10 10l-10 10l-10-10z", "M6 8h8m-8 4h8m-1.5-6.5l-5 9"
+    ),
+    "undecided": Sign("#7f7f7f", CIRCLE, "M7.3 7.8a2.7 2.7 0 1 1 4.3 2.2q-1.6 1-1.6 2.4m0 2.4v.6"),
 }
-COLUMNS = {
-    "verdict": "verdict",
-    "claim": "claim",
-    "statistic": "statistic",
-    "value": "value,<br>95 % interval",
+DRAWN = {
+    "value": "our models",
+    "ci_low": "from",
+    "ci_high": "to",
     "margin": "margin",
-    "seeds": "seeds",
-    "rank correlation": "rank correlation<br>with the published",
+    "published": "the paper’s models",
+    "untrained": "before training",
 }
-DASH = "–"
+REACH = 140  # of the furthest mark in a picture, from 0 in its middle
+COLUMNS = {
+    "verdict": "Verdict",
+    "claim": "Claim",
+    "picture": '<span class="sides"><span>← against</span><span>for →</span></span>',
+    "measure": "Measure",
+    "paper": "Paper",
+}
+SORTED_BY = ("verdict", "measure", "paper")
+INTRODUCTION = """<p>Every claim rests on a statistic that is above 0 as far as the claim holds.
+Each picture shows it on its own scale, with 0 in the middle: what lies to the right speaks for
+the claim, what lies to the left against it. Open a claim to see its numbers.</p>
+<p><b>Reproduced</b>: the value lies to the right of the margin. <b>Contradicted</b>: to the left
+of it. Both by more than chance, given how many claims are asked at once. <b>Undecided</b>: neither.
+<b>Depends on the estimator</b>: estimated in another way, the claim has another verdict.</p>"""
+# No script element and no ids: the report holds this page in a script, and puts it beside others.
+SORT = """
+const button = event.target.closest('th button');
+if (button) {
+  const head = button.parentNode, rows = this.querySelector('.evidence tbody');
+  const ascending = head.getAttribute('aria-sort') !== 'ascending';
+  const order = (a, b) => a.dataset[head.dataset.key] - b.dataset[head.dataset.key];
+  for (const other of head.parentNode.cells) other.removeAttribute('aria-sort');
+  head.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
+  rows.append(...[...rows.rows].sort((a, b) =>
+    (ascending ? order(a, b) : order(b, a)) || a.dataset.place - b.dataset.place));
+}
+"""
 STYLE = """
-.claims { border-collapse: collapse; font: 14px/1.4 sans-serif; color: #1a1a1a; }
-.claims { margin-bottom: 32px; }
-.claims caption { text-align: left; font-weight: bold; padding-bottom: 8px; }
-.claims th { text-align: left; vertical-align: bottom; border-bottom: 2px solid #1a1a1a; }
-.claims td { vertical-align: top; border-bottom: 1px solid #dcdcdc; }
-.claims th, .claims td { padding: 6px 14px 6px 0; }
-.claims .verdict, .claims .value { white-space: nowrap; }
-.claims .verdict { font-weight: bold; }
-.claims small { display: block; color: #595959; font-size: 12px; }
+.claims { max-width: 76rem; margin: 0 auto; padding: 0 .5rem 3rem; background: #fff; }
+.claims { color: #1a1a1a; font: 15px/1.45 system-ui, sans-serif; overflow-wrap: break-word; }
+.claims { container: claims / inline-size; }
+.claims * { box-sizing: border-box; }
+.claims p { max-width: 46rem; margin: .8rem 0; }
+.claims svg { display: inline-block; margin: 0; overflow: visible; vertical-align: middle; }
+.claims .sign { width: 1.15em; height: 1.15em; margin-right: .4em; vertical-align: -.22em; }
+.claims .sign .shape { fill: var(--color); stroke: var(--color); stroke-width: 1.5; }
+.claims .sign .stroke { fill: none; stroke: #fff; stroke-width: 2; stroke-linecap: round; }
+.claims .provisional .sign .shape { fill: #fff; stroke-dasharray: 3 2; }
+.claims .provisional .sign .stroke { stroke: var(--color); }
+.claims table { width: 100%; border-collapse: collapse; margin: 1rem 0; font-size: inherit; }
+.claims th, .claims td { padding: .55rem 1.2rem .55rem 0; text-align: left; vertical-align: top; }
+.claims tr { border-bottom: 1px solid #dcdcdc; }
+.claims .counts { width: auto; margin-top: 0; }
+.claims .counts td { padding: .25rem 1.1rem .25rem 0; }
+.claims .counts td { white-space: nowrap; vertical-align: baseline; }
+.claims .counts td:first-child { white-space: normal; padding-right: 1.5rem; }
+.claims .counts small { display: block; color: #595959; font-size: .8em; }
+.claims .legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .8rem 0; padding: 0; }
+.claims .legend li { display: flex; align-items: center; gap: .3rem; margin: 0; padding: 0; }
+.claims fieldset { border: 0; margin: 1.4rem 0 0; padding: 0; }
+.claims fieldset { display: flex; flex-wrap: wrap; gap: .4rem; align-items: center; }
+.claims legend { float: left; margin-right: .6rem; padding: 0; }
+.claims label { border: 1px solid #8c8c8c; border-radius: 1rem; padding: .25rem .8rem; }
+.claims label { cursor: pointer; }
+.claims label:has(:checked) { border-color: #1a1a1a; box-shadow: inset 0 0 0 1px #1a1a1a; }
+.claims label:has(:focus-visible) { outline: 3px solid #56B4E9; outline-offset: 1px; }
+.claims label input { position: absolute; opacity: 0; }
+.claims thead th { position: sticky; top: 0; z-index: 1; background: #fff; }
+.claims thead th { box-shadow: inset 0 -2px #1a1a1a; white-space: nowrap; }
+.claims th button { all: unset; cursor: pointer; font-weight: bold; }
+.claims th button::after { content: " ↕"; color: #767676; }
+.claims th[aria-sort=ascending] button::after { content: " ↑"; color: inherit; }
+.claims th[aria-sort=descending] button::after { content: " ↓"; color: inherit; }
+.claims th button:focus-visible, .claims summary:focus-visible { outline: 3px solid #56B4E9; }
+.claims .sides { display: flex; justify-content: space-between; width: 300px; }
+.claims .verdict { width: 10.2rem; font-weight: bold; }
+.claims .verdict small { display: block; width: fit-content; padding: 0 .5em; }
+.claims .verdict small { margin: .3rem 0 0 1.55rem; }
+.claims .verdict small { border: 1.5px dashed; border-radius: 3px; font-size: .87em; }
+.claims .picture { width: 20rem; }
+.claims .measure, .claims .paper { width: 7.2rem; }
+.claims td.measure, .claims td.paper, .claims .numbers { color: #595959; font-size: .87em; }
+.claims .numbers { display: block; text-align: center; font-variant-numeric: tabular-nums; }
+.claims summary { cursor: pointer; }
+.claims dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .3rem 1rem; }
+.claims dl { margin: .7rem 0 .3rem; font-size: .93em; }
+.claims dt { color: #595959; font-weight: normal; }
+.claims dt, .claims dd { margin: 0; padding: 0; min-width: 0; }
+.claims .zero { stroke: #1a1a1a; }
+.claims .margin { fill: #e3e3e3; }
+.claims .interval { fill: none; stroke: var(--color); stroke-width: 2; }
+.claims .value { fill: var(--color); stroke: var(--color); stroke-width: 2; }
+.claims .provisional .value { fill: #fff; }
+.claims .published { fill: #1a1a1a; }
+.claims .untrained { fill: #fff; stroke: #1a1a1a; stroke-width: 1.3; }
+@container claims (max-width: 62rem) {
+  .claims .evidence, .claims .evidence tbody { display: block; }
+  .claims .evidence :is(thead, td) { display: block; }
+  .claims .evidence thead tr { display: flex; flex-wrap: wrap; gap: .3rem 1rem; }
+  .claims .evidence thead tr::before { content: "Sort by"; padding: .4rem 0; }
+  .claims .evidence thead th { position: static; box-shadow: none; width: auto; padding: .4rem 0; }
+  .claims .evidence thead th:not([data-key]) { display: none; }
+  .claims .evidence tbody tr { display: grid; grid-template-columns: 1fr auto; gap: .4rem 1rem; }
+  .claims .evidence tbody tr { padding: .9rem 0; }
+  .claims .evidence td { width: auto; padding: 0; }
+  .claims .evidence td:is(.verdict, .claim, .picture) { grid-column: 1 / -1; }
+  .claims .picture svg { width: 100%; max-width: 300px; height: auto; }
+  .claims .picture { max-width: 300px; }
+  .claims .counts tr { display: flex; flex-wrap: wrap; padding: .4rem 0; }
+  .claims .counts td { padding: .1rem 1.2rem .1rem 0; }
+  .claims .counts td:first-child { width: 100%; }
+  .claims .counts td:empty { display: none; }
+  .claims dl { grid-template-columns: 1fr; gap: 0; }
+  .claims dd { margin-bottom: .5rem; }
+}
 """
 
 
 def page(claims: pd.DataFrame) -> str:
-    """The page: a table for each paper, with a summary and a row for each of `claims`, in order.
+    """The page: how many claims of each paper have which verdict, a legend, and a row for each of
+    `claims`, by paper and then in their order, with its evidence drawn.
 
-    Columns as in `claims.csv`; empty cells are shown as a dash. Raises `UserError` where a column
-    is missing or a verdict unknown.
+    Columns as in `claims.csv`; where a number is missing, its mark is. Raises `UserError` where a
+    column is missing, or a verdict or a paper unknown.
     """
-    missing = [column for column in NEEDED if column not in claims]
+    _check(claims)
+    claims = claims.astype(dict.fromkeys(NUMBERS, float))
+    claims[TEXTS] = claims[TEXTS].astype(object).where(claims[TEXTS].notna(), "")
+    claims = claims.sort_values(
+        "paper", key=lambda papers: papers.map(_rank(PAPERS)), kind="stable"
+    )
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Claims</title>\n<style>{STYLE}{_filters()}</style>\n"
+        f'<div class="claims" onclick="{escape(SORT)}">\n<h2>Claims</h2>\n'
+        f"{_counts(claims)}\n{INTRODUCTION}\n{_legend()}\n{_choice()}\n{_table(claims)}\n"
+        f"</div>\n</html>\n"
+    )
+
+
+def _check(claims: pd.DataFrame) -> None:
+    missing = [column for column in (*TEXTS, *NUMBERS) if column not in claims]
     if missing:
         raise UserError(
-            f"claims have no column {', '.join(missing)}; the table needs {', '.join(NEEDED)}; "
-            f"judge the claims again"
+            f"claims have no column {', '.join(missing)}; the table needs "
+            f"{', '.join((*TEXTS, *NUMBERS))}; judge the claims again"
         )
-    unknown = sorted(set(claims["verdict"]) - set(VERDICTS))
-    if unknown:
-        raise UserError(
-            f"verdict {', '.join(unknown)} in the claims; allowed: {', '.join(VERDICTS)}; "
-            f"judge the claims again"
-        )
-    tables = "".join(_table(*part) for part in claims.groupby("paper", sort=False))
+    for column, known in (("verdict", VERDICTS), ("paper", PAPERS)):
+        unknown = sorted(set(claims[column]) - set(known))
+        if unknown:
+            raise UserError(
+                f"{column} {', '.join(unknown)} in the claims; allowed: {', '.join(known)}; "
+                f"judge the claims again"
+            )
+
+
+def _rank(names: Iterable[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+def _counts(claims: pd.DataFrame) -> str:
+    parts = claims.groupby("paper", sort=False)
+    rows = "\n".join(_count(paper, part) for paper, part in parts)
+    return f'<table class="counts">\n{rows}\n</table>'
+
+
+def _count(paper: str, claims: pd.DataFrame) -> str:
+    provisional = (claims["provisional"] != "").sum()
+    total = "1 claim" if len(claims) == 1 else f"{len(claims)} claims"
+    if provisional:
+        total += f", {provisional} provisional"
+    name = f"<b>{_name(paper)}</b>: {total}<small>{escape(PAPERS[paper])}</small>"
+    found = [(verdict, (claims["verdict"] == verdict).sum()) for verdict in VERDICTS]
+    cells = [f"{_sign(verdict)}{count} {verdict}" if count else "" for verdict, count in found]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in (name, *cells)) + "</tr>"
+
+
+def _name(paper: str) -> str:
+    return escape(paper.capitalize())
+
+
+def _sign(verdict: str) -> str:
+    sign = VERDICTS[verdict]
     return (
-        f'<!doctype html>\n<meta charset="utf-8">\n<title>Claims</title>\n'
-        f"<style>{STYLE}</style>\n{tables}"
+        f'<svg class="sign" viewBox="0 0 20 20" style="--color: {sign.color}" aria-hidden="true">'
+        f'<path class="shape" d="{sign.shape}"/><path class="stroke" d="{sign.stroke}"/></svg>'
     )
 
 
-def _table(paper: str, claims: pd.DataFrame) -> str:
-    head = "".join(f"<th>{title}</th>" for title in COLUMNS.values())
-    rows = "\n".join(_row(claim) for claim in claims.to_dict("records"))
-    title = f"{escape(PAPERS.get(paper, paper))}. {_summary(claims['verdict'])}"
-    return (
-        f'<table class="claims">\n<caption>{title}</caption>\n'
-        f"<thead><tr>{head}</tr></thead>\n<tbody>\n{rows}\n</tbody>\n</table>\n"
+def _legend() -> str:
+    interval = {"value": 0, "ci_low": -16, "ci_high": 16}
+    items = [
+        _item(interval, "our models, 95 % interval"),
+        _item(interval, "provisional", look="provisional"),
+        _item({"zero": 0, "margin": 12}, "margin: less counts as no effect"),
+        _item({"published": 0}, "the paper’s models", middle=7),
+        _item({"untrained": 0}, "our models before training", middle=31),
+    ]
+    return f'<ul class="legend" style="--color: #1a1a1a">\n{"".join(items)}</ul>'
+
+
+def _item(places: dict[str, float], text: str, middle: int = 19, look: str = "") -> str:
+    box = f"-20 {middle - 15} 40 30"
+    drawing = f'<svg width="40" height="30" viewBox="{box}">{_marks(places)}</svg>'
+    return f'<li class="{look}">{drawing}{text}</li>\n'
+
+
+def _choice() -> str:
+    """What to show: all claims, or those of one verdict."""
+    boxes = [_box("all", "all", " checked")]
+    boxes += [_box(rank, _sign(name) + name) for name, rank in _rank(VERDICTS).items()]
+    return f"<fieldset>\n<legend>Show</legend>\n{''.join(boxes)}</fieldset>"
+
+
+def _box(value: int | str, label: str, look: str = "") -> str:
+    return f'<label><input type="radio" name="verdict" value="{value}"{look}>{label}</label>\n'
+
+
+def _filters() -> str:
+    """Styles that hide the other verdicts; they work where scripts do not."""
+    return "".join(
+        f'.claims:has(input[value="{rank}"]:checked) .evidence '
+        f'tbody tr:not([data-verdict="{rank}"]) {{ display: none; }}\n'
+        for rank in range(len(VERDICTS))
     )
 
 
-def _summary(verdicts: pd.Series) -> str:
-    counts = [f"{(verdicts == name).sum()} {name}" for name in VERDICTS]
-    return f"Of {len(verdicts)} claims: {', '.join(counts)}"
-
-
-def _row(claim: dict) -> str:
-    sign, color = VERDICTS[claim["verdict"]]
-    cells = {
-        "verdict": f'<span style="color: {color}">{sign} {claim["verdict"]}</span>',
-        "claim": _text(claim["statement"]) + _small(f"{claim['claim']}; {claim['section']}"),
-        "statistic": _text(claim["statistic"])
-        + _small(claim["contradicted_if"], "contradicted if ")
-        + _small(claim["undecided_until"], "undecided until "),
-        "value": _number(claim["value"]) + _small(_interval(claim)),
-        "margin": _number(claim["margin"]),
-        "seeds": _text(claim["seeds"]),
-        "rank correlation": _number(claim["rank_correlation"], ".2f"),
+def _table(claims: pd.DataFrame) -> str:
+    ranks = {
+        "verdict": _rank(VERDICTS),
+        "measure": _rank(sorted(set(claims["measure"]))),
+        "paper": _rank(PAPERS),
     }
-    filled = "".join(f'<td class="{name}">{cells[name]}</td>' for name in COLUMNS)
-    return f"<tr>{filled}</tr>"
+    rows = []
+    for place, claim in enumerate(claims.to_dict("records")):
+        keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": place}
+        rows.append(_row(claim, keys))
+    head = "".join(_head(name, title) for name, title in COLUMNS.items())
+    body = "\n".join(rows)
+    return (
+        f'<table class="evidence">\n<thead><tr>{head}</tr></thead>\n'
+        f"<tbody>\n{body}\n</tbody>\n</table>"
+    )
 
 
-def _interval(claim: dict) -> str:
-    low, high = claim["ci_low"], claim["ci_high"]
-    return "" if pd.isna(low) else f"{_number(low)} to {_number(high)}"
+def _head(name: str, title: str) -> str:
+    if name not in SORTED_BY:
+        return f'<th scope="col" class="{name}">{title}</th>'
+    order = ' aria-sort="ascending"' if name == "paper" else ""
+    button = f'<button type="button">{title}</button>'
+    return f'<th scope="col" class="{name}" data-key="{name}"{order}>{button}</th>'
 
 
-def _number(value: float, digits: str = ".3g") -> str:
-    return DASH if pd.isna(value) else f"{value:{digits}}".replace("-", "−")
+def _row(claim: dict, keys: dict[str, int]) -> str:
+    mark = f"<small>{escape(claim['provisional'])}</small>" if claim["provisional"] else ""
+    cells = {
+        "verdict": f"{_sign(claim['verdict'])}{claim['verdict']}{mark}",
+        "claim": f"<details><summary>{escape(claim['statement'])}</summary>"
+        f"{_details(claim)}</details>",
+        "picture": f'{picture(claim)}<span class="numbers">{_value(claim)}</span>',
+        "measure": escape(claim["measure"].replace("_", " ")),
+        "paper": _name(claim["paper"]),
+    }
+    look = "provisional" if claim["provisional"] else ""
+    color = VERDICTS[claim["verdict"]].color
+    data = " ".join(f'data-{name}="{key}"' for name, key in keys.items())
+    filled = "\n".join(f'<td class="{name}">{cells[name]}</td>' for name in COLUMNS)
+    return f'<tr class="{look}" style="--color: {color}" {data}>\n{filled}\n</tr>'
 
 
-def _text(text: object) -> str:
-    return DASH if pd.isna(text) or text == "" else escape(str(text))
+def _details(claim: dict) -> str:
+    added = _with_interval(claim["added"], claim["added_low"], claim["added_high"])
+    seeds = f" (seeds {claim['seeds']})" if claim["seeds"] else ""
+    curves = f" ({claim['curves']})" if claim["curves"] else ""
+    entries = {
+        "Statistic": claim["statistic"],
+        "Our models": _value(claim),
+        "Margin": _number(claim["margin"]),
+        "Before training": _number(claim["untrained"]),
+        "Training adds": added,
+        "The paper’s models": _number(claim["published"]),
+        "p-value": _number(claim["p_value"], ".2g"),
+        "Verdict without correction": claim["uncorrected"],
+        "Other estimators": claim["other_estimators"],
+        "Contradicted if": claim["contradicted_if"],
+        "Undecided until": claim["undecided_until"],
+        "Rank correlation": _number(claim["rank_correlation"], ".2f", curves),
+        "Runs": _number(claim["runs"], ".0f", seeds),
+        "Section": claim["section"],
+        "Name": claim["claim"],
+    }
+    shown = {term: text for term, text in entries.items() if text}
+    terms = (f"<dt>{term}</dt><dd>{escape(text)}</dd>" for term, text in shown.items())
+    return f"<dl>{''.join(terms)}</dl>"
 
 
-def _small(text: object, before: str = "") -> str:
-    return "" if pd.isna(text) or text == "" else f"<small>{before}{escape(str(text))}</small>"
+def _value(claim: dict) -> str:
+    return _with_interval(claim["value"], claim["ci_low"], claim["ci_high"]) or "not measured"
+
+
+def _with_interval(value: float, low: float, high: float) -> str:
+    interval = "" if pd.isna(low) or pd.isna(high) else f" ({_number(low)} to {_number(high)})"
+    return _number(value, after=interval)
+
+
+def _number(value: float, digits: str = ".3g", after: str = "") -> str:
+    return "" if pd.isna(value) else f"{value:{digits}}".replace("-", "−") + after
+
+
+def picture(claim: dict) -> str:
+    """The value with its interval, and what to compare it with, in SVG: 0 is in the middle, the
+    furthest mark `REACH` from it, infinite ends of an interval, too. Empty where nothing is known.
+    """
+    known = {name: claim[name] for name in DRAWN if not isnan(claim[name])}
+    furthest = max((abs(number) for number in known.values() if isfinite(number)), default=0)
+    if not furthest:
+        return ""
+    label = ", ".join(f"{DRAWN[name]} {_number(number)}" for name, number in known.items())
+    known["zero"] = 0
+    places = {name: REACH * max(-1, min(1, number / furthest)) for name, number in known.items()}
+    return (
+        '<svg width="300" height="38" viewBox="-150 0 300 38" role="img">'
+        f"<title>{label}</title>{_marks(places)}</svg>"
+    )
+
+
+def _marks(places: dict[str, float]) -> str:
+    """What is known at its place; what is compared with the value lies above and below it."""
+    x = {name: f"{place:.1f}" for name, place in places.items()}
+    marks = []
+    if "margin" in x:
+        band = f"M-{x['margin']} 1H{x['margin']}V37H-{x['margin']}z"
+        marks.append(f'<path class="margin" d="{band}"/>')
+    if "zero" in x:
+        marks.append('<path class="zero" d="M0 1V37"/>')
+    if {"ci_low", "ci_high"} <= set(x):
+        ends = f"M{x['ci_low']} 13v12m0-6H{x['ci_high']}m0-6v12"
+        marks.append(f'<path class="interval" d="{ends}"/>')
+    if "value" in x:
+        marks.append(f'<circle class="value" cx="{x["value"]}" cy="19" r="4"/>')
+    if "published" in x:
+        marks.append(f'<path class="published" d="M{x["published"]} 11l-5-9h10z"/>')
+    if "untrained" in x:
+        marks.append(f'<path class="untrained" d="M{x["untrained"]} 27l5 5l-5 5l-5-5z"/>')
+    return "".join(marks)

@@ -39,7 +39,7 @@ def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
     measured = measured[measured["weights"] == "x"]
     a, b = measured["objective_a"], measured["objective_b"]
     same_objective, same_seed = a == b, measured["seed_a"] == measured["seed_b"]
-    wanted = same_objective | ((a != "untrained") & (b != "untrained"))
+    wanted = same_objective | ~(a.isin(style.UNTRAINED) | b.isin(style.UNTRAINED))
     kept = measured[wanted & (same_objective != same_seed)]
     kept = kept.assign(panel=kept["variant"])
     apart = wanted & ~same_seed & (measured["variant"] == "definition")

@@ -32,7 +32,7 @@ LOOKS = {
         "NNP": style.Look("NNP: proper noun", "#0072B2", "o", DASHED),
         "PRP": style.Look("PRP: pronoun", "#CC79A7", "s"),
         "PRP$": style.Look("PRP$: possessive", "#CC79A7", "s", DASHED),
-        "JJ": style.Look("JJ: adjective, numeral", "#E69F00", "v"),
+        "JJ": style.Look("JJ: adjective", "#E69F00", "v"),
         "VB": style.Look("VB: verb", "#D55E00", "^"),
         "RB": style.Look("RB: adverb", "#D55E00", "^", DASHED),
         "IN": style.Look("IN: preposition", "#009E73", "D"),
@@ -40,17 +40,21 @@ LOOKS = {
         "DT": style.Look("DT: determiner", "#56B4E9", "P"),
         "comma": style.Look("comma", "#000000", "X"),
         "period": style.Look("period", "#000000", "X", DASHED),
+        "CD": style.Look("CD: numeral", "#E69F00", "v", DASHED),
     },
 }
 TITLES = {"frequency_rank": "frequency rank", "pos": "part of speech"}
 SOURCES = {"ours": "this study", "published": style.PUBLISHED}
-NEEDED = ["objective", "seed", "grouping", "group", "distance", "ci_low", "ci_high"]
+NEEDED = ["objective", "seed", "grouping", "group", "matching", "distance", "ci_low", "ci_high"]
 
 
 def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.DataFrame:
-    """Rows of the table `name` about one grouping, its groups in order; `UserError` for none."""
+    """Rows of the table `name` about one grouping, its groups in order; `UserError` for none.
+
+    Groups are as in the paper, whose curves stand beside ours.
+    """
     measured = table(tables, name, [*NEEDED, *columns])
-    rows = measured[measured["grouping"] == grouping]
+    rows = measured[(measured["grouping"] == grouping) & (measured["matching"] == "published")]
     if rows.empty:
         found = ", ".join(sorted(measured["grouping"].unique()))
         raise UserError(

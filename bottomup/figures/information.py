@@ -29,7 +29,7 @@ ESTIMATORS = {"clusters": "clusters", "change": "clusters", "classifier": "class
 PAPER_COUNTS = "1,000 tokens, 10,000 clusters"
 MEASURED = "mutual information"
 CHANGE = "change of mutual information"
-BOOTSTRAP = "bootstrap interval"
+INTERVAL = "95 % interval"
 SHUFFLED = "shuffled labels"
 ENTROPY = "entropy"
 CHANCE_HEIGHT = 0.2
@@ -101,7 +101,7 @@ def _points(row: Row, part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _absolute(part: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """MI, the envelope of the seeds' bootstrap intervals around it, and the entropy."""
+    """MI, the envelope of the seeds' intervals around it, and the entropy."""
     information = over_seeds(part, "mi_nats", ["series", "x"])
     interval = part.groupby(["series", "x"], sort=False).agg(
         low=("ci_low", "min"), high=("ci_high", "max")
@@ -111,7 +111,7 @@ def _absolute(part: pd.DataFrame, panel: str) -> pd.DataFrame:
     return join(
         [
             points(information, panel=panel, quantity=MEASURED),
-            points(interval, panel=panel, quantity=BOOTSTRAP),
+            points(interval, panel=panel, quantity=INTERVAL),
             points(entropy, panel=panel, quantity=ENTROPY),
         ]
     )
@@ -143,8 +143,8 @@ def _panel(figure: Figure, place: SubplotSpec, shown: pd.DataFrame) -> Axes:
     else:
         axes = bottom = figure.add_subplot(place)
     style.curves(axes, curves, style.objective)
-    if BOOTSTRAP in by:
-        _intervals(axes, by[BOOTSTRAP])
+    if INTERVAL in by:
+        _intervals(axes, by[INTERVAL])
         for entropy in by[ENTROPY]["y"]:
             style.level(axes, entropy, "H")
     else:
@@ -190,9 +190,9 @@ def _key(drawn: pd.DataFrame) -> list:
     ours = drawn[drawn["quantity"].isin([MEASURED, CHANGE])]
     looks = [style.objective(name) for name in style.ordered(ours["series"])]
     handles = style.key(ours, looks, style.SEEDS)
-    if drawn.loc[drawn["quantity"] == BOOTSTRAP, "low"].notna().any():
+    if drawn.loc[drawn["quantity"] == INTERVAL, "low"].notna().any():
         interval = {"marker": "|", "markersize": 9, "linestyle": ""}
-        handles.append(Line2D([], [], color=style.GRAY, label=BOOTSTRAP, **interval))
+        handles.append(Line2D([], [], color=style.GRAY, label=INTERVAL, **interval))
     if (drawn["quantity"] == SHUFFLED).any():
         handles.append(Line2D([], [], color=style.GRAY, linestyle=":", label=SHUFFLED))
     return handles

@@ -74,8 +74,12 @@ OBJECTIVES = {
     "mlm": Look("MLM", "#009E73", "^"),
     "mt_noise": Look("MT, token dropout", "#0072B2", "X", (0, (5, 1.2, 1.2, 1.2))),
     "lm_noise": Look("LM, token dropout", "#D55E00", "P", (0, (5, 1.2, 1.2, 1.2))),
+    "mlm_causal": Look("MLM, causal mask", "#009E73", "<", (0, (5, 1.2, 1.2, 1.2))),
+    "lm_bidirectional": Look("LM, both sides", "#D55E00", "d", (0, (5, 1.2, 1.2, 1.2))),
     "untrained": Look("untrained", GRAY, "D", (0, (2, 1.5))),
+    "untrained_causal": Look("untrained, causal mask", "#3d3d3d", "<", (0, (2, 1.5))),
 }
+UNTRAINED = ["untrained", "untrained_causal"]
 SPARE = [("#CC79A7", "v"), ("#E69F00", "<"), ("#56B4E9", ">"), ("#000000", "*")]
 # Attention in MT; colors and markers are kept apart from those of the objectives but for MT's own.
 KINDS = {
@@ -129,10 +133,13 @@ def halves_of_one(first: str, second: str) -> bool:
 
 
 def ordered(names: Iterable[str]) -> list[str]:
-    """Objectives in the papers' order, then others by name, `untrained` last."""
-    known = list(OBJECTIVES)[:-1]
-    rank = {name: place for place, name in enumerate(known)} | {"untrained": len(known) + 1}
-    return sorted(set(names), key=lambda name: (rank.get(name, len(known)), name))
+    """Objectives in the papers' order, then others by name, untrained ones last."""
+    rank = {name: place for place, name in enumerate(OBJECTIVES)}
+
+    def place(name: str) -> tuple:
+        return name in UNTRAINED, rank.get(name, len(rank)), name
+
+    return sorted(set(names), key=place)
 
 
 @contextmanager

@@ -1,7 +1,5 @@
 """Sentences in which the importance of heads is measured, each a batch of its own."""
 
-from pathlib import Path
-
 import numpy as np
 import torch
 
@@ -11,18 +9,18 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
 from bottomup.seeds import generator
 from bottomup.training.batches import Text
-from bottomup.training.run import load_text
 
 
-def sample(tokens: Path, objective: Objective, n: int, seed: int) -> Text:
-    """`n` sentences of the dev split, drawn without replacement, or all where there are fewer."""
-    text = load_text(tokens, "dev", objective)
-    order = generator(seed, "heads").permutation(len(text.source))
-    return text.select(np.sort(order[:n]))
+def sample(text: Text, n: int, seed: int) -> np.ndarray:
+    """`n` sentences of `text`, drawn without replacement, ascending; all where there are fewer."""
+    return np.sort(generator(seed, "heads").permutation(len(text.source))[:n])
 
 
 def references(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Example]:
-    """What the objective has the model predict in each sentence; `seed` draws MLM's masks."""
+    """What the objective has the model predict in each sentence; `seed` draws MLM's masks.
+
+    Of an objective that predicts nothing, each sentence as it stands.
+    """
     return [
         objective.example(
             *text.batch(np.array([sentence])),

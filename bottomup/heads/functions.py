@@ -14,21 +14,22 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 import torch
-from scipy import sparse
 from torch import Tensor
 
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
-from bottomup.measures import bootstrap
+from bottomup.measures import jackknife
 from bottomup.subjects import Run
 from bottomup.training.batches import Text, in_order, padded
 
 RELATIONS = ("nsubj", "dobj", "amod", "advmod")
+BASELINE_WITHOUT = "baseline_without"
 COLUMNS = [
     *("attention", "layer", "head", "function", "offset"),
-    *("accuracy", "ci_low", "ci_high", "baseline_accuracy", "n", "held"),
+    *("accuracy", "ci_low", "ci_high", jackknife.WITHOUT),
+    *("baseline_accuracy", BASELINE_WITHOUT, "n", "held"),
 ]
 
 
@@ -67,38 +68,44 @@ class Units:
         there = columns < np.diff(self.offsets)[sentences, None]
         return there, (self.offsets[sentences, None] + columns)[there]
 
+    @property
+    def longest(self) -> int:
+        """The most units that one sees: no offset is further."""
+        return int(self.seen.max(initial=1))
+
 
 @dataclass(frozen=True)
 class Related:
     """Words that are asked for another one.
 
-    sentence, query, key: of each pair its sentence, which word of the text is asked, and where the
-    other one stands in the sentence, all `[n]`; offset, baseline: at which relative position (key -
-    query, in words) the other stands most often, and in what share of the pairs.
+    block, query, key: of each pair its block, which word of the text is asked, and where the other
+    one stands in the sentence, all `[n]`; offset: the relative position (key - query, in words) at
+    which the other stands most often; baseline: the share of the pairs in which it stands at the
+    most frequent one, of all pairs, then of those without each block, `[1 + n_blocks]`.
     """
 
     function: str
-    sentence: np.ndarray
+    block: np.ndarray
     query: np.ndarray
     key: np.ndarray
     offset: int | None
-    baseline: float
+    baseline: np.ndarray
 
 
 @dataclass(frozen=True)
 class Rare:
     """Tokens that are asked for a rare one.
 
-    sentence, query: of each its sentence, and which token of the text it is, both `[n]`; rare:
-    which tokens of the text would be right, bool `[n_tokens]`; baseline: their share among the
-    tokens that are seen, mean over queries.
+    block, query: of each its block, and which token of the text it is, both `[n]`; rare: which
+    tokens of the text would be right, bool `[n_tokens]`; baseline: their share among the tokens
+    that are seen, mean over all queries, then over those without each block, `[1 + n_blocks]`.
     """
 
     function: str
-    sentence: np.ndarray
+    block: np.ndarray
     query: np.ndarray
     rare: np.ndarray
-    baseline: float
+    baseline: np.ndarray
 
 
 def head_functions(
@@ -107,8 +114,7 @@ def head_functions(
     annotation: pd.DataFrame,
     ranks: np.ndarray,
     thresholds: Thresholds,
-    n_samples: int,
-    seed: int,
+    blocks: np.ndarray,
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> pd.DataFrame:
@@ -116,12 +122,15 @@ def head_functions(
 
     tokens: the text; annotation: of its words, columns sentence, word, relation and head; ranks:
     frequency rank of each token id, 1 for the most frequent, `[vocab]`, where equally frequent
-    tokens may share one; n_samples: of the bootstrap; batch_tokens: padded tokens encoded at once.
+    tokens may share one; blocks: that of each sentence, `[n_sentences]`; batch_tokens: padded
+    tokens encoded at once.
 
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
-    right, 0 to 1, with its 95 % interval over sentences; n: how many were looked at; held: whether
-    accuracy reaches the threshold. offset is key - query: for `positional` that of the accuracy, in
-    tokens, for a relation that of the baseline, in words. Where n is 0, these are empty.
+    right, 0 to 1, with its 95 % interval; n: how many were looked at; held: whether accuracy
+    reaches the threshold. offset is key - query: for `positional` that of the accuracy, in tokens,
+    for a relation that of the baseline, in words. Where n is 0, these are empty. without and
+    baseline_without: accuracy and baseline_accuracy without each block, `[n_blocks]`; the offset
+    with the most maxima, and that of the baseline, are looked for anew.
 
     In memory are one batch's weights; two bytes for each head and token, and for each head and
     word; and some arrays of eight bytes for those of one layer. Raises UserError where the
@@ -133,18 +142,17 @@ def head_functions(
     in_tokens = units(tokens, is_token, causal)
     in_words = units(tokens, first_subwords(tokens), causal)
     require_words_of(in_words, annotation)
-    related = related_words(annotation, in_words, causal)
-    rare = rare_tokens(tokens.ids[is_token], ranks, in_tokens, thresholds.rare_rank)
-    samples = bootstrap.resamples(np.arange(len(tokens)), n_samples, seed)[1].astype(float)
+    related = related_words(annotation, in_words, causal, blocks)
+    rare = rare_tokens(tokens.ids[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
 
     heads = [layer.attention.gates.nonzero()[:, 0] for layer in subject.model.encoder.layers]
     found = maxima(subject, tokens, heads, in_tokens, in_words, batch_tokens, device)
     rows = []
     for layer, (of_tokens, of_words) in enumerate(found):
         functions = [
-            positional(of_tokens, in_tokens, samples, thresholds.positional),
-            *(syntactic(of_words, pairs, samples, thresholds.syntactic) for pairs in related),
-            *on_rare(of_tokens, in_tokens, rare, samples, thresholds.rare),
+            positional(of_tokens, in_tokens, blocks, thresholds.positional),
+            *(syntactic(of_words, pairs, thresholds.syntactic) for pairs in related),
+            *on_rare(of_tokens, in_tokens, rare, thresholds.rare),
         ]
         for head, of_head in zip(heads[layer].tolist(), zip(*functions, strict=True), strict=True):
             names = {"attention": "encoder", "layer": layer + 1, "head": head + 1}
@@ -237,38 +245,47 @@ def word_attention(weights: Tensor, words: Tensor, n_words: int) -> Tensor:
 
 
 def positional(
-    maxima: np.ndarray, tokens: Units, samples: np.ndarray, threshold: float
+    maxima: np.ndarray, tokens: Units, blocks: np.ndarray, threshold: float
 ) -> list[dict]:
     """The relative position with the most maxima, and its share: a row for each head.
 
-    maxima: `[heads, n_tokens]`; samples: see `accuracies`. The share is among the tokens that see
+    maxima: `[heads, n_tokens]`; blocks: `[n_sentences]`. The share is among the tokens that see
     one at this position, and any other than themselves.
     """
-    offsets = maxima - tokens.place
-    asked = tokens.seen > 1
-    longest = int(tokens.seen.max(initial=1))
-    width = 2 * longest + 1
-    cells = offsets[:, asked] + longest + width * np.arange(len(maxima))[:, None]
-    counts = np.bincount(cells.ravel(), minlength=len(maxima) * width)
-    best = counts.reshape(-1, width).argmax(axis=1)[:, None] - longest
-    keys = tokens.place + best
-    asked = asked & (keys >= 0) & (keys < tokens.seen)
-    rows = accuracies(offsets == best, asked, tokens.sentence, samples)
-    return [
-        {
-            **row,
-            "function": "positional",
-            "offset": int(offset) if row["n"] else None,
-            "held": row["accuracy"] >= threshold,
-        }
-        for row, offset in zip(rows, best[:, 0], strict=True)
-    ]
+    asked, count = tokens.seen > 1, jackknife.n_blocks(blocks)
+    place, seen, block = tokens.place[asked], tokens.seen[asked], blocks[tokens.sentence[asked]]
+
+    def counts(offsets):
+        return offset_counts(offsets, block, count, tokens.longest)
+
+    # A token sees one at all offsets from that of the first to that of the last it sees.
+    possible = (counts(-place) - counts(seen - place)).cumsum(axis=1)
+    rows = []
+    for offsets in maxima[:, asked] - place:
+        hits = counts(offsets)
+        best = np.arange(1 + count), hits.argmax(axis=1)
+        row = accuracy(hits[best], possible[best])
+        offset = int(best[1][0]) - tokens.longest if row["n"] else None
+        held = row["accuracy"] >= threshold
+        rows.append({**row, "function": "positional", "offset": offset, "held": held})
+    return rows
 
 
-def related_words(annotation: pd.DataFrame, words: Units, causal: bool) -> list[Related]:
-    """The pairs of each relation, in both directions.
+def offset_counts(offsets: np.ndarray, block: np.ndarray, count: int, longest: int) -> np.ndarray:
+    """How many of `offsets` `[n]` are each one from -longest to longest: of all, then of those
+    without each of `count` blocks, `[1 + count, 2 * longest + 1]`. block: that of each."""
+    by_block = np.zeros((count, 2 * longest + 1))
+    np.add.at(by_block, (block, offsets + longest), 1)
+    return jackknife.sums(by_block, np.arange(count), count)
+
+
+def related_words(
+    annotation: pd.DataFrame, words: Units, causal: bool, blocks: np.ndarray
+) -> list[Related]:
+    """The pairs of each relation, in both directions; blocks: `[n_sentences]`.
 
     A pair counts where the query sees the other word; in a causal model, where that comes first.
+    Of equally frequent positions the baseline's is the leftmost.
     """
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()
@@ -280,27 +297,18 @@ def related_words(annotation: pd.DataFrame, words: Units, causal: bool) -> list[
             query, key = queries[dependents], words.place[keys[dependents]]
             visible = key < words.seen[query]
             query, key = query[visible], key[visible]
-            best = best_offset(key - words.place[query])
-            found.append(
-                Related(f"{relation}_{direction}", words.sentence[query], query, key, *best)
-            )
+            block, count = blocks[words.sentence[query]], jackknife.n_blocks(blocks)
+            counts = offset_counts(key - words.place[query], block, count, words.longest)
+            offset = int(counts[0].argmax()) - words.longest if len(query) else None
+            baseline = jackknife.ratio(counts.max(axis=1), counts.sum(axis=1))
+            found.append(Related(f"{relation}_{direction}", block, query, key, offset, baseline))
     return found
 
 
-def best_offset(offsets: np.ndarray) -> tuple[int | None, float]:
-    """The most frequent of `offsets` `[n]`, of equally frequent ones the leftmost; its share."""
-    if not len(offsets):
-        return None, np.nan
-    values, counts = np.unique(offsets, return_counts=True)
-    return int(values[counts.argmax()]), counts.max() / len(offsets)
-
-
-def syntactic(
-    maxima: np.ndarray, pairs: Related, samples: np.ndarray, threshold: float
-) -> list[dict]:
+def syntactic(maxima: np.ndarray, pairs: Related, threshold: float) -> list[dict]:
     """How often the largest weight of a word is on the one it is asked for: a row for each head.
 
-    maxima: `[heads, n_words]`; samples: see `accuracies`.
+    maxima: `[heads, n_words]`.
     """
     right = maxima[:, pairs.query] == pairs.key
     return [
@@ -308,19 +316,20 @@ def syntactic(
             **row,
             "function": pairs.function,
             "offset": pairs.offset,
-            "baseline_accuracy": pairs.baseline,
-            "held": row["accuracy"] >= (1 + threshold) * pairs.baseline,
+            "held": row["accuracy"] >= (1 + threshold) * row["baseline_accuracy"],
         }
-        for row in accuracies(right, np.ones_like(right), pairs.sentence, samples)
+        for row in accuracies(right, pairs)
     ]
 
 
-def rare_tokens(ids: np.ndarray, ranks: np.ndarray, tokens: Units, rare_rank: int) -> list[Rare]:
+def rare_tokens(
+    ids: np.ndarray, ranks: np.ndarray, tokens: Units, rare_rank: int, blocks: np.ndarray
+) -> list[Rare]:
     """What `rarest` and `two_rarest` ask, of sentences whose rarest token is outside the top ranks.
 
-    ids: those of the text without </s>, `[n_tokens]`; ranks: by token id. A token is one of the two
-    rarest of a sentence if at most one other is rarer, however often they occur in it. Asked are
-    the tokens that see a right one and a wrong one.
+    ids: those of the text without </s>, `[n_tokens]`; ranks: by token id; blocks: `[n_sentences]`.
+    A token is one of the two rarest of a sentence if at most one other is rarer, however often they
+    occur in it. Asked are the tokens that see a right one and a wrong one.
     """
     rank = pd.Series(ranks[ids])
     outside = (rank.groupby(tokens.sentence).transform("max") > rare_rank).to_numpy()
@@ -332,8 +341,10 @@ def rare_tokens(ids: np.ndarray, ranks: np.ndarray, tokens: Units, rare_rank: in
         before = np.concatenate([[0], np.cumsum(rare)])
         seen = before[first + tokens.seen] - before[first]
         query = np.flatnonzero(outside & (seen > 0) & (seen < tokens.seen))
-        baseline = (seen / tokens.seen)[query].mean() if len(query) else np.nan
-        found.append(Rare(function, tokens.sentence[query], query, rare, baseline))
+        block, count = blocks[tokens.sentence[query]], jackknife.n_blocks(blocks)
+        chances = (seen / tokens.seen)[query]
+        chances, sizes = (jackknife.sums(x, block, count) for x in (chances, np.ones(len(query))))
+        found.append(Rare(function, block, query, rare, jackknife.ratio(chances, sizes)))
     return found
 
 
@@ -346,56 +357,42 @@ def rarity(ids: np.ndarray, rank: np.ndarray, sentence: np.ndarray) -> np.ndarra
 
 
 def on_rare(
-    maxima: np.ndarray, tokens: Units, both: list[Rare], samples: np.ndarray, threshold: float
+    maxima: np.ndarray, tokens: Units, both: list[Rare], threshold: float
 ) -> list[list[dict]]:
     """How often the largest weight is on a rare token: for each question, a row for each head.
 
     maxima: `[heads, n_tokens]`; both: `rarest` and `two_rarest`, which decides whether a head
-    points to rare tokens; samples: see `accuracies`.
+    points to rare tokens.
     """
     rows = []
     for question in both:
-        key = tokens.offsets[question.sentence] + maxima[:, question.query]
-        right = question.rare[key]
-        names = {"function": question.function, "baseline_accuracy": question.baseline}
-        found = accuracies(right, np.ones_like(right), question.sentence, samples)
-        rows.append([row | names for row in found])
+        first = tokens.offsets[tokens.sentence[question.query]]
+        right = question.rare[first + maxima[:, question.query]]
+        found = accuracies(right, question)
+        rows.append([row | {"function": question.function} for row in found])
     held = [row["accuracy"] >= threshold for row in rows[-1]]
     return [
         [row | {"held": reached} for row, reached in zip(some, held, strict=True)] for some in rows
     ]
 
 
-def accuracies(
-    right: np.ndarray, asked: np.ndarray, sentence: np.ndarray, samples: np.ndarray
-) -> list[dict]:
-    """The share of right maxima among those asked, for each head: accuracy, ci_low, ci_high, n.
+def accuracies(right: np.ndarray, asked: Related | Rare) -> list[dict]:
+    """`accuracy` of each head, beside the baseline of what is asked.
 
-    right, asked: bool `[heads, n]`; sentence: of each, `[n]`; samples: how often each sentence is
-    in each bootstrap sample, `[n_sentences, n_samples]`. NaN where nothing is asked.
+    right: which maxima are, bool `[heads, n]`.
     """
-    of_sentence = sparse.csr_array(
-        (np.ones(len(sentence)), (sentence, np.arange(len(sentence)))),
-        shape=(len(samples), len(sentence)),
-    )
-    hits, sizes = ((of_sentence @ part.T).T for part in (right & asked, asked))
-    with np.errstate(invalid="ignore"):
-        values = hits.sum(axis=1) / sizes.sum(axis=1)
-        resampled = (hits @ samples) / (sizes @ samples)
-    rows = []
-    for value, of_head, n in zip(values, resampled, sizes.sum(axis=1), strict=True):
-        low, high = interval(value, of_head)
-        rows.append({"accuracy": float(value), "ci_low": low, "ci_high": high, "n": int(n)})
-    return rows
+    count = len(asked.baseline) - 1
+    hits = jackknife.sums(right.T, asked.block, count)
+    sizes = jackknife.sums(np.ones(len(asked.query)), asked.block, count)
+    value, without = asked.baseline[0], asked.baseline[1:]
+    baseline = {"baseline_accuracy": float(value), BASELINE_WITHOUT: without}
+    return [accuracy(of_head, sizes) | baseline for of_head in hits.T]
 
 
-def interval(value: float, samples: np.ndarray) -> tuple[float, float]:
-    """The 95 % interval of a share, within 0 to 1.
+def accuracy(hits: np.ndarray, asked: np.ndarray) -> dict:
+    """The share of maxima that are right, as columns of an estimate, and n, how many are asked.
 
-    Samples of sentences in which nothing is asked are NaN, and say nothing.
+    hits, asked: of all, then of those without each block, `[1 + n_blocks]`.
     """
-    samples = samples[np.isfinite(samples)]
-    if len(samples) < 2:
-        return np.nan, np.nan
-    low, high = bootstrap.interval(value, samples)
-    return max(low, 0.0), min(high, 1.0)
+    shares = jackknife.ratio(hits, asked)
+    return jackknife.estimate("accuracy", shares[0], shares[1:]) | {"n": int(asked[0])}

@@ -1,11 +1,11 @@
-"""What was found of each head in each sentence, from which follow means and intervals."""
+"""What was found of each head in each sentence, from which follow means, of all and in part."""
 
 from dataclasses import dataclass, field
 
 import numpy as np
 from torch import Tensor
 
-from bottomup.measures.bootstrap import Z_95, resamples
+from bottomup.measures import jackknife
 
 ByKind = dict[str, np.ndarray]
 
@@ -32,23 +32,21 @@ class Totals:
 
     def mean(self) -> ByKind:
         """Mean over all terms of all sentences, `[layers, heads]` by kind; NaN where none are."""
-        with np.errstate(invalid="ignore"):
-            return {
-                kind: np.concatenate(sums).sum(axis=0) / np.concatenate(self.counts[kind]).sum()
-                for kind, sums in self.sums.items()
-            }
+        return {
+            kind: jackknife.ratio(
+                np.concatenate(sums).sum(axis=0), np.concatenate(self.counts[kind]).sum()
+            )
+            for kind, sums in self.sums.items()
+        }
 
-    def error(self, samples: int, seed: int) -> ByKind:
-        """Half the width of the mean's 95 % interval, `[layers, heads]` by kind.
+    def without(self, blocks: np.ndarray, count: int) -> ByKind:
+        """The mean without each block, `[layers, heads, count]` by kind.
 
-        1.96 standard deviations over `samples` bootstrap samples of the sentences.
+        blocks: that of each sentence, in the order in which they were added, below `count`.
         """
-        errors = {}
+        found = {}
         for kind, parts in self.sums.items():
             sums, counts = np.concatenate(parts), np.concatenate(self.counts[kind])
-            _, drawn = resamples(np.arange(len(sums)), samples, seed)
-            totals = np.tensordot(drawn, sums, axes=(0, 0))  # [samples, layers, heads]
-            with np.errstate(invalid="ignore"):
-                means = totals / (counts @ drawn)[:, None, None]
-            errors[kind] = Z_95 * means.std(axis=0, ddof=1)
-        return errors
+            sums, counts = (jackknife.sums_without(x, blocks, count) for x in (sums, counts))
+            found[kind] = np.moveaxis(jackknife.ratio(sums, counts[:, None, None]), 0, -1)
+        return found

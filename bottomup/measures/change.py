@@ -1,61 +1,183 @@
 """How much the tokens of a group change from layer to layer: Voita et al. EMNLP 2019, section 5.1.
 
 The change is the PWCCA distance between the representations of the group's occurrences at two
-consecutive layers, weighted by the lower one.
+consecutive layers, weighted by the lower one. In the paper that is all there is to it, but most of
+what the layers of a group share is which type (token id) an occurrence is of: the more types, the
+more of that there is to share, and the smaller the distance, whatever becomes of an occurrence. So
+three distances stand side by side, which `matching` tells apart:
+
+published: of occurrences drawn uniformly, as in the paper.
+matched: of their deviations from the mean of their type, so that types tell nothing. All groups
+    have the same number of degrees of freedom, occurrences less types, on which the bias of PWCCA
+    depends.
+ten_types: as published, of the ten most frequent types of the group, as many occurrences of each.
 """
 
 import logging
 from collections.abc import Iterator
-from itertools import pairwise
+from itertools import pairwise, product
 
 import numpy as np
+import pandas as pd
 import torch
 
 from bottomup.errors import UserError
+from bottomup.measures import jackknife, pwcca
 from bottomup.measures.blocks import distances, moments_of_blocks
-from bottomup.measures.groups import Group
+from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
+from bottomup.views.moments import Moments
+
+KINDS = [("definition", "x")]
 
 logger = logging.getLogger(__name__)
 
 
 def change(
     views: list[np.ndarray],
-    sentences: np.ndarray,
+    occurrences: pd.DataFrame,
     groups: list[Group],
-    n_occurrences: int,
-    n_samples: int,
+    n: int,
     seed: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table: grouping, group, layer_a, layer_b, distance, ci_low, ci_high, n_occurrences.
+    """Rows of a table: grouping, group, matching, layer_a, layer_b, and those of `distances`.
 
-    views: `[n, d_model]` for each layer, layer 0 first; sentences: `[n]`, that of each row.
-    Each group counts with `n_occurrences` of its representatives, drawn without replacement, the
-    same for all layers and runs: PWCCA is biased downwards the more, the fewer points it sees
-    (by about d_model / n_occurrences of its value), so groups are compared at one number. A group
-    with fewer is left out. UserError where this leaves none.
+    views: `[n_occurrences, d_model]` for each layer, layer 0 first; occurrences: the table of their
+    rows, columns `input_id` and `block`; n: occurrences drawn from each group, or of matched ones
+    their degrees of freedom, see `DRAWS`. They are the same for all layers and runs: PWCCA is
+    biased downwards the more, the fewer points it sees (by about d_model / n of its value), so
+    groups are compared at one number. A group with fewer is left out. UserError where this leaves
+    none.
     """
-    chosen = [(group, rows_of(group, n_occurrences, seed)) for group in groups]
-    chosen = [(group, rows) for group, rows in chosen if rows is not None]
-    if not chosen:
+    types, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
+    draws = []
+    for group, (matching, draw) in product(groups, DRAWS.items()):
+        rows = draw(group, types, n, seed)
+        if rows is None:
+            logger.info(f"{group.name} has too few occurrences: left out of {matching}")
+        else:
+            draws.append((group, matching, np.sort(rows)))
+    if not any(matching == "published" for _, matching, _ in draws):
         raise UserError(
-            f"no group has {n_occurrences} occurrences; "
+            f"no group has {n} occurrences; "
             "lower measures.change.occurrences, or raise corpus.splits.test_words and occurrences.n"
         )
-    for group, rows in chosen:
-        names = {"grouping": group.grouping, "group": group.name}
+    count = jackknife.n_blocks(blocks)
+    for group, matching, rows in draws:
+        names = {"grouping": group.grouping, "group": group.name, "matching": matching}
         for layer, (lower, upper) in enumerate(pairwise(view[rows] for view in views)):
-            blocks = moments_of_blocks(lower, upper, sentences[rows], seed, device)
-            [row] = distances(blocks, [("definition", "x")], n_samples, seed)
+            if matching == "matched":
+                row = within_types(lower, upper, types[rows], blocks[rows], count, device)
+            else:
+                parts = moments_of_blocks(lower, upper, blocks[rows], count, device)
+                [row] = distances(parts, KINDS)
             yield {**names, "layer_a": layer, "layer_b": layer + 1, **row}
 
 
-def rows_of(group: Group, n: int, seed: int) -> np.ndarray | None:
-    """`n` of the group's representatives, drawn and put in order, or None where it has fewer."""
+def published(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
+    """`n` of the group's representatives, or None where it has fewer."""
     rows = np.flatnonzero(group.representatives)
     if len(rows) < n:
-        logger.info(f"{group.name} has {len(rows)} occurrences, fewer than {n}: left out")
         return None
-    drawn = generator(seed, "change", group.grouping, group.name).choice(rows, n, replace=False)
-    return np.sort(drawn)
+    return generator(seed, "change", group.grouping, group.name).choice(rows, n, replace=False)
+
+
+def matched(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
+    """As many of the group's representatives as have `n` degrees of freedom, or None.
+
+    An occurrence adds one unless it is the first of its type. Types give equal shares as far as
+    they can, so that one that is frequent does not stand for its group; what came once tells
+    nothing and is left out. That leaves at most two occurrences for each degree of freedom.
+    """
+    rng = generator(seed, "change", group.grouping, group.name, "matched")
+    rows = in_turns(rng.permutation(np.flatnonzero(group.representatives)), types)
+    ids = pd.Series(types[rows])
+    freedom = np.cumsum(ids.duplicated())
+    drawn = slice(np.searchsorted(freedom, n) + 1)
+    if ids[drawn].duplicated().sum() < n:
+        return None
+    return rows[drawn][ids[drawn].duplicated(keep=False)]
+
+
+def ten_types(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
+    """`n` // 10 occurrences of each of the group's ten most frequent types, or None if one has
+    fewer."""
+    rng = generator(seed, "change", group.grouping, group.name, "ten_types")
+    rows = rng.permutation(np.flatnonzero(group.representatives))
+    ids = pd.Series(types[rows])
+    counts = ids.value_counts()[:10]
+    if len(counts) < 10 or counts.iloc[-1] < n // 10:
+        return None
+    return rows[ids.isin(counts.index) & (ids.groupby(ids).cumcount() < n // 10)]
+
+
+DRAWS = {"published": published, "matched": matched, "ten_types": ten_types}
+
+
+def within_types(
+    x: np.ndarray,
+    y: np.ndarray,
+    types: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    device: torch.device | str = "cpu",
+) -> dict:
+    """The distance of deviations from the means of types, with its interval: a row of a table.
+
+    x, y: two views of the same occurrences, `[n, d_x]` and `[n, d_y]`; types, blocks: of each
+    occurrence, `[n]`. Means are taken anew without each block. Of types that occur m times, each in
+    other blocks, that makes the variance m / (m - 1) times too large at most; the means of all
+    would make it (m - 1) / m times the true one, too small.
+    """
+    whole, *others = moments_within(x, y, types, blocks, count, device)
+    pwcca.warn_of_few(whole)
+    value = float(pwcca.distances(whole, KINDS)[0])
+    without = np.array([pwcca.distances(moments, KINDS)[0] for moments in others])
+    low, high = jackknife.interval(value, without)
+    row = {"distance": value, "ci_low": low, "ci_high": high, "n_occurrences": len(types)}
+    return {**row, jackknife.WITHOUT: without}
+
+
+def moments_within(
+    x: np.ndarray,
+    y: np.ndarray,
+    types: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    device: torch.device | str = "cpu",
+) -> Iterator[Moments]:
+    """Moments of the deviations from the means of types: of all rows, then without each block.
+
+    As `within_types`. When rows leave a type, its scatter falls by theirs and, as its mean moves,
+    by the square of the sum of their deviations, over the number of rows left.
+    """
+    rows = torch.from_numpy(np.concatenate([x, y], axis=1)).to(device, torch.float64)
+    _, places, sizes = np.unique(types, return_inverse=True, return_counts=True)
+    sizes = torch.from_numpy(sizes).to(rows)
+    deviations = rows - (_sums(rows, places, len(sizes)) / sizes[:, None])[places]
+    whole = deviations.T @ deviations
+    freedom = len(rows) - len(sizes)
+    yield _centered(whole, freedom, x.shape[1])
+    for block in range(count):
+        gone = np.flatnonzero(blocks == block)
+        there, of_gone, n_gone = np.unique(places[gone], return_inverse=True, return_counts=True)
+        left = sizes[there] - torch.from_numpy(n_gone).to(rows)
+        # Where none is left, the deviations sum to zero.
+        sums = _sums(deviations[gone], of_gone, len(there)) / left.clamp(min=1).sqrt()[:, None]
+        scatter = whole - deviations[gone].T @ deviations[gone] - sums.T @ sums
+        lost = len(gone) - int((left == 0).sum())
+        yield _centered(scatter, freedom - lost, x.shape[1])
+
+
+def _sums(rows: torch.Tensor, places: np.ndarray, n: int) -> torch.Tensor:
+    """Sums of `rows` by their place, below `n`: `[n, d]`."""
+    sums = torch.zeros(n, rows.shape[1]).to(rows)
+    return sums.index_add_(0, torch.from_numpy(places).to(rows.device), rows)
+
+
+def _centered(scatter: torch.Tensor, n: int, d_x: int) -> Moments:
+    """Moments of mean 0 with `n` degrees of freedom."""
+    moments = Moments(d_x, len(scatter) - d_x, scatter.device)
+    moments.n, moments.scatter = n, scatter
+    return moments

@@ -19,15 +19,14 @@ from torch.nn import functional
 from bottomup import seeds
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
-from bottomup.measures import bootstrap
-from bottomup.measures.mutual_information import entropy
+from bottomup.measures import jackknife
+from bottomup.measures.mutual_information import entropies_without, entropy
 
 PASSES = 5
 # As many for few occurrences as for many, so that each training has the same number of steps.
 BATCHES = 64
 # Times d_model^-1/2: a step then moves logits of standardized views alike at all widths.
 LEARNING_RATE = 0.3
-MIN_SENTENCES = 20
 BLOCK_ROWS = 8192
 
 Classifier = tuple[Tensor, Tensor]  # weights [n_labels, d_model] and bias [n_labels]
@@ -42,31 +41,32 @@ class Bound:
     ci_high: float
     entropy_nats: float
     n_occurrences: int  # held out
+    without: np.ndarray  # the bound without each block, see `jackknife`; [n_blocks]
 
 
 def classifier_bound(
     view: np.ndarray,
     labels: np.ndarray,
-    sentences: np.ndarray,
-    n_samples: int,
+    blocks: np.ndarray,
+    count: int,
     seed: int,
     device: torch.device | str | None = None,
 ) -> Bound:
-    """H(label) - cross-entropy of a linear softmax classifier on held-out sentences, in nats.
+    """H(label) - cross-entropy of a linear softmax classifier on held-out documents, in nats.
 
-    The classifier is fitted to one half of the sentences, and what is returned, H(label) too, is
-    of the other half.
+    The classifier is fitted to one half of the blocks of documents, and what is returned, H(label)
+    too, is of the other half.
 
-    view: `[n, d_model]`; labels, sentences: `[n]`; n_samples: bootstrap samples of the held-out
-    sentences, for the interval, the classifier being given. device: the first GPU by default.
+    view: `[n, d_model]`; labels, blocks: `[n]`, blocks below `count`. The interval is that of the
+    held-out text, the classifier being given. device: the first GPU by default.
 
     At most H(label). Below 0 where the classifier does worse than the labels' frequencies would:
     left so, since it is what was measured; the information itself is never negative.
 
-    Raises UserError if there are too few sentences to halve.
+    Raises UserError if there are too few blocks to halve.
     """
     device = torch.device(device or best_device())
-    fitted, held_out = _halves(sentences, seed)
+    fitted, held_out = _halves(blocks, seed)
     distinct, numbers = np.unique(labels, return_inverse=True)
     y = torch.from_numpy(numbers).to(device)
     x = torch.from_numpy(np.array(view, dtype=np.float32)).to(device)
@@ -74,16 +74,16 @@ def classifier_bound(
     x.sub_(mean).div_(std.clamp_min(1e-6))
     classifier = _fit(x[fitted], y[fitted], len(distinct), seed)
     losses = _losses(x[held_out], y[held_out], classifier)
-    return _bound(losses, numbers[held_out], sentences[held_out], n_samples, seed)
+    return _bound(losses, numbers[held_out], blocks[held_out], count)
 
 
-def _halves(sentences: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
-    """The rows of two halves of the sentences."""
-    distinct, index = np.unique(sentences, return_inverse=True)
-    if len(distinct) < MIN_SENTENCES:
+def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
+    """The rows of two halves of the blocks."""
+    distinct, index = np.unique(blocks, return_inverse=True)
+    if len(distinct) < 2:
         raise UserError(
-            f"{len(distinct)} sentences carry a label; a classifier needs {MIN_SENTENCES} to "
-            f"halve; raise measures.mutual_information.n_tokens, or corpus.splits.test_words and "
+            f"{len(distinct)} blocks of documents carry a label; a classifier needs 2 to halve; "
+            f"raise measures.mutual_information.n_tokens, or corpus.splits.test_words and "
             f"occurrences.n"
         )
     order = seeds.generator(seed, "halves").permutation(len(distinct))
@@ -119,13 +119,12 @@ def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
     return torch.cat(blocks).double().cpu().numpy()
 
 
-def _bound(
-    losses: np.ndarray, labels: np.ndarray, sentences: np.ndarray, n_samples: int, seed: int
-) -> Bound:
+def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: int) -> Bound:
     label_entropy = entropy(labels)
-    value = label_entropy - losses.mean()
-    index, counts = bootstrap.resamples(sentences, n_samples, seed)
-    cross_entropies = np.bincount(index, losses) @ counts / (np.bincount(index) @ counts)
-    samples = bootstrap.entropies(labels, index, counts) - cross_entropies
-    low, high = bootstrap.interval(value, samples)
-    return Bound(float(value), low, high, label_entropy, len(losses))
+    value = float(label_entropy - losses.mean())
+    sums, sizes = (
+        jackknife.sums_without(terms, blocks, count) for terms in (losses, np.ones(len(losses)))
+    )
+    without = entropies_without(labels, blocks, count) - sums / sizes
+    low, high = jackknife.interval(value, without)
+    return Bound(value, low, high, label_entropy, len(losses), without)

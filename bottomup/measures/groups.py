@@ -1,7 +1,8 @@
 """Groups of tokens whose change and influence are measured: Voita et al. EMNLP 2019, section 5.
 
 By frequency, bins of the rank in the training text; by part of speech, classes of Penn tags. Names
-are those of the published figures.
+are those of the published figures. Neither the paper nor its post says where numerals (CD) went.
+They are no adjectives, a fourth of which they would be here, and so are a class of their own.
 """
 
 from dataclasses import dataclass
@@ -30,7 +31,7 @@ TAGS = {
     "NNP": ("NNP", "NNPS"),
     "PRP": ("PRP",),
     "PRP$": ("PRP$",),
-    "JJ": ("JJ", "JJR", "JJS", "CD"),
+    "JJ": ("JJ", "JJR", "JJS"),
     "VB": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD"),
     "RB": ("RB", "RBR", "RBS"),
     "IN": ("IN", "TO"),
@@ -38,6 +39,7 @@ TAGS = {
     "DT": ("DT",),
     "comma": (",",),
     "period": (".",),
+    "CD": ("CD",),
 }
 
 
@@ -48,14 +50,16 @@ class Group:
     grouping: "frequency_rank" or "pos"; name: as in the published figures; members: the sub-words
     that belong to the group, bool; representatives: those of them whose representations stand for
     it, bool: of a word its last sub-word, since a model that reads from left to right knows the
-    word only there; units: a number for each token that is one of a group or not as a whole, int:
-    by part of speech a word, by rank a sub-word.
+    word only there; whole: those of them that are a word by themselves, bool; units: a number for
+    each token that is one of a group or not as a whole, int: by part of speech a word, by rank a
+    sub-word.
     """
 
     grouping: str
     name: str
     members: np.ndarray
     representatives: np.ndarray
+    whole: np.ndarray
     units: np.ndarray
 
 
@@ -72,6 +76,22 @@ def groups(occurrences: pd.DataFrame, annotations: pd.DataFrame) -> list[Group]:
     words = np.cumsum(last) - last
     by_rank = {name: ranked & (low < rank) & (rank <= high) for name, (low, high) in RANKS.items()}
     by_tag = {name: annotations["tag"].isin(some).to_numpy() for name, some in TAGS.items()}
-    found = [Group("frequency_rank", name, rows, rows, sub_words) for name, rows in by_rank.items()]
-    found += [Group("pos", name, rows, rows & last, words) for name, rows in by_tag.items()]
-    return [group for group in found if group.members.any()]
+    of_ranks = [(name, rows, rows, sub_words) for name, rows in by_rank.items()]
+    of_tags = [(name, rows, rows & last, words) for name, rows in by_tag.items()]
+    whole = last & np.roll(last, 1)
+    return [
+        Group(grouping, name, members, representatives, representatives & whole, units)
+        for grouping, found in (("frequency_rank", of_ranks), ("pos", of_tags))
+        for name, members, representatives, units in found
+        if members.any()
+    ]
+
+
+def in_turns(rows: np.ndarray, types: np.ndarray) -> np.ndarray:
+    """`rows`, in another order: the first of each type, then the second of each, and so on.
+
+    types: that of every occurrence. The first n of the result hold as many of one type as of
+    another, but for types that have too few, for which the others stand in.
+    """
+    turns = pd.Series(rows).groupby(types[rows]).cumcount()
+    return rows[np.argsort(turns, kind="stable")]

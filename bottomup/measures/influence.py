@@ -8,8 +8,16 @@ below.
 What is hidden is either one token, as in the paper ("the influencing token", write the authors), or
 all tokens of the group that a sentence holds. The latter grows with their number, too, so that
 frequent tokens come out as influential whatever they do.
+
+Groups differ in more than what they mean: in how many sub-words make a word, and in how long the
+sentences are that hold it. So two distances stand side by side, which `matching` tells apart:
+
+published: tokens, or sentences, drawn uniformly, as in the paper.
+matched: one token at a time, a word of one sub-word, in sentences of the same lengths for all
+    groups of a grouping, and types in equal shares as far as they can.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass
 
@@ -21,20 +29,38 @@ from torch import Tensor
 from bottomup.corpus.specials import PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
+from bottomup.measures import jackknife
 from bottomup.measures.blocks import distances, moments_of_blocks
-from bottomup.measures.groups import Group
+from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
 from bottomup.subjects import Run
 from bottomup.training.batches import Text, in_order, padded
+
+# Of sentence lengths, for matched groups: each with a like number of all occurrences.
+STRATA = 5
+
+logger = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Draw:
+    """Sentences `[n]` for one group, and what is hidden in them: occurrences whose label
+    `[n_occurrences]` is the one `wanted` `[n]` in their sentence."""
+
+    group: Group
+    matching: str
+    sentences: np.ndarray
+    labels: np.ndarray
+    wanted: np.ndarray
 
 
 @dataclass(frozen=True)
 class Case:
     """What a group is measured on: sentences, and what is hidden in them.
 
-    names: grouping and group; text: the sentences; tokens: where theirs stand among the tokens of
-    all that is read; hidden: which are hidden; compared: which are not, but for </s>; sentences:
-    that of each. The last four are `[n_tokens]`.
+    names: grouping, group and matching; text: the sentences; tokens: where theirs stand among the
+    tokens of all that is read; hidden: which are hidden; compared: which are not, but for </s>;
+    sentences: that of each. The last four are `[n_tokens]`.
     """
 
     names: dict
@@ -52,20 +78,21 @@ def influence(
     groups: list[Group],
     hidden: str,
     n_sentences: int,
-    n_samples: int,
     seed: int,
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table: grouping, group, layer, then distance, ci_low, ci_high and the counts.
+    """Rows of a table: grouping, group, matching, layer, those of `distances`, and n_sentences.
 
-    text: what the model reads; occurrences: the table of its tokens, columns `text` and `position`;
-    hidden, n_sentences: what, in how many sentences, see `choose`; n_samples: of the bootstrap;
+    text: what the model reads; occurrences: the table of its tokens, columns `text`, `position`,
+    `input_id` and `block`; hidden, n_sentences: what, in how many sentences, see `choose`;
     batch_tokens: padded tokens encoded at once. Layers are counted from 1, the first that attends.
     In memory are two layers of all that is read, in float32, and one group's moments.
     """
     subject.model.to(device)
     text, cases = choose(text, occurrences, groups, hidden, n_sentences, seed)
+    block_of = occurrences.groupby("text")["block"].first()
+    count = jackknife.n_blocks(occurrences["block"])
     below = embedded(subject, text, batch_tokens, device)
     for layer in range(1, subject.layers + 1):
         usual = continued(subject, layer, below, text, batch_tokens, device)
@@ -73,8 +100,9 @@ def influence(
             x = usual[case.tokens]
             y = without(subject, layer, below[case.tokens], x, case, batch_tokens, device)
             rows = case.compared
-            blocks = moments_of_blocks(x[rows], y[rows], case.sentences[rows], seed, device)
-            [row] = distances(blocks, [("definition", "x")], n_samples, seed)
+            blocks = block_of[case.sentences[rows]].to_numpy()
+            parts = moments_of_blocks(x[rows], y[rows], blocks, count, device)
+            [row] = distances(parts, [("definition", "x")])
             yield {**case.names, "layer": layer, **row, "n_sentences": len(case.text)}
         below = usual
 
@@ -93,58 +121,99 @@ def choose(
     come again with another token; the whole word by part of speech. hidden "group": `n_sentences`
     sentences that hold a token of the group, and all of these. Tokens, or sentences, are put in
     random order once, and each group takes the first, or all where there are fewer, so that groups
-    share what they read as far as can be.
+    share what they read as far as can be. Beside these, tokens of the groups matched, in at most
+    `n_sentences`, whatever `hidden` says: see `matched`.
     """
     if hidden not in ("token", "group"):
         raise UserError(f"influence of hidden {hidden!r}; allowed: token, group")
-    one_token = hidden == "token"
-    order = generator(seed, "influence").permutation(len(occurrences) if one_token else len(text))
     numbers = occurrences["text"].to_numpy()
+    order = generator(seed, "influence").permutation(len(occurrences))
+    if hidden == "token":
+        firsts = [(group, order[group.representatives[order]][:n_sentences]) for group in groups]
+        draws = [_of_tokens(group, "published", numbers, rows) for group, rows in firsts]
+    else:
+        sentences = generator(seed, "influence").permutation(len(text))
+        draws = [_of_group(group, numbers, sentences, n_sentences) for group in groups]
+    lengths, types = text.lengths[numbers], occurrences["input_id"].to_numpy()
+    for grouping in dict.fromkeys(group.grouping for group in groups):
+        some = [group for group in groups if group.grouping == grouping]
+        draws += [
+            _of_tokens(group, "matched", numbers, rows)
+            for group, rows in matched(some, lengths, types, order, n_sentences)
+        ]
+    read = np.unique(np.concatenate([draw.sentences for draw in draws]))
     places = text.offsets[numbers] + occurrences["position"].to_numpy()
-    chosen = []
-    for group in groups:
-        if one_token:
-            rows = np.sort(order[group.representatives[order]][:n_sentences])
-            chosen.append((group, numbers[rows], group.units, group.units[rows]))
-        else:
-            holding = np.isin(order, numbers[group.members])
-            sentences = np.sort(order[holding][:n_sentences])
-            chosen.append((group, sentences, group.members, np.full(len(sentences), True)))
-    read = np.unique(np.concatenate([sentences for _, sentences, _, _ in chosen]))
-    cases = [_case(text, read, places, *choice) for choice in chosen]
+    cases = [_case(text, read, places, draw) for draw in draws]
     return text.select(read), [case for case in cases if case.compared.any()]
 
 
-def _case(
-    text: TokenFile,
-    read: np.ndarray,
-    places: np.ndarray,
-    group: Group,
-    sentences: np.ndarray,
-    labels: np.ndarray,
-    wanted: np.ndarray,
-) -> Case:
-    """The tokens of `sentences` `[n]`, those hidden whose label is that `wanted` of theirs `[n]`.
+def matched(
+    groups: list[Group], lengths: np.ndarray, types: np.ndarray, order: np.ndarray, n: int
+) -> Iterator[tuple[Group, np.ndarray]]:
+    """Groups with the occurrences that stand for them, matched for sentence length.
 
-    read: the sentences that are read; places, labels: of each occurrence, its place among the
-    tokens of the text, and what tells whether it is hidden.
+    lengths: of each occurrence's sentence; types: its own; order: all of them in random order.
+    Each group gives as many words of one sub-word from each stratum of lengths: a share of `n`, or
+    what the scarcest group has in its scarcest stratum. A group with less than half a share there
+    is left out, so that it does not cost the others theirs. Within a stratum, types take turns.
     """
-    lengths = text.lengths[sentences]
+    edges = np.quantile(lengths, np.arange(1, STRATA) / STRATA)
+    # Where many sentences are of one length, edges fall together and leave strata empty.
+    used, strata = np.unique(np.searchsorted(edges, lengths)[order], return_inverse=True)
+    found, share = [], n // len(used)
+    for group in groups:
+        whole = group.whole[order]
+        rows = [in_turns(order[whole & (strata == place)], types) for place in range(len(used))]
+        scarcest = min(map(len, rows))
+        if 2 * scarcest < share:
+            logger.info(
+                f"{group.name} has {scarcest} words in sentences of some length, fewer than half "
+                f"of {share}: left out of matched"
+            )
+        else:
+            found.append((group, rows))
+    share = min([share, *(len(part) for _, rows in found for part in rows)])
+    for group, rows in found:
+        yield group, np.concatenate([part[:share] for part in rows])
+
+
+def _of_tokens(group: Group, matching: str, numbers: np.ndarray, rows: np.ndarray) -> Draw:
+    """Sentences for `rows` of the occurrences, one of which is hidden in each.
+
+    numbers: the sentence of each occurrence.
+    """
+    rows = np.sort(rows)
+    return Draw(group, matching, numbers[rows], group.units, group.units[rows])
+
+
+def _of_group(group: Group, numbers: np.ndarray, order: np.ndarray, n: int) -> Draw:
+    """The first `n` sentences in `order` that hold the group, all of which is hidden."""
+    sentences = np.sort(order[np.isin(order, numbers[group.members])][:n])
+    return Draw(group, "published", sentences, group.members, np.full(len(sentences), True))
+
+
+def _case(text: TokenFile, read: np.ndarray, places: np.ndarray, draw: Draw) -> Case:
+    """The tokens of the sentences drawn.
+
+    read: the sentences that are read; places: of each occurrence among the tokens of the text.
+    """
+    lengths = text.lengths[draw.sentences]
     offsets = np.cumsum(lengths) - lengths
-    tokens = np.arange(lengths.sum()) + np.repeat(text.offsets[sentences] - offsets, lengths)
+    tokens = np.arange(lengths.sum()) + np.repeat(text.offsets[draw.sentences] - offsets, lengths)
     counts = np.zeros(len(text.ids), dtype=bool)
     counts[places] = True
-    label = np.zeros(len(text.ids), dtype=labels.dtype)
-    label[places] = labels
-    hidden = counts[tokens] & (label[tokens] == np.repeat(wanted, lengths))
+    label = np.zeros(len(text.ids), dtype=draw.labels.dtype)
+    label[places] = draw.labels
+    hidden = counts[tokens] & (label[tokens] == np.repeat(draw.wanted, lengths))
     is_read = np.isin(np.repeat(np.arange(len(text)), text.lengths), read)
+    names = {"grouping": draw.group.grouping, "group": draw.group.name, "matching": draw.matching}
     return Case(
-        {"grouping": group.grouping, "group": group.name},
-        text.select(sentences),
+        names,
+        text.select(draw.sentences),
         (np.cumsum(is_read) - 1)[tokens],
         hidden,
         counts[tokens] & ~hidden,
-        np.repeat(sentences, lengths),
+        np.repeat(draw.sentences, lengths),
     )
 
 

@@ -11,13 +11,16 @@ the data themselves, as far as it does not depend on the relation between labels
 
 import numpy as np
 import torch
+from scipy import sparse
 
 from bottomup import seeds
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
-from bottomup.measures import bootstrap, kmeans
+from bottomup.measures import kmeans
 
 SHUFFLES = 5
+# Bounds the memory for a variable of many values.
+VALUES_AT_ONCE = 8192
 
 
 def mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
@@ -48,20 +51,36 @@ def shuffled(labels: np.ndarray, clusters: np.ndarray, seed: int) -> float:
     return float(np.mean(draws))
 
 
-def bootstrapped(
-    labels: np.ndarray, clusters: np.ndarray, sentences: np.ndarray, n_samples: int, seed: int
+def without_blocks(
+    labels: np.ndarray, clusters: np.ndarray, blocks: np.ndarray, count: int
 ) -> np.ndarray:
-    """Mutual information of bootstrap samples of the sentences `[n_samples]`, in nats.
+    """Mutual information without each block of documents `[count]`, in nats.
 
-    sentences: `[n]`, the sentence that each occurrence stands in. Clusters stay as they are, so
-    that the spread is that of the text and not that of k-means.
+    blocks: `[n]`, that of each occurrence, below `count`. Clusters stay as they are, so that the
+    spread is that of the text and not that of k-means.
     """
-    index, counts = bootstrap.resamples(sentences, n_samples, seed)
     of_labels, of_clusters, joint = (
-        bootstrap.entropies(values, index, counts)
+        entropies_without(values, blocks, count)
         for values in (labels, clusters, _pairs(labels, clusters))
     )
     return of_labels + of_clusters - joint
+
+
+def entropies_without(values: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
+    """Plug-in entropy of a discrete variable without each block `[count]`, nats.
+
+    values: `[n]`, of any kind that can be sorted; blocks: `[n]`, below `count`.
+    """
+    _, numbers = np.unique(values, return_inverse=True)
+    cells = (np.ones(len(numbers), dtype=np.int64), (numbers, blocks))
+    by_block = sparse.csr_array(cells, shape=(numbers.max() + 1, count))
+    total = np.zeros(count)
+    for start in range(0, by_block.shape[0], VALUES_AT_ONCE):
+        of_blocks = by_block[start : start + VALUES_AT_ONCE].toarray()
+        n = of_blocks.sum(1, keepdims=True) - of_blocks  # [n_values, count]
+        total += (n * np.log(np.maximum(n, 1))).sum(0)
+    sizes = len(numbers) - np.bincount(blocks, minlength=count)
+    return np.log(sizes) - total / sizes
 
 
 def cluster(

@@ -7,23 +7,31 @@ with the same left token, right token, CCG category and parts of it.
 
 The set among which neighbors are looked for decides the values: the more occurrences, the nearer
 the nearest. So it is drawn once, with the same number of each token, for all layers and runs, and
-`chance` says what neighbors drawn at random from it would give.
+`chance` says what neighbors drawn at random from it would give. For the same reason, what is left
+of a token without a block of documents weighs as much as all of it did: else a token that is
+mostly in one block would have fewer neighbors of its kind without it than any text would give it.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
+from torch.nn.functional import embedding
 
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
+from bottomup.measures import jackknife
 from bottomup.seeds import generator
 
+METRICS = ("cosine", "euclidean")
 # Distances that are computed at once.
 BLOCK_CELLS = 2**21
+# Weights of neighbors that are looked at at once, without each block: few enough for a cache.
+WEIGHT_CELLS = 2**19
 # By property within one token: the column of the table that neighbors are compared by.
 CONTEXT = {"position": "position", "left_token": "left_id", "right_token": "right_id"}
 CCG = {"ccg": "ccg", "ccg_left": "ccg_left", "ccg_right": "ccg_right"}
@@ -36,13 +44,17 @@ class Sample:
     """Groups of occurrences, in each of which neighbors are looked for.
 
     rows: `[n_groups, n]`, in random order, so that chance decides between neighbors that are
-    equally near; values: by property, what neighbors are compared by `[n_groups, n]`; n_tokens:
-    of how many tokens the occurrences are.
+    equally near; values: by property, what neighbors are compared by `[n_groups, n]`; tokens:
+    that of each occurrence `[n_groups, n]`.
     """
 
     rows: np.ndarray
     values: dict[str, np.ndarray]
-    n_tokens: int
+    tokens: np.ndarray
+
+    @property
+    def n_tokens(self) -> int:
+        return len(np.unique(self.tokens))
 
 
 def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
@@ -54,7 +66,8 @@ def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: in
     kept = np.ones(len(occurrences), dtype=bool)
     drawn = _draw(occurrences, kept, "tokens", n_tokens, n_each, "occurrences", seed)
     rows = generator(seed, "neighbors", "order").permutation(drawn.ravel())[None]
-    return Sample(rows, {"token": occurrences["input_id"].to_numpy()[rows]}, len(drawn))
+    tokens = occurrences["input_id"].to_numpy()[rows]
+    return Sample(rows, {"token": tokens}, tokens)
 
 
 def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
@@ -98,7 +111,7 @@ def _within(
         whole = occurrences[column]
         numbers = whole.to_numpy(np.int64) if name == "position" else pd.factorize(whole)[0]
         values[name] = numbers[rows]
-    return Sample(rows, values, len(rows))
+    return Sample(rows, values, occurrences["input_id"].to_numpy()[rows])
 
 
 def _draw(
@@ -134,13 +147,14 @@ def measure(
     sample: Sample,
     k: int,
     device: torch.device | str | None = None,
+    metric: str = "cosine",
 ) -> dict[str, np.ndarray]:
     """What each occurrence has in common with its `k` nearest neighbors, by property.
 
     view: `[n_occurrences, d_model]`. Returns float64 `[n_groups, n]` for each property: the share
     of the neighbors with the same value, 0 to 1; for `position` the mean distance in tokens.
     """
-    neighbors = [nearest(view[rows], k, device) for rows in sample.rows]
+    neighbors = [nearest(view[rows], k, device, metric) for rows in sample.rows]
     return {
         name: np.stack(
             [
@@ -150,6 +164,88 @@ def measure(
         )
         for name, values in sample.values.items()
     }
+
+
+def estimates(
+    view: np.ndarray,
+    sample: Sample,
+    blocks: np.ndarray,
+    k: int,
+    device: torch.device | str | None = None,
+    metric: str = "cosine",
+) -> Iterator[dict]:
+    """Means of `measure` over all occurrences, with 95 % intervals: a row for each property.
+
+    blocks: that of each row of the view, `[n_occurrences]`. Occurrences of a block that is left
+    out neither look for neighbors nor are any: the next nearest take their places. The others of
+    each token weigh as much as all of it did, in the mean and as neighbors, which are the nearest
+    up to a weight of `k` (Kott 2001, on strata whose sizes are known; strata are tokens).
+
+    Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`.
+    """
+    count = jackknife.n_blocks(blocks)
+    sums, totals = np.zeros((len(sample.values), 1 + count)), np.zeros(1 + count)
+    for group, rows in enumerate(sample.rows):
+        values = {name: of_groups[group] for name, of_groups in sample.values.items()}
+        weights = _weights(sample.tokens[group], blocks[rows], count)
+        means, found = _weighted(view[rows], values, weights, k, device, metric)
+        sums += (means * weights * found).sum(1)
+        totals += (weights * found).sum(0)
+    for name, of_property in zip(sample.values, sums, strict=True):
+        value = of_property[0] / totals[0]
+        without = np.divide(of_property, totals, where=totals > 0, out=np.full(1 + count, value))
+        low, high = jackknife.interval(value, without[1:])
+        row = {"property": name, "value": value, "ci_low": low, "ci_high": high}
+        yield {**row, jackknife.WITHOUT: without[1:]}
+
+
+def _weights(tokens: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
+    """How much each occurrence weighs, with all blocks and without each: `[n, 1 + count]`.
+
+    1 with all; without a block 0 in it, and elsewhere so much that each token weighs as before.
+    """
+    _, numbers, sizes = np.unique(tokens, return_inverse=True, return_counts=True)
+    held = np.zeros((len(sizes), 1 + count))
+    np.add.at(held, (numbers, 1 + blocks), 1)
+    weights = (sizes[:, None] / np.maximum(sizes[:, None] - held, 1))[numbers]
+    weights[np.arange(len(blocks)), 1 + blocks] = 0
+    return weights
+
+
+def _weighted(
+    view: np.ndarray,
+    values: dict[str, np.ndarray],
+    weights: np.ndarray,
+    k: int,
+    device: torch.device | str | None,
+    metric: str,
+) -> tuple[np.ndarray, np.ndarray]:
+    """Means over the nearest neighbors up to a weight of `k`, by each column of the weights.
+
+    weights: `[n, n_columns]`. Returns the means `[n_properties, n, n_columns]`, over less where
+    all others weigh less; and whether an occurrence has any neighbor `[n, n_columns]`.
+    """
+    n, n_columns = weights.shape
+    of_row = torch.from_numpy(weights.astype(np.float32))
+    sums, reached = np.zeros((len(values), n, n_columns)), np.zeros((n, n_columns))
+    queries, length = np.arange(n), min(k + k // 2, n - 1)
+    while len(queries):
+        near = nearest(view, length, device, metric, queries)
+        at_once = 1 + WEIGHT_CELLS // (length * n_columns)
+        for start in range(0, len(queries), at_once):
+            rows, lines = queries[start : start + at_once], near[start : start + at_once]
+            up_to = embedding(torch.from_numpy(lines), of_row).cumsum(1).clamp_(max=k)
+            counted = up_to.diff(dim=1, prepend=torch.zeros(len(rows), 1, n_columns))
+            reached[rows] = up_to[:, -1]
+            for number, (name, of_group) in enumerate(values.items()):
+                shared = _difference(name, of_group[rows, None], of_group[lines])
+                shared = torch.from_numpy(shared.astype(np.float32))
+                sums[number, rows] = torch.bmm(shared[:, None], counted)[:, 0]
+        # The few whose next neighbors are in one block, too.
+        short = (weights[queries] > 0) & (reached[queries] < k)
+        queries = queries[short.any(1) & (length < n - 1)]
+        length = min(2 * length, n - 1)
+    return sums / np.maximum(reached, 1e-30), reached > 0
 
 
 def chance(sample: Sample) -> dict[str, float]:
@@ -183,12 +279,15 @@ def nearest(
     view: np.ndarray,
     k: int,
     device: torch.device | str | None = None,
+    metric: str = "cosine",
+    queries: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Row numbers of the `k` other rows nearest by cosine, nearest first: `[n, k]`, int64.
+    """Row numbers of the `k` other rows nearest to each row, nearest first: `[n, k]`, int64.
 
-    view: `[n, d_model]`; device: the first GPU by default, else the CPU. A row is never its own
-    neighbor, however many rows equal it; of equally near rows, those of lower number come first.
-    Rows are as near as float32 tells them apart, but equal rows are always equally near.
+    view: `[n, d_model]`; device: the first GPU by default, else the CPU; metric: cosine or
+    euclidean; queries: the rows whose neighbors are looked for, all by default. A row is never its
+    own neighbor, however many rows equal it; of equally near rows, those of lower number come
+    first. Rows are as near as float32 tells them apart, but equal rows are always equally near.
 
     Distances are matrix products in blocks: memory is that of the view and a block.
 
@@ -200,26 +299,28 @@ def nearest(
             f"than neighbors; lower k, or raise measures.neighbours.occurrences and "
             f"within_occurrences"
         )
-    points = _points(view).to(device or best_device())
+    points = _points(view, metric).to(device or best_device())
     # Equal rows share one column of distances, which rounding could else part.
     _, first, columns = np.unique(_bytes(view), return_index=True, return_inverse=True)
     distinct, columns = points[first], torch.from_numpy(columns).to(points.device)
     half_norms = distinct.square().sum(1) / 2
+    queries = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
     neighbors = []
-    for rows in torch.arange(len(points)).to(columns).split(1 + BLOCK_CELLS // len(points)):
+    for rows in queries.to(columns).split(1 + BLOCK_CELLS // len(points)):
         distances = torch.addmm(half_norms, points[rows], distinct.T, alpha=-1)
         distances = distances.index_select(1, columns).scatter_(1, rows[:, None], torch.inf)
         neighbors.append(_smallest(distances, k).cpu())
     return torch.cat(neighbors).numpy()
 
 
-def _points(view: np.ndarray) -> Tensor:
-    """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as cosines do.
+def _points(view: np.ndarray, metric: str) -> Tensor:
+    """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as the metric does.
 
     For two directions, the squared distance is 2 - 2 cosine. A mean near 0 makes it precise.
     """
     points = torch.from_numpy(np.array(view, dtype=np.float32))
-    points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
+    if metric == "cosine":
+        points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
     points -= points.mean(0)
     if not points.isfinite().all():
         raise UserError(
@@ -238,14 +339,17 @@ def _bytes(view: np.ndarray) -> np.ndarray:
 def _smallest(distances: Tensor, k: int) -> Tensor:
     """Columns of the `k` smallest of each line `[rows, > k]`, ascending, the first of equals."""
     values, columns = distances.topk(k + 1, largest=False)
-    # topk takes any of those that are equal to the k-th.
-    tied = values[:, k - 1] == values[:, k]
+    # topk takes any of those that are equal to the k-th, and has equals in any order.
+    equal = values[:, 1:] == values[:, :-1]
     columns = columns[:, :k]
+    cut, tied = equal[:, -1], equal.any(1)
+    if cut.any():
+        columns[cut] = _first_of_equals(distances[cut], values[cut, k - 1 : k], k)
     if tied.any():
-        columns[tied] = _first_of_equals(distances[tied], values[tied, k - 1 : k], k)
-    columns = columns.sort(dim=1).values
-    order = distances.gather(1, columns).sort(dim=1, stable=True).indices
-    return columns.gather(1, order)
+        first = columns[tied].sort(dim=1).values
+        order = distances[tied].gather(1, first).sort(dim=1, stable=True).indices
+        columns[tied] = first.gather(1, order)
+    return columns
 
 
 def _first_of_equals(distances: Tensor, kth: Tensor, k: int) -> Tensor:

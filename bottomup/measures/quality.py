@@ -11,7 +11,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from bottomup.corpus.detokenization import detokenize
-from bottomup.measures.bootstrap import resamples
+from bottomup.measures import jackknife
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
@@ -19,21 +19,18 @@ from bottomup.seeds import generator
 from bottomup.training.batches import Text, in_order
 from bottomup.training.run import load_text
 
-Scores = dict[str, tuple[float, str]]  # by metric: its value, and sacreBLEU's signature or ""
-
 
 @dataclass(frozen=True)
-class Quality:
-    """Of a run on the test split.
+class Score:
+    """A value, the values without each block of the test split `[n_blocks]`, and sacreBLEU's
+    signature, or ""."""
 
-    scores: by metric; compared: what pruned models are compared by, `[1 + n_samples]`: BLEU where
-    they translate, else the mean probability of the right token (geometric mean). The first is
-    that of all sentences, the others are those of bootstrap samples of them, which are the same
-    for every run that reads the same sentences.
-    """
+    value: float
+    without: np.ndarray
+    signature: str = ""
 
-    scores: Scores
-    compared: np.ndarray
+
+Scores = dict[str, Score]  # by metric
 
 
 def quality(
@@ -41,22 +38,23 @@ def quality(
     objective: Objective,
     settings: dict,
     tokens: Path,
+    blocks: np.ndarray,
     translation: list[Path],
     batch_tokens: int,
-    n_samples: int = 0,
-) -> Quality:
-    """All scores of a run on the test split, and `n_samples` bootstrap samples.
+) -> Scores:
+    """All scores of a run on the test split.
 
     settings: `sampling_seed`, and where the objective translates `beam_size`, `length_penalty`,
     `sentences` (how many are translated), `language` (of the target side); tokens: the folder of
-    token files; translation: then also the test split's text and the target side's tokenizer.
+    token files; blocks: that of each sentence of the split, `[n_sentences]`; translation: where it
+    translates, the split's text and the target side's tokenizer.
     """
     text, seed = load_text(tokens, "test", objective), settings["sampling_seed"]
+    count = jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, batch_tokens, seed)
-    scores = {name: (value, "") for name, value in prediction_quality(found, objective).items()}
+    scores = prediction_quality(found, objective, blocks, count)
     if objective.predicts != "target":
-        sums = with_samples(found[["loss_nats", "predicted"]].to_numpy(), n_samples, seed)
-        return Quality(scores, np.exp(-sums[:, 0] / sums[:, 1]))
+        return scores
     pairs_file, tokenizer_file = translation
     pairs = pd.read_parquet(pairs_file)
     order = generator(seed, "translated").permutation(len(pairs))
@@ -71,10 +69,16 @@ def quality(
         settings["length_penalty"],
         batch_tokens,
     )
-    return Quality(
-        scores | translation_quality(hypotheses, references),
-        bleu_of_samples(hypotheses, references, n_samples, seed),
-    )
+    return scores | translation_quality(hypotheses, references, blocks[some], count)
+
+
+def compared(scores: Scores) -> Score:
+    """What pruned models are compared by: BLEU where they translate, else the mean probability of
+    the right token (geometric mean)."""
+    if "bleu" in scores:
+        return scores["bleu"]
+    perplexity = scores["perplexity"]
+    return Score(1 / perplexity.value, 1 / perplexity.without)
 
 
 @torch.inference_mode()
@@ -104,29 +108,23 @@ def predictions(
     return pd.DataFrame(found, columns=["loss_nats", "correct", "predicted"])
 
 
-def prediction_quality(found: pd.DataFrame, objective: Objective) -> dict[str, float]:
+def prediction_quality(
+    found: pd.DataFrame, objective: Objective, blocks: np.ndarray, count: int
+) -> Scores:
     """Perplexity and accuracy over the predicted tokens of `predictions`.
 
     Perplexity is exp of the mean cross-entropy in nats per predicted sub-word, so it compares
     only between runs with one vocabulary and one objective. Accuracy, 0 to 1, is the share whose
     most probable token is the true one; under MLM it is called masked_accuracy, and counts all
-    chosen tokens, masked, replaced or kept.
+    chosen tokens, masked, replaced or kept. blocks: that of each sentence, below `count`.
     """
-    loss, correct, predicted = found[["loss_nats", "correct", "predicted"]].sum()
-    return {
-        "perplexity": float(np.exp(loss / predicted)),
-        objective.accuracy: float(correct / predicted),
+    of_sentence = found[["loss_nats", "correct", "predicted"]].to_numpy()
+    losses, correct, predicted = jackknife.sums(of_sentence, blocks, count).T
+    values = {
+        "perplexity": np.exp(jackknife.ratio(losses, predicted)),
+        objective.accuracy: jackknife.ratio(correct, predicted),
     }
-
-
-def with_samples(of_sentence: np.ndarray, n_samples: int, seed: int) -> np.ndarray:
-    """Sums over all sentences, then over bootstrap samples of them: `[1 + n_samples, values]`.
-
-    of_sentence: `[n_sentences, values]`.
-    """
-    _, drawn = resamples(np.arange(len(of_sentence)), n_samples, seed)
-    once = np.ones((len(of_sentence), 1), dtype=drawn.dtype)
-    return np.hstack([once, drawn]).T @ of_sentence
+    return {name: Score(float(value[0]), value[1:]) for name, value in values.items()}
 
 
 def translations(
@@ -156,40 +154,24 @@ def translations(
     return hypotheses
 
 
-def translation_quality(hypotheses: list[str], references: list[str]) -> Scores:
+def translation_quality(
+    hypotheses: list[str], references: list[str], blocks: np.ndarray, count: int
+) -> Scores:
     """BLEU and chrF (0 to 100) with their signatures.
 
     references: the target side as it stood before tokenization; compared without regard to case,
-    since the models read and write lower case.
+    since the models read and write lower case. blocks: that of each sentence, below `count`.
     """
     scores = {}
     for name, metric in {
         "bleu": sacrebleu.BLEU(lowercase=True),
         "chrf": sacrebleu.CHRF(lowercase=True),
     }.items():
-        score = metric.corpus_score(hypotheses, [references])
-        scores[name] = (score.score, str(metric.get_signature()))
+        # What corpus_score adds up over sentences; of chrF no public method gives it.
+        of_sentence = np.array(metric._extract_corpus_statistics(hypotheses, [references]))
+        value, *without = (
+            metric._compute_score_from_stats(totals.tolist()).score
+            for totals in jackknife.sums(of_sentence, blocks, count)
+        )
+        scores[name] = Score(value, np.array(without), str(metric.get_signature()))
     return scores
-
-
-def bleu_of_samples(
-    hypotheses: list[str], references: list[str], n_samples: int, seed: int
-) -> np.ndarray:
-    """BLEU, as by `translation_quality`, over all sentences, then over bootstrap samples of them
-    (Koehn 2004): `[1 + n_samples]`."""
-    metric = sacrebleu.BLEU(lowercase=True, effective_order=True)
-    pairs = zip(hypotheses, references, strict=True)
-    scores = [metric.sentence_score(hypothesis, [reference]) for hypothesis, reference in pairs]
-    counts = np.array([[*s.counts, *s.totals, s.sys_len, s.ref_len] for s in scores])
-    return np.array(
-        [
-            metric.compute_bleu(
-                correct=sums[:4].tolist(),
-                total=sums[4:8].tolist(),
-                sys_len=sums[8],
-                ref_len=sums[9],
-                smooth_method="exp",
-            ).score
-            for sums in with_samples(counts, n_samples, seed)
-        ]
-    )

@@ -167,8 +167,12 @@ class MutualInformation(Section):
     other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
         "other numbers of clusters, to see what depends on it"
     )
-    seed: int = key("seed of clusters, shuffles and bootstrap", ge=0)
-    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
+    clusterings: int = key(
+        "runs of k-means from other first centers, averaged; their spread is in the interval",
+        "runs",
+        ge=2,
+    )
+    seed: int = key("seed of clusters, shuffles and the classifier's halves", ge=0)
 
 
 class Pwcca(Section):
@@ -177,16 +181,17 @@ class Pwcca(Section):
     variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
         "as defined, or as the code behind the published numbers computes it", min_length=1
     )
-    bootstrap_samples: int = key(
-        "resamples for a confidence interval, of change and influence too", "samples", ge=2
-    )
-    seed: int = key("seed of their draw", ge=0)
 
 
 class Change(Section):
     """Distance between consecutive layers, for groups of tokens."""
 
-    occurrences: int = key("drawn from each group; smaller ones are left out", "occurrences", ge=1)
+    occurrences: int = key(
+        "drawn from each group, of matched ones beyond the first of each type, and for ten types a "
+        "tenth of each; smaller groups are left out",
+        "occurrences",
+        ge=10,
+    )
     seed: int = key("seed of their draw", ge=0)
 
 
@@ -194,9 +199,15 @@ class Influence(Section):
     """Distance of other tokens' representations with tokens of a group hidden, and without."""
 
     hidden: Literal["token", "group"] = key(
-        "what is hidden in a sentence: one token of the group, or all that it holds"
+        "what is hidden in a sentence: one token of the group, or all that it holds; where groups "
+        "are matched, one token always"
     )
-    sentences: int = key("read for each group, of those that hold one of it", "sentences", ge=1)
+    sentences: int = key(
+        "read for each group, of those that hold one of it; up to as many more where groups are "
+        "matched, a fifth from each stratum of lengths",
+        "sentences",
+        ge=10,
+    )
     seed: int = key("seed of their draw", ge=0)
 
 
@@ -210,7 +221,6 @@ class Neighbours(Section):
         "most frequent tokens within each of which all else is compared", "tokens", ge=1
     )
     within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
-    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
     seed: int = key("seed of the draws", ge=0)
 
 
@@ -252,8 +262,7 @@ class Heads(Section):
         "of the dev split, translated where the model does, for importance", "sentences", ge=2
     )
     thresholds: Thresholds
-    bootstrap_samples: int = key("resamples for a confidence interval", "samples", ge=2)
-    seed: int = key("seed of the draw of sentences, and of the bootstrap", ge=0)
+    seed: int = key("seed of the draw of sentences", ge=0)
 
 
 class Gates(Section):
@@ -524,7 +533,7 @@ def _contradictions(config: dict) -> Iterator[str]:
     if occurrences < 4 * d_model:
         yield (
             f"measures.change.occurrences: found {occurrences:g}; allowed: >= 4 * model.d_model "
-            f"({4 * d_model:g}), or half of them tell too little of a distance"
+            f"({4 * d_model:g}), or too few points make any two layers seem alike"
         )
     mutual_information = _section(_section(config, "measures"), "mutual_information")
     for found in _numbers(mutual_information, "other_n_clusters"):

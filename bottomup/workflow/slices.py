@@ -133,6 +133,9 @@ class Slices:
     def split_corpus(self) -> dict:
         return settings("split_corpus", self.study.corpus.splits.model_dump())
 
+    def deal_blocks(self) -> dict:
+        return settings("deal_blocks", {"seed": self.study.corpus.splits.seed})
+
     def learn_bpe(self, wildcards) -> dict:
         language = {"language": self.languages[wildcards.side]}
         return settings("learn_bpe", self.study.corpus.bpe.model_dump() | language)
@@ -160,7 +163,6 @@ class Slices:
         objective, heads = wildcards.objective, self.study.heads
         values = self._run(objective, wildcards.seed) | {
             "sentences": heads.sentences,
-            "bootstrap_samples": heads.bootstrap_samples,
             "sampling_seed": heads.seed,
         }
         if "target" in self.sides(objective):
@@ -192,7 +194,6 @@ class Slices:
     def measure_pruning(self, wildcards) -> dict:
         values = self._quality(wildcards) | self._pruned(wildcards)
         values["gated_layers"] = len(GATED[wildcards.attention]) * self.study.model.layers
-        values["bootstrap_samples"] = self.study.heads.bootstrap_samples
         return settings("measure_pruning", values, f"bottomup.objectives.{wildcards.objective}")
 
     def annotate_words(self) -> dict:
@@ -276,15 +277,51 @@ class Slices:
         return settings("compare_with_published", {})
 
     def judge_claims(self) -> dict:
-        """Claims are about the estimates that the figures show."""
-        measures = self.study.measures
-        values = {
-            "n_clusters": measures.mutual_information.n_clusters,
-            "variant": measures.pwcca.variants[0],
-            "weights": "x",
-            "k": measures.neighbours.k,
-        }
+        values = {"estimators": self._estimators(), "others": self._other_estimators()}
         return settings("judge_claims", values)
+
+    def calibrate_claims(self) -> dict:
+        values = {"estimators": self._estimators(), "studies": 1000, "seed": 1}
+        return settings("calibrate_claims", values)
+
+    def _estimators(self) -> dict:
+        """Claims are about the estimates that the figures show, and groups that can be compared."""
+        information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
+        return {
+            "mutual_information": {"n_clusters": information.n_clusters},
+            "pwcca_between_runs": {"variant": pwcca.variants[0], "weights": "x"},
+            "pwcca_between_layers": {"variant": pwcca.variants[0], "weights": "x"},
+            "change": {"matching": "matched"},
+            "influence": {"matching": "matched"},
+            "neighbours": {"metric": "cosine"},
+            "head_importance": {"importance": ["confidence", "relevance_alpha_beta"]},
+        }
+
+    def _other_estimators(self) -> dict:
+        """Under which the verdicts are to be the same."""
+        information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
+        others = {
+            "classifier": ["mutual_information", {"estimator": "classifier"}],
+            "weighted by the upper layer": [
+                "pwcca_between_layers",
+                {"variant": "definition", "weights": "y"},
+            ],
+            "groups as published": ["change", {"matching": "published"}],
+            "ten types a group": ["change", {"matching": "ten_types"}],
+            "groups as published, hidden": ["influence", {"matching": "published"}],
+            "Euclidean": ["neighbours", {"metric": "euclidean"}],
+            "relevance by ratios": [
+                "head_importance",
+                {"importance": ["confidence", "relevance_ratio"]},
+            ],
+        }
+        for n_clusters in information.other_n_clusters:
+            others[f"{n_clusters} clusters"] = ["mutual_information", {"n_clusters": n_clusters}]
+        for variant in pwcca.variants[1:]:
+            for between in ("runs", "layers"):
+                name = f"{variant}, {between}"
+                others[name] = [f"pwcca_between_{between}", {"variant": variant, "weights": "x"}]
+        return others
 
     def show_claims(self) -> dict:
         return settings("show_claims", {})
@@ -298,12 +335,7 @@ class Slices:
         return values
 
     def _functions(self) -> dict:
-        heads = self.study.heads
-        return {
-            "thresholds": heads.thresholds.model_dump(),
-            "bootstrap_samples": heads.bootstrap_samples,
-            "sampling_seed": heads.seed,
-        }
+        return {"thresholds": self.study.heads.thresholds.model_dump()}
 
     def _pruned(self, wildcards) -> dict:
         penalty = float(wildcards.penalty)
@@ -314,12 +346,11 @@ class Slices:
         }
 
     def _pwcca(self) -> dict:
-        return sampled(self.study.measures.pwcca.model_dump())
+        return self.study.measures.pwcca.model_dump()
 
     def _of_groups(self, measure: str, wildcards) -> dict:
         values = sampled(getattr(self.study.measures, measure).model_dump())
-        samples = {"bootstrap_samples": self.study.measures.pwcca.bootstrap_samples}
-        return values | samples | named(wildcards)
+        return values | named(wildcards)
 
     def _run(self, objective: str, seed: str) -> dict:
         options = self.study.objective_options(objective).model_dump()

@@ -14,6 +14,9 @@ from bottomup.corpus.tokens import TokenFile
 
 ROOT = Path(__file__).parents[2]
 VERBS = [("Open", "Öffnen"), ("Save", "Speichern"), ("Print", "Drucken"), ("Close", "Schließen")]
+SIZES = str({"seed": 1, "test_words": 600, "dev_words": 300, "near_duplicates": "drop"})
+# Numbers written with letters: those with digits are all alike.
+LETTERS = str.maketrans("0123456789", "abcdefghij")
 
 
 def call(program, *arguments, **files):
@@ -32,10 +35,15 @@ def must(*arguments, **files):
 def corpus(tmp_path_factory):
     folder = tmp_path_factory.mktemp("corpus")
     rows = [
-        f"{en} the file number {i} now.\t{de} Sie die Datei {i} jetzt.\tpage{i % 40}"
+        f"{en} the {i} file {i} now.\t{de} Sie die Datei {i} jetzt.\tpage{i % 40}"
         for i in range(400)
         for en, de in VERBS[: 1 + i % 4]
     ]
+    alike = [
+        f"Find the {i} file {i} now.\tFinden Sie die Datei {i}.\tpage{(i + 1) % 40}"
+        for i in range(40)
+    ]
+    rows = [row.translate(LETTERS) for row in rows + alike]
     text = folder / "text.tsv"
     text.write_text("\n".join([*rows, rows[0], "Too short\tZu kurz\tpage0"]) + "\n")
     options = {"languages": ["en", "de"], "tsv": str(text)}
@@ -51,12 +59,11 @@ def corpus(tmp_path_factory):
         counts=folder / "cleaning.csv",
         examples=folder / "cleaning_examples.csv",
     )
-    sizes = str({"seed": 1, "test_words": 600, "dev_words": 300})
     splits = {name: folder / f"{name}.parquet" for name in SPLITS}
     must(
         "split_corpus",
         "--settings",
-        sizes,
+        SIZES,
         pairs=folder / "clean.parquet",
         counts=folder / "splits.csv",
         **splits,
@@ -78,7 +85,8 @@ def test_tables_have_the_columns_that_others_read(corpus):
     columns = {
         "cleaning.csv": "step changed dropped remaining share_dropped",
         "cleaning_examples.csv": "step source target",
-        "splits.csv": "split documents pairs source_words target_words dropped_repeats",
+        "splits.csv": "split documents pairs source_words target_words dropped_repeats "
+        "dropped_near_duplicates",
         "frequencies.csv": "token_id token count rank",
     }
     for name, expected in columns.items():
@@ -92,7 +100,9 @@ def test_counts_agree_from_file_to_file(corpus):
     cleaning = pd.read_csv(corpus / "cleaning.csv").set_index("step")
     assert cleaning.loc[["too_short", "duplicate"], "dropped"].tolist() == [1, 1]
     splits = pd.read_csv(corpus / "splits.csv").set_index("split")
-    assert splits["pairs"].sum() == cleaning["remaining"].iloc[-1] == 1000
+    dropped = splits["dropped_near_duplicates"]
+    assert dropped["train"] == 0 < dropped[["dev", "test"]].min()
+    assert splits["pairs"].sum() + dropped.sum() == cleaning["remaining"].iloc[-1] == 1040
     for name in SPLITS:
         assert len(TokenFile.load(corpus / name)) == splits.loc[name, "pairs"]
     train = TokenFile.load(corpus / "train")
@@ -111,9 +121,8 @@ def test_a_mistake_ends_in_one_line(tmp_path):
 
 
 def test_the_same_text_gives_the_same_bytes(corpus, tmp_path):
-    sizes = str({"seed": 1, "test_words": 600, "dev_words": 300})
     again = {name: tmp_path / f"{name}.parquet" for name in SPLITS}
     files = {"pairs": corpus / "clean.parquet", "counts": tmp_path / "splits.csv", **again}
-    must("split_corpus", "--settings", sizes, **files)
+    must("split_corpus", "--settings", SIZES, **files)
     for name in SPLITS:
         assert again[name].read_bytes() == (corpus / f"{name}.parquet").read_bytes()

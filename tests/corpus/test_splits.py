@@ -4,10 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.corpus.splits import SPLITS, split
+from bottomup.corpus.splits import SPLITS, near, split
 from bottomup.errors import UserError
 
-SIZES = {"seed": 3, "test_words": 300, "dev_words": 100}
+# Most of the sentences below are alike but for their number.
+SIZES = {"seed": 3, "test_words": 300, "dev_words": 100, "near_duplicates": "keep"}
 
 
 @pytest.fixture
@@ -68,16 +69,195 @@ def test_the_seed_decides(pairs):
 
 
 def test_a_split_may_be_empty_if_asked_for(pairs):
-    tables, _ = split(pairs, seed=1, test_words=0, dev_words=100)
+    tables, _ = split(pairs, **SIZES | {"test_words": 0})
     assert tables["test"].empty and not tables["dev"].empty
 
 
 @pytest.mark.parametrize("sizes", [(10**6, 0), (0, 10**6), (1000, 10**6)])
 def test_too_small_a_corpus_is_an_error(pairs, sizes):
     with pytest.raises(UserError, match=f"{words(pairs)} source words in 60 documents"):
-        split(pairs, seed=1, test_words=sizes[0], dev_words=sizes[1])
+        split(pairs, **SIZES | {"test_words": sizes[0], "dev_words": sizes[1]})
 
 
 def test_no_pairs_are_an_error(pairs):
     with pytest.raises(UserError, match="leave no text to train on"):
         split(pairs[:0], **SIZES)
+
+
+# Near-duplicates
+
+SENTENCE = "Click the Save button to keep page 7."
+ALIKE = {
+    "repeated": SENTENCE,
+    "first word replaced": "Press the Save button to keep page 7.",
+    "inner word replaced": "Click the Save icon to keep page 7.",
+    "last word replaced": "Click the Save button to keep page seven.",
+    "word put in front": "Now click the Save button to keep page 7.",
+    "word put in": "Click the Save button to safely keep page 7.",
+    "word put at the end": "Click the Save button to keep page 7 here.",
+    "first word left out": "the Save button to keep page 7.",
+    "inner word left out": "Click the button to keep page 7.",
+    "last word left out": "Click the Save button to keep page.",
+    "word moved": "the Save button to keep page 7: click.",
+    "one word left out, one put in elsewhere": "Click Save button to keep page 7 now.",
+    "other number": "Click the Save button to keep page 8.",
+    "longer number": "Click the Save button to keep page 1250.",
+    "punctuation": '"Click" the (Save) button, to keep - page 7!',
+    "case": "CLICK THE save BUTTON TO KEEP PAGE 7.",
+    "all but one word": "PRESS: the save-button, to keep page 99",
+}
+UNLIKE = {
+    "two words replaced": "Press the Save icon to keep page 7.",
+    "two words put in": "Now click the Save button to safely keep page 7.",
+    "two words left out": "Click Save to keep page 7.",
+    "one replaced, one put in": "Press the Save button to safely keep page 7.",
+    "part of a word": "Clicking the Save buttons to keep page 7.",
+    "order of two pairs": "the Click button Save to keep page 7.",
+    "no words": "...",
+    "nothing": "",
+}
+
+
+@pytest.mark.parametrize("text", ALIKE.values(), ids=ALIKE)
+def test_alike_but_for_a_word_digits_punctuation_and_case(text):
+    assert near(pd.Series([text]), pd.Series(["Another sentence.", SENTENCE])).tolist() == [True]
+    assert near(pd.Series([SENTENCE]), pd.Series([text])).tolist() == [True]
+
+
+@pytest.mark.parametrize("text", UNLIKE.values(), ids=UNLIKE)
+def test_unlike_by_two_words(text):
+    assert near(pd.Series([text]), pd.Series(["Another sentence.", SENTENCE])).tolist() == [False]
+    assert near(pd.Series([SENTENCE]), pd.Series([text])).tolist() == [False]
+
+
+def test_each_held_out_sentence_has_its_answer():
+    """An index of their own, as rows of a larger table have, does not matter."""
+    held_out = pd.Series(["a b c d", "e f g h", "a b c x"], index=[7, 3, 9])
+    found = near(held_out, pd.Series(["a b c d e", "z f y h"], index=[3, 7]))
+    assert found.dtype == bool and found.tolist() == [True, False, False]
+    assert near(held_out[:0], held_out).shape == (0,)
+    assert near(held_out, held_out[:0]).tolist() == [False] * 3
+
+
+def words_by_hand(text):
+    """Letter by letter: runs of letters, digits and underscores, each run of digits as one 0."""
+    words = [""]
+    for letter in text.lower():
+        if letter.isdecimal():
+            words[-1] += "" if words[-1].endswith("0") else "0"
+        elif letter.isalnum() or letter == "_":
+            words[-1] += letter
+        else:
+            words.append("")
+    return [word for word in words if word]
+
+
+def in_common(a, b):
+    """How many words two sentences have in common, in the same order."""
+    longest = [[0] * (len(b) + 1) for _ in range(len(a) + 1)]
+    for i, j in itertools.product(range(len(a)), range(len(b))):
+        same = longest[i][j] + 1 if a[i] == b[j] else 0
+        longest[i + 1][j + 1] = max(same, longest[i][j + 1], longest[i + 1][j])
+    return longest[-1][-1]
+
+
+def near_by_hand(held_out, training):
+    """Each is compared with each: what both have in common is at most a word less than either."""
+    a, b = ([words_by_hand(text) for text in texts] for texts in (held_out, training))
+    return [any(in_common(x, y) >= max(len(x), len(y)) - 1 for y in b) for x in a]
+
+
+@pytest.mark.parametrize(("longest", "n"), [(2, 3), (4, 10), (6, 30), (8, 40)])
+def test_as_each_compared_with_each(longest, n):
+    """Random sentences of few words, from none on, some of which are alike."""
+    draw = np.random.default_rng(longest)
+    words = ["a", "A", "b", "c,", "d.e", "7", "12", "x1y23", "-", "É", "f_g"]
+
+    def sentences():
+        lengths = draw.integers(0, longest + 1, n)
+        return pd.Series([" ".join(draw.choice(words, length)) for length in lengths], dtype=str)
+
+    answers = []
+    for _ in range(10):
+        held_out, training = sentences(), sentences()
+        found = near(held_out, training).tolist()
+        assert found == near_by_hand(held_out, training)
+        answers += found
+    assert 0 < sum(answers) < len(answers)
+
+
+def dealt(near_duplicates, **texts):
+    """`split` of three pages, those of `test`, `dev` and `train`, with these sentences each."""
+    sizes = {"seed": 1, "test_words": 1, "dev_words": 1, "near_duplicates": near_duplicates}
+    blank = [(page, "0", f"only {page}", "") for page in ("one", "two", "three")]
+    columns = ["document", "element", "source", "target"]
+    drawn, _ = split(pd.DataFrame(blank, columns=columns), **sizes | {"near_duplicates": "keep"})
+    pages = {drawn[name]["document"].item(): name for name in SPLITS}
+    rows = [
+        (page, str(i), text, f"{text} übersetzt")
+        for page, *_ in blank
+        for i, text in enumerate(texts[pages[page]])
+    ]
+    tables, counts = split(pd.DataFrame(rows, columns=columns), **sizes)
+    return {name: tables[name]["source"].tolist() for name in SPLITS}, counts.set_index("split")
+
+
+TEXTS = {
+    "train": ["Open the file 1.", "Print a page.", "Save it at once now.", "Close it, please."],
+    "dev": ["Open the file 2.", "Nothing like it here.", "print a page"],
+    "test": ["Save it all at once now!", "Quite another text there.", "Close it, please."],
+}
+
+
+def test_near_duplicates_leave_dev_and_test_and_are_counted():
+    tables, counts = dealt("drop", **TEXTS)
+    # What test repeats has left train, and so is like no training sentence.
+    assert tables == {
+        "train": ["Open the file 1.", "Print a page.", "Save it at once now."],
+        "dev": ["Nothing like it here."],
+        "test": ["Quite another text there.", "Close it, please."],
+    }
+    # Case alone makes a repeat, case and punctuation a near-duplicate.
+    assert counts["dropped_near_duplicates"].to_dict() == {"train": 0, "dev": 2, "test": 1}
+    assert counts["dropped_repeats"].to_dict() == {"train": 1, "dev": 0, "test": 0}
+    assert counts["pairs"].to_dict() == {name: len(rows) for name, rows in tables.items()}
+    assert counts["source_words"].to_dict() == {"train": 12, "dev": 4, "test": 7}
+    assert counts["target_words"].to_dict() == {"train": 15, "dev": 5, "test": 9}
+
+
+def test_near_duplicates_may_be_kept():
+    tables, counts = dealt("keep", **TEXTS)
+    assert tables == TEXTS | {"train": TEXTS["train"][:3]}
+    assert not counts["dropped_near_duplicates"].any()
+
+
+def test_only_near_duplicates_of_training_text_leave():
+    """Not those of held-out text, nor of what has left the training text as a repeat."""
+    texts = {
+        "train": ["Click here to go on.", "Some other text."],
+        "dev": ["Click there to go on.", "Drag this up to there."],
+        "test": ["Click here to go on.", "Drag it up to there.", "Drag this down to there."],
+    }
+    tables, counts = dealt("drop", **texts)
+    assert tables == texts | {"train": ["Some other text."]}
+    assert not counts["dropped_near_duplicates"].any()
+
+
+def test_a_split_may_be_all_near_duplicates():
+    tables, counts = dealt("drop", train=["a b c d"], dev=["a b c e"], test=["f g h i", "a b c"])
+    assert tables == {"train": ["a b c d"], "dev": [], "test": ["f g h i"]}
+    assert counts.loc["dev", ["documents", "pairs", "source_words", "target_words"]].sum() == 0
+
+
+def test_near_duplicates_change_neither_train_nor_what_is_left(pairs):
+    pairs["source"] += [f" and letter {'abcdefgh'[i % 8]}{i % 7}" for i in range(len(pairs))]
+    kept, dropped = (split(pairs, **SIZES | {"near_duplicates": how}) for how in ("keep", "drop"))
+    pd.testing.assert_frame_equal(dropped[0]["train"], kept[0]["train"])
+    counts = dropped[1].set_index("split")["dropped_near_duplicates"]
+    for name in ("dev", "test"):
+        alike = near_by_hand(kept[0][name]["source"], kept[0]["train"]["source"])
+        assert 0 < sum(alike) == counts[name]
+        left = kept[0][name][~np.array(alike)].reset_index(drop=True)
+        pd.testing.assert_frame_equal(dropped[0][name], left)
+    total = dropped[1][["pairs", "dropped_repeats", "dropped_near_duplicates"]].to_numpy().sum()
+    assert total == len(pairs)

@@ -112,7 +112,8 @@ def pwcca_between_layers(layers, seeds, objectives):
 
 
 def of_groups(layers, seeds, objectives):
-    """Each group of both groupings at each of `layers`, at an ever lower distance."""
+    """Each group of both groupings at each of `layers`, at an ever lower distance, and matched at
+    distances half as far from each other; seven values without a block, a hundredth apart."""
     groups = [("frequency_rank", name) for name in RANKS] + [("pos", name) for name in TAGS]
     rows = [
         {
@@ -120,14 +121,17 @@ def of_groups(layers, seeds, objectives):
             "seed": seed,
             "grouping": grouping,
             "group": group,
+            "matching": matching,
             "layer": layer,
-            "distance": (0.02 + 0.001 * len(group) + 0.0003 * seed) / layer,
+            "distance": (0.02 + share * len(group) + 0.0003 * seed) / layer,
         }
-        for objective, seed, (grouping, group), layer in itertools.product(
-            objectives, seeds, groups, layers
+        for objective, seed, (grouping, group), layer, (matching, share) in itertools.product(
+            objectives, seeds, groups, layers, [("published", 0.001), ("matched", 0.0005)]
         )
     ]
-    return with_intervals(pd.DataFrame(rows), "distance")
+    table = with_intervals(pd.DataFrame(rows), "distance")
+    apart = np.linspace(0.97, 1.03, 7)
+    return table.assign(without=[distance * apart for distance in table["distance"]])
 
 
 def change(layers, seeds, objectives):
@@ -235,7 +239,8 @@ def corpus_tables():
                 "pairs": [21_800, 860, 4_300],
                 "source_words": [375_000, 15_100, 75_200],
                 "target_words": [352_000, 14_000, 70_300],
-                "dropped_repeats": [0, 14, 60],
+                "dropped_repeats": [62, 0, 0],
+                "dropped_near_duplicates": [0, 32, 268],
             }
         ),
         "frequencies": pd.DataFrame(

@@ -1,3 +1,4 @@
+import numpy as np
 import pytest
 
 from bottomup.errors import UserError
@@ -6,6 +7,7 @@ from bottomup.figures import (
     groups,
     influence_of_groups,
     influence_with_token_dropout,
+    matching,
 )
 from bottomup.figures.points import load_published
 from bottomup.measures.groups import RANKS, TAGS
@@ -47,7 +49,7 @@ def at(table):
 def test_points_are_the_table(study, drawn):
     name, grouping, _, points = drawn
     table = study()[name]
-    table = table.assign(x=at(table))
+    table = table[table["matching"] == "published"].assign(x=at(table))
     table = table[(table["grouping"] == grouping) & (table["x"] != "0-1")]
     curves = table.groupby(["objective", "group"])
     assert len(points[points["source"] == "ours"]) == curves.ngroups * table["x"].nunique()
@@ -129,7 +131,9 @@ def test_token_dropout_beside_training_without(study, nothing_cut_off):
         expected = curves[(curves["panel"] == "LM") & (curves["series"] == "10k-30k")]
         drawn = curve(points, panel, "10k-30k", "published")
         assert drawn["y"].to_dict() == expected.set_index("x")["y"].to_dict()
-    table = tables["influence"].query("objective == 'mt_noise' and group == '25-50'")
+    table = tables["influence"].query(
+        "objective == 'mt_noise' and group == '25-50' and matching == 'published'"
+    )
     expected = table.groupby("layer")["distance"].mean().to_dict()
     assert curve(points, "mt_noise", "25-50")["y"].to_dict() == expected
 
@@ -144,3 +148,52 @@ def test_one_objective_with_token_dropout(study):
 def test_no_objective_with_token_dropout(study):
     with pytest.raises(UserError, match=r"found mt, lm, mlm, untrained, .*add mt_noise"):
         influence_with_token_dropout.draw(study())
+
+
+def test_matching_shows_groups_relative_to_their_mean(study, nothing_cut_off):
+    tables = study(seeds=(1,))
+    measured = tables["influence"]
+    # Ten types of two groups, one of which changes three times as much as the other.
+    change = tables["change"].query("objective == 'lm' and group in ['1-10', '10-25']")
+    few = change[change["matching"] == "matched"].assign(matching="ten_types")
+    factor = few["group"].map({"1-10": 1, "10-25": 3})
+    few["distance"] = factor
+    few["without"] = [value * np.array([1, 1, 1.1]) for value in factor]
+    tables["change"] = few
+    figure, points = matching.draw(tables)
+    assert [axes.get_title("left") for axes in figure.axes[:4]] == [
+        "change, by frequency rank",
+        "change, by part of speech",
+        "influence, by frequency rank",
+        "influence, by part of speech",
+    ]
+    nothing_cut_off(figure)
+    found = curve(points, "lm, change, frequency_rank", "ten_types")
+    assert found["y"].to_dict() == pytest.approx({"1-10": 0.5, "10-25": 1.5})
+    # What all groups have in common without a block is no uncertainty of theirs.
+    assert (found["high"] - found["low"]).fillna(0).to_numpy() == pytest.approx(0)
+    rows = measured.query("objective == 'mt' and grouping == 'pos' and matching == 'matched'")
+    # At any layer the same share of the mean: 0.02, and 0.0005 for each letter of NN, PRP$, comma.
+    shares = {name: 0.0203 + 0.0005 * len(name) for name in ("NN", "PRP$", "comma")}
+    mean = np.mean(list(shares.values()))
+    expected = {name: share / mean for name, share in shares.items()}
+    assert set(rows["group"]) == set(expected)
+    found = curve(points, "mt, influence, pos", "matched")["y"].to_dict()
+    assert found == pytest.approx(expected)
+
+
+def test_matching_has_the_error_of_what_is_drawn(study):
+    """One of two groups is uncertain: values 2, and 1 to 3 without a block, beside 1."""
+    tables = study(layers=1, seeds=(1,), objectives=("lm", "mt"))
+    for name in ("change", "influence"):
+        table = tables[name].query("group in ['1-10', '10-25', 'NN', 'comma']")
+        sure = table["group"].isin(["1-10", "NN"])
+        without = [np.ones(3) if is_sure else np.array([1.0, 2.0, 3.0]) for is_sure in sure]
+        tables[name] = table.assign(distance=np.where(sure, 1, 2), without=without)
+    _, points = matching.draw(tables)
+    found = curve(points, "lm, influence, frequency_rank", "published").loc["10-25"]
+    values = np.array([1, 4 / 3, 3 / 2])
+    error = np.sqrt(2 / 3 * ((values - values.mean()) ** 2).sum())
+    # 4.303 is the 97.5 % point of Student's t with two degrees of freedom.
+    assert found["y"] == pytest.approx(4 / 3)
+    assert found["high"] - found["y"] == pytest.approx(4.303 * error, rel=1e-3)

@@ -41,7 +41,7 @@ def test_points_are_the_table(study, estimator):
         **{"estimator": estimator, "label": "input", "reading": "plain", "positions": "all"},
     )
     drawn = quantity(points, f"input: {estimator}", "mutual information")
-    bars = quantity(points, f"input: {estimator}", "bootstrap interval")
+    bars = quantity(points, f"input: {estimator}", "95 % interval")
     for ours, theirs in (
         (drawn["y"], groups["mi_nats"].mean()),
         (drawn["low"], groups["mi_nats"].min()),
@@ -123,7 +123,7 @@ def test_one_seed_and_three_layers(study):
     figure, points = mutual_information_input.draw(tables, n_clusters=1000)
     ours = points[points["source"] == "ours"]
     assert ours["x"].max() == 3
-    assert ours.loc[ours["quantity"] != "bootstrap interval", "low"].isna().all()
+    assert ours.loc[ours["quantity"] != "95 % interval", "low"].isna().all()
     assert points.loc[points["source"] == "published", "x"].max() == 6
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert "lowest to highest seed" not in labels and "Voita et al. 2019" in labels
@@ -145,12 +145,12 @@ def test_an_objective_that_was_not_measured(study):
         )
 
 
-def test_a_bootstrap_interval_beside_its_estimate(study):
+def test_an_interval_beside_its_estimate(study):
     table = study()["mutual_information"]
     # Resampling repeats occurrences, which raises a plug-in estimate: the interval can lie above.
     above = table.assign(ci_low=table["mi_nats"] + 0.01, ci_high=table["mi_nats"] + 0.02)
     _, points = mutual_information_input.draw({"mutual_information": above}, n_clusters=1000)
-    bars = quantity(points, "input: clusters", "bootstrap interval")
+    bars = quantity(points, "input: clusters", "95 % interval")
     assert (bars["low"] > bars["y"] - 0.02).all()
 
 

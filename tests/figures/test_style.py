@@ -8,14 +8,18 @@ from bottomup.figures import distance_between_tasks, style
 
 
 def test_objectives_differ_in_color_and_marker():
-    looks = [style.objective(name) for name in ("mt", "lm", "mlm", "untrained")]
+    names = ("mt", "lm", "mlm", "untrained", "untrained_causal")
+    looks = [style.objective(name) for name in names]
     for a, b in itertools.combinations(looks, 2):
         assert a.color != b.color and a.marker != b.marker
 
 
-@pytest.mark.parametrize("name", ["mt", "lm"])
-def test_token_dropout_has_the_color_of_its_objective_alone(name):
-    plain, noisy = style.objective(name), style.objective(f"{name}_noise")
+@pytest.mark.parametrize(
+    "name, variant",
+    [("mt", "mt_noise"), ("lm", "lm_noise"), ("lm", "lm_bidirectional"), ("mlm", "mlm_causal")],
+)
+def test_a_variant_has_the_color_of_its_objective_alone(name, variant):
+    plain, noisy = style.objective(name), style.objective(variant)
     assert plain.color == noisy.color
     assert plain.marker != noisy.marker and plain.linestyle != noisy.linestyle
 
@@ -61,8 +65,9 @@ def test_a_new_objective_has_a_look_of_its_own_in_every_figure():
 
 
 def test_order_of_objectives():
-    names = ["untrained", "zz", "mlm", "aa", "lm", "mt", "lm"]
-    assert style.ordered(names) == ["mt", "lm", "mlm", "aa", "zz", "untrained"]
+    names = ["untrained_causal", "untrained", "zz", "mlm", "aa", "lm", "mt", "lm"]
+    last = ["untrained", "untrained_causal"]
+    assert style.ordered(names) == ["mt", "lm", "mlm", "aa", "zz", *last]
 
 
 def files(figure, folder):

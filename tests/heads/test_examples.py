@@ -7,19 +7,16 @@ from bottomup.corpus.specials import EOS
 from bottomup.heads.examples import references, sample, translations
 from bottomup.model.beam_search import translate
 from bottomup.objectives import IGNORE
-from bottomup.training.run import load_text
 from tests.tiny import drawn, random_text
 
 
-def test_sentences_are_of_the_dev_split_and_follow_the_seed(corpus_files):
-    mt = objectives.load("mt", {})
-    dev = load_text(corpus_files.tokens, "dev", mt)
-    some = [sample(corpus_files.tokens, mt, 4, seed) for seed in (1, 1, 2)]
-    assert [len(text.source) for text in some] == [4, 4, 4]
-    known = {tuple(dev.source.sentence(i)) for i in range(len(dev.source))}
-    assert {tuple(some[0].source.sentence(i)) for i in range(4)} <= known
-    assert some[0].digest() == some[1].digest() != some[2].digest()
-    assert sample(corpus_files.tokens, mt, 10**6, 1).digest() == dev.digest()
+def test_sentences_are_drawn_once_and_follow_the_seed():
+    dev = random_text(20)
+    some = [sample(dev, 4, seed).tolist() for seed in (1, 1, 2)]
+    assert some[0] == some[1] != some[2]
+    assert len(set(some[0])) == 4 and some[0] == sorted(some[0])
+    everything = list(range(len(dev.source)))
+    assert set(some[0]) <= set(everything) and sample(dev, 10**6, 1).tolist() == everything
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
@@ -35,6 +32,16 @@ def test_references_are_what_is_to_be_predicted(objective):
             following = source[1:] if objective == "lm" else source
             expected = following[predicted[: len(following)]]
             assert example.labels[0][predicted].tolist() == expected.tolist()
+
+
+@pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])
+def test_where_nothing_is_predicted_the_source_is_the_reference(objective):
+    text = random_text(3)
+    for sentence, example in enumerate(
+        references(drawn("mlm"), objectives.load(objective, {}), text, seed=1)
+    ):
+        assert example.source[0].tolist() == text.source.sentence(sentence).tolist()
+        assert example.target is None and (example.labels == IGNORE).all()
 
 
 def test_translations_are_the_model_s_own():

@@ -8,13 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from scipy.stats import t as student
 from tokenizers import Tokenizer
 
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.heads.functions import COLUMNS, Thresholds, head_functions, word_attention
-from bottomup.measures import bootstrap
 from bottomup.subjects import Run
 from bottomup.training.run import save
 from tests.tiny import ROOT, VOCAB, drawn, initial, model_of, tokens_of
@@ -94,10 +94,12 @@ def looking(keys, weight=0.6):
     return weights[None]
 
 
-def measure(subject, tokens, annotation=None, n_samples=10, batch_tokens=40, **thresholds):
+def measure(subject, tokens, annotation=None, blocks=None, batch_tokens=40, **thresholds):
+    """Where no blocks are given, each sentence is one."""
     annotation = unparsed(tokens) if annotation is None else annotation
+    blocks = np.arange(len(tokens), dtype=np.int8) if blocks is None else blocks
     return head_functions(
-        subject, tokens, annotation, RANKS, Thresholds(**thresholds), n_samples, 1, batch_tokens
+        subject, tokens, annotation, RANKS, Thresholds(**thresholds), blocks, batch_tokens
     )
 
 
@@ -283,14 +285,42 @@ def test_of_equally_frequent_positions_the_baseline_is_the_leftmost():
     assert table.loc["dobj_to_head", ["offset", "baseline_accuracy"]].tolist() == [-2, 0.5]
 
 
-def test_bootstrap_samples_that_lack_a_relation_say_nothing():
-    """One sentence of three has it, and 8 samples of 27 are without that one."""
+def test_what_one_block_alone_holds_has_no_interval():
+    """Of three sentences the first has a relation, or the first two: the third makes no odds."""
     tokens = tokens_of([[4, 5], [4, 6], [6, 4]])
-    trees = [[("ROOT", 0), ("dobj", 0)], *[[("ROOT", 0), ("dep", 0)]] * 2]
-    subject = Given(tokens, [looking([1, 0, 0])] * 3)
-    table = measure(subject, tokens, annotation_of(trees), n_samples=100)
+    subject = Given(tokens, [looking([1, 0, 0]), looking([0, 0, 0]), looking([1, 0, 0])])
+    has, lacks = [("ROOT", 0), ("dobj", 0)], [("ROOT", 0), ("dep", 0)]
+    for trees, accuracy, without in (
+        ([has, lacks, lacks], 1, [np.nan, 1, 1]),
+        ([has, has, lacks], 1 / 2, [0, 1, 1 / 2]),
+    ):
+        table = measure(subject, tokens, annotation_of(trees))
+        [row] = function(table, "dobj_from_head").itertuples()
+        assert row.accuracy == accuracy
+        np.testing.assert_array_equal(row.without, without)
+        assert np.isnan([row.ci_low, row.ci_high]).all() == np.isnan(without).any()
+
+
+def test_a_baseline_without_a_block_may_be_of_another_offset():
+    """Objects stand 1, 1, 2, 2 and 2 words after the verb; without the last three, 1."""
+    near = [("ROOT", 0), ("dobj", 0), ("dep", 0)]
+    far = [("ROOT", 0), ("dep", 0), ("dobj", 0)]
+    tokens = tokens_of([[4, 5, 6], [4, 6, 5], [5, 4, 6], [5, 6, 4], [6, 5, 4]])
+    subject = Given(tokens, [looking([2, 2, 0, 0])] * 5)
+    blocks = np.array([0, 0, 1, 1, 1])
+    table = measure(subject, tokens, annotation_of([near, near, far, far, far]), blocks)
     [row] = function(table, "dobj_from_head").itertuples()
-    assert (row.accuracy, row.ci_low, row.ci_high, row.n) == (1, 1, 1, 1)
+    assert (row.offset, row.baseline_accuracy, row.accuracy) == (2, 3 / 5, 3 / 5)
+    assert row.baseline_without.tolist() == [1, 1] and row.without.tolist() == [1, 0]
+
+
+def test_the_position_without_a_block_may_be_another_one():
+    """Of the first block all maxima are at +1, of the second more are at -1."""
+    tokens = tokens_of([[4, 5, 6], [7, 8, 9, 10, 11]])
+    subject = Given(tokens, [looking([1, 2, 0, 0]), looking([1, 0, 1, 2, 3, 0])])
+    [row] = function(measure(subject, tokens), "positional").itertuples()
+    assert (row.offset, row.accuracy) == (-1, 4 / 6)
+    assert row.without.tolist() == [4 / 4, 2 / 2]
 
 
 # Rarest is 9, twice, then 6; in the second 9 and 10 are the two rarest; the third has none.
@@ -386,37 +416,41 @@ def slow_functions(weights, words, tree, causal):
     return found
 
 
-def slow_rows(found, function, counts):
-    """The row of one head and function: found, by sentence, and how often each was drawn."""
-    asked = [sentence[function] for sentence in found]
-    every = flat(asked)
-    if not every:
-        return {"n": 0, "held": False}
-    row = {}
+def slow_value(asked, function):
+    """Of what is asked of one head in some sentences, one after the other."""
+    row = {"n": len(asked), "accuracy": np.nan, "baseline_accuracy": np.nan}
+    if not asked:
+        return row
     if function == "positional":
-        votes = Counter(offset for offset, _ in every)
+        votes = Counter(offset for offset, _ in asked)
         row["offset"] = min(o for o in votes if votes[o] == max(votes.values()))
-        asked = [
-            [(offset == row["offset"],) for offset, seen in sentence if row["offset"] in seen]
-            for sentence in asked
-        ]
+        asked = [(offset == row["offset"],) for offset, seen in asked if row["offset"] in seen]
     elif function in SYNTACTIC:
-        votes = Counter(offset for _, offset in every)
+        votes = Counter(offset for _, offset in asked)
         row["offset"] = min(o for o in votes if votes[o] == max(votes.values()))
-        row["baseline_accuracy"] = max(votes.values()) / len(every)
+        row["baseline_accuracy"] = max(votes.values()) / len(asked)
     else:
-        row["baseline_accuracy"] = np.mean([chance for _, chance in every])
-    row["n"] = sum(map(len, asked))
-    row["accuracy"] = np.mean([each[0] for each in flat(asked)])
-    samples = []
-    for column in counts.T:
-        drawn = flat(times * sentence for times, sentence in zip(column, asked, strict=True))
-        if drawn:
-            samples.append(np.mean([each[0] for each in drawn]))
-    error = 1.96 * np.std(samples, ddof=1)
-    row["ci_low"] = max(0, row["accuracy"] - error)
-    row["ci_high"] = min(1, row["accuracy"] + error)
-    return row
+        row["baseline_accuracy"] = np.mean([chance for _, chance in asked])
+    return row | {"n": len(asked), "accuracy": np.mean([each[0] for each in asked])}
+
+
+def slow_row(found, function, blocks):
+    """The row of one head and function: found, by sentence."""
+    asked = [sentence[function] for sentence in found]
+    without = []
+    for block in range(max(blocks) + 1):
+        rest = [some for some, number in zip(asked, blocks, strict=True) if number != block]
+        without.append(slow_value(flat(rest), function))
+    row = slow_value(flat(asked), function)
+    accuracies = [value["accuracy"] for value in without]
+    half_width = student.ppf(0.975, len(without) - 1) * np.std(accuracies)
+    half_width *= np.sqrt(len(without) - 1)
+    return row | {
+        "ci_low": row["accuracy"] - half_width,
+        "ci_high": row["accuracy"] + half_width,
+        "without": accuracies,
+        "baseline_without": [value["baseline_accuracy"] for value in without],
+    }
 
 
 def random_text(n, seed):
@@ -444,18 +478,18 @@ def test_random_heads_against_plain_loops(objective, batch_tokens):
     sentences, trees = random_text(40, seed=3)
     tokens = text_of(sentences)
     subject = Run(drawn(objective, layers=2, heads=3, d_model=12, scale=1.0), None)
-    table = measure(subject, tokens, annotation_of(trees), 20, batch_tokens, rare_rank=5)
+    blocks = np.random.default_rng(4).integers(7, size=40)
+    table = measure(subject, tokens, annotation_of(trees), blocks, batch_tokens, rare_rank=5)
     found = [
         [[slow_functions(w, words, tree, objective == "lm") for w in layer[0]] for layer in layers]
         for words, tree in zip(sentences, trees, strict=True)
         for layers in [attentions(subject, words)]
     ]
-    _, counts = bootstrap.resamples(np.arange(len(tokens)), 20, 1)
     names = [(layer, head, name) for layer in (1, 2) for head in (1, 2, 3) for name in FUNCTIONS]
     assert list(table[["layer", "head", "function"]].itertuples(index=False, name=None)) == names
     assert list(table) == COLUMNS and (table["attention"] == "encoder").all()
     rows = [
-        slow_rows([sentence[layer - 1][head - 1] for sentence in found], name, counts)
+        slow_row([sentence[layer - 1][head - 1] for sentence in found], name, blocks.tolist())
         for layer, head, name in names
     ]
     expected = pd.DataFrame(rows)
@@ -463,6 +497,11 @@ def test_random_heads_against_plain_loops(objective, batch_tokens):
         np.testing.assert_allclose(
             table[column].astype(float), expected[column].astype(float), atol=1e-12, err_msg=column
         )
+    for column in ("without", "baseline_without"):
+        some = table["baseline_without"].notna() if column == "baseline_without" else table.index
+        found = (np.stack(rows.loc[some, column]) for rows in (table, expected))
+        np.testing.assert_allclose(*found, atol=1e-12, err_msg=column)
+    assert (table["baseline_without"].isna() == (table["function"] == "positional")).all()
     asked = table[table["n"] > 0]
     assert set(FUNCTIONS) - set(asked["function"]) == {"advmod_to_head", "advmod_from_head"}
     assert asked["accuracy"].between(asked["ci_low"], asked["ci_high"]).all()
@@ -496,11 +535,10 @@ def test_the_program(run_script, tmp_path, corpus_files):
     settings = {
         "run": {"objective": "lm", "seed": 2},
         "thresholds": {"positional": 0.9, "syntactic": 0.1, "rare": 0.0, "rare_rank": 10},
-        "bootstrap_samples": 10,
-        "sampling_seed": 1,
     }
     files = [
         *("--model", tmp_path / "model", "--tokens", corpus_files.tokens / "test.source"),
+        *("--blocks", corpus_files.blocks("test")),
         *("--frequencies", corpus_files.frequencies),
         *("--annotation", tmp_path / "annotation.parquet"),
     ]
@@ -510,10 +548,15 @@ def test_the_program(run_script, tmp_path, corpus_files):
     settings["run"] |= {"attention": "all", "method": "gates", "penalty": 0.5}
     run_script("measure_head_functions", settings, *files, "--table", tmp_path / "pruned.csv")
     table, pruned = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("table", "pruned"))
-    assert list(pruned) == [*settings["run"], *COLUMNS[1:]]
+    estimates = pd.read_parquet(tmp_path / "table.parquet")
+    of_csv = [name for name in COLUMNS if name not in ("without", "baseline_without")]
+    assert list(pruned) == [*settings["run"], *of_csv[1:]]
     assert set(pruned["attention"]) == {"all"}
-    pd.testing.assert_frame_equal(pruned[COLUMNS[1:]], table[COLUMNS[1:]])
-    assert list(table) == ["objective", "seed", *COLUMNS]
+    pd.testing.assert_frame_equal(pruned[of_csv[1:]], table[of_csv[1:]])
+    assert list(table) == ["objective", "seed", *of_csv]
+    assert list(estimates) == ["objective", "seed", *COLUMNS]
+    assert estimates["without"].map(len).eq(4).all()
+    assert (estimates["baseline_without"].isna() == (table["function"] == "positional")).all()
     assert len(table) == 2 * 2 * len(FUNCTIONS)
     assert set(table["objective"]) == {"lm"} and set(table["seed"]) == {2}
     rare = table["function"].isin(["rarest", "two_rarest"])

@@ -3,9 +3,11 @@
 import json
 import shutil
 
+import numpy as np
 import pandas as pd
 import pytest
 import torch
+from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.model.configuration import TransformerConfig
@@ -37,10 +39,14 @@ def trained(corpus_files, tmp_path_factory):
     return folder
 
 
+SAMPLE = {"sentences": 6, "sampling_seed": 1}
+
+
 @pytest.fixture
 def importance(trained, corpus_files, run_script, tmp_path):
-    settings = RUN | BEAM | {"sentences": 6, "bootstrap_samples": 5, "sampling_seed": 1}
+    settings = RUN | BEAM | SAMPLE
     files = ["--model", trained / "model", "--tokens", corpus_files.tokens]
+    files += ["--blocks", corpus_files.blocks("dev")]
     run_script("measure_head_importance", settings, *files, "--table", tmp_path / "importance.csv")
     return tmp_path / "importance.csv"
 
@@ -75,6 +81,34 @@ def test_importance_of_each_head_and_kind(importance):
     assert sums.tolist() == pytest.approx([1.0] * len(sums))
 
 
+def test_without_a_block_sentences_of_the_others_count(importance):
+    """Three blocks of the dev split, of which one holds none of the six sentences."""
+    table = pd.read_parquet(importance.with_suffix(".parquet"))
+    assert table["without"].map(len).eq(3).all()
+    shares = table[table["importance"].str.startswith("relevance")]
+    sums = shares.groupby(["importance", "attention", "layer"])["without"].sum()
+    np.testing.assert_allclose(np.stack(sums), 1)
+
+
+@pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])
+def test_a_model_that_predicts_nothing_has_confidence_alone(
+    objective, corpus_files, run_script, tmp_path
+):
+    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    model = tiny.initial(objective, vocab=size)
+    run.save(model, {"source": corpus_files.tokenizer("source")}, tmp_path / "model")
+    settings = SAMPLE | {"objective": objective, "seed": 1, "options": {}}
+    run_script(
+        "measure_head_importance",
+        settings,
+        *("--model", tmp_path / "model", "--tokens", corpus_files.tokens),
+        *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
+    )
+    table = pd.read_csv(tmp_path / "importance.csv")
+    assert set(table["importance"]) == {"confidence"} and set(table["attention"]) == {"encoder"}
+    assert len(table) == 4 and table["value"].between(0, 1).all()
+
+
 def test_heads_have_a_row_for_each_function(importance, run_script, tmp_path):
     head = {"objective": "mt", "seed": 1, "attention": "encoder", "layer": 1, "head": 2}
     functions = [("positional", 0.95, None, True), ("rarest", 0.6, 0.2, True)]
@@ -82,18 +116,25 @@ def test_heads_have_a_row_for_each_function(importance, run_script, tmp_path):
     columns = ["function", "accuracy", "baseline_accuracy", "held"]
     rows = [head | dict(zip(columns, values, strict=True)) for values in functions]
     pd.DataFrame(rows).to_csv(tmp_path / "functions.csv", index=False)
+    measured = pd.read_csv(importance)
+    untrained = measured.query("importance == 'confidence' and attention == 'encoder'")
+    both = pd.concat([measured, untrained.assign(objective="untrained")])
+    both.to_csv(tmp_path / "both.csv", index=False)
     run_script(
         "collect_heads",
         {},
-        *("--importance", importance, "--functions", tmp_path / "functions.csv"),
+        *("--importance", tmp_path / "both.csv", "--functions", tmp_path / "functions.csv"),
         *("--table", tmp_path / "heads.csv"),
     )
     heads = pd.read_csv(tmp_path / "heads.csv")
-    assert len(heads) == 12 + 1
+    assert len(heads) == 12 + 1 + 4
+    alone = heads[heads["objective"] == "untrained"]
+    assert alone["confidence"].tolist() == untrained["value"].tolist()
+    assert alone[["relevance", "gradient", "loss_increase", "function"]].isna().all(axis=None)
     assert heads["function"].dropna().tolist() == ["positional", "rarest"]
     assert heads["function_accuracy"].dropna().tolist() == [0.95, 0.6]
-    measured = pd.read_csv(importance).query("importance == 'relevance_alpha_beta'")
-    assert set(heads["relevance"]) == set(measured["value"])
+    relevance = measured.query("importance == 'relevance_alpha_beta'")["value"]
+    assert set(heads["relevance"].dropna()) == set(relevance)
 
 
 def test_gates_then_as_many_at_random(prune, importance):
@@ -142,13 +183,14 @@ def test_only_from_scratch_is_what_training_found_forgotten(
     assert same == {"scratch": True, "random": False}
 
 
-def test_fine_tuning_spends_its_budget_whatever_the_dev_loss(prune, tmp_path):
+@pytest.mark.parametrize("method", ["random", "scratch"])
+def test_fewer_heads_spend_their_budget_whatever_the_dev_loss(method, prune, tmp_path):
     """At so high a rate the dev loss stalls at once."""
     training = PRUNING["training"] | {"patience": 1, "learning_rate_scale": 50.0}
     _, gates = prune(GATES, "found")
     gates.to_csv(tmp_path / "found.csv", index=False)
-    settings = {"method": "random", "training": training | {"evaluate_every_steps": 1}}
-    folder, _ = prune(settings, "random", tmp_path / "found.csv")
+    settings = {"method": method, "training": training | {"evaluate_every_steps": 1}}
+    folder, _ = prune(settings, method, tmp_path / "found.csv")
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").open()]
     assert lines[-1]["tokens"] >= 400
     losses = [line["dev_loss_nats"] for line in lines]
@@ -163,17 +205,18 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert tiny.same_bytes(before.decoder.state_dict(), after.decoder.state_dict())
     assert not tiny.same_bytes(before.encoder.state_dict(), after.encoder.state_dict())
     settings = RUN | BEAM | {"attention": "encoder", "gated_layers": 2, "sampling_seed": 1}
-    settings |= {"sentences": 5, "language": "en", "bootstrap_samples": 3}
-    rows = {}
-    for method, penalty, model in (("gates", 30.0, folder), ("none", None, trained)):
+    settings |= {"sentences": 5, "language": "en"}
+    rows, metrics = {}, tmp_path / "metrics.jsonl"
+    metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))
+    models = [("gates", 30.0, folder), ("scratch", 30.0, folder), ("none", None, trained)]
+    for method, penalty, model in models:
         run_script(
             "measure_pruning",
             settings | {"method": method, "penalty": penalty},
-            *("--model", model / "model", "--metrics", model / "metrics.jsonl"),
-            *("--tokens", corpus_files.tokens),
+            *("--model", model / "model", "--metrics", metrics),
+            *("--tokens", corpus_files.tokens, "--blocks", corpus_files.blocks("test")),
             *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
             *("--smaller", tmp_path / method, "--table", tmp_path / f"{method}.csv"),
-            *("--samples", tmp_path / f"{method}_samples.csv"),
         )
         [rows[method]] = pd.read_csv(tmp_path / f"{method}.csv").to_dict("records")
     gated, whole = rows["gates"], rows["none"]
@@ -183,12 +226,24 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert whole["parameters"] - gated["parameters"] == 4 * (24 * 17 + 8 * 16)
     assert gated["megabytes"] < whole["megabytes"]
     assert gated["penalty_of_sum"] == 15.0 and pd.isna(whole["penalty_of_sum"])
-    dev = [json.loads(line)["dev_loss_nats"] for line in (folder / "metrics.jsonl").open()]
-    assert gated["dev_loss_nats"] == pytest.approx(dev[-1])
+    # Runs keep the weights of the lowest dev loss, models with fewer heads those of the last step.
+    assert {method: row["dev_loss_nats"] for method, row in rows.items()} == {
+        "gates": 2.0,
+        "scratch": 2.0,
+        "none": 1.0,
+    }
+    assert [method for method, row in rows.items() if row["start"] == "scratch"] == ["scratch"]
     assert 0 <= gated["bleu"] <= 100 and gated["test_loss_nats"] > 0
-    samples = pd.read_csv(tmp_path / "gates_samples.csv")
-    assert samples["sample"].tolist() == [0, 1, 2, 3] and set(samples["method"]) == {"gates"}
-    assert samples["quality"][0] == pytest.approx(gated["bleu"])
+    assert gated["quality"] == gated["bleu"]
+    assert gated["ci_low"] <= gated["quality"] <= gated["ci_high"]
+    estimates = pd.concat(pd.read_parquet(tmp_path / f"{name}.parquet") for name in rows)
+    assert estimates["without"].map(len).tolist() == [4, 4, 4]
+    penalties = estimates.set_index("method")["penalty"]
+    assert penalties.dtype == float and penalties.isna().to_dict() == {
+        "gates": False,
+        "scratch": False,
+        "none": True,
+    }
     config = TransformerConfig.from_pretrained(tmp_path / "gates")
     assert config.kept_heads["encoder"] == [0, 0]
     assert len(subjects.load(tmp_path / "gates").tokenizer) == config.vocab_size

@@ -5,6 +5,7 @@ import torch
 from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
+from bottomup.measures import jackknife
 from bottomup.objectives import IGNORE, Example
 from tests.heads.test_relevance import OBJECTIVES, example
 from tests.tiny import drawn
@@ -76,7 +77,7 @@ def test_padding_and_batches_change_nothing(measure):
     apart = measure(model, [example("mt", (row,)) for row in ROWS])
     for kind in together.mean():
         np.testing.assert_allclose(together.mean()[kind], apart.mean()[kind], rtol=1e-3, atol=1e-6)
-        found, expected = together.error(50, 1)[kind], apart.error(50, 1)[kind]
+        found, expected = (some.without(np.array([0, 1, 1]), 2)[kind] for some in (together, apart))
         np.testing.assert_allclose(found, expected, rtol=1e-3, atol=1e-6)
 
 
@@ -93,13 +94,24 @@ def test_a_kind_without_terms_has_no_mean():
     assert not totals.empty()
     totals.add("decoder", torch.zeros(2, 1, 1), torch.tensor([0, 0]))
     assert totals.mean()["encoder"] == 1 and np.isnan(totals.mean()["decoder"])
-    assert np.isnan(totals.error(5, 1)["decoder"])
+    assert np.isnan(totals.without(np.array([0, 1]), 2)["decoder"]).all()
+
+
+def test_the_mean_without_a_block_is_that_of_the_other_sentences():
+    """Of terms (2), (6, 6), (4) and (9) in blocks 0, 1, 0 and 2; the fourth block is empty."""
+    totals = Totals()
+    totals.add("encoder", torch.tensor([[[2.0]], [[12.0]]]), torch.tensor([1, 2]))
+    totals.add("encoder", torch.tensor([[[4.0]], [[9.0]]]), torch.tensor([1, 1]))
+    found = totals.without(np.array([0, 1, 0, 2]), 4)["encoder"]
+    assert found.shape == (1, 1, 4)
+    assert found[0, 0].tolist() == [21 / 3, 15 / 3, 18 / 4, 27 / 5]
 
 
 def test_the_error_is_that_of_a_mean_of_independent_sentences():
-    """Sentences of one term each: 1.96 standard deviations over the root of their number."""
-    values = np.random.default_rng(1).normal(size=400)
+    """Sentences of one term each, and each a block: their deviation over the root of their
+    number."""
+    values = np.random.default_rng(1).normal(size=25)
     totals = Totals()
-    totals.add("encoder", torch.from_numpy(values)[:, None, None], torch.ones(400, dtype=int))
-    expected = 1.96 * values.std() / 20
-    assert totals.error(2000, 1)["encoder"].item() == pytest.approx(expected, rel=0.1)
+    totals.add("encoder", torch.from_numpy(values)[:, None, None], torch.ones(25, dtype=int))
+    without = totals.without(np.arange(25), 25)["encoder"]
+    assert jackknife.error(without).item() == pytest.approx(values.std(ddof=1) / 5)

@@ -1,15 +1,18 @@
-from dataclasses import replace
+import json
+from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
 
-from bottomup import objectives
+from bottomup import objectives, subjects
 from bottomup.heads import GATED
 from bottomup.heads.gates import penalty
-from bottomup.heads.pruning import Pruner, as_many, close, freeze, gates_over_time
+from bottomup.heads.pruning import Pruner, as_many, close, freeze, gates_over_time, prune
 from bottomup.training.checkpoint import Checkpoint
+from bottomup.training.loop import Trainer
+from bottomup.training.run import save
 from tests.tiny import DROPOUT, drawn, random_text, same_bytes
 from tests.training.test_loop import SETTINGS, TRAINED, stop_before
 
@@ -157,6 +160,49 @@ def test_from_scratch_has_the_same_heads():
     found = as_many("scratch", GATES_FOUND, draw=1)
     assert found["kept"].tolist() == [True, False] * 3 + [False] * 2
     assert set(found["step"]) == {0}
+
+
+@pytest.fixture
+def states(monkeypatch):
+    """The weights at each evaluation."""
+    found, evaluate = [], Trainer.evaluate
+
+    def noted(trainer, progress, train_loss):
+        evaluate(trainer, progress, train_loss)
+        found.append({n: w.detach().cpu().clone() for n, w in trainer.model.state_dict().items()})
+
+    monkeypatch.setattr(Trainer, "evaluate", noted)
+    return found
+
+
+@pytest.mark.parametrize("method", ["scratch", "random"])
+def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus_files, tmp_path):
+    """At so high a rate the dev loss is not lowest there, and stalls long before."""
+    vocab = len(json.loads(corpus_files.tokenizer("source").read_text())["model"]["vocab"])
+    save(drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "run")
+    training = replace(
+        SETTINGS, batch_tokens=200, learning_rate_scale=20.0, evaluate_every_steps=1, patience=1
+    )
+    options = objectives.load("lm", {}).model_dump()
+    run = {"objective": "lm", "options": options, "seed": 1, "attention": "encoder"}
+    prune(
+        run | {"method": method, "penalty": 0.1, "training": asdict(training)},
+        "digest",
+        corpus_files.tokens,
+        tmp_path / "run",
+        table([True, False] * 4).query("kind == 'encoder'"),
+        tmp_path / "pruned",
+        tmp_path / "gates.csv",
+        accumulate=1,
+    )
+    lines = [json.loads(line) for line in (tmp_path / "pruned/metrics.jsonl").open()]
+    losses = [line["dev_loss_nats"] for line in lines]
+    assert lines[-1]["tokens"] >= training.max_tokens > lines[-2]["tokens"]
+    assert len(losses) == len(states) > 2 and min(losses) < losses[-1]
+    model = subjects.load(tmp_path / "pruned/model").model
+    assert same_bytes(model.state_dict(), states[-1])
+    assert not same_bytes(model.state_dict(), states[int(np.argmin(losses))])
+    assert [gates.tolist() for gates in gates_of(model)] == [[1, 0], [1, 0]]
 
 
 def test_the_most_important_heads_are_kept_whatever_their_kind():

@@ -1,6 +1,9 @@
 """Influence against a slow, plain implementation, and what hiding must not touch."""
 
+import logging
+
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -8,17 +11,26 @@ from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.errors import UserError
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group
-from bottomup.measures.influence import choose, continued, embedded, influence, without
+from bottomup.measures.influence import (
+    choose,
+    continued,
+    embedded,
+    influence,
+    matched,
+    without,
+)
+from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import pwcca_distance
 from bottomup.subjects import Run
 from bottomup.views.occurrences import plain
 from tests.model import by_hand
-from tests.tiny import VOCAB, drawn, initial, random_tokens
+from tests.tiny import VOCAB, drawn, initial, random_tokens, tokens_of
 
 LAYERS, D = 3, 8
 TEXT = random_tokens(60, low=1, high=9)
 READING = plain(TEXT, np.arange(60), np.zeros(VOCAB, dtype=int))
-TABLE = READING.table
+BLOCKS = np.arange(60) % 6
+TABLE = READING.table.assign(block=BLOCKS[READING.table["text"]])
 N = len(TABLE)
 IDS = TABLE["input_id"].to_numpy()
 # Tokens 4 to 6 of 4 to 19: there are sentences with none of them, and some of nothing else.
@@ -29,7 +41,7 @@ MODES = ["token", "group"]
 
 
 def group(members, name="some", **columns):
-    default = {"representatives": members, "units": np.arange(N)}
+    default = {"representatives": members, "whole": members, "units": np.arange(len(members))}
     return Group("pos", name, members, **default | columns)
 
 
@@ -38,8 +50,14 @@ def subject(objective):
 
 
 def influences(subject, groups, hidden, n_sentences=EVERYTHING, seed=1, batch_tokens=BATCH):
-    call = influence(subject, TEXT, TABLE, groups, hidden, n_sentences, 5, seed, batch_tokens)
-    return list(call)
+    call = influence(subject, TEXT, TABLE, groups, hidden, n_sentences, seed, batch_tokens)
+    return [row for row in call if row["matching"] == "published"]
+
+
+def published(groups, hidden, n_sentences=EVERYTHING, seed=1):
+    """What is read, and the cases as published."""
+    text, cases = choose(TEXT, TABLE, groups, hidden, n_sentences, seed)
+    return text, [case for case in cases if case.names["matching"] == "published"]
 
 
 def slowly(model, ids, hidden, at):
@@ -82,7 +100,7 @@ def slow_versions(model, mode, at):
 
 def versions(subject, layer, mode, members=MEMBERS):
     """The case of one group, and its tokens before and after a layer, as usual and without it."""
-    text, [case] = choose(TEXT, TABLE, [group(members)], mode, EVERYTHING, seed=1)
+    text, [case] = published([group(members)], mode)
     usual = embedded(subject, text, BATCH)
     for number in range(1, layer + 1):
         below, usual = usual, continued(subject, number, usual, text, BATCH)
@@ -107,9 +125,9 @@ def test_equals_the_slow_way(objective, mode):
         assert row["distance"] == pytest.approx(distance, rel=1e-3)
         assert row["n_occurrences"] == len(usual)
         assert row["n_sentences"] == n_read
-        [expected] = distances(
-            moments_of_blocks(usual, changed, sentences, seed=1), [("definition", "x")], 5, seed=1
-        )
+        parts = moments_of_blocks(usual, changed, BLOCKS[sentences], 6)
+        [expected] = distances(parts, [("definition", "x")])
+        assert row[WITHOUT] == pytest.approx(expected[WITHOUT], rel=1e-3)
         assert row["ci_low"] == pytest.approx(expected["ci_low"], rel=1e-3)
         assert row["ci_high"] == pytest.approx(expected["ci_high"], rel=1e-3)
 
@@ -188,7 +206,7 @@ def test_an_lm_changes_after_a_hidden_token_only_and_others_on_both_sides(object
 
 
 def test_of_a_group_all_that_a_sentence_holds_is_hidden():
-    text, [case] = choose(TEXT, TABLE, [group(MEMBERS)], "group", EVERYTHING, seed=1)
+    text, [case] = published([group(MEMBERS)], "group")
     ids = text.ids[case.tokens]
     assert np.array_equal(ids, case.text.ids)
     assert np.array_equal(case.hidden, np.isin(ids, [4, 5, 6]))
@@ -197,7 +215,7 @@ def test_of_a_group_all_that_a_sentence_holds_is_hidden():
 
 
 def test_of_tokens_each_is_hidden_once_in_a_copy_of_its_sentence():
-    text, [case] = choose(TEXT, TABLE, [group(MEMBERS)], "token", EVERYTHING, seed=1)
+    text, [case] = published([group(MEMBERS)], "token")
     assert np.array_equal(text.ids[case.tokens], case.text.ids)
     assert np.array_equal(case.compared, ~case.hidden & (case.text.ids != EOS))
     copies = np.repeat(np.arange(len(case.text)), case.text.lengths)
@@ -215,7 +233,7 @@ def test_all_sub_words_of_a_word_are_hidden_together():
     units = np.cumsum(TABLE["position"] % 2 == 0).to_numpy()
     members = np.isin(units, units[second & MEMBERS])
     words = group(members, representatives=members & second, units=units)
-    _, [case] = choose(TEXT, TABLE, [words], "token", EVERYTHING, seed=1)
+    _, [case] = published([words], "token")
     for start, end in zip(case.text.offsets[:-1], case.text.offsets[1:], strict=True):
         first, last = np.flatnonzero(case.hidden[start:end])
         assert last == first + 1 and first % 2 == 0
@@ -226,13 +244,13 @@ def test_all_sub_words_of_a_word_are_hidden_together():
 @pytest.mark.parametrize("mode", MODES)
 def test_sentences_are_shared_between_groups(mode):
     some = [group(MEMBERS, "a"), group(IDS < N_SPECIAL + 4, "b")]
-    text, cases = choose(TEXT, TABLE, some, mode, 10, seed=1)
+    text, cases = published(some, mode, 10)
     assert [len(case.text) for case in cases] == [10, 10]
     assert len(text) < 17
     for case, limit in zip(cases, [7, 8], strict=True):
         hidden = case.text.ids[case.hidden]
         assert ((hidden >= N_SPECIAL) & (hidden < limit)).all()
-    again, other = (choose(TEXT, TABLE, some, mode, 10, seed)[1][0].text.ids for seed in (1, 2))
+    again, other = (published(some, mode, 10, seed)[1][0].text.ids for seed in (1, 2))
     assert np.array_equal(again, cases[0].text.ids)
     assert not np.array_equal(other, cases[0].text.ids)
 
@@ -258,7 +276,8 @@ def test_batches_make_no_difference(mode):
 def test_seeds_decide(mode):
     tried = subject("mlm")
     first, again, other = (
-        influences(tried, [group(MEMBERS)], mode, n_sentences=20, seed=seed) for seed in (1, 1, 2)
+        [row["distance"] for row in influences(tried, [group(MEMBERS)], mode, 20, seed)]
+        for seed in (1, 1, 2)
     )
     assert first == again
     assert first != other
@@ -280,3 +299,86 @@ def test_without_training_any_token_influences_as_much_as_any_other():
     assert 0.5 < many / few < 2
     many, few = (row["distance"] for row in influences(tried, some, "group"))
     assert many / few > 1.5
+
+
+def words_of_groups():
+    """Whole words of three groups in sentences of other lengths: `a` in short ones, `b` in long
+    ones, `few` everywhere, but seldom; types, lengths, and an order."""
+    generator = np.random.default_rng(0)
+    lengths = generator.integers(1, 41, size=6000)
+    short = generator.random(6000) < 1 / lengths**0.5
+    types = np.where(short, generator.integers(3, size=6000), 3 + generator.integers(50, size=6000))
+    few = generator.random(6000) < 0.02
+    names = {"a": short & ~few, "b": ~short & ~few, "few": few}
+    some = [group(members, name) for name, members in names.items()]
+    return some, lengths, types, generator.permutation(6000)
+
+
+def test_matched_groups_have_like_numbers_of_words_in_sentences_of_each_length(caplog):
+    some, lengths, types, order = words_of_groups()
+    edges = np.quantile(lengths, [0.2, 0.4, 0.6, 0.8])
+    strata = np.searchsorted(edges, lengths)
+    scarcest = np.bincount(strata[some[2].members]).min()
+    found = dict((of.name, rows) for of, rows in matched(some, lengths, types, order, 150))
+    assert list(found) == ["a", "b", "few"] and 10 < scarcest < 30
+    for of in some:
+        rows = found[of.name]
+        assert of.members[rows].all() and len(set(rows)) == len(rows)
+        assert np.bincount(strata[rows]).tolist() == [scarcest] * 5
+    of_all = [lengths[found[name]].mean() for name in "ab"]
+    as_published = [lengths[some[place].members].mean() for place in (0, 1)]
+    assert as_published[1] - as_published[0] > 5
+    assert of_all[1] - of_all[0] < 1
+    # Types take turns: of three types seven or eight in a stratum, of fifty none comes twice.
+    for place in range(5):
+        counts = {
+            name: np.unique(types[rows[strata[rows] == place]], return_counts=True)[1]
+            for name, rows in found.items()
+        }
+        assert len(counts["a"]) == 3 and np.ptp(counts["a"]) <= 1
+        assert counts["b"].max() == 1
+
+    with caplog.at_level(logging.INFO):
+        left = [of.name for of, _ in matched(some, lengths, types, order, 600)]
+    assert left == ["a", "b"]
+    assert f"few has {scarcest} words in sentences of some length" in caplog.text
+
+
+def test_matched_words_are_hidden_alone_whatever_the_setting():
+    """Every second member is a word by itself."""
+    whole = MEMBERS & (np.arange(N) % 2 == 0)
+    some = [group(MEMBERS, whole=whole)]
+    for mode in MODES:
+        _, cases = choose(TEXT, TABLE, some, mode, 10, seed=1)
+        assert [case.names["matching"] for case in cases] == ["published", "matched"]
+        case = cases[1]
+        assert len(case.text) == case.hidden.sum() == 10
+        places = np.flatnonzero(case.hidden) - case.text.offsets[:-1]
+        hidden = set(zip(case.sentences[case.hidden], places, strict=True))
+        rows = TABLE[whole]
+        assert hidden <= set(zip(rows["text"], rows["position"], strict=True))
+
+
+def test_words_of_one_influence_in_sentences_of_unequal_lengths_are_alike_where_matched():
+    """Without training a token tells the less, the more others there are. Tokens 4 to 6 stand in
+    short sentences mostly, 7 to 9 in long ones, and none means more than another."""
+    generator = np.random.default_rng(0)
+    sentences = []
+    for length, share in zip((3, 6, 12, 20, 30), (0.9, 0.7, 0.5, 0.3, 0.1), strict=True):
+        for _ in range(1200 // length):
+            short = generator.random(length) < share
+            ids = np.where(short, *generator.integers([[4], [7]], [[7], [10]], (2, length)))
+            sentences.append(ids.tolist())
+    text = tokens_of(sentences)
+    table = plain(text, np.arange(len(text)), np.zeros(VOCAB, dtype=int)).table
+    table = table.assign(block=table["text"] % 8)
+    some = [
+        group(table["input_id"].isin(ids).to_numpy(), name)
+        for name, ids in (("short", [4, 5, 6]), ("long", [7, 8, 9]))
+    ]
+    tried = Run(initial("mlm", layers=1, d_model=8).eval(), tokenizer=None)
+    rows = pd.DataFrame(influence(tried, text, table, some, "token", 500, 1, 2000))
+    found = rows.pivot(index="matching", columns="group", values="distance")
+    ratio = found["short"] / found["long"]
+    assert ratio["published"] > 1.4
+    assert ratio["matched"] == pytest.approx(1, abs=0.2)

@@ -9,6 +9,7 @@ from tokenizers import Tokenizer
 
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
+from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import pwcca_distance
 from bottomup.training.run import save
 from bottomup.views.occurrences import plain
@@ -41,6 +42,7 @@ def run(tmp_path):
     occurrences = pd.DataFrame(
         {
             "sentence": np.arange(N) // 12,
+            "block": (np.arange(N) // 12 % 8).astype(np.int8),
             "kind": np.where(generator.random(N) < 0.5, "masked", "replaced"),
             "input_id": input_id,
             "output_id": output_id,
@@ -167,29 +169,34 @@ def test_distances_between_layers(call, run):
 
 
 def test_change_of_groups(call, run, caplog):
-    settings = {"objective": "lm", "seed": 1, "occurrences": 200}
+    settings = {"objective": "lm", "seed": 1, "occurrences": 200, "sampling_seed": 1}
     files = {
         "views": views(run, "a"),
         "occurrences": run / "occurrences.parquet",
         "annotations": run / "annotations.parquet",
     }
     with caplog.at_level(logging.INFO):
-        call("measure_change", settings | BOOTSTRAP, **files, table=run / "table.csv")
+        call("measure_change", settings, **files, table=run / "table.csv")
     table = pd.read_csv(run / "table.csv")
-    columns = ["objective", "seed", "grouping", "group", "layer_a", "layer_b", "distance"]
-    assert list(table) == [*columns, "ci_low", "ci_high", "n_occurrences"]
-    # Ranks are 1 to 8; of the two tags, half of the words' sub-words end them.
-    assert len(table) == 3 * (LAYERS - 1)
+    columns = ["objective", "seed", "grouping", "group", "matching", "layer_a", "layer_b"]
+    assert list(table) == [*columns, "distance", "ci_low", "ci_high", "n_occurrences"]
+    # Ranks are 1 to 8, that is, of eight types; of the two tags, half of the sub-words end words.
+    assert len(table) == 2 * 3 * (LAYERS - 1)
+    assert set(table["matching"]) == {"published", "matched"}
     assert table.groupby("grouping")["group"].unique().map(list).to_dict() == {
         "frequency_rank": ["1-10"],
         "pos": ["NN", "VB"],
     }
-    assert (table["n_occurrences"] == 200).all() and (table["objective"] == "lm").all()
-    assert "NN, layers 1 and 2: " in caplog.text
-    call("measure_change", settings | BOOTSTRAP, **files, table=run / "again.csv")
+    n = table["matching"].map({"published": 200, "matched": 208})
+    assert (table["n_occurrences"] == n).all() and (table["objective"] == "lm").all()
+    estimates = pd.read_parquet(run / "table.parquet")
+    assert np.stack(estimates.pop(WITHOUT)).shape == (len(table), 8)
+    assert list(estimates) == list(table)
+    assert "NN matched, layers 1 and 2: " in caplog.text
+    call("measure_change", settings, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "table.csv").read_bytes()
     with pytest.raises(SystemExit) as ended:
-        call("measure_change", settings | BOOTSTRAP | {"occurrences": N + 1}, **files, table="none")
+        call("measure_change", settings | {"occurrences": N + 1}, **files, table="none")
     assert f"no group has {N + 1} occurrences" in ended.value.code
 
 
@@ -200,9 +207,11 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
     ranks = np.arange(size) - N_SPECIAL + 1
     table = plain(tokens, np.arange(len(tokens)), ranks).table
+    table = table.assign(block=table["text"] % 8)
     table.to_parquet(tmp_path / "occurrences.parquet")
     annotated(table).to_parquet(tmp_path / "annotations.parquet")
     settings = {"objective": "lm", "seed": 1, "hidden": hidden, "sentences": 12}
+    settings |= {"sampling_seed": 1}
     files = {
         "model": tmp_path / "model",
         "text": corpus_files.tokens / "test.source",
@@ -210,16 +219,20 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
         "annotations": tmp_path / "annotations.parquet",
     }
     with caplog.at_level(logging.INFO):
-        call("measure_influence", settings | BOOTSTRAP, **files, table=tmp_path / "table.csv")
+        call("measure_influence", settings, **files, table=tmp_path / "table.csv")
     found = pd.read_csv(tmp_path / "table.csv")
-    columns = ["objective", "seed", "grouping", "group", "layer", "distance", "ci_low", "ci_high"]
-    assert list(found) == [*columns, "n_occurrences", "n_sentences"]
+    columns = ["objective", "seed", "grouping", "group", "matching", "layer", "distance"]
+    assert list(found) == [*columns, "ci_low", "ci_high", "n_occurrences", "n_sentences"]
     assert set(found["layer"]) == {1, 2}
-    assert set(found["group"]) == {"1-10", "10-25", "25-50", "NN", "VB"}
+    as_published = found[found["matching"] == "published"]
+    assert set(as_published["group"]) == {"1-10", "10-25", "25-50", "NN", "VB"}
     assert found["n_sentences"].max() == 12
+    # No word is of one sub-word.
+    assert set(found["matching"]) == {"published"}
+    assert "left out of matched" in caplog.text
     assert (found["distance"] > 0).all()
-    assert "10-25 at layer 2: " in caplog.text
-    call("measure_influence", settings | BOOTSTRAP, **files, table=tmp_path / "again.csv")
+    assert "10-25 published at layer 2: " in caplog.text
+    call("measure_influence", settings, **files, table=tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
 
 

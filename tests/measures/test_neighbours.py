@@ -1,4 +1,4 @@
-"""Nearest neighbors: scikit-learn, ties and self-matches, and what neighbors share."""
+"""Nearest neighbors: scikit-learn, ties and self-matches, what they share, and its intervals."""
 
 import numpy as np
 import pandas as pd
@@ -7,10 +7,13 @@ from sklearn.neighbors import NearestNeighbors
 
 from bottomup.corpus.specials import N_SPECIAL, UNK
 from bottomup.errors import UserError
-from bottomup.measures import neighbours
+from bottomup.measures import jackknife, neighbours
 from bottomup.measures.neighbours import (
+    METRICS,
+    Sample,
     among_tokens,
     chance,
+    estimates,
     measure,
     nearest,
     within_ambiguous_tokens,
@@ -29,7 +32,7 @@ def text(n=3000, n_tokens=6, seed=0):
     left, right = generator.integers(4, 9, size=(2, n))
     return pd.DataFrame(
         {
-            "sentence": np.arange(n) // 15,
+            "block": (np.arange(n) * 32 // n).astype(np.int8),
             "position": (np.arange(n) % 15).astype(np.int16),
             "input_id": N_SPECIAL + n_tokens - rank,
             "rank": rank,
@@ -44,21 +47,32 @@ def text(n=3000, n_tokens=6, seed=0):
     )
 
 
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("shift", [0, 30])
-def test_equals_scikit_learn(shift):
+def test_equals_scikit_learn(shift, metric):
     # With a large mean all cosines are near 1, where float32 is coarse.
     view = np.random.default_rng(0).normal(size=(600, 12)) + shift
-    peer = NearestNeighbors(n_neighbors=20, metric="cosine", algorithm="brute").fit(view)
+    peer = NearestNeighbors(n_neighbors=20, metric=metric, algorithm="brute").fit(view)
     distances, rows = peer.kneighbors()  # without the row itself
-    found = nearest(view, 20)
+    found = nearest(view, 20, metric=metric)
     # Where the order differs, the distances do not: to float32's resolution of squared ones.
-    np.testing.assert_allclose(peer_distances(view, found), distances, atol=1e-6 * distances.max())
+    np.testing.assert_allclose(
+        peer_distances(view, found, metric), distances, atol=1e-6 * distances.max()
+    )
     assert (found == rows).mean() > 0.999
 
 
-def peer_distances(view, rows):
+def peer_distances(view, rows, metric):
+    if metric == "euclidean":
+        return np.linalg.norm(view[:, None] - view[rows], axis=2)
     unit = view / np.linalg.norm(view, axis=1, keepdims=True)
     return 1 - np.einsum("id,ikd->ik", unit, unit[rows])
+
+
+def test_some_rows_are_looked_up_like_all():
+    view = np.tile(np.random.default_rng(0).normal(size=(100, 4)), (2, 1))
+    rows = np.array([7, 199, 3])
+    assert (nearest(view, 20, queries=rows) == nearest(view, 20)[rows]).all()
 
 
 def test_a_row_is_not_its_own_neighbor_though_others_equal_it():
@@ -245,6 +259,110 @@ def test_neighbors_are_compared_by_their_own_columns():
     assert found == expected
 
 
+def drawn(n=240, seed=0):
+    """Occurrences of four tokens in 6 of 7 blocks; of one token most are in one block, and of
+    another all."""
+    generator = np.random.default_rng(seed)
+    tokens = generator.permutation(np.repeat(np.arange(4), n // 4))
+    blocks = generator.choice([0, 1, 2, 4, 5, 6], n)
+    blocks[(tokens == 2) & (generator.random(n) < 0.8)] = 4
+    blocks[tokens == 3] = 5
+    view = np.eye(5)[tokens] + np.eye(7)[blocks, :5] + generator.normal(size=(n, 5))
+    return view, tokens, blocks
+
+
+def without(view, values, tokens, blocks, k, metric):
+    """The mean without each block, by loops: how much a neighbor weighs is counted up to `k`."""
+    distances = peer_distances(view, np.tile(np.arange(len(view)), (len(view), 1)), metric)
+    for block in range(blocks.max() + 1):
+        kept = np.flatnonzero(blocks != block)
+        weight = {
+            row: sum(tokens == tokens[row]) / sum(tokens[kept] == tokens[row]) for row in kept
+        }
+        total = 0
+        for row in kept:
+            room = k
+            for other in kept[np.argsort(distances[row, kept])]:
+                if other != row:
+                    counted = min(weight[other], room)
+                    total += weight[row] * counted * (values[other] == values[row]) / k
+                    room -= counted
+        yield total / sum(weight.values())
+
+
+@pytest.mark.parametrize("metric", METRICS)
+@pytest.mark.parametrize("k", [1, 12, 40])
+def test_a_block_is_left_out_of_queries_and_neighbors(k, metric):
+    view, tokens, blocks = drawn()
+    labels = np.random.default_rng(1).integers(3, size=len(view))
+    values = {"token": tokens[None], "label": labels[None]}
+    sample = Sample(np.arange(len(view))[None], values, tokens[None])
+    rows = list(estimates(view, sample, blocks, k, metric=metric))
+    assert [row["property"] for row in rows] == list(values)
+    for row, of_property in zip(rows, (tokens, labels), strict=True):
+        expected = list(without(view, of_property, tokens, blocks, k, metric))
+        np.testing.assert_allclose(row["without"], expected, rtol=1e-5)
+        assert row["without"][3] == row["value"]  # a block that holds nothing
+        shared = measure(view, sample, k, metric=metric)[row["property"]]
+        assert row["value"] == pytest.approx(shared.mean(), rel=1e-12)
+
+
+def test_groups_count_alike_though_blocks_hold_more_of_one():
+    # Two tokens, each in a group, on a line: of the first two thirds are in block 1.
+    view = np.array([[0.0], [1], [3], [0], [1], [3]])
+    positions = np.array([[0, 10, 30], [0, 100, 300]])
+    blocks = np.array([0, 1, 1, 0, 2, 3])
+    rows = np.arange(6).reshape(2, 3)
+    sample = Sample(rows, {"position": positions}, np.array([[4] * 3, [5] * 3]))
+    (found,) = estimates(view, sample, blocks, 1, metric="euclidean")
+    assert found["value"] == pytest.approx((10 + 10 + 20 + 100 + 100 + 200) / 6)
+    # Without block 0, 1 and 3 are left of each; without 1, one occurrence of the first token,
+    # which has no neighbor; without 2, 0 and 3 of the second; without 3, 0 and 1.
+    expected = [(20 + 200) / 2, 400 / 3, (40 / 3 + 300) / 2, (40 / 3 + 100) / 2]
+    assert found["without"] == pytest.approx(expected)
+
+
+def test_tokens_that_are_told_apart_are_so_without_any_block():
+    view, tokens, blocks = drawn()
+    sample = Sample(np.arange(len(view))[None], {"token": tokens[None]}, tokens[None])
+    # 12 of the third token are in other blocks: 11 neighbors for one of them, but for weights.
+    assert np.sum((tokens == 2) & (blocks != 4)) < 30
+    (found,) = estimates(np.eye(4)[tokens], sample, blocks, 30)
+    assert (found["without"] == 1).all() and found["ci_low"] == found["ci_high"] == 1
+
+
+def test_one_block_has_no_interval():
+    view, tokens, _ = drawn()
+    sample = Sample(np.arange(len(view))[None], {"token": tokens[None]}, tokens[None])
+    (found,) = estimates(view, sample, np.zeros(len(view), dtype=np.int8), 5)
+    assert found["without"].tolist() == [found["value"]] and np.isnan(found["ci_low"])
+
+
+def test_intervals_cover_the_mean_of_many_texts_as_often_as_they_say():
+    """Documents have offsets of their own, and so neighbors of their own."""
+    k, found = 10, []
+    for text in range(150):
+        generator = np.random.default_rng(text)
+        documents = np.repeat(np.arange(64), generator.integers(2, 9, size=64))[:, None]
+        documents = np.repeat(documents, 2, axis=1).ravel()  # sentences of two occurrences
+        left = generator.integers(4, size=(64, 2))[
+            documents, generator.integers(2, size=len(documents))
+        ]
+        offsets = generator.normal(size=(64, 4))[documents]
+        view = np.eye(4)[left] + 0.5 * offsets + 0.5 * generator.normal(size=(len(left), 4))
+        rows = np.arange(len(left))[None]
+        sample = Sample(rows, {"left_token": left[None]}, np.zeros_like(rows))
+        (row,) = estimates(view, sample, documents // 2, k)
+        sentences = measure(view, sample, k)["left_token"].reshape(-1, 2).mean(1)
+        by_sentences = 1.96 * sentences.std(ddof=1) / np.sqrt(len(sentences))
+        found.append((row["value"], row["ci_high"] - row["value"], by_sentences))
+    values, half_widths, by_sentences = np.transpose(found)
+    apart = np.abs(values - values.mean())
+    # 95 %, to 2.5 standard errors of a share in 150 texts.
+    assert 0.905 <= np.mean(apart <= half_widths) <= 0.99
+    assert np.mean(apart <= by_sentences) < 0.85
+
+
 @pytest.fixture
 def files(tmp_path):
     """Occurrences, annotations and views: one that shows the token, and one that shows nothing."""
@@ -260,7 +378,7 @@ def files(tmp_path):
 
 SETTINGS = {
     **{"objective": "lm", "seed": 2, "k": 20, "tokens": 4, "occurrences": 50},
-    **{"within_tokens": 3, "within_occurrences": 100, "bootstrap_samples": 20, "sampling_seed": 1},
+    **{"within_tokens": 3, "within_occurrences": 100, "sampling_seed": 1},
 }
 
 
@@ -275,11 +393,15 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
     run(run_script, files, "table.csv")
     table = pd.read_csv(files / "table.csv")
     assert ",".join(table) == (
-        "objective,seed,layer,property,k,value,ci_low,ci_high,chance,n_occurrences,n_tokens,"
-        "ccg_source"
+        "objective,seed,layer,property,metric,k,value,ci_low,ci_high,chance,n_occurrences,"
+        "n_tokens,ccg_source"
     )
-    assert table[["layer", "property"]].to_numpy().tolist() == [
-        [layer, name] for layer in range(2) for name in ["token", *CONTEXT, *CCG]
+    assert table[["layer", "property", "metric"]].to_numpy().tolist() == [
+        [layer, name, metric]
+        for layer in range(2)
+        for of_sample in [["token"], CONTEXT, CCG]
+        for metric in METRICS
+        for name in of_sample
     ]
     token = table["property"] == "token"
     assert (table["n_occurrences"] == np.where(token, 200, 300)).all()
@@ -287,10 +409,18 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
     is_ccg = table["property"].str.startswith("ccg")
     assert ((table["ccg_source"] == "derived") == is_ccg).all()
     assert table["value"].between(table["ci_low"], table["ci_high"]).all()
-    assert table.loc[token, "value"].to_list() == [1, pytest.approx(49 / 199, abs=0.05)]
+    assert table.loc[token & (table["layer"] == 0), "value"].to_list() == [1, 1]
+    assert table.loc[token & (table["layer"] == 1), "value"].to_list() == [
+        pytest.approx(49 / 199, abs=0.05)
+    ] * len(METRICS)
     # Within a token the first view is the same everywhere: neighbors are drawn by chance.
     first = table[(table["layer"] == 0) & ~token]
     assert first["value"].to_numpy() == pytest.approx(first["chance"].to_numpy(), rel=0.2)
+    estimated = pd.read_parquet(files / "table.parquet")
+    assert list(estimated.drop(columns="without")) == list(table)
+    for row in estimated.itertuples():
+        assert row.without.shape == (32,)
+        assert (row.ci_low, row.ci_high) == jackknife.interval(row.value, row.without)
     run(run_script, files, "again.csv")
     assert (files / "again.csv").read_bytes() == (files / "table.csv").read_bytes()
 

@@ -3,6 +3,7 @@ import math
 import numpy as np
 import pandas as pd
 import pytest
+import sacrebleu
 import torch
 from tokenizers import Tokenizer
 
@@ -10,12 +11,12 @@ from bottomup import objectives
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
 from bottomup.measures.quality import (
-    bleu_of_samples,
+    Score,
+    compared,
     prediction_quality,
     predictions,
     translation_quality,
     translations,
-    with_samples,
 )
 from bottomup.training.batches import Text
 from bottomup.training.run import load_text, save
@@ -25,7 +26,8 @@ from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
 def scores_of(model, name, text, batch_tokens):
     objective = objectives.load(name, {})
     found = predictions(model, objective, text, batch_tokens, seed=1)
-    return prediction_quality(found, objective)
+    scores = prediction_quality(found, objective, np.arange(len(found)) % 2, 2)
+    return {name: score.value for name, score in scores.items()}
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
@@ -68,12 +70,17 @@ def test_sentences_keep_their_place_whatever_the_batches():
     assert together["predicted"].tolist() == text.target.lengths.tolist()
 
 
-def test_samples_are_sums_over_as_many_sentences():
-    """Values 1, 10 and 100: a sum shows how often each of three sentences was drawn."""
-    sums = with_samples(np.array([[1], [10], [100]]), 50, seed=1)[:, 0]
-    assert sums[0] == 111
-    drawn = {tuple(int(digit) for digit in f"{total:03d}") for total in sums[1:]}
-    assert len(drawn) > 3 and all(sum(digits) == 3 for digits in drawn)
+def test_scores_without_a_block_are_those_of_the_other_sentences():
+    """Of the third block there is no sentence."""
+    model, text, objective = drawn("lm"), random_text(12), objectives.load("lm", {})
+    blocks = np.array([0, 1, 3, 3, 0, 1, 1, 0, 0, 3, 1, 0])
+    found = predictions(model, objective, text, 64, seed=1)
+    scores = prediction_quality(found, objective, blocks, 4)
+    for block in range(4):
+        rest = scores_of(model, "lm", text.select(np.flatnonzero(blocks != block)), 64)
+        for name, score in scores.items():
+            assert score.without[block] == pytest.approx(rest[name], rel=1e-5)
+    assert scores["perplexity"].without[2] == scores["perplexity"].value
 
 
 def test_masked_accuracy_is_over_the_chosen():
@@ -115,11 +122,11 @@ def test_bleu_of_the_references_is_100(monkeypatch, test_split):
     monkeypatch.setattr(quality, "translate", forced(text, text.target))
     model = initial("mt")
     hypotheses = translations(model, text, tokenizer, "en", 4, 0.6, 40)
-    scores = translation_quality(hypotheses, references)
-    assert scores["bleu"][0] == pytest.approx(100)
-    assert scores["chrf"][0] == pytest.approx(100)
-    assert "case:lc" in scores["bleu"][1] and "version:" in scores["bleu"][1]
-    assert "case:lc" in scores["chrf"][1]
+    scores = translation_quality(hypotheses, references, np.arange(len(references)) % 4, 4)
+    assert scores["bleu"].value == pytest.approx(100)
+    assert scores["chrf"].value == pytest.approx(100)
+    assert "case:lc" in scores["bleu"].signature and "version:" in scores["bleu"].signature
+    assert "case:lc" in scores["chrf"].signature
 
 
 def test_bleu_of_other_sentences_is_low(monkeypatch, test_split):
@@ -127,24 +134,34 @@ def test_bleu_of_other_sentences_is_low(monkeypatch, test_split):
     others = text.target.select(np.roll(np.arange(len(references)), 1))
     monkeypatch.setattr(quality, "translate", forced(text, others))
     hypotheses = translations(initial("mt"), text, tokenizer, "en", 4, 0.6, 40)
-    assert translation_quality(hypotheses, references)["bleu"][0] < 20
+    blocks = np.zeros(len(references), dtype=int)
+    assert translation_quality(hypotheses, references, blocks, 1)["bleu"].value < 20
 
 
-def test_bleu_of_samples_is_that_of_the_sentences_drawn():
-    references = ["The cat sat on the mat.", "A dog!", "It rains in the north today, a lot."]
-    hypotheses = ["the cat sat on a mat.", "A DOG!", "it rains today."]
-    found = bleu_of_samples(hypotheses, references, 20, seed=3)
-    expected = [
-        translation_quality(
-            *(
-                [text for text, n in zip(texts, times, strict=True) for _ in range(n)]
-                for texts in (hypotheses, references)
-            )
-        )["bleu"][0]
-        for times in with_samples(np.eye(3, dtype=int), 20, seed=3)
-    ]
-    np.testing.assert_allclose(found, expected)
-    assert len(set(found)) > 3
+def test_bleu_and_chrf_are_those_of_sacrebleu_on_the_sentences_left():
+    """With and without each block; of the third there is no sentence."""
+    references = ["The cat sat on the mat.", "A dog!", "It rains in the north today, a lot."] * 2
+    hypotheses = ["the cat sat on a mat.", "A DOG!", "it rains today.", "a cat sat.", "a dog.", ""]
+    blocks = np.array([0, 1, 1, 0, 3, 3])
+    scores = translation_quality(hypotheses, references, blocks, 4)
+    for name, metric in (("bleu", sacrebleu.BLEU), ("chrf", sacrebleu.CHRF)):
+        expected = []
+        for left in [blocks >= 0, *(blocks != block for block in range(4))]:
+            sides = ([side[i] for i in np.flatnonzero(left)] for side in (hypotheses, references))
+            hypothesis, reference = sides
+            expected.append(metric(lowercase=True).corpus_score(hypothesis, [reference]).score)
+        found = [scores[name].value, *scores[name].without]
+        np.testing.assert_allclose(found, expected)
+        assert len(set(expected)) == 4 and expected[0] == expected[3]
+
+
+def test_pruned_models_are_compared_by_bleu_or_the_probability_of_the_right_token():
+    """Of three tokens of probabilities 1/2, 1/4 and 1/8 the geometric mean is 1/4."""
+    found = pd.DataFrame({"loss_nats": [math.log(64)], "correct": [1], "predicted": [3]})
+    scores = prediction_quality(found, objectives.load("lm", {}), np.array([0]), 1)
+    assert compared(scores).value == pytest.approx(1 / 4)
+    bleu = Score(6.0, np.array([5.0, 7.0]))
+    assert compared(scores | {"bleu": bleu}) is bleu
 
 
 def test_program(tmp_path, corpus_files, run_script):
@@ -159,6 +176,7 @@ def test_program(tmp_path, corpus_files, run_script):
     arguments = {
         "--model": tmp_path / "model",
         "--tokens": corpus_files.tokens,
+        "--blocks": corpus_files.blocks("test"),
         "--table": tmp_path / "quality.csv",
     }
     run_script(
@@ -168,7 +186,11 @@ def test_program(tmp_path, corpus_files, run_script):
         *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
     )
     table = pd.read_csv(tmp_path / "quality.csv", keep_default_na=False)
-    assert [*table] == ["objective", "seed", "metric", "split", "value", "signature"]
+    columns = ["objective", "seed", "metric", "split", "value", "ci_low", "ci_high", "signature"]
+    assert [*table] == columns
+    without = pd.read_parquet(tmp_path / "quality.parquet")["without"]
+    assert without.map(len).tolist() == [4] * 4
+    assert (table["ci_low"] <= table["value"]).all() and (table["value"] <= table["ci_high"]).all()
     assert table["metric"].tolist() == ["perplexity", "accuracy", "bleu", "chrf"]
     assert (table[["objective", "seed", "split"]] == ["mt", 1, "test"]).all(axis=None)
     assert table["value"][0] == pytest.approx(size, rel=1)

@@ -12,21 +12,31 @@ TARGET = np.arange(8).reshape(4, 2)
 
 def test_each_has_a_file_and_loads():
     names = modules("objectives")
-    assert {"lm", "mlm", "mt", "untrained"} <= set(names)
+    assert {"lm", "mlm", "mt", "untrained", "untrained_causal"} <= set(names)
+    assert {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"} <= set(names)
     for name in names:
         assert isinstance(objectives.load(name, {}), objectives.Objective)
 
 
-def test_only_lm_is_causal_and_only_mt_reads_the_target():
-    loaded = {name: objectives.load(name, {}) for name in ("lm", "mlm", "mt", "untrained")}
-    assert [name for name, objective in loaded.items() if objective.causal] == ["lm"]
+def test_mask_and_target_of_each():
+    loaded = {name: objectives.load(name, {}) for name in modules("objectives")}
+    causal = {name for name, objective in loaded.items() if objective.causal}
+    assert causal == {"lm", "lm_noise", "mlm_causal", "untrained_causal"}
     predicts = {name: objective.predicts for name, objective in loaded.items()}
-    assert predicts == {"lm": "source", "mlm": "source", "mt": "target", "untrained": None}
+    other = {"mt": "target", "mt_noise": "target", "untrained": None, "untrained_causal": None}
+    assert predicts == dict.fromkeys(loaded, "source") | other
+
+
+def test_variants_are_those_of_another_objective_for_one_question():
+    loaded = {name: objectives.load(name, {}) for name in modules("objectives")}
+    variants = {name for name, objective in loaded.items() if objective.variant}
+    assert variants == {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"}
 
 
 def test_only_mt_smooths_by_default():
-    smoothing = {name: objectives.load(name, {}).label_smoothing for name in ("lm", "mlm", "mt")}
-    assert smoothing == {"lm": 0.0, "mlm": 0.0, "mt": 0.1}
+    names = modules("objectives")
+    smoothing = {name: objectives.load(name, {}).label_smoothing for name in names}
+    assert smoothing == dict.fromkeys(names, 0.0) | {"mt": 0.1, "mt_noise": 0.1}
 
 
 @pytest.mark.parametrize("options", [{"chose": 0.2}, {"choose": 0}, {"mask": 1.1}, {"mask": "x"}])

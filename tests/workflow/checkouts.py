@@ -29,7 +29,7 @@ corpus:
     min_words: 4  # a comment
     max_words: 100
     max_length_ratio: 3.0
-  splits: {seed: 1, test_words: 200, dev_words: 100}
+  splits: {seed: 1, test_words: 200, dev_words: 100, near_duplicates: drop}
   bpe: {merges: 900}
 model: {layers: 2, heads: 4, d_model: 64, d_ff: 128, dropout: 0.1, attention_dropout: 0.0}
 training: {accumulate: 1, warmup_steps: 20, patience: 3}
@@ -38,6 +38,9 @@ objectives:
   mlm: {}
   mt: {}
   untrained: {}
+  untrained_causal: null
+  mlm_causal: null
+  lm_bidirectional: null
   lm_noise: null
   mt_noise: null
 seeds: [1, 2]

@@ -126,7 +126,8 @@ def test_the_config_loads_without_torch():
         (
             "objectives__mllm",
             {},
-            "objectives.mllm: unknown key; allowed: lm, lm_noise, mlm, mt, mt_noise, untrained",
+            "objectives.mllm: unknown key; allowed: lm, lm_bidirectional, lm_noise, mlm, "
+            "mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean mlm?",
         ),
         ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
         ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
@@ -179,6 +180,22 @@ def test_the_config_loads_without_torch():
         ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
         ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
         ("training_halves", ["untrained"], 'training_halves: found "untrained"; allowed: '),
+        (
+            "training_halves",
+            ["untrained_causal"],
+            'training_halves: found "untrained_causal"; allowed: objectives of this study that '
+            "train (lm, lm_bidirectional, lm_noise, mlm, mlm_causal, mt, mt_noise)",
+        ),
+        (
+            "corpus__splits__near_duplicates",
+            True,
+            "corpus.splits.near_duplicates: found true; allowed: one of drop, keep",
+        ),
+        (
+            "objectives__lm_bidirectional",
+            {"mask": 2},
+            "objectives.lm_bidirectional.mask: found 2; allowed: number, >= 0, ",
+        ),
         (
             "measures__mutual_information__other_n_clusters",
             [500, 100_001],
@@ -244,7 +261,8 @@ def test_a_config_that_is_all_wrong_is_still_answered():
 
 def test_null_removes_an_objective():
     study = load(changed(objectives__lm=None))
-    assert study.objective_names() == ["lm_noise", "mlm", "mt", "mt_noise", "untrained"]
+    assert study.objective_names() == sorted(set(DEFAULT["objectives"]) - {"lm"})
+    assert {"lm_noise", "mlm", "mt", "untrained"} < set(study.objective_names())
 
 
 def test_an_objective_has_its_own_training():
@@ -259,6 +277,62 @@ def test_an_objective_may_run_under_the_first_seeds_only():
     assert Slices(study).runs(["lm", "mlm", "untrained"]) == [
         *("mlm-7", "mlm-3"),
         *("untrained-7", "untrained-3", "untrained-5"),
+    ]
+
+
+def pairs_of_runs(**objectives):
+    """Those of a study of two seeds that has these objectives alone."""
+    nothing = {"seeds": [1, 2], "pruning__penalties": {}, "training_halves": []}
+    halves = [name for name in ("lm",) if "lm" in objectives]
+    study = load(changed(**nothing | {"objectives": objectives, "training_halves": halves}))
+    pairs = list(Slices(study).pairs_of_runs())
+    assert len(pairs) == len(set(pairs))
+    return set(pairs)
+
+
+HALVES_OF_LM = {"lm_half1-1.lm_half2-1", "lm_half1-2.lm_half2-2"}
+
+
+def test_trained_runs_are_compared_within_and_across_seeds():
+    assert pairs_of_runs(mlm={}, lm={}) == {
+        *("lm-1.lm-2", "mlm-1.mlm-2"),
+        *("lm-1.mlm-1", "lm-2.mlm-2", "lm-1.mlm-2", "lm-2.mlm-1"),
+        *HALVES_OF_LM,
+    }
+
+
+def test_untrained_runs_are_compared_with_others_of_their_seed_and_with_their_kind():
+    assert pairs_of_runs(lm={}, untrained={}, untrained_causal={"n_seeds": 1}) == {
+        *("lm-1.lm-2", "untrained-1.untrained-2"),
+        *("lm-1.untrained-1", "lm-2.untrained-2", "lm-1.untrained_causal-1"),
+        "untrained-1.untrained_causal-1",
+        *HALVES_OF_LM,
+    }
+
+
+def test_variants_in_mask_or_target_are_compared_under_one_seed():
+    one, plain = {"n_seeds": 1}, pairs_of_runs(lm={}, mlm={}, mt={})
+    found = pairs_of_runs(lm={}, mlm={}, mt={}, mlm_causal={}, lm_bidirectional=one)
+    assert plain < found and found - plain == {
+        *("lm-1.mlm_causal-1", "lm-2.mlm_causal-2", "lm-1.lm_bidirectional-1"),
+        *("mlm-1.mlm_causal-1", "mlm-2.mlm_causal-2", "mlm-1.lm_bidirectional-1"),
+        "mlm_causal-1.lm_bidirectional-1",
+    }
+    assert pairs_of_runs(mt={}, lm_bidirectional={}) == {"mt-1.mt-2"}
+
+
+def test_token_dropout_is_compared_with_nothing():
+    assert pairs_of_runs(lm={}, lm_noise={}, mt_noise=None) == {"lm-1.lm-2", *HALVES_OF_LM}
+
+
+def test_variants_stand_apart_from_what_is_compared():
+    slices = Slices(load(DEFAULT))
+    variants = {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"}
+    assert set(slices.objectives) - set(slices.compared) == variants < set(slices.trained)
+    assert slices.compared[:3] == ["lm", "mt", "mlm"]
+    # Only MLM's own runs are fed as in training.
+    assert [name for name in slices.readings() if "as_trained" in name] == [
+        f"mlm-{seed}.as_trained" for seed in DEFAULT["seeds"]
     ]
 
 

@@ -64,7 +64,6 @@ PRUNED_FUNCTIONS = [
 ]
 PRUNING_SHOWN = [
     "collect_tables:measures/pruning.csv",
-    "collect_tables:measures/pruning_samples.csv",
     "plot_quality_against_heads",
     *COMPARISON,
 ]
@@ -189,6 +188,7 @@ CONFIG = {
     "an unused source": ("from: apt", "from: archive", NOTHING),
     "cleaning": ("max_words: 100", "max_words: 90", FROM_CLEANING),
     "two numbers swapped": ("200, dev_words: 100", "100, dev_words: 200", FROM_SPLITS),
+    "near-duplicates": ("near_duplicates: drop", "near_duplicates: keep", FROM_SPLITS),
     "vocabulary": ("merges: 900", "merges: 901", FROM_BPE),
     "model": ("dropout: 0.1", "dropout: 0.2", FROM_TRAINING),
     "training": ("warmup_steps: 20", "warmup_steps: 30", TRAINED),
@@ -359,6 +359,27 @@ def test_a_new_objective_is_one_new_file(checkout, outputs):
     new = checkout.summary().keys() - outputs.rules.keys()
     assert new and all("lm_again-" in output for output in new)
     assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_a_variant_of_an_objective_plans_its_runs_and_what_shows_all_runs(checkout, outputs):
+    """It is in no figure that compares objectives."""
+    checkout.edit("study.yaml", "  mlm_causal: null", "  mlm_causal: {n_seeds: 1}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert new and all("mlm_causal-1" in output for output in new)
+    pairs = {output for output in new if "pwcca_between_runs" in output}
+    assert {pair.rsplit("/", 1)[1] for pair in pairs if pair.endswith(".csv")} == {
+        "lm-1.mlm_causal-1.csv",
+        "mlm-1.mlm_causal-1.csv",
+    }
+    shown = [
+        "collect_tables:measures/[!pg]*.csv",
+        "collect_tables:measures/pwcca_*.csv",
+        "collect_tables:measures/projection.csv",
+        "collect_heads",
+        "plot_learning_curves",
+        *COMPARISON,
+    ]
+    assert checkout.planned() == new | outputs.of(*shown)
 
 
 def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):

@@ -1,12 +1,18 @@
-"""The published curves in the form of our tables, as if we had measured just these."""
+"""The published curves in the form of our tables, as if we had measured just these.
+
+What the papers do not show is as if it were nothing: initial models forget nothing, and the values
+have no error.
+"""
 
 from itertools import combinations, product
 
+import numpy as np
 import pandas as pd
-import pytest
 
+from bottomup.claims import published_heads as heads
+from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.figures.points import load_published
-from tests.claims import published_heads as heads
+from bottomup.measures.jackknife import WITHOUT
 
 TRAINED = ("mt", "lm", "mlm")
 GROUPED = {"freq": "frequency_rank", "pos": "pos"}
@@ -36,15 +42,18 @@ def mutual_information():
     plain = plain.assign(reading="plain", positions="all", label="input")
     # The paper has no untrained model: one that forgets nothing.
     first = plain[plain["objective"] == "mlm"]
-    untrained = first.assign(objective="untrained", y=first["y"].iloc[0])
+    initial = [
+        first.assign(objective=name, y=first["y"].iloc[0])
+        for name in ("untrained", "untrained_causal")
+    ]
     both = curves("ib_src_dst_lm_mlm").rename(columns={"panel": "objective"})
     both["label"] = both["series"].map({"src": "input", "dst": "output"})
     mlm = both["objective"] == "mlm"
     output = both[~mlm & (both["label"] == "output")].assign(reading="plain", positions="all")
     masked = both[mlm].assign(reading="as_trained")
     masked["positions"] = masked["label"].map({"input": "replaced", "output": "changed"})
-    table = pd.concat([plain, untrained, output, masked]).rename(columns={"y": "mi_nats"})
-    return table.assign(estimator="clusters", n_clusters=10_000)
+    table = pd.concat([plain, *initial, output, masked]).rename(columns={"y": "mi_nats"})
+    return table.assign(shuffled_mi_nats=0.0, clustering_error_nats=0.0)
 
 
 def pwcca_between_runs(seeds):
@@ -56,7 +65,7 @@ def pwcca_between_runs(seeds):
         of_pair = names.map(lambda name, pair=(a, b): sorted(name.split(" vs ")) == kinds(pair))
         runs = {"objective_a": a[0], "seed_a": a[1], "objective_b": b[0], "seed_b": b[1]}
         parts.append(table[of_pair].assign(**runs))
-    return pd.concat(parts).rename(columns={"y": "distance"})
+    return pd.concat(parts).rename(columns={"y": "distance"}).assign(weights="x")
 
 
 def kinds(pair):
@@ -82,40 +91,30 @@ def neighbours():
     return pd.concat(parts).rename(columns={"series": "objective", "y": "value"})
 
 
-def published_tables(seeds=(1, 2), half_width=1e-6):
-    """The tables of measures; every value has an interval of this half-width."""
+def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
+    """The tables of measures, as `tables.table` takes them."""
     layers = curves("change_by_task").rename(columns={"series": "objective", "y": "distance"})
-    tables = {
+    of_runs = {
         "mutual_information": mutual_information(),
         "pwcca_between_layers": layers,
         "change": grouped("change_freq", "change_pos"),
         "influence": grouped("influence_freq", "influence_freq_iwd", "influence_pos"),
         "neighbours": neighbours(),
+        **heads.tables(),
     }
     tables = {
-        name: pd.concat([table.assign(seed=seed) for seed in seeds])
-        for name, table in tables.items()
+        name: pd.concat([table.assign(seed=seed) for seed in seeds], ignore_index=True)
+        for name, table in of_runs.items()
     }
-    tables["pwcca_between_runs"] = pwcca_between_runs(seeds)
-    return {name: with_intervals(table, half_width) for name, table in tables.items()}
+    tables["pwcca_between_runs"] = pwcca_between_runs(seeds).reset_index(drop=True)
+    return {name: exact(table) for name, table in tables.items()}
 
 
-def value_of(table):
-    return next(name for name in ("mi_nats", "distance", "value") if name in table)
-
-
-def with_intervals(table, half_width):
-    value = table[value_of(table)]
-    table = table.drop(columns=["figure", "panel", "x", "y_uncertainty"], errors="ignore")
-    table = table.assign(ci_low=value - half_width, ci_high=value + half_width)
-    return table.reset_index(drop=True)
-
-
-@pytest.fixture(scope="session")
-def published():
-    return published_tables
-
-
-@pytest.fixture(scope="session")
-def published_heads():
-    return heads.published_heads
+def exact(frame: pd.DataFrame) -> pd.DataFrame:
+    """The frame with values that no block of documents changes."""
+    names = ("mi_nats", "distance", "value", "accuracy", "quality")
+    value = next((name for name in names if name in frame), None)
+    if value is None:
+        return frame
+    values = frame[value].to_numpy(float)
+    return frame.assign(**{WITHOUT: [*np.repeat(values[:, None], N_BLOCKS, axis=1)]})

@@ -45,7 +45,7 @@ def of_layer(series):
 
 def head_importance():
     table = load_published("lrp_confidence").rename(columns={"x": "head", "y": "value"})
-    names = {"(a) LRP": "relevance_alpha_beta", "(b) confidence": "confidence"}
+    names = {"(a) LRP": "relevance", "(b) confidence": "confidence"}
     table = table.assign(
         attention="encoder", layer=of_layer(table["series"]), importance=table["panel"].map(names)
     )
@@ -155,26 +155,10 @@ def pruning():
         heads_decoder=0, heads_cross=0, bleu=None, test_loss_nats=4 - np.log(encoder["bleu"])
     )
     others = [others.assign(objective=name) for name in ("lm", "mlm")]
-    return pd.concat([mt, *others]).assign(bleu=lambda rows: rows["bleu"].astype(float))
-
-
-def pruning_samples(spread=1e-6):
-    """Of the models that were measured; in bootstrap samples each is better or worse by itself."""
-    table = pruning().drop(columns=[f"heads_{kind}" for kind in ("encoder", "decoder", "cross")])
-    quality = table["bleu"].fillna(np.exp(-table["test_loss_nats"]))
-    table = table.assign(quality=quality)[quality.notna() & ~_unmeasured(table)]
-    signs = np.resize([1, -1, 1, 1, -1], len(table))
-    samples = [table.assign(sample=0)]
-    for sample, sign in enumerate([1, -1] * 5, start=1):
-        by = 1 + spread * sign * signs
-        samples.append(table.assign(sample=sample, quality=table["quality"] * by))
-    columns = ["objective", "attention", "method", "penalty", "sample", "quality"]
-    return pd.concat(samples)[columns]
-
-
-def _unmeasured(table):
-    """MT's models whose BLEU is not published."""
-    return (table["objective"] == "mt") & table["bleu"].isna()
+    table = pd.concat([mt, *others]).assign(bleu=lambda rows: rows["bleu"].astype(float))
+    # MT's models without a BLEU were not published.
+    quality = np.where(table["objective"] == "mt", table["bleu"], np.exp(-table["test_loss_nats"]))
+    return table.assign(quality=quality)
 
 
 def gates():
@@ -197,21 +181,12 @@ def gates():
     return pd.concat([first, last]).assign(objective="mt", attention="all", method="gates")
 
 
-def published_heads(seeds=(1, 2), half_width=1e-6):
-    """The tables on heads; importances and accuracies have intervals of this half-width."""
-    tables = {
-        "head_importance": with_intervals(head_importance(), "value", half_width),
-        "head_functions": with_intervals(head_functions(), "accuracy", half_width),
-        "pruned_functions": with_intervals(pruned_functions(), "accuracy", half_width),
+def tables() -> dict[str, pd.DataFrame]:
+    """The tables on heads, of one run of each objective."""
+    return {
+        "head_importance": head_importance(),
+        "head_functions": head_functions(),
+        "pruned_functions": pruned_functions(),
         "pruning": pruning(),
-        "pruning_samples": pruning_samples(),
         "gates": gates(),
     }
-    return {
-        name: pd.concat([table.assign(seed=seed) for seed in seeds], ignore_index=True)
-        for name, table in tables.items()
-    }
-
-
-def with_intervals(table, value, half_width):
-    return table.assign(ci_low=table[value] - half_width, ci_high=table[value] + half_width)

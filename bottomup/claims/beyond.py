@@ -1,0 +1,141 @@
+"""What the papers leave open: how much of what they say of objectives is the attention mask.
+
+LM alone reads under a causal mask. Four models tell its mask from its target: under either mask one
+that predicts the next token (LM; `lm_bidirectional`) and one that predicts the masked one
+(`mlm_causal`; MLM); and under either mask one that was not trained. Nothing of it is published: the
+margin is that of the claim of the evolution paper that it puts to the test.
+"""
+
+import numpy as np
+
+from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.curves import between_objectives, information, mean, neighbours, top
+from bottomup.claims.evolution import loss
+from bottomup.claims.tables import Tables
+
+CLAIMS: list[Claim] = []
+claim = collect(CLAIMS, paper="beyond")
+
+INFORMATION = "The mask: information with the input"
+DISTANCE = "The mask: distance between tasks"
+TOKEN = "The mask: token identity"
+# Of untrained_forgets_nothing, mt_and_mlm_closest and lm_keeps_token_worst.
+NATS, PWCCA, SHARE = 0.137, 0.0294, 0.116
+MORE_RUNS = "runs of mlm_causal and lm_bidirectional under more seeds (n_seeds)"
+WIDER = "a wider model, as in studies/workstation.yaml"
+
+
+def lost(tables: Tables, objective: str) -> np.ndarray:
+    return loss(information(tables, objective))
+
+
+def same_token(tables: Tables, objective: str) -> np.ndarray:
+    return mean(top(neighbours(tables, objective, "token")))
+
+
+@claim(
+    measure="mutual_information",
+    statement="Before any training, a causal mask alone makes a network lose information with the "
+    "input.",
+    section=INFORMATION,
+    statistic="information with the input, loss since the embeddings, mean over layers: that of "
+    "the untrained causal network less that of the untrained one that sees both sides, nats",
+    published=NATS,
+    contradicted_if="the untrained causal network loses less",
+    undecided_until=WIDER,
+    of_training=False,
+)
+def causal_mask_forgets(tables: Tables) -> Parts:
+    return [lost(tables, "untrained_causal") - lost(tables, "untrained")]
+
+
+@claim(
+    measure="mutual_information",
+    statement="Training makes LM forget more of its input than its mask did before.",
+    section=INFORMATION,
+    statistic="information with the input, loss since the embeddings, mean over layers: LM's less "
+    "that of the untrained causal network, nats",
+    published=NATS,
+    contradicted_if="LM has lost less than its initial model",
+    undecided_until=WIDER,
+    of_training=False,
+)
+def lm_forgets_more_than_its_mask(tables: Tables) -> Parts:
+    return [lost(tables, "lm") - lost(tables, "untrained_causal")]
+
+
+@claim(
+    measure="mutual_information",
+    statement="Under one mask, predicting the next token forgets more of the input than predicting "
+    "the masked one.",
+    section=INFORMATION,
+    statistic="information with the input, loss since the embeddings, mean over layers: the lesser "
+    "of LM's less MLM's under the causal mask and of LM's less MLM's that see both sides, nats",
+    published=NATS,
+    contradicted_if="under one of the masks the masked token's objective forgets more",
+    undecided_until=MORE_RUNS,
+    of_training=False,
+)
+def next_token_forgets_more(tables: Tables) -> Parts:
+    return [
+        lost(tables, "lm") - lost(tables, "mlm_causal"),
+        lost(tables, "lm_bidirectional") - lost(tables, "mlm"),
+    ]
+
+
+@claim(
+    measure="mutual_information",
+    statement="For one target, a causal mask forgets more of the input than one that sees both "
+    "sides.",
+    section=INFORMATION,
+    statistic="information with the input, loss since the embeddings, mean over layers: causal "
+    "less both sides, the lesser of the next token's models and of the masked token's, nats",
+    published=NATS,
+    contradicted_if="for one of the targets the causal mask forgets less",
+    undecided_until=MORE_RUNS,
+    of_training=False,
+)
+def causal_mask_forgets_more_when_trained(tables: Tables) -> Parts:
+    return [
+        lost(tables, "lm") - lost(tables, "lm_bidirectional"),
+        lost(tables, "mlm_causal") - lost(tables, "mlm"),
+    ]
+
+
+@claim(
+    measure="pwcca_between_runs",
+    statement="What parts LM from MLM is the mask rather than the target: models of one mask are "
+    "closer than models of one target.",
+    section=DISTANCE,
+    statistic="PWCCA distance, mean over layers: mean of the two pairs of one target under two "
+    "masks, less mean of the two pairs of one mask with two targets",
+    published=PWCCA,
+    contradicted_if="models of one target are closer",
+    undecided_until=MORE_RUNS,
+    of_training=False,
+)
+def mask_parts_more_than_target(tables: Tables) -> Parts:
+    def apart(a: str, b: str) -> np.ndarray:
+        return mean(between_objectives(tables, a, b))
+
+    of_target = [apart("lm", "lm_bidirectional"), apart("mlm", "mlm_causal")]
+    of_mask = [apart("lm", "mlm_causal"), apart("mlm", "lm_bidirectional")]
+    return [mean(of_target) - mean(of_mask)]
+
+
+@claim(
+    measure="neighbours",
+    statement="For one target, token identity is kept worse under a causal mask.",
+    section=TOKEN,
+    statistic="share of neighbors with the same token, top third of the layers: both sides less "
+    "causal, the lesser of that of the next token's models and of the masked token's",
+    published=SHARE,
+    contradicted_if="for one of the targets the causal mask keeps it better",
+    undecided_until=MORE_RUNS,
+    of_training=False,
+)
+def causal_mask_keeps_token_worse(tables: Tables) -> Parts:
+    return [
+        same_token(tables, "lm_bidirectional") - same_token(tables, "lm"),
+        same_token(tables, "mlm") - same_token(tables, "mlm_causal"),
+    ]

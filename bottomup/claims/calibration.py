@@ -1,0 +1,190 @@
+"""How often a verdict is wrong, and how often it is found: studies simulated from one's own noise.
+
+A simulated study has the runs and the documents of the real one. Its values are a truth that is
+known, and what other documents and other runs make of it: as correlated between the parts of a
+claim as in the real study, and runs as variable as inference takes them to be. It is judged as the
+real one is.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pandas as pd
+
+from bottomup.claims.claim import Claim
+from bottomup.claims.finding import Decided, Finding, Replicates, decided
+from bottomup.claims.inference import LEVEL, Evidence, Prior, enough, variance_of_a_run
+from bottomup.claims.tables import N_DRAWS, TEXT
+from bottomup.seeds import generator
+
+COLUMNS = [
+    *("claim", "paper", "runs", "decided_if_nothing_is_true", "reproduced_if_as_published"),
+    *("contradicted_if_reversed", "runs_for_80_percent", "text_for_80_percent", "reproduced_there"),
+]
+
+
+def calibrate(
+    findings: Mapping[str, Finding],
+    published: Mapping[str, Finding],
+    priors: Mapping[str, Prior],
+    n_studies: int,
+    seed: int,
+) -> pd.DataFrame:
+    """A row for each claim that was measured, with `COLUMNS`; shares of `n_studies` studies.
+
+    findings: of the study; published: of the published curves. The verdicts are those on a claim
+    alone. "Nothing is true" is the worst of three: no part of the claim holds; one does not, and
+    the others are as published; all are, and training adds nothing to them. As published are the
+    parts; initial models are as measured, since none are published.
+    """
+    rows = []
+    for name, finding in findings.items():
+        known = published.get(name)
+        truth = Truth.of(finding.claim, finding, known and known.found.whole[:, 0])
+        prior, rng = priors[finding.claim.measure], generator(seed, "calibration", name)
+        simulated = Simulation(finding, prior, n_studies, rng)
+        nothing = max(
+            _decided(simulated.judged(null)) for null in truth.nothing(finding)
+        )
+        wanted = truth.enough(finding, prior)
+        there = np.nan
+        if wanted:
+            there = Simulation(finding, prior, n_studies, rng, *wanted).judged(truth)
+            there = np.mean(there.above <= LEVEL / 2)
+        runs, text = wanted or (np.nan, np.nan)
+        rows.append(
+            [
+                *(name, finding.claim.paper, finding.parts.n_runs, nothing),
+                np.mean(simulated.judged(truth).above <= LEVEL / 2),
+                np.mean(simulated.judged(truth.reversed()).below <= LEVEL / 2),
+                *(runs, text, there),
+            ]
+        )
+    return pd.DataFrame(rows, columns=COLUMNS).astype({"runs_for_80_percent": "Int64"})
+
+
+def _decided(judged: Decided) -> float:
+    return float(np.mean(np.minimum(judged.above, judged.below) <= LEVEL / 2))
+
+
+@dataclass(frozen=True)
+class Truth:
+    """What a simulated study is about: the parts of a claim, the statistic less that of the initial
+    models, and the parts of the condition."""
+
+    parts: np.ndarray
+    added: float
+    condition: np.ndarray
+
+    @classmethod
+    def of(cls, claim: Claim, finding: Finding, published: np.ndarray | None) -> "Truth":
+        """As published; where the parts are not, each is as large as the statistic."""
+        parts = np.full(len(finding.found.whole), claim.published)
+        if published is not None and published.shape == parts.shape:
+            parts = published
+        extreme = max if claim.one_of else min
+        before = extreme(finding.before.whole[:, 0]) if finding.difference else 0.0
+        n_conditions = len(finding.condition.whole) if finding.condition else 0
+        return cls(parts, extreme(parts) - before, np.full(n_conditions, claim.published))
+
+    def reversed(self) -> "Truth":
+        return replace(self, parts=-np.abs(self.parts), added=-abs(self.added))
+
+    def nothing(self, finding: Finding) -> Iterator["Truth"]:
+        yield replace(self, parts=np.zeros_like(self.parts), added=0.0)
+        if finding.difference:
+            yield replace(self, added=0.0)
+        if not finding.claim.one_of:
+            weakest = np.arange(len(self.parts)) == self.parts.argmin()
+            yield replace(self, parts=np.where(weakest, 0.0, self.parts), added=0.0)
+
+    def enough(self, finding: Finding, prior: Prior) -> tuple[int, float] | None:
+        """See `inference.enough`."""
+        margin, parts = finding.claim.margin, replace(finding.parts, values=self.parts)
+        wanted = [enough(parts, prior, margin, finding.claim.one_of)]
+        if finding.added:
+            added = replace(finding.added, values=np.array([self.added]))
+            wanted.append(enough(added, prior, margin))
+        if not all(wanted):
+            return None
+        runs, text = zip(*wanted, strict=True)
+        return max(runs), max(text)
+
+
+class Simulation:
+    """Studies like a real one in their noise.
+
+    n_runs, text: how many runs they have, and how many times the documents; by default as many.
+    """
+
+    def __init__(
+        self,
+        finding: Finding,
+        prior: Prior,
+        n_studies: int,
+        rng: np.random.Generator,
+        n_runs: int | None = None,
+        text: float = 1.0,
+    ):
+        self.finding, self.prior, self.n_studies = finding, prior, n_studies
+        self.n_runs = n_runs or finding.parts.n_runs
+        self.text, self.rng = text, rng
+
+    def judged(self, truth: Truth) -> Decided:
+        """Decisions on each study."""
+        finding, difference = self.finding, self.finding.difference
+        of_parts, of_added = finding.parts, finding.added
+        both = [finding.found, difference] if difference else [finding.found]
+        evidence = [of_parts, of_added] if of_added else [of_parts]
+        values = np.append(truth.parts, truth.added) if difference else truth.parts
+        drawn = self.evidence(both, evidence, values)
+        n = len(truth.parts)
+        condition = None
+        if finding.condition:
+            known = finding.condition.evidence(finding.text_df)
+            condition = self.evidence([finding.condition], [known], truth.condition)
+        added = _columns(drawn, slice(n, None)) if difference else None
+        return decided(finding.claim, self.prior, _columns(drawn, slice(n)), added, condition)
+
+    def evidence(
+        self, replicates: list[Replicates], evidence: list[Evidence], truth: np.ndarray
+    ) -> Evidence:
+        """Of each study, arrays `[n_studies, parts]`."""
+        whole = np.concatenate([part.whole for part in replicates])
+        text = (whole[:, TEXT] - whole[:, :1]) / np.sqrt(self.text)
+        mixed = self.rng.standard_normal((self.n_studies, N_DRAWS)) / np.sqrt(N_DRAWS)
+        of_text = mixed @ (text - text.mean(1, keepdims=True)).T
+        run = np.concatenate([variance_of_a_run(part, self.prior) for part in evidence])
+        without = np.concatenate([part.without for part in replicates], axis=1)
+        runs = self.runs(without, run)
+        df = self.finding.text_df
+        spread = self.rng.chisquare(df, (self.n_studies, 1)) / df
+        return Evidence(
+            values=truth + of_text + runs.mean(0),
+            text=text.var(1) * spread,
+            noise=np.concatenate([part.noise * part.n_runs / self.n_runs for part in evidence]),
+            run=runs.var(0, ddof=1) if len(runs) > 1 else np.full_like(of_text, np.nan),
+            n_runs=self.n_runs,
+            text_df=df,
+        )
+
+    def runs(self, without: np.ndarray, variance: np.ndarray) -> np.ndarray:
+        """What runs add to the truth, `[n_runs, n_studies, parts]`: mixtures of the deviations of
+        the real ones, each part with its variance; of a single run, all parts the same."""
+        deviations = without - without.mean(0) if len(without) else np.zeros((1, len(variance)))
+        size = np.sqrt((deviations**2).sum(0))
+        still = size == 0
+        deviations = np.where(still, 1 / np.sqrt(len(deviations)), deviations)
+        unit = deviations / np.where(still, 1.0, size)
+        mixed = self.rng.standard_normal((self.n_runs, self.n_studies, len(unit)))
+        return mixed @ unit * np.sqrt(variance)
+
+
+def _columns(evidence: Evidence, some: slice) -> Evidence:
+    """Some of the parts."""
+    arrays = {
+        name: value[..., some] if isinstance(value, np.ndarray) else value
+        for name, value in vars(evidence).items()
+    }
+    return Evidence(**arrays)

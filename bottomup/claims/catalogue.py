@@ -1,0 +1,5 @@
+"""All claims, in the order of the papers."""
+
+from bottomup.claims import beyond, evolution, heads
+
+CLAIMS = [*evolution.CLAIMS, *heads.CLAIMS, *beyond.CLAIMS]

@@ -1,0 +1,206 @@
+"""What a study's tables say of a claim: its parts in every run, before and after training."""
+
+from collections.abc import Callable, Iterable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.claim import Claim, Parts
+from bottomup.claims.controls import untrained
+from bottomup.claims.inference import Decision, Evidence, Prior, decide, usual, verdict
+from bottomup.claims.tables import Tables, of_seeds, seeds
+
+
+@dataclass(frozen=True)
+class Runs:
+    """The tables of a study, and those of each seed alone."""
+
+    tables: Tables
+    of_seed: dict[int, Tables]
+
+    @classmethod
+    def of(cls, tables: Tables) -> "Runs":
+        return cls(tables, {seed: of_seeds(tables, {seed}) for seed in seeds(tables)})
+
+    def only(self, some: list[int]) -> "Runs":
+        """Those of these seeds."""
+        of_seed = {seed: tables for seed, tables in self.of_seed.items() if seed in some}
+        return Runs(of_seeds(self.tables, set(some)), of_seed)
+
+    def n_blocks(self, measure: str) -> int:
+        """Of documents, in a table."""
+        return self.tables[measure].n_blocks
+
+
+@dataclass(frozen=True)
+class Replicates:
+    """Parts of a claim over all runs, and without those of each seed.
+
+    seeds: those that have what the claim is about; whole: `[parts, 1 + 2 * N_DRAWS]`; without:
+    `[seeds, parts]`, empty where nothing is left without one.
+    """
+
+    seeds: list[int]
+    whole: np.ndarray
+    without: np.ndarray
+
+    @classmethod
+    def of(cls, parts: Callable[[Tables], Parts], runs: Runs, across_seeds: bool) -> "Replicates":
+        """Raises NotMeasuredError where no seed has what the parts need."""
+        return _across(parts, runs) if across_seeds else _seed_by_seed(parts, runs)
+
+    def extreme(self, one_of: bool) -> "Replicates":
+        """The statistic alone: the least of the parts, or the greatest."""
+        most = np.max if one_of else np.min
+        whole, without = most(self.whole, axis=0, keepdims=True), self.without
+        return Replicates(self.seeds, whole, most(without, axis=1, keepdims=True))
+
+    def evidence(self, text_df: int) -> Evidence:
+        return Evidence.of(self.whole, self.without, text_df)
+
+
+def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
+    each, missing = {}, "run"
+    for seed, tables in runs.of_seed.items():
+        try:
+            each[seed] = np.stack(parts(tables))
+        except NotMeasuredError as error:
+            missing = str(error)
+    if not each:
+        raise NotMeasuredError(missing)
+    values = np.stack([of_seed[:, 0] for of_seed in each.values()])
+    without = values[:0]
+    if len(values) > 1:
+        without = (values.sum(0) - values) / (len(values) - 1)
+    return Replicates([*each], np.mean([*each.values()], axis=0), without)
+
+
+def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
+    every = [*runs.of_seed]
+    whole = np.stack(parts(runs.tables))
+    try:
+        left = {seed: np.stack(parts(of_seeds(runs.tables, {*every} - {seed}))) for seed in every}
+    except NotMeasuredError:  # a single pair of seeds
+        return Replicates(every, whole, np.empty((0, len(whole))))
+    # A seed of other objectives alone is no run of these.
+    changed = [seed for seed in every if not np.array_equal(left[seed], whole, equal_nan=True)]
+    kept = changed or every
+    return Replicates(kept, whole, np.stack([left[seed][:, 0] for seed in kept]))
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What is known of a claim: `found` of its parts, `before` of those of the initial models,
+    `condition` of its `where`; None where there is none or it was not measured. text_df: degrees of
+    freedom of the variance over documents."""
+
+    claim: Claim
+    found: Replicates
+    before: Replicates | None
+    condition: Replicates | None
+    text_df: int
+
+    @property
+    def difference(self) -> Replicates | None:
+        """Of the statistic, less that of the initial models, where the claim is about training."""
+        if not self.claim.of_training or not self.before or self.before.seeds != self.found.seeds:
+            return None
+        after, before = (part.extreme(self.claim.one_of) for part in (self.found, self.before))
+        return Replicates(after.seeds, after.whole - before.whole, after.without - before.without)
+
+    @cached_property
+    def parts(self) -> Evidence:
+        return self.found.evidence(self.text_df)
+
+    @cached_property
+    def added(self) -> Evidence | None:
+        return self.difference and self.difference.evidence(self.text_df)
+
+    def decided(self, prior: Prior) -> "Decided":
+        claim = self.claim
+        before, condition = (
+            part and part.evidence(self.text_df) for part in (self.before, self.condition)
+        )
+        initial = decide(before, prior, claim.margin, claim.one_of) if before else None
+        return decided(claim, prior, self.parts, self.added, condition, initial)
+
+
+def decided(
+    claim: Claim,
+    prior: Prior,
+    parts: Evidence,
+    added: Evidence | None,
+    condition: Evidence | None,
+    initial: Decision | None = None,
+) -> "Decided":
+    """The sentence holds where its parts do and, if there is evidence on it, training adds to them;
+    it does not where one of the two is turned round; and nothing is said of it unless its condition
+    is met."""
+    own = decide(parts, prior, claim.margin, claim.one_of)
+    more = decide(added, prior, claim.margin) if added else None
+    above, below = own.above, own.below
+    if more:
+        above = np.maximum(above, more.above)
+        below = np.minimum(1.0, 2 * np.minimum(below, more.below))
+    if condition:
+        unmet = decide(condition, prior, 0.0).above
+        above, below = np.maximum(above, unmet), np.maximum(below, unmet)
+    return Decided(own, more, initial, above, below)
+
+
+@dataclass(frozen=True)
+class Decided:
+    """Decisions on the parts of a claim, on what training adds to its statistic and on the initial
+    models; and how surely the sentence holds (`above`) or does not (`below`), one-sided p, arrays
+    `[...]` as in `Evidence`."""
+
+    own: Decision
+    added: Decision | None
+    initial: Decision | None
+    above: np.ndarray
+    below: np.ndarray
+
+    @property
+    def p(self) -> float:
+        """Two-sided."""
+        return float(min(1.0, 2 * min(self.above, self.below)))
+
+    @property
+    def verdict(self) -> str:
+        return verdict(self.above, self.below)
+
+
+def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
+    """What the tables say of a claim; NotMeasuredError where they say nothing."""
+    found = Replicates.of(claim.parts, runs, claim.across_seeds)
+    before = None
+    with suppress(NotMeasuredError):
+        before = Replicates.of(claim.parts, initial.only(found.seeds), claim.across_seeds)
+    condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
+    return Finding(claim, found, before, condition, max(1, runs.n_blocks(claim.measure) - 1))
+
+
+def find_all(
+    claims: Iterable[Claim], tables: Tables
+) -> tuple[dict[str, Finding], dict[str, NotMeasuredError]]:
+    """What the tables say of each claim, by name; and what is missing for the others."""
+    runs, initial = Runs.of(tables), Runs.of(untrained(tables))
+    found, missing = {}, {}
+    for claim in claims:
+        try:
+            found[claim.name] = find(claim, runs, initial)
+        except NotMeasuredError as error:
+            missing[claim.name] = error
+    return found, missing
+
+
+def priors(findings: Iterable[Finding]) -> dict[str, Prior]:
+    """By table, how variable runs usually are in what claims ask of it."""
+    by_measure: dict[str, list[Evidence]] = {}
+    for one in findings:
+        known = by_measure.setdefault(one.claim.measure, [])
+        known += [part for part in (one.parts, one.added) if part]
+    return {measure: usual(known) for measure, known in by_measure.items()}

@@ -1,0 +1,206 @@
+"""From values, draws and runs to intervals and verdicts.
+
+The model: a run is drawn from all runs that other seeds would give, documents from all that could
+have been held out, and every run reads the same documents. With S runs, the variance of a mean is
+
+    v = v_text + v_runs / S,
+
+v_text from leaving out blocks of documents, v_runs from leaving out seeds. Two degrees of freedom
+say little of v_runs, but those of many statistics of one measure say how large it usually is: a
+smaller estimate is drawn towards that (moderated, Smyth 2004, "Linear models and empirical Bayes
+methods for assessing differential expression in microarray experiments", equations 3 to 8), which
+also tells what one run alone would hide. A larger one stays. Student's t has the degrees of freedom
+of Welch and Satterthwaite.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.special import digamma, polygamma
+from scipy.stats import f
+from scipy.stats import t as student
+
+from bottomup.claims.tables import NOISE, TEXT
+
+LEVEL = 0.05
+# What other statistics say counts as much as three runs of one's own: more would make runs that
+# are more variable than usual look certain (tests/claims/test_inference.py has the error rates).
+MOST_PRIOR_DF = 2.0
+# More than this nobody trains to decide a claim.
+MOST_RUNS = 20
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known of the parts of a claim: arrays `[..., parts]`.
+
+    values; text: variance over other documents; noise: over other draws, as of clusters; run:
+    variance of one run's value, NaN for a single run; n_runs; text_df: degrees of freedom of
+    `text`.
+    """
+
+    values: np.ndarray
+    text: np.ndarray
+    noise: np.ndarray
+    run: np.ndarray
+    n_runs: int
+    text_df: int
+
+    @classmethod
+    def of(cls, draws: np.ndarray, without_seed: np.ndarray, text_df: int) -> "Evidence":
+        """draws: `[parts, 1 + 2 * N_DRAWS]`, as of `tables`; without_seed: `[seeds, parts]`, the
+        values without each seed, none for a single one."""
+        n = max(1, len(without_seed))
+        run = np.full(len(draws), np.nan)
+        if n > 1:
+            # S times the jackknife's variance of the mean.
+            run = (n - 1) * ((without_seed - without_seed.mean(0)) ** 2).sum(0)
+        return cls(draws[:, 0], draws[:, TEXT].var(1), draws[:, NOISE].var(1), run, n, text_df)
+
+
+@dataclass(frozen=True)
+class Prior:
+    """How variable runs usually are: a scaled inverse chi-squared distribution."""
+
+    variance: float
+    df: float
+
+
+NO_PRIOR = Prior(0.0, 0.0)
+
+
+def usual(evidences: Sequence[Evidence]) -> Prior:
+    """The prior of statistics of one measure, by the moments of log variances (Smyth 2004)."""
+    known = [part for part in evidences if part.n_runs > 1]
+    variances = np.concatenate([part.run for part in known]) if known else np.array([])
+    degrees = np.concatenate([np.full(len(part.run), part.n_runs - 1.0) for part in known] or [[]])
+    positive = np.isfinite(variances) & (variances > 0)
+    variances, degrees = variances[positive], degrees[positive]
+    if len(variances) < 3:
+        return NO_PRIOR
+    logs = np.log(variances) - digamma(degrees / 2) + np.log(degrees / 2)
+    excess = logs.var(ddof=1) - polygamma(1, degrees / 2).mean()
+    df = min(2 * _inverse_trigamma(excess), MOST_PRIOR_DF) if excess > 0 else MOST_PRIOR_DF
+    return Prior(float(np.exp(logs.mean() + digamma(df / 2) - np.log(df / 2))), df)
+
+
+def _inverse_trigamma(value: float) -> float:
+    """x with trigamma(x) = value, by Newton's method on 1 / trigamma (Smyth 2004, appendix)."""
+    x = 0.5 + 1 / value
+    for _ in range(50):
+        trigamma = polygamma(1, x)
+        x += trigamma * (1 - trigamma / value) / polygamma(2, x)
+    return float(x)
+
+
+def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
+    """The standard error of each value, and its degrees of freedom."""
+    of_runs = variance_of_a_run(evidence, prior) / evidence.n_runs
+    variance = evidence.text + of_runs
+    if evidence.n_runs == 1 and not prior.df:
+        # Of one run on no text nothing says how far another would be.
+        variance = np.where(evidence.text > 0, variance, np.nan)
+    runs_df = degrees_of_freedom(evidence, prior)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        df = variance**2 / (evidence.text**2 / evidence.text_df + of_runs**2 / runs_df)
+    return np.sqrt(variance), np.where(variance > 0, df, runs_df)
+
+
+def degrees_of_freedom(evidence: Evidence, prior: Prior) -> np.ndarray:
+    """Of the moderated variance of a run: what is usual says nothing of a variance far above it (an
+    F test, 5 %), as in other units."""
+    own_df = evidence.n_runs - 1
+    if not own_df or not prior.df:
+        return np.full_like(evidence.run, max(own_df + prior.df, 1))
+    unusual = evidence.run > f.ppf(1 - LEVEL, own_df, prior.df) * prior.variance
+    return np.where(unusual, own_df, own_df + prior.df)
+
+
+def variance_of_a_run(evidence: Evidence, prior: Prior) -> np.ndarray:
+    """The moderated variance of one run's value: at least what measuring it draws."""
+    own_df = evidence.n_runs - 1
+    own = np.nan_to_num(evidence.run)
+    moderated = prior.df * prior.variance + own_df * own
+    return np.maximum.reduce(
+        [own, moderated / max(prior.df + own_df, 1), evidence.noise * evidence.n_runs]
+    )
+
+
+@dataclass(frozen=True)
+class Decision:
+    """The value of a claim's statistic with its 95 % interval, and how surely it is above the
+    margin or below minus the margin: one-sided p-values. Arrays `[...]`."""
+
+    value: np.ndarray
+    low: np.ndarray
+    high: np.ndarray
+    above: np.ndarray
+    below: np.ndarray
+
+
+def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False) -> Decision:
+    """All parts must be above the margin, or, with `one_of`, one.
+
+    That all are is shown where each is (an intersection-union test, Berger 1982, which needs no
+    correction); that one of several is, where it is at a level divided by their number
+    (Bonferroni): the best of many is better than itself. The parts in the other direction
+    accordingly: not all are above where one is below.
+    """
+    if one_of:
+        mirrored = Evidence(**(vars(evidence) | {"values": -evidence.values}))
+        turned = decide(mirrored, prior, margin)
+        return Decision(-turned.value, -turned.high, -turned.low, turned.below, turned.above)
+    values, n = evidence.values, evidence.values.shape[-1]
+    error, df = errors(evidence, prior)
+    below_each = values - student.ppf(1 - LEVEL / 2, df) * error
+    above_each = values + student.ppf(1 - LEVEL / 2 / n, df) * error
+    return Decision(
+        value=values.min(-1),
+        low=below_each.min(-1),
+        high=above_each.min(-1),
+        above=_p(values - margin, error, df).max(-1),
+        below=np.minimum(1.0, n * _p(-values - margin, error, df).min(-1)),
+    )
+
+
+def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
+    """One-sided p-values of "the true room is not positive"; 1 where nothing is known."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = np.where(error == 0, np.sign(room) * np.inf, room / error)
+    return np.where((room == 0) | np.isnan(t), 1.0, student.sf(t, df))
+
+
+def verdict(above: float, below: float) -> str:
+    """`reproduced` or `contradicted` at a level of 5 % for the two together, else `undecided`."""
+    if above <= LEVEL / 2:
+        return "reproduced"
+    if below <= LEVEL / 2:
+        return "contradicted"
+    return "undecided"
+
+
+def enough(
+    evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
+) -> tuple[int, float] | None:
+    """How many runs, and how many times the text, would decide with a power of 80 % if the values
+    stayed; None where no number would: a part lies within the margin, and no other below it (with
+    `one_of`: above it).
+
+    The fewest runs with the text as it is, up to `MOST_RUNS`; else the least text with as many.
+    """
+    values = -evidence.values if one_of else evidence.values
+    below = values < -margin
+    room = np.abs(values) - margin
+    decisive = below if below.any() else np.ones_like(below)
+    if not (room[decisive] > 0).all():
+        return None
+    run = variance_of_a_run(evidence, prior)
+    for n_runs in range(2, MOST_RUNS + 1):
+        needed = student.ppf(1 - LEVEL / 2, n_runs - 1 + prior.df) + student.ppf(0.8, n_runs)
+        left = (room / needed) ** 2 - run / n_runs  # for the text
+        if (left >= evidence.text)[decisive].all():
+            return n_runs, 1.0
+    if not (left > 0)[decisive].all():
+        return None
+    return MOST_RUNS, float((evidence.text / left)[decisive].max())

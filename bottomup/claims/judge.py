@@ -1,0 +1,172 @@
+"""Verdicts on claims, a row each."""
+
+import math
+from collections.abc import Mapping, Sequence
+
+import numpy as np
+import pandas as pd
+from scipy.stats import false_discovery_control
+
+from bottomup.claims.claim import Claim
+from bottomup.claims.finding import Decided, Finding, find_all, priors
+from bottomup.claims.inference import LEVEL, Prior, enough
+from bottomup.claims.tables import Tables
+
+OF_CLAIM = ("paper", "statement", "section", "measure", "statistic", "margin", "published")
+COLUMNS = [
+    *("claim", "paper", "statement", "section", "measure", "statistic"),
+    *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
+    *("added", "added_low", "added_high", "verdict", "uncorrected", "p_value", "provisional"),
+    *("other_estimators", "runs", "seeds", "contradicted_if", "rank_correlation", "curves"),
+    "undecided_until",
+]
+OPPOSITE = {"reproduced": "contradicted", "contradicted": "reproduced"}
+
+
+def judge(
+    claims: Sequence[Claim],
+    tables: Tables,
+    correlations: pd.DataFrame,
+    others: Mapping[str, tuple[str, Tables]],
+) -> pd.DataFrame:
+    """A row for each claim, with `COLUMNS`.
+
+    correlations: of our curves with the published ones, as from `comparison.correlate`; a claim has
+    the mean of those of its curves. others: by name of another estimator, the table that it is
+    about, and the tables with it. What was not measured leaves a claim undecided.
+
+    Of the verdicts on one paper that are not "undecided", the expected share of wrong ones is held
+    at 5 %, however the claims hang together (Benjamini and Yekutieli 2001); `uncorrected` is the
+    verdict on the claim alone.
+    """
+    found, missing = find_all(claims, tables)
+    usual = priors(found.values())
+    decided = {name: one.decided(usual[one.claim.measure]) for name, one in found.items()}
+    verdicts = corrected(claims, decided)
+    elsewhere = {
+        other: verdicts_of([claim for claim in claims if claim.measure == measure], with_it)
+        for other, (measure, with_it) in others.items()
+    }
+    rows = []
+    for claim in claims:
+        row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
+        row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
+        if claim.name in found:
+            one, how = found[claim.name], decided[claim.name]
+            by_others = {name: of[claim.name] for name, of in elsewhere.items() if claim.name in of}
+            row |= _numbers(one, how) | _marks(one, how, by_others)
+            row |= _verdict(one, how, verdicts[claim.name], by_others, usual[claim.measure])
+        else:
+            row |= _not_measured(missing[claim.name])
+        rows.append(row)
+    return pd.DataFrame(rows, columns=COLUMNS)
+
+
+def corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[str, str]:
+    """The verdict on each claim, by name, that stands among all those on its paper."""
+    verdicts = {}
+    for paper in dict.fromkeys(claim.paper for claim in claims):
+        names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
+        if names:
+            adjusted = false_discovery_control([decided[name].p for name in names], method="by")
+            verdicts |= {
+                name: decided[name].verdict if p <= LEVEL else "undecided"
+                for name, p in zip(names, adjusted, strict=True)
+            }
+    return verdicts
+
+
+def verdicts_of(claims: Sequence[Claim], tables: Tables) -> dict[str, str]:
+    """The verdicts on each claim alone, by name, where the tables have what it needs."""
+    found, _ = find_all(claims, tables)
+    usual = priors(found.values())
+    return {name: one.decided(usual[one.claim.measure]).verdict for name, one in found.items()}
+
+
+def _numbers(one: Finding, how: Decided) -> dict:
+    numbers = {"value": how.own.value, "ci_low": how.own.low, "ci_high": how.own.high}
+    if how.initial:
+        numbers["untrained"] = how.initial.value
+    if how.added:
+        numbers |= {"added": how.added.value}
+        numbers |= {"added_low": how.added.low, "added_high": how.added.high}
+    return numbers | {"p_value": how.p}
+
+
+def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
+    """What a reader of the verdict must not miss."""
+    marks = []
+    if one.parts.n_runs == 1:
+        marks.append("one pair of runs" if one.claim.across_seeds else "one run")
+    if one.claim.of_training and not how.added:
+        marks.append("no initial models beside it")
+    if how.added and how.own.above <= LEVEL / 2 >= how.added.below:
+        marks.append("holds, but less than before training")
+    if not one.claim.of_training and _known_before(how):
+        marks.append("holds before training, too")
+    others = "; ".join(f"{name}: {verdict}" for name, verdict in by_others.items())
+    seeds = " ".join(map(str, one.found.seeds))
+    return {
+        "provisional": ", ".join(marks),
+        "other_estimators": others,
+        "runs": one.parts.n_runs,
+        "seeds": seeds,
+    }
+
+
+def _known_before(how: Decided) -> bool:
+    """Whether initial models show it as well; those that the claim itself is about do not count."""
+    initial = how.initial
+    return bool(initial and initial.above <= LEVEL / 2 and initial.value != how.own.value)
+
+
+def _verdict(
+    one: Finding, how: Decided, corrected: str, by_others: Mapping[str, str], prior: Prior
+) -> dict:
+    final = corrected
+    if OPPOSITE.get(how.verdict) in by_others.values():
+        final = "depends on the estimator"
+    until = _until(one, how, prior) if final == "undecided" else ""
+    return {"verdict": final, "uncorrected": how.verdict, "undecided_until": until}
+
+
+def _until(one: Finding, how: Decided, prior: Prior) -> str:
+    """What would decide the claim if the values stayed."""
+    claim = one.claim
+    if how.verdict != "undecided":
+        return "it stands among fewer claims, or more runs: alone it is decided"
+    if np.isnan(how.own.low):
+        return f"more runs, or more documents, give it an interval; or {claim.undecided_until}"
+    wanted = [enough(one.parts, prior, claim.margin, claim.one_of)]
+    wanted += [enough(one.added, prior, claim.margin)] if one.added else []
+    if not all(wanted):
+        return f"the value is too near to none: {claim.undecided_until}"
+    runs, text = (max(values) for values in zip(*wanted, strict=True))
+    runs = max(runs, one.parts.n_runs + 1)
+    with_text = f" and {text:.1f} times the {claim.more}" if text > 1 else ""
+    return f"{runs} runs{with_text}, if the values stay; or {claim.undecided_until}"
+
+
+def _not_measured(error: Exception) -> dict:
+    return {
+        "verdict": "undecided",
+        "uncorrected": "undecided",
+        "runs": 0,
+        "undecided_until": f"the study measures it ({error} is missing)",
+    }
+
+
+def _agreement(claim: Claim, correlations: pd.DataFrame) -> dict:
+    found = {names: _correlations(names, correlations) for names in claim.curves}
+    values = pd.Series([value for part in found.values() for value in part], dtype=float)
+    known = [", ".join(names) for names, part in found.items() if part]
+    mean = values.mean() if len(values) else math.nan
+    return {"rank_correlation": mean, "curves": "; ".join(known)}
+
+
+def _correlations(names: tuple[str, ...], correlations: pd.DataFrame) -> list[float]:
+    return [
+        row.rank_correlation
+        for row in correlations.itertuples()
+        if set(names) <= {row.figure, row.panel, row.series}
+    ]

@@ -1,0 +1,174 @@
+"""Tables of estimates, as claims read them: each value with draws of what else it might be.
+
+Other held-out text would have given other values. What it would have been is drawn from the values
+without each block of documents: a draw adds to every value in every table the same random mixture
+of what the blocks have made of it (a multiplier bootstrap of the jackknife's deviations), so that
+whatever is computed from the values can be computed from a draw as well, in pairs, and spreads as
+other text would make it. What was drawn beside the text, as the first centers of clusters, is not
+shared between values; it has draws of its own.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bottomup.claims import NotMeasuredError
+from bottomup.errors import UserError
+from bottomup.measures.jackknife import WITHOUT
+from bottomup.seeds import generator
+
+N_DRAWS = 200
+TEXT = slice(1, 1 + N_DRAWS)
+NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
+# The columns with values, and where each has its values without blocks.
+VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
+VALUES["baseline_accuracy"] = "baseline_without"
+ERRORS = {"mi_nats": "clustering_error_nats"}
+# Importances are measured on the dev split, all else on the test split.
+ON_DEV = {"head_importance"}
+SEEDS = ("seed", "seed_a", "seed_b")
+
+
+@dataclass(frozen=True)
+class Table:
+    """Some rows of a table, and draws of its columns of values.
+
+    rows: their index says where they stand in the whole table; draws: by column,
+    `[n_whole, 1 + 2 * N_DRAWS]`: the value, draws of other text (`TEXT`) and of other noise
+    (`NOISE`); n_blocks: of documents, 0 without draws.
+    """
+
+    name: str
+    rows: pd.DataFrame
+    draws: dict[str, np.ndarray]
+    n_blocks: int
+
+    def where(self, **equal) -> "Table":
+        """The rows in which each column has the value given; NotMeasuredError if there is none."""
+        found = self.rows
+        for column, value in equal.items():
+            found = found[found[column] == value]
+        if found.empty:
+            wanted = ", ".join(f"{column} {value}" for column, value in equal.items())
+            raise NotMeasuredError(f"{wanted} in the table {self.name}")
+        return self.with_rows(found)
+
+    def filtered(self, kept: pd.Series) -> "Table":
+        """The rows that the mask `kept` says."""
+        return self.with_rows(self.rows[kept])
+
+    def with_rows(self, rows: pd.DataFrame) -> "Table":
+        """These rows of it."""
+        return replace(self, rows=rows)
+
+    def values(self, column: str) -> np.ndarray:
+        """A column with its draws, `[n, 1 + 2 * N_DRAWS]`; without any, as often as it is asked."""
+        if column in self.draws:
+            return self.draws[column][self.rows.index]
+        constant = self.rows[column].to_numpy(float)
+        return np.repeat(constant[:, None], 1 + 2 * N_DRAWS, axis=1)
+
+
+Tables = dict[str, Table]
+
+
+def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
+    """Tables in files, .csv, or .parquet with the values without blocks; called by their files.
+
+    estimators: by table, of several estimates in it those to go by: see `select`. Raises UserError
+    for values without these.
+    """
+    tables = {}
+    for path in paths:
+        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        tables[path.stem] = table(
+            path.stem, select(path.stem, frame, estimators.get(path.stem, {}))
+        )
+    return tables
+
+
+def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
+    """The rows that have the value given in each column, or one of a list.
+
+    Raises UserError where there is none.
+    """
+    for column, value in columns.items():
+        rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
+        if rows.empty and len(frame):
+            found = ", ".join(map(str, frame[column].dropna().unique()))
+            raise UserError(
+                f"no rows with {column} {value} in the table {name}; found {found}; choose one of "
+                f"these or measure it"
+            )
+        frame = rows
+    return frame
+
+
+def table(name: str, frame: pd.DataFrame) -> Table:
+    """A table with draws of its values, from a frame as `measures/<name>.parquet` holds it."""
+    frame = frame.reset_index(drop=True)
+    if WITHOUT not in frame and not VALUES.keys().isdisjoint(frame):
+        raise UserError(
+            f"the table {name} has no column {WITHOUT}, the values without each block of "
+            f"documents; give measures/{name}.parquet"
+        )
+    arrays = [column for column in VALUES.values() if column in frame]
+    split = "dev" if name in ON_DEV else "test"
+    draws = {
+        column: _draws(frame, column, without, generator(1, "other text", split))
+        for column, without in VALUES.items()
+        if column in frame and without in frame
+    }
+    n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0
+    return Table(name, frame.drop(columns=dict.fromkeys(arrays)), draws, n_blocks)
+
+
+def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Generator) -> np.ndarray:
+    values = frame[column].to_numpy(float)[:, None]
+    blocks = without_blocks(frame[without])
+    n_blocks = blocks.shape[1]
+    text = np.full((len(frame), N_DRAWS), np.nan)  # of one block no spread is known
+    if n_blocks > 1:
+        deviations = blocks - blocks.mean(1, keepdims=True)
+        text = values + deviations @ mixtures(n_blocks, rng)
+    noise = rng.standard_normal((len(frame), N_DRAWS))
+    error = frame[ERRORS[column]].fillna(0).to_numpy()[:, None] if column in ERRORS else 0.0
+    return np.hstack([values, text, values + error * noise])
+
+
+def without_blocks(arrays: pd.Series) -> np.ndarray:
+    """Values without each block, a row each; NaN where there are none: no spread is known."""
+    known = arrays.dropna()
+    found = np.full((len(arrays), len(known.iloc[0]) if len(known) else 1), np.nan)
+    for place, values in known.items():
+        found[place] = values
+    return found
+
+
+def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:
+    """Weights `[n_blocks, N_DRAWS]` with which the jackknife's deviations add up to draws.
+
+    Orthogonal, so that the variance over draws of anything linear is the jackknife's to the digit.
+    """
+    weights = rng.standard_normal((N_DRAWS, n_blocks))
+    orthogonal, _ = np.linalg.qr(weights - weights.mean(0))
+    return orthogonal.T * np.sqrt(N_DRAWS * (n_blocks - 1) / n_blocks)
+
+
+def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
+    """Rows of these seeds; of pairs of runs those of which both are."""
+
+    def kept(rows: pd.DataFrame) -> pd.Series:
+        columns = [name for name in SEEDS if name in rows]
+        return rows[columns].isin(seeds).all(axis="columns")
+
+    return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
+
+
+def seeds(tables: Tables) -> list[int]:
+    """All seeds in the tables."""
+    found = [table.rows[name] for table in tables.values() for name in SEEDS if name in table.rows]
+    return sorted({int(seed) for column in found for seed in column})

@@ -1,0 +1,34 @@
+"""Simulate how often each claim would be decided: wrongly, or as the papers have it.
+
+Settings: estimators (see judge_claims.py); studies (simulated for each claim); seed.
+Inputs:   tables of measures, as for judge_claims.py.
+Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate.
+"""
+
+import argparse
+from pathlib import Path
+
+from bottomup import program
+from bottomup.claims import published
+from bottomup.claims.calibration import calibrate
+from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.finding import find_all, priors
+from bottomup.claims.tables import load, table
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings = arguments.settings
+    findings, _ = find_all(CLAIMS, load(arguments.tables, settings["estimators"]))
+    papers = {name: table(name, frame) for name, frame in published.frames().items()}
+    theirs, _ = find_all(CLAIMS, papers)
+    found = calibrate(
+        findings, theirs, priors(findings.values()), settings["studies"], settings["seed"]
+    )
+    found.to_csv(arguments.table, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--tables", required=True, nargs="+", type=Path)
+    parser.add_argument("--table", required=True, type=Path)
+    program.run(main, parser)

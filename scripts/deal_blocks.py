@@ -1,0 +1,24 @@
+"""Deal the documents of a split into blocks, which intervals leave out one at a time.
+
+Settings: seed (of the deal).
+Inputs:   the split's text (.parquet).
+Outputs:  the block of each sentence (.npy), int8.
+"""
+
+import numpy as np
+import pandas as pd
+
+from bottomup import program
+from bottomup.corpus.blocks import deal
+
+
+def main(arguments):
+    documents = pd.read_parquet(arguments.text, columns=["document"])["document"]
+    np.save(arguments.blocks, deal(documents, arguments.settings["seed"]))
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("text", "blocks"):
+        parser.add_argument(f"--{name}", required=True)
+    program.run(main, parser)

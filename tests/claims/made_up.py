@@ -1,0 +1,98 @@
+"""Tables with noise that is known, for tests of what is inferred from them."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.claim import Claim, collect
+from bottomup.claims.finding import find_all
+from bottomup.claims.judge import judge
+from bottomup.claims.tables import VALUES, table
+from bottomup.measures import jackknife
+
+NO_CORRELATIONS = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
+BY_NAME = {claim.name: claim for claim in CLAIMS}
+N_BLOCKS = 20
+
+
+def claim(parts, **data) -> Claim:
+    """A claim on the table `change`."""
+    data = {"published": 2.0, "undecided_until": "a larger model", "measure": "change"} | data
+    claims = []
+    texts = dict.fromkeys(("statement", "section", "statistic", "contradicted_if"), "")
+    collect(claims, "a paper")(**texts, **data)(parts)
+    return claims[0]
+
+
+def without(values, spread, rng, n_blocks=N_BLOCKS):
+    """Values without each block with the standard errors `spread`, `[n, n_blocks]`."""
+    values, spread = np.broadcast_arrays(np.asarray(values, float), spread)
+    deviations = rng.standard_normal((len(values), n_blocks))
+    deviations -= deviations.mean(1, keepdims=True)
+    return values[:, None] + deviations * (spread / jackknife.error(deviations))[:, None]
+
+
+def value_of(frame):
+    """Its column of values; none in a table of gates."""
+    return next((name for name in VALUES if name in frame), None)
+
+
+def blurred(frames, spread, seed=0, n_blocks=N_BLOCKS):
+    """The frames with a standard error over documents of `spread` times each value."""
+    rng = np.random.default_rng(seed)
+
+    def of(frame):
+        name = value_of(frame)
+        if name is None:
+            return frame
+        values = frame[name].to_numpy(float)
+        arrays = without(values, spread * np.abs(values), rng, n_blocks)
+        return frame.assign(**{jackknife.WITHOUT: [*arrays]})
+
+    return {name: of(frame) for name, frame in frames.items()}
+
+
+def moved(frame, new):
+    """The frame with other values, and those without blocks moved along."""
+    name = value_of(frame)
+    shift = (pd.Series(new, index=frame.index) - frame[name]).to_numpy(float)
+    arrays = [array + by for array, by in zip(frame[jackknife.WITHOUT], shift, strict=True)]
+    return frame.assign(**{name: frame[name] + shift, jackknife.WITHOUT: arrays})
+
+
+def where(frame, **values):
+    return (frame[list(values)] == pd.Series(values)).all(axis="columns")
+
+
+def tables(frames):
+    return {name: table(name, frame) for name, frame in frames.items()}
+
+
+def judged(frames, claims=CLAIMS, correlations=NO_CORRELATIONS, others=()):
+    rows = judge(claims, tables(frames), correlations, {**dict(others)})
+    return rows.set_index("claim")
+
+
+def finding(name, frames):
+    """What is found of a claim; NotMeasuredError is raised."""
+    found, missing = find_all([BY_NAME[name]], tables(frames))
+    if missing:
+        raise missing[name]
+    return found[name]
+
+
+def value(name, frames):
+    return finding(name, frames).found.extreme(BY_NAME[name].one_of).whole[0, 0]
+
+
+def of_runs(values, spread, rng, **columns):
+    """A frame of `change` with a row for each run: `[runs]`."""
+    frame = pd.DataFrame({"distance": np.asarray(values, float)}).assign(**columns)
+    frame[jackknife.WITHOUT] = [*without(frame["distance"], spread, rng)]
+    return frame
+
+
+def scaled(evidence, values):
+    return replace(evidence, values=np.asarray(values, float))

@@ -1,0 +1,168 @@
+"""What tables say of a claim: in every run, before and after training."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
+from bottomup.claims.inference import NO_PRIOR
+from tests.claims.made_up import claim, of_runs, tables
+
+PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
+
+
+def runs_of(**values):
+    """A table of runs with a value for each seed, by objective."""
+    rng = np.random.default_rng(0)
+    parts = [
+        of_runs(of_seed, 0.01, rng, objective=name, seed=range(1, 1 + len(of_seed)))
+        for name, of_seed in values.items()
+    ]
+    return tables({"change": pd.concat(parts)})
+
+
+def of(*objectives):
+    """A claim's parts: the values of these objectives."""
+    return lambda found: [
+        found["change"].where(objective=name).values("distance")[0] for name in objectives
+    ]
+
+
+def found_of(made_up, these):
+    found, missing = find_all([made_up], these)
+    if missing:
+        raise missing[made_up.name]
+    return found[made_up.name]
+
+
+def test_runs_are_averaged_and_left_out_in_turn():
+    found = Replicates.of(of("mt", "lm"), Runs.of(runs_of(mt=[1, 2, 6], lm=[5, 5, 5])), False)
+    assert found.seeds == [1, 2, 3]
+    assert found.whole[:, 0] == pytest.approx([3, 5])
+    np.testing.assert_allclose(found.without, [[4, 5], [3.5, 5], [1.5, 5]])
+    assert found.extreme(one_of=False).without[:, 0] == pytest.approx([4, 3.5, 1.5])
+    assert found.extreme(one_of=True).whole[0, 0] == 5
+
+
+def test_a_seed_that_lacks_an_objective_is_left_out():
+    these = runs_of(mt=[1, 2, 6], lm=[5, 5])
+    found = Replicates.of(of("mt", "lm"), Runs.of(these), False)
+    assert found.seeds == [1, 2] and found.whole[:, 0] == pytest.approx([1.5, 5])
+    alone = Replicates.of(of("mt"), Runs.of(runs_of(mt=[7])), False)
+    assert alone.seeds == [1] and alone.without.shape == (0, 1)
+    with pytest.raises(NotMeasuredError, match="objective mlm"):
+        Replicates.of(of("mlm"), Runs.of(these), False)
+
+
+def pairs(distances):
+    """Of runs by their objective and seed, with the distances given."""
+    rows = pd.DataFrame([*distances], columns=PAIR).assign(layer=1)
+    made = of_runs([*distances.values()], 0.01, np.random.default_rng(0))
+    return pd.concat([rows, made], axis="columns")
+
+
+def test_pairs_of_seeds_are_left_out_by_seed():
+    distances = {("lm", 1, "lm", 2): 1.0, ("lm", 1, "lm", 3): 2.0, ("lm", 2, "lm", 3): 6.0}
+
+    def apart(found):
+        return [found["pwcca_between_runs"].where().values("distance").mean(0)]
+
+    def of_pairs(some):
+        return Replicates.of(apart, Runs.of(tables({"pwcca_between_runs": pairs(some)})), True)
+
+    found = of_pairs(distances)
+    assert found.whole[0, 0] == pytest.approx(3)
+    assert found.without[:, 0] == pytest.approx([6, 2, 1])
+    single = of_pairs({("lm", 1, "lm", 2): 1.0})
+    assert single.without.shape == (0, 1) and single.evidence(19).n_runs == 1
+
+
+def test_seeds_of_other_runs_are_no_repeats_of_these():
+    distances = {("lm", 1, "lm", 2): 1.0, ("lm", 1, "lm", 3): 2.0, ("lm", 2, "lm", 3): 6.0}
+    others = {("untrained", a, "untrained", b): 0.5 for a, b in ((3, 4), (4, 5))}
+
+    def apart(found):
+        lm = found["pwcca_between_runs"].where(objective_a="lm")
+        return [lm.values("distance").mean(0)]
+
+    these = tables({"pwcca_between_runs": pairs(distances | others)})
+    found = Replicates.of(apart, Runs.of(these), True)
+    assert found.seeds == [1, 2, 3] and found.evidence(19).n_runs == 3
+
+
+def test_what_training_adds_is_over_the_same_runs():
+    these = runs_of(mt=[3, 5], untrained=[1, 1.5, 40])
+    found = found_of(claim(of("mt")), these)
+    # Seed 3 was not trained.
+    assert found.before.seeds == [1, 2] and found.before.whole[0, 0] == pytest.approx(1.25)
+    assert found.difference.whole[0, 0] == pytest.approx(4 - 1.25)
+    assert found.difference.without[:, 0] == pytest.approx([3.5, 2])
+    # Where an initial model is missing, or the claim is not about training, there is none.
+    assert found_of(claim(of("mt")), runs_of(mt=[3, 5], untrained=[1])).added is None
+    assert found_of(claim(of("mt")), runs_of(mt=[3, 5])).added is None
+    assert found_of(claim(of("mt"), of_training=False), these).added is None
+
+
+def test_each_objective_is_beside_the_model_with_its_mask():
+    these = runs_of(lm=[3.0], mlm=[4.0], untrained=[1.0], untrained_causal=[2.0])
+    found = found_of(claim(of("lm", "mlm")), these)
+    assert found.before.whole[:, 0].tolist() == [2, 1]
+
+
+def decided(**values):
+    one = found_of(claim(of(*(name for name in values if name != "untrained"))), runs_of(**values))
+    return one.decided(NO_PRIOR).verdict
+
+
+def test_training_must_add_to_what_a_claim_shows():
+    assert decided(mt=[3, 3.1, 3.2]) == "reproduced"
+    assert decided(mt=[3, 3.1, 3.2], untrained=[1, 1, 1]) == "reproduced"
+    # As much before training; and more.
+    assert decided(mt=[3, 3.1, 3.2], untrained=[3.1, 3, 3.2]) == "undecided"
+    assert decided(mt=[3, 3.1, 3.2], untrained=[5, 5, 5]) == "contradicted"
+    # It adds, but not enough to turn what is against the sentence.
+    assert decided(mt=[-3, -3.1, -3.2], untrained=[-5, -5, -5]) == "contradicted"
+
+
+@pytest.mark.parametrize(
+    ("condition", "expected"), [(2.0, "reproduced"), (0.0, "undecided"), (-2.0, "undecided")]
+)
+def test_nothing_is_said_unless_the_condition_is_met(condition, expected):
+    these = runs_of(mt=[3, 3.1, 3.2], lm=[condition, condition + 0.1, condition - 0.1])
+    conditional = claim(of("mt"), where=of("lm"))
+    assert found_of(conditional, these).decided(NO_PRIOR).verdict == expected
+    against = claim(lambda found: [-part for part in of("mt")(found)], where=of("lm"))
+    expected = "contradicted" if expected == "reproduced" else "undecided"
+    assert found_of(against, these).decided(NO_PRIOR).verdict == expected
+
+
+def test_a_condition_that_was_not_measured_leaves_the_claim_so():
+    with pytest.raises(NotMeasuredError):
+        found_of(claim(of("mt"), where=of("lm")), runs_of(mt=[3, 3]))
+
+
+def test_documents_in_one_block_decide_nothing():
+    rng = np.random.default_rng(0)
+    frame = of_runs([3.0, 3.1, 3.2], 0.1, rng, objective="mt", seed=[1, 2, 3])
+    frame["without"] = [np.array([value]) for value in frame["distance"]]
+    one = found_of(claim(of("mt")), tables({"change": frame}))
+    how = one.decided(NO_PRIOR)
+    assert (one.text_df, how.verdict, how.p) == (1, "undecided", 1)
+    assert how.own.value == pytest.approx(3.1) and math.isnan(how.own.low)
+
+
+def test_the_prior_of_a_table_is_that_of_its_claims():
+    these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2], untrained=[0, 0, 0])
+    found, _ = find_all([claim(of("mt", "lm", "mlm"))], these)
+    prior = priors(found.values())["change"]
+    # Geometric mean of 1, 9 and 1/4 and of the least part's, 1/4, with the factor for 2 degrees.
+    logs = np.log([1, 9, 0.25, 0.25])
+    assert prior.df <= 2 and prior.variance == pytest.approx(np.exp(logs.mean()), rel=0.5)
+
+
+def test_a_claim_without_its_table_is_missing():
+    with pytest.raises(NotMeasuredError):
+        find(claim(of("mt")), Runs.of({}), Runs.of({}))

@@ -1,0 +1,189 @@
+"""From what is found to rows with verdicts, and what a reader of them must know."""
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.judge import COLUMNS, corrected
+from tests.claims import made_up
+from tests.claims.made_up import NO_CORRELATIONS, claim, of_runs
+from tests.claims.test_finding import of
+
+
+def frame(spread=0.01, **values):
+    """Runs with the values given, by objective."""
+    rng = np.random.default_rng(0)
+    return pd.concat(
+        [
+            of_runs(of_seed, spread, rng, objective=name, seed=range(1, 1 + len(of_seed)))
+            for name, of_seed in values.items()
+        ]
+    )
+
+
+def judged(table, *claims, correlations=NO_CORRELATIONS, others=()):
+    rows = made_up.judged({"change": table}, claims, correlations, others).reset_index()
+    assert list(rows) == COLUMNS and len(rows) == len(claims)
+    return rows.iloc[0]
+
+
+def test_the_row_of_a_claim():
+    row = judged(frame(mt=[3.0, 3.1, 3.2], untrained=[1.0, 1.0, 1.3]), claim(of("mt")))
+    assert (row["verdict"], row["uncorrected"], row["provisional"]) == (*["reproduced"] * 2, "")
+    assert (row["runs"], row["seeds"], row["undecided_until"]) == (3, "1 2 3", "")
+    assert (row["value"], row["untrained"], row["added"]) == pytest.approx((3.1, 1.1, 2.0))
+    assert row["ci_low"] < 3.1 < row["ci_high"] and row["added_low"] < 2 < row["added_high"]
+    assert row["margin"] == pytest.approx(0.1) and row["p_value"] < 0.01
+
+
+def test_what_was_not_measured_is_undecided_and_empty():
+    def second(tables):
+        raise NotMeasuredError("second row")
+
+    row = judged(frame(mt=[3.0]), claim(second))
+    assert row[["value", "ci_low", "ci_high", "p_value", "added"]].isna().all()
+    assert (row["verdict"], row["runs"]) == ("undecided", 0)
+    assert row["undecided_until"] == "the study measures it (second row is missing)"
+
+
+@pytest.mark.parametrize(
+    ("values", "data", "marks"),
+    [
+        ({"mt": [3.0], "untrained": [1.0]}, {}, "one run"),
+        ({"mt": [3.0]}, {}, "one run, no initial models beside it"),
+        ({"mt": [3.0]}, {"of_training": False}, "one run"),
+        ({"mt": [3.0, 3.1], "untrained": [1.0]}, {}, "no initial models beside it"),
+        (
+            {"mt": [3.0, 3.1, 3.0], "untrained": [6.0, 6.1, 6.0]},
+            {},
+            "holds, but less than before training",
+        ),
+        ({"mt": [3.0, 3.1], "untrained": [3.1, 3.0]}, {}, ""),
+        (
+            {"mt": [3.0, 3.1, 3.0], "untrained": [1.0, 1.0, 1.1]},
+            {"of_training": False},
+            "holds before training, too",
+        ),
+    ],
+)
+def test_marks(values, data, marks):
+    assert judged(frame(**values), claim(of("mt"), **data))["provisional"] == marks
+
+
+def test_a_claim_about_initial_models_is_not_marked_for_them():
+    about = claim(of("untrained"), of_training=False)
+    assert judged(frame(untrained=[3.0, 3.1, 3.0]), about)["provisional"] == ""
+
+
+def test_what_would_decide():
+    def until(*values, spread=0.01, **data):
+        row = judged(frame(spread, mt=values), claim(of("mt"), of_training=False, **data))
+        assert row["verdict"] == "undecided"
+        return row["undecided_until"]
+
+    # The mean of 3 has, of two runs, the standard error 2; Student's t of n runs is needed.
+    assert until(1.0, 5.0) == "9 runs, if the values stay; or a larger model"
+    assert until(-0.05, 0.05) == "the value is too near to none: a larger model"
+    # With 20 runs the documents' standard error of 2 has to come down to about 0.9.
+    found = until(2.5, 2.6, 2.7, spread=4.0)
+    assert found.startswith("20 runs and ") and "times the held-out text" in found
+    runs, text = 20, float(found.split()[3])
+    # Each run reads the same text; the spread of a mean of three independent ones is 4 / sqrt(3).
+    needed = (2.6 - 0.1) / (2.093 + 0.860)
+    assert text == pytest.approx(16 / 3 / (needed**2 - 0.01 / runs), rel=0.35)
+    one_block = frame(mt=[3.0, 3.1])
+    one_block["without"] = [np.array([value]) for value in one_block["distance"]]
+    row = judged(one_block, claim(of("mt")))
+    assert row["undecided_until"] == (
+        "more runs, or more documents, give it an interval; or a larger model"
+    )
+
+
+def test_one_part_of_several_may_be_near_to_none():
+    row = judged(
+        frame(mt=[1.0, 5.0], lm=[0.0, 0.01]), claim(of("mt", "lm"), one_of=True, of_training=False)
+    )
+    assert row["undecided_until"].endswith("runs, if the values stay; or a larger model")
+
+
+class Decision:
+    """A claim decided with this p, as `corrected` reads it."""
+
+    def __init__(self, p, verdict="reproduced"):
+        self.p, self.verdict = p, verdict
+
+
+def test_verdicts_on_a_paper_are_corrected_together():
+    # Benjamini and Yekutieli: of m = 4, p k-th of them times 4 (1 + 1/2 + 1/3 + 1/4) / k.
+    names = ["a", "b", "c", "d"]
+    claims = [claim(of("mt")) for _ in names]
+    for one, name in zip(claims, names, strict=True):
+        object.__setattr__(one, "name", name)
+    ps = [0.001, 0.011, 0.03, 0.5]
+    factor = 4 * (1 + 1 / 2 + 1 / 3 + 1 / 4)
+    assert [p * factor / k < 0.05 for k, p in enumerate(ps, 1)] == [True, True, False, False]
+    found = corrected(claims, {name: Decision(p) for name, p in zip(names, ps, strict=True)})
+    assert [*found.values()] == ["reproduced", "reproduced", "undecided", "undecided"]
+    # Those of another paper are another family; what was not measured is in none.
+    object.__setattr__(claims[1], "paper", "another")
+    found = corrected(claims, {"a": Decision(0.02), "b": Decision(0.04, "contradicted")})
+    assert found == {"a": "reproduced", "b": "contradicted"}
+
+
+def test_a_verdict_that_falls_to_the_others_says_so():
+    rng = np.random.default_rng(1)
+    # One of p about 0.03 among nine of p about 1.
+    values = {"mt": [2.4, 3.0, 3.6], **{f"o{n}": rng.normal(0, 1, 3) for n in range(9)}}
+    claims = [claim(of(name), of_training=False) for name in values]
+    for one, name in zip(claims, values, strict=True):
+        object.__setattr__(one, "name", name)
+    row = judged(frame(**values), *claims)
+    assert (row["verdict"], row["uncorrected"]) == ("undecided", "reproduced")
+    assert row["undecided_until"] == (
+        "it stands among fewer claims, or more runs: alone it is decided"
+    )
+
+
+def test_verdicts_of_other_estimators_stand_beside():
+    ours, same, none, opposite = (
+        frame(mt=values) for values in ([3.0, 3.1], [4.0, 4.1], [0.0, 0.1], [-3.0, -3.1])
+    )
+
+    def of_others(**frames):
+        others = {
+            name: ("change", made_up.tables({"change": other})) for name, other in frames.items()
+        }
+        return judged(ours, claim(of("mt")), others=others)
+
+    row = of_others(same=same, none=none)
+    assert row["verdict"] == "reproduced"
+    assert row["other_estimators"] == "same: reproduced; none: undecided"
+    assert of_others(same=same, opposite=opposite)["verdict"] == "depends on the estimator"
+    # Another table's estimator says nothing of this claim.
+    others = {"other": ("influence", made_up.tables({"change": opposite}))}
+    row = judged(ours, claim(of("mt")), others=others)
+    assert (row["verdict"], row["other_estimators"]) == ("reproduced", "")
+
+
+def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():
+    correlations = pd.DataFrame(
+        [
+            ("change", "lm", "1-10", 1.0),
+            ("change", "lm", "10-25", 0.5),
+            ("change", "mt", "1-10", -1.0),
+            ("influence", "lm", "1-10", -1.0),
+        ],
+        columns=NO_CORRELATIONS.columns,
+    )
+
+    def row(*curves):
+        return judged(frame(mt=[1.0]), claim(of("mt"), curves=curves), correlations=correlations)
+
+    assert row(("change", "lm"))[["rank_correlation", "curves"]].tolist() == [0.75, "change, lm"]
+    found = row(("mt",), ("influence",))
+    assert found[["rank_correlation", "curves"]].tolist() == [-1, "mt; influence"]
+    found = row(("change", "mlm"))
+    assert math.isnan(found["rank_correlation"]) and found["curves"] == ""

@@ -1,0 +1,121 @@
+"""Draws of what other text, or other noise, would have shown."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.tables import N_DRAWS, NOISE, TEXT, load, mixtures, of_seeds, seeds, table
+from bottomup.errors import UserError
+from bottomup.measures import jackknife
+from tests.claims.made_up import of_runs, without
+
+
+@pytest.fixture
+def rng():
+    return np.random.default_rng(0)
+
+
+def test_a_linear_statistic_varies_over_draws_as_the_jackknife_says(rng):
+    change = of_runs([1.0, 5.0, 2.0], [0.1, 0.7, 0.3], rng)
+    influence = of_runs([3.0, 4.0], [0.2, 0.4], rng)
+    # Paired across two tables of one split.
+    a = table("change", change).values("distance")
+    b = table("influence", influence).values("distance")
+    drawn = 2 * a[0] - a[1] + 3 * b[1] / 7
+    known = [np.stack(frame[jackknife.WITHOUT]) for frame in (change, influence)]
+    by_block = 2 * known[0][0] - known[0][1] + 3 * known[1][1] / 7
+    assert drawn[TEXT].std() == pytest.approx(jackknife.error(by_block), rel=1e-9)
+    assert drawn[TEXT].mean() == pytest.approx(drawn[0]) == pytest.approx(2 - 5 + 12 / 7)
+    assert (drawn[NOISE] == drawn[0]).all()
+
+
+@pytest.mark.parametrize("n_blocks", [2, 5, 20])
+def test_mixtures_are_orthogonal(rng, n_blocks):
+    weights = mixtures(n_blocks, rng)
+    # N_DRAWS (n - 1) / n times the identity, and no draw is favored.
+    expected = np.eye(n_blocks) * N_DRAWS * (n_blocks - 1) / n_blocks
+    np.testing.assert_allclose(weights @ weights.T, expected, atol=1e-9)
+    np.testing.assert_allclose(weights.sum(1), 0, atol=1e-9)
+
+
+def test_documents_of_two_splits_are_not_paired(rng):
+    frame = of_runs([1.0], 0.5, rng)
+    test = table("change", frame).values("distance")[0, TEXT]
+    dev = table("head_importance", frame).values("distance")[0, TEXT]
+    assert abs(np.corrcoef(test, dev)[0, 1]) < 0.3
+
+
+def test_noise_is_not_shared_between_rows(rng):
+    frame = of_runs([1.0] * 40, 0.5, rng).rename(columns={"distance": "mi_nats"})
+    frame["clustering_error_nats"] = [0.2] * 39 + [np.nan]
+    draws = table("mutual_information", frame).values("mi_nats")
+    noise = draws[:-1, NOISE]
+    assert noise.std() == pytest.approx(0.2, rel=0.05)
+    # 200 draws have correlations of 0.07 by chance, at most 0.3 among 741.
+    correlations = np.corrcoef(noise)[np.triu_indices(39, 1)]
+    assert np.abs(correlations).max() < 0.35
+    # A mean of 39 has their variance over 39.
+    assert noise.mean(0).std() == pytest.approx(0.2 / 39**0.5, rel=0.2)
+    # What has no such error, as a classifier, has none.
+    assert (draws[-1, NOISE] == 1).all()
+
+
+def test_of_one_block_no_spread_is_known(rng):
+    frame = of_runs([1.0, 2.0], 0.5, rng)
+    frame[jackknife.WITHOUT] = [np.array([1.0]), np.array([2.0])]
+    found = table("change", frame)
+    assert found.n_blocks == 1
+    assert found.values("distance")[:, 0].tolist() == [1, 2]
+    assert np.isnan(found.values("distance")[:, TEXT]).all()
+
+
+def test_rows_without_a_baseline_have_no_draws_of_it(rng):
+    frame = of_runs([0.9, 0.5], 0.05, rng).rename(columns={"distance": "accuracy"})
+    # As parquet gives them: positional heads have no baseline.
+    frame["baseline_accuracy"] = [np.nan, 0.4]
+    frame["baseline_without"] = [None, without([0.4], 0.02, rng)[0]]
+    draws = table("head_functions", frame).values("baseline_accuracy")
+    assert np.isnan(draws[0]).all()
+    assert draws[1, TEXT].std() == pytest.approx(0.02)
+
+
+def test_values_without_blocks_are_a_mistake(tmp_path):
+    path = tmp_path / "change.csv"
+    pd.DataFrame({"distance": [1.0]}).to_csv(path, index=False)
+    with pytest.raises(UserError, match=r"the table change has no column without.*change\.parquet"):
+        load([path], {})
+    # Gates have no values that hang on text.
+    path = tmp_path / "gates.csv"
+    pd.DataFrame({"kept": [True]}).to_csv(path, index=False)
+    assert load([path], {})["gates"].n_blocks == 0
+
+
+def test_an_empty_table_has_nothing_measured():
+    empty = table("change", pd.DataFrame({"distance": [], "without": [], "seed": []}))
+    assert empty.values("distance").shape == (0, 1 + 2 * N_DRAWS)
+    with pytest.raises(NotMeasuredError, match="seed 1 in the table change"):
+        empty.where(seed=1)
+
+
+def test_estimators_are_chosen_or_named(rng, tmp_path):
+    frame = of_runs([1.0, 2.0, 3.0], 0.1, rng, n_clusters=[10, 20, 30], seed=1)
+    frame.to_parquet(tmp_path / "change.parquet")
+    paths = [tmp_path / "change.parquet"]
+    one = load(paths, {"change": {"n_clusters": 20}})["change"]
+    assert one.values("distance")[:, 0].tolist() == [2]
+    two = load(paths, {"change": {"n_clusters": [10, 30]}})["change"]
+    assert two.values("distance")[:, 0].tolist() == [1, 3]
+    with pytest.raises(UserError, match="no rows with n_clusters 7 in .* found 10, 20, 30"):
+        load(paths, {"change": {"n_clusters": 7}})
+
+
+def test_pairs_of_runs_are_of_both_seeds(rng):
+    pairs = of_runs([1.0] * 3, 0.1, rng, seed_a=[1, 1, 2], seed_b=[1, 2, 2])
+    runs = of_runs([1.0] * 2, 0.1, rng, seed=[2, 3])
+    both = {"pairs": table("pairs", pairs), "runs": table("runs", runs)}
+    assert seeds(both) == [1, 2, 3]
+    assert of_seeds(both, {1})["pairs"].rows.index.tolist() == [0]
+    assert of_seeds(both, {1, 2})["pairs"].rows.index.tolist() == [0, 1, 2]
+    assert of_seeds(both, {3})["pairs"].rows.empty
+    assert of_seeds(both, {3})["runs"].rows.index.tolist() == [1]

@@ -1,0 +1,283 @@
+"""The page of claims in Chromium, from disk and without a network.
+
+Skipped where these are missing: `pip install selenium`, `apt-get install chromium chromium-driver`.
+"""
+
+import io
+import json
+import shutil
+
+import pandas as pd
+import pytest
+
+from bottomup.figures import claims_table
+from bottomup.figures.claims_table import PAPERS, VERDICTS
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: pip install selenium")
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+pytestmark = pytest.mark.skipif(
+    not (BROWSER and DRIVER), reason="no browser: apt-get install chromium chromium-driver"
+)
+
+# Made up, but as they may be; what is empty is not known.
+CLAIMS = """
+paper;measure;value;half;untrained;published;verdict;provisional;statement
+evolution;mutual_information;.031;.012;.004;.0782;reproduced;;LM loses information on its input.
+evolution;mutual_information;.021;.041;;.482;undecided;;LM forgets most of the input token.
+evolution;mutual_information;.09;.03;;.482;depends on the estimator;;MT forgets less than LM.
+evolution;mutual_information;-.052;.013;-.011;.0561;contradicted;;MLM first loses information \
+about the input token, then recovers it at the top layers (context encoding, token reconstruction).
+evolution;mutual_information;.11;.014;-.02;.0684;reproduced;one run;LM accumulates information \
+about the token that it predicts.
+evolution;pwcca_between_runs;-.053;.004;;.0904;contradicted;;Models trained for the same task from \
+other initial weights are more similar than models trained with different objectives.
+evolution;pwcca_between_runs;.041;.006;;.0294;reproduced;;MT and MLM are closer than either to LM.
+evolution;change;.0019;.0008;.0017;.011;reproduced;;MT changes less and less from bottom to top.
+evolution;change;.31;.04;.29;.576;reproduced;;In MT and LM frequent tokens change more \
+than rare ones.
+evolution;influence;-.42;.1;-.05;.531;contradicted;;Rare tokens influence others more than \
+frequent ones.
+evolution;neighbours;.054;.004;;.0437;reproduced;;MLM best preserves token identity.
+evolution;neighbours;5.7;.3;;2.67;reproduced;;MT best preserves token position.
+evolution;influence;;;;.131;undecided;;With token dropout on the input in training, MT and LM \
+have no extreme influence of the rarest tokens.
+heads;heads;-.55;.01;-.61;.09;contradicted;;There are positional heads: at least 90 % of the time \
+their maximum rests on the previous token, or on the next.
+heads;heads;.48;.09;.12;.476;reproduced;;The relevance of a head agrees with its confidence.
+heads;pruning;.032;.08;;.0249;undecided;one run;Most encoder heads can be pruned with little loss.
+heads;pruning;.011;.05;;.0272;undecided;one run;Cross-attention heads are pruned last.
+heads, asked anew;pruning;-.021;.009;;.0131;contradicted;one run;The heads that gates keep are \
+better than as many drawn at random.
+heads, asked anew;heads;.211;.03;-.12;.279;reproduced;;LM: some heads track objects and their verbs.
+beyond;probes;.18;.02;.02;;depends on the estimator;;MLM keeps a part of speech up to its top layer.
+beyond;isotropy;.02;.03;-.01;;undecided;;Representations become less isotropic from layer to layer.
+"""
+
+
+@pytest.fixture(scope="module")
+def claims():
+    table = pd.read_csv(io.StringIO(CLAIMS), sep=";", dtype={"provisional": str})
+    undecided, depends = (
+        table["verdict"].eq(name) for name in ("undecided", "depends on the estimator")
+    )
+    added = table["value"] - table["untrained"]
+    return table.assign(
+        claim=[f"claim_{place}" for place in table.index],
+        section="Mutual information with input; figure ib_mi_tasks",
+        statistic="information with the input, fall from the embeddings to the top third of the "
+        "layers: LM’s less MT’s, or MLM’s if less, nats",
+        ci_low=table["value"] - table["half"],
+        ci_high=table["value"] + table["half"],
+        margin=0.05 * table["published"].fillna(0.2),
+        added=added,
+        added_low=added - 0.01,
+        added_high=added + 0.01,
+        uncorrected=table["verdict"].mask(depends, "reproduced"),
+        p_value=0.0031,
+        other_estimators=depends.map({True: "classifier: undecided; 500 clusters: reproduced"}),
+        runs=table["value"].notna() * 12,
+        seeds="1 2",
+        contradicted_if="MT’s or MLM’s falls further than LM’s",
+        rank_correlation=0.94,
+        curves="mutual_information_input, lm",
+        undecided_until=undecided.map({True: "4.2 times the held-out text, if the values stay"}),
+    )
+
+
+@pytest.fixture(scope="module")
+def driver():
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    yield driver
+    driver.quit()
+
+
+@pytest.fixture
+def shown(driver, claims, tmp_path):
+    """The page, open; no errors or warnings in the console when the test is done."""
+    path = tmp_path / "claims.html"
+    path.write_text(claims_table.page(claims), encoding="utf-8")
+    resize(driver, 1280, 900)
+    driver.get(path.as_uri())
+    yield driver
+    assert driver.get_log("browser") == []
+
+
+def resize(driver, width, height, mobile=False):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def find(driver, selector):
+    return driver.find_elements("css selector", selector)
+
+
+def header(driver, name):
+    (button,) = find(driver, f"th[data-key={name}] button")
+    return button
+
+
+def statements(driver):
+    return [row.text for row in find(driver, ".evidence summary") if row.is_displayed()]
+
+
+def sorted_by(claims, column, descending=False):
+    orders = {"paper": list(PAPERS), "verdict": list(VERDICTS), "measure": None}
+    places = orders[column] or sorted(set(claims["measure"]))
+    rows = sorted(claims.to_dict("records"), key=lambda row: places.index(row[column]))
+    if descending:  # equal ones stay in the papers' order
+        rows = sorted(rows, key=lambda row: -places.index(row[column]))
+    return [row["statement"] for row in rows]
+
+
+def test_the_page_needs_nothing_else(shown, claims):
+    assert statements(shown) == sorted_by(claims, "paper")
+    assert shown.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+@pytest.mark.parametrize("column", ["verdict", "measure", "paper"])
+def test_headers_sort_up_then_down(shown, claims, column):
+    head = header(shown, column).find_element("xpath", "..")
+    orders = [(False, "ascending"), (True, "descending")]
+    for descending, name in orders[::-1] if column == "paper" else orders:
+        header(shown, column).click()
+        assert statements(shown) == sorted_by(claims, column, descending)
+        assert head.get_attribute("aria-sort") == name
+        assert len(find(shown, "[aria-sort]")) == 1
+
+
+@pytest.mark.parametrize("key", [webdriver.Keys.ENTER, webdriver.Keys.SPACE])
+def test_headers_sort_by_keyboard(shown, claims, key):
+    header(shown, "verdict").send_keys(key)
+    assert statements(shown) == sorted_by(claims, "verdict")
+
+
+@pytest.mark.parametrize("verdict", VERDICTS)
+def test_filter_by_verdict(shown, claims, verdict):
+    next(box for box in find(shown, "label") if box.text == verdict).click()
+    header(shown, "measure").click()
+    chosen = claims[claims["verdict"] == verdict]
+    assert statements(shown) == sorted_by(chosen, "measure")
+    find(shown, "label")[0].click()
+    assert len(statements(shown)) == len(claims)
+
+
+def test_filter_by_keyboard(shown, claims):
+    find(shown, "label input")[0].send_keys(webdriver.Keys.ARROW_RIGHT)
+    assert len(statements(shown)) == (claims["verdict"] == next(iter(VERDICTS))).sum()
+
+
+@pytest.mark.parametrize("way", ["click", webdriver.Keys.ENTER, webdriver.Keys.SPACE])
+def test_details_open_and_close(shown, way):
+    summary, details = find(shown, ".evidence summary")[3], find(shown, ".evidence dl")[3]
+    for opened in (True, False):
+        summary.click() if way == "click" else summary.send_keys(way)
+        assert details.is_displayed() == opened
+    assert not any(other.is_displayed() for other in find(shown, ".evidence dl"))
+
+
+def test_tab_reaches_filter_headers_and_claims_in_this_order(shown):
+    reached = []
+    for _ in range(5):
+        shown.switch_to.active_element.send_keys(webdriver.Keys.TAB)
+        reached.append(shown.switch_to.active_element.tag_name)
+    assert reached == ["input", "button", "button", "button", "summary"]
+
+
+def test_marks_lie_where_their_numbers_are(shown, claims):
+    row = claims.iloc[3]
+    tr = find(shown, ".evidence tbody tr")[3]
+    zero, unit = middle(tr, "zero"), 140 / max(row["published"], -row["ci_low"])
+    for mark in ("value", "published", "untrained"):
+        assert middle(tr, mark) - zero == pytest.approx(unit * row[mark], abs=0.2)
+    assert box(tr, "interval")["width"] == pytest.approx(
+        unit * (row["ci_high"] - row["ci_low"]), abs=0.2
+    )
+    assert box(tr, "margin")["width"] == pytest.approx(2 * unit * row["margin"], abs=0.2)
+
+
+def middle(row, mark):
+    return box(row, mark)["x"] + box(row, mark)["width"] / 2
+
+
+def box(row, mark):
+    """Where a mark is drawn, without the width of its outline."""
+    (found,) = row.find_elements("css selector", f".picture .{mark}")
+    assert found.is_displayed()
+    return row.parent.execute_script("return arguments[0].getBoundingClientRect().toJSON()", found)
+
+
+def test_zero_is_at_one_place_in_every_row(shown):
+    places = {round(middle(row, "zero")) for row in find(shown, ".evidence tbody tr")}
+    assert len(places) == 1
+
+
+def test_provisional_verdicts_are_hollow_and_say_why(shown, claims):
+    for row, given in zip(
+        find(shown, ".evidence tbody tr"), claims.to_dict("records"), strict=True
+    ):
+        sign = row.find_element("css selector", ".sign .shape")
+        white = sign.value_of_css_property("fill") == "rgb(255, 255, 255)"
+        assert white == pd.notna(given["provisional"])
+        verdict = row.find_element("css selector", "td.verdict").text
+        assert verdict == given["verdict"] + f"\n{given['provisional']}" * white
+
+
+@pytest.mark.parametrize("width", [320, 375, 768, 1024])
+def test_narrow_windows_are_not_scrolled_sideways(shown, width):
+    resize(shown, width, 700, mobile=True)
+    for summary in find(shown, ".evidence summary")[:3]:
+        summary.click()
+    assert shown.execute_script("return document.documentElement.scrollWidth") <= width
+    for element in find(shown, ".evidence td, .evidence svg, .evidence dl, label, th button"):
+        rect = element.rect
+        assert rect["x"] >= 0 and rect["x"] + rect["width"] <= width
+
+
+def test_without_javascript_all_is_there_and_the_filter_works(driver, shown, claims):
+    driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
+    try:
+        driver.refresh()
+        assert statements(driver) == sorted_by(claims, "paper")
+        summary, details = find(driver, ".evidence summary")[0], find(driver, ".evidence dl")[0]
+        summary.click()
+        assert details.is_displayed()
+        find(driver, "label")[1].click()
+        assert len(statements(driver)) == (claims["verdict"] == "reproduced").sum()
+    finally:
+        driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
+
+
+def test_in_the_report_it_works_too(driver, claims, tmp_path):
+    """Snakemake writes the page into a script, as JSON, and sets it as the HTML of an element."""
+    text = json.dumps(claims_table.page(claims))
+    path = tmp_path / "report.html"
+    path.write_text(
+        f"<!doctype html><link rel=icon href='data:,'><div></div><script>var text = {text};"
+        "document.querySelector('div').innerHTML = text;</script>",
+        encoding="utf-8",
+    )
+    driver.get(path.as_uri())
+    header(driver, "measure").click()
+    assert statements(driver) == sorted_by(claims, "measure")
+    assert driver.get_log("browser") == []
+
+
+def test_in_a_frame_of_the_report_it_works_too(driver, claims, tmp_path):
+    path = tmp_path / "frame.html"
+    path.write_text("<!doctype html><iframe width=1200 height=800></iframe>")
+    driver.get(path.as_uri())
+    script = "document.querySelector('iframe').srcdoc = arguments[0]"
+    driver.execute_script(script, claims_table.page(claims))
+    driver.switch_to.frame(0)
+    driver.implicitly_wait(5)
+    header(driver, "verdict").click()
+    assert statements(driver) == sorted_by(claims, "verdict")
+    driver.switch_to.default_content()
