@@ -16,9 +16,7 @@ RUNS += [("untrained_causal", seed) for seed in (1, 2)]
 
 def before():
     """Every pair of runs, each with its own distance at each of two layers."""
-    rows = [
-        (*a, *b, layer) for a, b in itertools.combinations(RUNS, 2) for layer in (1, 2)
-    ]
+    rows = [(*a, *b, layer) for a, b in itertools.combinations(RUNS, 2) for layer in (1, 2)]
     rows = pd.DataFrame(rows, columns=[*PAIR, "layer"])
     made = of_runs(np.arange(len(rows)) / 100, 0.001, np.random.default_rng(0))
     frame = pd.concat([rows, made], axis="columns")
@@ -26,7 +24,7 @@ def before():
 
 
 def distance(frame, *pair):
-    found = frame[(frame[PAIR] == pair).all(axis="columns")]
+    found = frame[(frame[PAIR] == [*pair]).all(axis="columns")]
     return found.sort_values("layer")["distance"].to_numpy()
 
 

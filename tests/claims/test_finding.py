@@ -155,12 +155,14 @@ def test_documents_in_one_block_decide_nothing():
 
 
 def test_the_prior_of_a_table_is_that_of_its_claims():
-    these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2], untrained=[0, 0, 0])
+    zero = dict.fromkeys(["untrained", "untrained_causal"], [0, 0, 0])
+    these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2], **zero)
     found, _ = find_all([claim(of("mt", "lm", "mlm"))], these)
     prior = priors(found.values())["change"]
-    # Geometric mean of 1, 9 and 1/4 and of the least part's, 1/4, with the factor for 2 degrees.
-    logs = np.log([1, 9, 0.25, 0.25])
-    assert prior.df <= 2 and prior.variance == pytest.approx(np.exp(logs.mean()), rel=0.5)
+    # Geometric mean of 1, 9, 1/4 and of the least part's, 1/4: three runs have the factor of two
+    # degrees of freedom, as the prior has.
+    assert prior.df == 2
+    assert prior.variance == pytest.approx((1 * 9 * 0.25 * 0.25) ** 0.25, rel=1e-6)
 
 
 def test_a_claim_without_its_table_is_missing():

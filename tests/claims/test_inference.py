@@ -34,13 +34,13 @@ def evidence(values, text=0.0, noise=0.0, run=math.nan, n_runs=1, text_df=19):
     return Evidence(values, *arrays, n_runs, text_df)
 
 
-def simulated(n_runs, effect=0.0, run=1.0, text=0.0, n_parts=1, seed=0):
+def simulated(n_runs, effect=0.0, run=1.0, text=0.0, n_parts=1, n=N):
     """Studies with normal errors whose variances are `run` of a run and `text` of all runs."""
-    rng = np.random.default_rng(seed)
-    runs = np.sqrt(run) * rng.standard_normal((n_runs, N, n_parts))
-    shared = np.sqrt(text) * rng.standard_normal((N, n_parts))
-    estimated = text * rng.chisquare(19, (N, n_parts)) / 19
-    own = runs.var(0, ddof=1) if n_runs > 1 else np.full((N, n_parts), np.nan)
+    rng = np.random.default_rng(0)
+    runs = np.sqrt(run) * rng.standard_normal((n_runs, n, n_parts))
+    shared = np.sqrt(text) * rng.standard_normal((n, n_parts))
+    estimated = text * rng.chisquare(19, (n, n_parts)) / 19
+    own = runs.var(0, ddof=1) if n_runs > 1 else np.full((n, n_parts), np.nan)
     return evidence(effect + shared + runs.mean(0), estimated, run=own, n_runs=n_runs)
 
 
@@ -218,7 +218,7 @@ def test_students_rate_without_a_prior(n_runs):
 def test_of_many_parts_none_of_which_holds_few_verdicts_are_wrong():
     # 27 gaps that are all truly zero.
     for one_of in (False, True):
-        found = simulated(3, run=0.1, text=1.0, n_parts=27)
+        found = simulated(3, run=0.1, text=1.0, n_parts=27, n=2000)
         assert share_decided(found, NO_PRIOR, one_of=one_of) <= 0.05
 
 

@@ -84,8 +84,9 @@ def test_what_would_decide():
         assert row["verdict"] == "undecided"
         return row["undecided_until"]
 
-    # The mean of 3 has, of two runs, the standard error 2; Student's t of n runs is needed.
-    assert until(1.0, 5.0) == "9 runs, if the values stay; or a larger model"
+    # A run has the variance 8. Of ten, 3 - 0.1 is 2.26 + 0.88 standard errors (8 / 10) ** 0.5;
+    # of nine not 2.31 + 0.88.
+    assert until(1.0, 5.0) == "10 runs, if the values stay; or a larger model"
     assert until(-0.05, 0.05) == "the value is too near to none: a larger model"
     # With 20 runs the documents' standard error of 2 has to come down to about 0.9.
     found = until(2.5, 2.6, 2.7, spread=4.0)
@@ -135,8 +136,8 @@ def test_verdicts_on_a_paper_are_corrected_together():
 
 def test_a_verdict_that_falls_to_the_others_says_so():
     rng = np.random.default_rng(1)
-    # One of p about 0.03 among nine of p about 1.
-    values = {"mt": [2.4, 3.0, 3.6], **{f"o{n}": rng.normal(0, 1, 3) for n in range(9)}}
+    # One that is decided alone, among nine that are nothing.
+    values = {"mt": [1.8, 2.4, 3.0], **{f"o{n}": rng.normal(0, 1, 3) for n in range(9)}}
     claims = [claim(of(name), of_training=False) for name in values]
     for one, name in zip(claims, values, strict=True):
         object.__setattr__(one, "name", name)
