@@ -235,12 +235,12 @@ def _weighted(
         for start in range(0, len(queries), at_once):
             rows, lines = queries[start : start + at_once], near[start : start + at_once]
             up_to = embedding(torch.from_numpy(lines), of_row).cumsum(1).clamp_(max=k)
-            counted = up_to.diff(dim=1, prepend=torch.zeros(len(rows), 1, n_columns))
             reached[rows] = up_to[:, -1]
             for number, (name, of_group) in enumerate(values.items()):
                 shared = _difference(name, of_group[rows, None], of_group[lines])
-                shared = torch.from_numpy(shared.astype(np.float32))
-                sums[number, rows] = torch.bmm(shared[:, None], counted)[:, 0]
+                # The sum of what each neighbor shares times its weight, by parts.
+                steps = -np.diff(shared.astype(np.float32), append=np.float32(0))
+                sums[number, rows] = torch.bmm(torch.from_numpy(steps)[:, None], up_to)[:, 0]
         # The few whose next neighbors are in one block, too.
         short = (weights[queries] > 0) & (reached[queries] < k)
         queries = queries[short.any(1) & (length < n - 1)]
@@ -347,7 +347,7 @@ def _smallest(distances: Tensor, k: int) -> Tensor:
         columns[cut] = _first_of_equals(distances[cut], values[cut, k - 1 : k], k)
     if tied.any():
         first = columns[tied].sort(dim=1).values
-        order = distances[tied].gather(1, first).sort(dim=1, stable=True).indices
+        order = distances[tied.nonzero(), first].sort(dim=1, stable=True).indices
         columns[tied] = first.gather(1, order)
     return columns
 

@@ -56,6 +56,10 @@ class Slices:
         self.compared = [
             name for name in self.objectives if not study.objective_options(name).variant
         ]
+        # And the variants, each where its question is asked.
+        variants = [name for name in self.objectives if name not in self.compared]
+        self.by_mask = self.compared + [name for name in variants if name in MASK_AND_TARGET]
+        self.by_noise = self.compared + [name for name in variants if name not in MASK_AND_TARGET]
         self.halves = [f"{name}_half{half}" for name in study.training_halves for half in (1, 2)]
         self.source_options = study.source_options()
         self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
@@ -74,7 +78,7 @@ class Slices:
     def readings(self) -> list[str]:
         """Each run with each reading under which it is looked at, `run.reading`."""
         masked = [run for run in self.runs(self.trained) if run.startswith("mlm-")]
-        plain = [f"{run}.plain" for run in self.runs(self.objectives)]
+        plain = [f"{run}.plain" for run in self.runs(self.by_mask)]
         return plain + [f"{run}.as_trained" for run in masked]
 
     def pairs_of_runs(self) -> Iterator[str]:
