@@ -84,12 +84,14 @@ class Slices:
     def pairs_of_runs(self) -> Iterator[str]:
         """Pairs of runs, `run.run`, that a claim or a figure compares.
 
-        Of objectives under one seed, and of seeds; of trained ones also across both, where nothing
-        is shared; of the objectives that differ in mask or target under one seed; of halves.
+        Of trained objectives all; of initial models those of one objective or one seed; of the
+        objectives that differ in mask or target those of one seed; of halves.
         """
         runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
         for (a, seed_a), (b, seed_b) in combinations(runs, 2):
-            if a == b or seed_a == seed_b or {a, b} <= set(self.trained):
+            n_trained = len({a, b} & set(self.trained))
+            initial = n_trained == 0 and (a == b or seed_a == seed_b)
+            if n_trained == len({a, b}) or initial:
                 yield f"{a}-{seed_a}.{b}-{seed_b}"
         for a, b in combinations([name for name in MASK_AND_TARGET if name in self.trained], 2):
             if not {a, b} <= set(self.compared):
