@@ -14,7 +14,7 @@ from bottomup.figures.points import Tables, join, over_intervals, points, table
 
 NEEDED = [
     *("objective", "seed", "layer", "property", "k", "value", "ci_low", "ci_high", "chance"),
-    *("n_occurrences", "n_tokens", "ccg_source"),
+    *("metric", "n_occurrences", "n_tokens", "ccg_source"),
 ]
 # By property: the published figure with its curves, and their panel there.
 PUBLISHED = {
@@ -46,6 +46,7 @@ def draw(tables: Tables, properties: list[str]) -> tuple[Figure, pd.DataFrame]:
     same occurrences would share, on average.
     """
     measured = table(tables, "neighbours", NEEDED)
+    measured = measured[measured["metric"] == "cosine"]  # as published
     parts = [_select(measured, name) for name in properties]
     drawn = join([_points(part, tables) for part in parts])
     figure = Figure(figsize=(3.9 * len(parts) + 0.4, 3.3), layout="constrained")

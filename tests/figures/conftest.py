@@ -158,6 +158,7 @@ def neighbours(layers, seeds, objectives):
             "seed": seed,
             "layer": layer,
             "property": name,
+            "metric": "cosine",
             "k": 50,
             "value": {"token": 0.99, "position": 2.0}.get(name, 0.5)
             - 0.02 * layer

@@ -5,10 +5,12 @@ import pytest
 
 from bottomup.errors import UserError
 from bottomup.measures.classifier_bound import classifier_bound
+from bottomup.measures.jackknife import error
 
 
-def bound(view, labels, length=10, n_samples=20, seed=1):
-    return classifier_bound(view, labels, np.arange(len(labels)) // length, n_samples, seed)
+def bound(view, labels, length=10, count=20, seed=1):
+    blocks = np.arange(len(labels)) // length % count
+    return classifier_bound(view, labels, blocks, count, seed)
 
 
 def test_labels_in_plain_view_give_their_entropy():
@@ -19,7 +21,7 @@ def test_labels_in_plain_view_give_their_entropy():
     assert found.mi_nats == pytest.approx(found.entropy_nats, abs=1e-3)
     assert found.mi_nats <= found.entropy_nats
     assert found.ci_low < found.mi_nats < found.ci_high
-    # Half of the sentences, and so of occurrences, are held out.
+    # Half of the blocks, and so of occurrences, are held out.
     assert found.n_occurrences == 2000
 
 
@@ -69,6 +71,22 @@ def test_a_constant_neuron_and_a_label_of_one_half_only_do_no_harm():
     assert np.isfinite(bound(view, labels).mi_nats)
 
 
-def test_too_few_sentences_are_refused():
-    with pytest.raises(UserError, match="19 sentences carry a label"):
-        bound(np.zeros((19, 2)), np.zeros(19), length=1)
+def test_a_single_block_is_refused():
+    with pytest.raises(UserError, match="1 blocks of documents carry a label"):
+        bound(np.zeros((19, 2)), np.zeros(19), count=1)
+
+
+def test_the_error_is_that_of_the_held_out_text_drawn_anew():
+    generator = np.random.default_rng(0)
+    found = []
+    for _ in range(60):
+        documents = np.repeat(np.arange(200), 10)
+        labels = generator.integers(4, size=2000)
+        clear = np.where(generator.integers(2, size=200)[documents], 3.0, 0.3)[:, None]
+        view = clear * np.eye(4)[labels] + generator.normal(size=(2000, 4)) / 2
+        found.append(classifier_bound(view, labels, documents % 20, 20, seed=1))
+    values = np.array([one.mi_nats for one in found])
+    errors = np.array([error(one.without) for one in found])
+    # 60 values give their own standard deviation to 1 / sqrt(120), that is 9 %: 3 of these. What
+    # other text would train is in the spread of the values and not in the errors.
+    assert np.sqrt(np.mean(errors**2)) == pytest.approx(values.std(), rel=0.3)

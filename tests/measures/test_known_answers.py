@@ -12,8 +12,8 @@ from bottomup.measures.neighbours import among_tokens, chance, measure, within_t
 from bottomup.measures.pwcca import pwcca_distance
 
 
-def sentences(n):
-    return np.arange(n) // 10
+def blocks(n):
+    return np.arange(n) // 10 % 20
 
 
 def occurrences(**columns):
@@ -34,7 +34,7 @@ def test_a_view_that_tells_pairs_of_tokens_apart():
     view = 5 * np.eye(6)[tokens // 2]
     clusters = cluster(view, 30, seed=1)
     assert mutual_information(tokens, clusters) == pytest.approx(entropy(tokens // 2), abs=1e-12)
-    bound = classifier_bound(view, tokens, sentences(3600), 20, seed=1)
+    bound = classifier_bound(view, tokens, blocks(3600), 20, seed=1)
     assert bound.mi_nats == pytest.approx(np.log(6), abs=0.02)
 
 
@@ -58,7 +58,7 @@ def test_a_signal_in_gaussian_noise():
     loss = norm.expect(lambda z: np.logaddexp(0, -2 * m * (m + z)))
     true = np.log(2) - loss
     # Held-out losses have a standard deviation of about 0.6; 4 of their mean over n / 2.
-    bound = classifier_bound(view, signs, sentences(n), 20, seed=1)
+    bound = classifier_bound(view, signs, blocks(n), 20, seed=1)
     assert bound.mi_nats == pytest.approx(true, abs=0.02)
     # 40 clusters cut the plane finely, and the bias is (40 - 1) / 2n.
     found = mutual_information(signs, cluster(view, 40, seed=1))
@@ -83,7 +83,7 @@ def test_the_bound_is_never_above_the_entropy_of_the_labels(n_labels, scale):
     generator = np.random.default_rng(n_labels)
     labels = generator.integers(n_labels, size=1500)
     for view in (np.eye(n_labels)[labels], generator.normal(size=(1500, 5))):
-        bound = classifier_bound(scale * view, labels, sentences(1500), 5, seed=1)
+        bound = classifier_bound(scale * view, labels, blocks(1500), 20, seed=1)
         assert bound.mi_nats <= bound.entropy_nats <= np.log(n_labels)
 
 

@@ -16,10 +16,9 @@ from bottomup.views.occurrences import plain
 from tests.tiny import initial
 
 N, LAYERS = 1200, 3
-BOOTSTRAP = {"bootstrap_samples": 5, "sampling_seed": 1}
 DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences"]
 CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
-SAMPLING = {"n_tokens": 5, **CLUSTERS, "bootstrap_samples": 10, "sampling_seed": 1}
+SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "sampling_seed": 1}
 
 
 @pytest.fixture
@@ -88,7 +87,7 @@ def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog)
     table = pd.read_csv(run / "mi.csv")
     assert ",".join(table) == (
         "objective,seed,layer,reading,positions,label,estimator,mi_nats,ci_low,ci_high,"
-        "shuffled_mi_nats,entropy_nats,n_occurrences,n_labels,n_clusters,n_clusters_used"
+        "clustering_error_nats,shuffled_mi_nats,entropy_nats,n_occurrences,n_labels,n_clusters,n_clusters_used"
     )
     assert len(table) == len(caplog.records) == LAYERS * len(labels) * 3
     assert set(table["layer"]) == set(range(LAYERS))
@@ -103,7 +102,11 @@ def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog)
     clusters = table[table["estimator"] == "clusters"]
     assert clusters["n_clusters"].tolist() == [20, 10] * (LAYERS * len(labels))
     assert (clusters["n_clusters_used"] <= clusters["n_clusters"]).all()
+    assert (clusters["clustering_error_nats"] >= 0).all()
     assert table.loc[table["estimator"] == "classifier", "n_clusters_used"].isna().all()
+    estimates = pd.read_parquet(run / "mi.parquet")
+    assert estimates["mi_nats"].to_numpy() == pytest.approx(table["mi_nats"])
+    assert {len(without) for without in estimates[WITHOUT]} == {8}
 
     call("measure_mutual_information", settings | SAMPLING, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "mi.csv").read_bytes()
@@ -136,7 +139,7 @@ def test_distances_between_runs(call, run):
     settings = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
     call(
         "measure_pwcca_between_runs",
-        settings | BOOTSTRAP | {"variants": ["definition", "svcca-2019"]},
+        settings | {"variants": ["definition", "svcca-2019"]},
         views_a=views(run, "a"),
         views_b=views(run, "b"),
         occurrences=run / "occurrences.parquet",
@@ -155,7 +158,7 @@ def test_distances_between_layers(call, run):
     settings = {"objective": "lm", "seed": 1}
     call(
         "measure_pwcca_between_layers",
-        settings | BOOTSTRAP | {"variants": ["definition"]},
+        settings | {"variants": ["definition"]},
         views=views(run, "a"),
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
@@ -244,9 +247,20 @@ def test_views_of_another_table_end_in_one_line(call, run, name):
     if name == "measure_change":
         files["annotations"] = run / "annotations.parquet"
     with pytest.raises(SystemExit) as ended:
-        call(name, settings | BOOTSTRAP, **files, table=run / "table.csv")
+        call(name, settings, **files, table=run / "table.csv")
     assert f"has {N - 1} rows; allowed: one for each of the {N} rows" in ended.value.code
     assert "\n" not in ended.value.code and not (run / "table.csv").exists()
+
+
+def test_collected_estimates_keep_their_blocks(call, tmp_path):
+    for i in range(2):
+        part = pd.DataFrame({"value": [i + 0.5], WITHOUT: [[1.0, 2.0 + i]]})
+        part.to_parquet(tmp_path / f"{i}.parquet")
+    parts = [tmp_path / "0.parquet", tmp_path / "1.parquet"]
+    call("collect_tables", {}, tables=parts, table=tmp_path / "table.parquet")
+    table = pd.read_parquet(tmp_path / "table.parquet")
+    assert table["value"].tolist() == [0.5, 1.5]
+    assert [list(without) for without in table[WITHOUT]] == [[1, 2], [1, 3]]
 
 
 def test_collected_tables_keep_every_digit_and_word(call, tmp_path):

@@ -4,7 +4,15 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
-from bottomup.measures.mutual_information import cluster, entropy, mutual_information, shuffled
+from bottomup.measures import jackknife
+from bottomup.measures.mutual_information import (
+    cluster,
+    entropies_without,
+    entropy,
+    mutual_information,
+    shuffled,
+    without_blocks,
+)
 
 ROUNDING = 1e-12
 
@@ -89,3 +97,37 @@ def test_the_information_in_a_view_is_that_of_the_channel_that_made_it():
     # The bias for 40 clusters is at most 7 * 39 / 2n = 0.007; a sampling error of sd(ln p) /
     # sqrt(n), 0.01, comes to it.
     assert found == pytest.approx(np.log(n_labels) - channel, abs=0.03)
+
+
+def test_without_a_block_it_is_that_of_the_other_blocks():
+    generator = np.random.default_rng(0)
+    labels, clusters, blocks = generator.integers(6, size=(3, 500))
+    clusters = np.where(generator.random(500) < 0.5, labels, clusters)
+    found = without_blocks(labels, clusters, blocks, 8)
+    for block in range(8):  # the last two hold nothing
+        rest = blocks != block
+        expected = mutual_information(labels[rest], clusters[rest])
+        assert found[block] == pytest.approx(expected, abs=1e-12)
+
+
+def test_many_values_are_counted_in_parts(monkeypatch):
+    values, blocks = np.arange(300) // 2, np.arange(300) % 5
+    whole = entropies_without(values, blocks, 5)
+    monkeypatch.setattr("bottomup.measures.mutual_information.VALUES_AT_ONCE", 7)
+    assert entropies_without(values, blocks, 5) == pytest.approx(whole, abs=1e-12)
+    assert whole[0] == pytest.approx(entropy(values[blocks != 0]), abs=1e-12)
+
+
+def test_the_error_is_that_of_drawing_documents_anew():
+    """Documents with a taste for some labels, which clusters show in part."""
+    generator = np.random.default_rng(0)
+    values, errors = [], []
+    for _ in range(150):
+        tastes = generator.dirichlet(np.full(5, 0.3), size=100)
+        labels = np.concatenate([generator.choice(5, 20, p=taste) for taste in tastes])
+        clusters = np.where(generator.random(2000) < 0.6, labels, generator.integers(5, size=2000))
+        blocks = np.repeat(np.arange(100), 20) % 20
+        values.append(mutual_information(labels, clusters))
+        errors.append(jackknife.error(without_blocks(labels, clusters, blocks, 20)))
+    # 150 values give their own standard deviation to 1 / sqrt(300), that is 6 %: 3 of these.
+    assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.18)
