@@ -6,17 +6,8 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims.tables import N_DRAWS, Table, Tables
+from bottomup.measures.initial import INITIAL
 
-# The initial model of each objective: the one that has its attention mask.
-INITIAL = {
-    "lm": "untrained_causal",
-    "mt": "untrained",
-    "mlm": "untrained",
-    "lm_noise": "untrained_causal",
-    "mt_noise": "untrained",
-    "mlm_causal": "untrained_causal",
-    "lm_bidirectional": "untrained",
-}
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
 

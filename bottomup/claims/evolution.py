@@ -15,7 +15,6 @@ import numpy as np
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts, collect
-from bottomup.claims.controls import INITIAL
 from bottomup.claims.curves import (
     Curve,
     between_layers,
@@ -31,6 +30,7 @@ from bottomup.claims.curves import (
     top,
 )
 from bottomup.claims.tables import Tables
+from bottomup.measures.initial import INITIAL
 
 CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="evolution")

@@ -15,15 +15,8 @@ from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, over_intervals, points, table
 from bottomup.measures import jackknife
+from bottomup.measures.initial import INITIAL
 
-# The model with the mask of each before training.
-INITIAL = {
-    "lm": "untrained_causal",
-    "lm_bidirectional": "untrained",
-    "mlm_causal": "untrained_causal",
-    "mlm": "untrained",
-    "mt": "untrained",
-}
 # Marker and line of a mask, and the marker of two.
 CAUSAL, BOTH, ACROSS = ("<", (0, (3, 1.2))), ("o", "-"), "X"
 MASKS = "dashed, ◀: causal mask, sees earlier tokens alone; solid, ●: sees both sides"
