@@ -3,7 +3,7 @@
 import importlib
 import re
 
-from bottomup.claims import claim, comparison
+from bottomup.claims import calibration, comparison, judge
 from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
 from bottomup.heads import functions
@@ -22,7 +22,8 @@ STATED = {
     "pruned_functions": [*heads.MODEL, *functions.COLUMNS],
     "heads": [*HEADS, "function", "baseline_accuracy"],
     "gates": gates_over_time.NEEDED,
-    "claims": claim.COLUMNS,
+    "claims": judge.COLUMNS,
+    "calibration": calibration.COLUMNS,
     "comparison": comparison.COLUMNS,
     "test": sources.COLUMNS,
     "annotation": [*annotation.COLUMNS, *annotations.COLUMNS],

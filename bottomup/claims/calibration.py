@@ -41,12 +41,10 @@ def calibrate(
     rows = []
     for name, finding in findings.items():
         known = published.get(name)
-        truth = Truth.of(finding.claim, finding, known and known.found.whole[:, 0])
+        truth = Truth.of(finding.claim, finding, known)
         prior, rng = priors[finding.claim.measure], generator(seed, "calibration", name)
         simulated = Simulation(finding, prior, n_studies, rng)
-        nothing = max(
-            _decided(simulated.judged(null)) for null in truth.nothing(finding)
-        )
+        nothing = max(_decided(simulated.judged(null)) for null in truth.nothing(finding))
         wanted = truth.enough(finding, prior)
         there = np.nan
         if wanted:
@@ -78,15 +76,20 @@ class Truth:
     condition: np.ndarray
 
     @classmethod
-    def of(cls, claim: Claim, finding: Finding, published: np.ndarray | None) -> "Truth":
+    def of(cls, claim: Claim, finding: Finding, published: Finding | None) -> "Truth":
         """As published; where the parts are not, each is as large as the statistic."""
-        parts = np.full(len(finding.found.whole), claim.published)
-        if published is not None and published.shape == parts.shape:
-            parts = published
+
+        def known(measured: Replicates | None, theirs: Replicates | None) -> np.ndarray:
+            n_parts = len(measured.whole) if measured else 0
+            if theirs and len(theirs.whole) == n_parts:
+                return theirs.whole[:, 0]
+            return np.full(n_parts, claim.published)
+
+        parts = known(finding.found, published and published.found)
+        condition = known(finding.condition, published and published.condition)
         extreme = max if claim.one_of else min
         before = extreme(finding.before.whole[:, 0]) if finding.difference else 0.0
-        n_conditions = len(finding.condition.whole) if finding.condition else 0
-        return cls(parts, extreme(parts) - before, np.full(n_conditions, claim.published))
+        return cls(parts, extreme(parts) - before, condition)
 
     def reversed(self) -> "Truth":
         return replace(self, parts=-np.abs(self.parts), added=-abs(self.added))
@@ -106,6 +109,9 @@ class Truth:
         if finding.added:
             added = replace(finding.added, values=np.array([self.added]))
             wanted.append(enough(added, prior, margin))
+        if finding.condition:
+            known = finding.condition.evidence(finding.text_df)
+            wanted.append(enough(replace(known, values=self.condition), prior, margin))
         if not all(wanted):
             return None
         runs, text = zip(*wanted, strict=True)
@@ -162,7 +168,7 @@ class Simulation:
         spread = self.rng.chisquare(df, (self.n_studies, 1)) / df
         return Evidence(
             values=truth + of_text + runs.mean(0),
-            text=text.var(1) * spread,
+            text=(text**2).mean(1) * spread,
             noise=np.concatenate([part.noise * part.n_runs / self.n_runs for part in evidence]),
             run=runs.var(0, ddof=1) if len(runs) > 1 else np.full_like(of_text, np.nan),
             n_runs=self.n_runs,

@@ -21,10 +21,10 @@ class Claim:
     above `margin` for the sentence to hold: all of it, or with `one_of` one; each with its draws
     (see `tables`). It raises `NotMeasuredError`. With `across_seeds` it reads those of all seeds.
     `of_training`: the sentence says what training does, so that the initial models must not show
-    it as well. `where`: a condition of the sentence, whose parts must be positive. `published` is
-    the statistic on the published curves. `curves` are those that the claim is about, each named by
-    what tells it from others: its figure, panel or series, or several of these. `more` of what
-    narrows the interval where runs do not.
+    it as well. `where`: a condition of the sentence, whose parts must be above the margin, too.
+    `published` is the statistic on the published curves. `curves` are those that the claim is
+    about, each named by what tells it from others: its figure, panel or series, or several of
+    these. `more` of what narrows the interval where runs do not.
     """
 
     name: str

@@ -29,7 +29,7 @@ def curve(found: Table, layer: str, value: str) -> Curve:
     if found.rows[layer].duplicated().any():
         columns = [name for name in found.rows if name not in (layer, value)]
         groups = found.rows.groupby(layer)
-        several = [name for name in columns if groups[name].nunique().max() > 1]
+        several = [name for name in columns if groups[name].nunique(dropna=False).max() > 1]
         raise UserError(
             f"several values for one {layer} that differ in {', '.join(several)}; a claim needs "
             f"one; choose in the settings"

@@ -146,7 +146,7 @@ def decided(
         above = np.maximum(above, more.above)
         below = np.minimum(1.0, 2 * np.minimum(below, more.below))
     if condition:
-        unmet = decide(condition, prior, 0.0).above
+        unmet = decide(condition, prior, claim.margin).above
         above, below = np.maximum(above, unmet), np.maximum(below, unmet)
     return Decided(own, more, initial, above, below)
 

@@ -73,15 +73,18 @@ def best(parts: np.ndarray) -> np.ndarray:
     """The greatest of several, as another text would show it: `[parts, draws]` to `[draws]`.
 
     A draw of other text and its mirror image are, as far as errors are normal, what two halves of
-    the documents show: one chooses, the other measures.
+    the documents show: one chooses, the other measures. Draws of that are of another text, too:
+    which of several is chosen varies with it.
     """
-    values, text = parts[:, :1], parts[:, TEXT]
-    chosen = text.argmax(axis=0)
-    mirrored = 2 * values - text
-    honest = mirrored[chosen, np.arange(N_DRAWS)].mean()
-    shares = np.bincount(chosen, minlength=len(parts)) / N_DRAWS
-    draws = shares @ parts
-    return draws - draws[0] + honest
+    values = parts[:, 0]
+    deviations = parts[:, TEXT] - parts[:, :1]
+    reach = 2 * np.abs(deviations).max(axis=1)
+    behind = values + reach < (values - reach).max()  # in every draw
+    texts, deviations = parts[~behind, : TEXT.stop].T, deviations[~behind].T
+    chosen = (texts[:, None] + deviations).argmax(axis=-1)
+    measured = np.take_along_axis(texts, chosen, axis=1) - deviations[np.arange(N_DRAWS), chosen]
+    honest = measured.mean(axis=1)
+    return np.concatenate([honest, np.repeat(honest[0], N_DRAWS)])
 
 
 def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:

@@ -56,7 +56,14 @@ class Evidence:
         if n > 1:
             # S times the jackknife's variance of the mean.
             run = (n - 1) * ((without_seed - without_seed.mean(0)) ** 2).sum(0)
-        return cls(draws[:, 0], draws[:, TEXT].var(1), draws[:, NOISE].var(1), run, n, text_df)
+        text, noise = (mean_square(draws, some) for some in (TEXT, NOISE))
+        return cls(draws[:, 0], text, noise, run, n, text_df)
+
+
+def mean_square(draws: np.ndarray, some: slice) -> np.ndarray:
+    """Of the deviations of draws from the value `[parts, 0]`: where these are elsewhere on average,
+    as what is above a threshold is under noise, the value may be as far off."""
+    return ((draws[:, some] - draws[:, :1]) ** 2).mean(axis=1)
 
 
 @dataclass(frozen=True)
@@ -122,9 +129,8 @@ def variance_of_a_run(evidence: Evidence, prior: Prior) -> np.ndarray:
     own_df = evidence.n_runs - 1
     own = np.nan_to_num(evidence.run)
     moderated = prior.df * prior.variance + own_df * own
-    return np.maximum.reduce(
-        [own, moderated / max(prior.df + own_df, 1), evidence.noise * evidence.n_runs]
-    )
+    drawn = evidence.noise * evidence.n_runs
+    return np.maximum(np.maximum(own, moderated / max(prior.df + own_df, 1)), drawn)
 
 
 @dataclass(frozen=True)

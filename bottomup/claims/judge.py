@@ -100,8 +100,9 @@ def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
         marks.append("one pair of runs" if one.claim.across_seeds else "one run")
     if one.claim.of_training and not how.added:
         marks.append("no initial models beside it")
-    if how.added and how.own.above <= LEVEL / 2 >= how.added.below:
-        marks.append("holds, but less than before training")
+    if how.added and how.added.below <= LEVEL / 2 < how.own.below:
+        holds = how.own.above <= LEVEL / 2
+        marks.append(f"{'holds, but' if holds else 'only'} less than before training")
     if not one.claim.of_training and _known_before(how):
         marks.append("holds before training, too")
     others = "; ".join(f"{name}: {verdict}" for name, verdict in by_others.items())
@@ -138,7 +139,8 @@ def _until(one: Finding, how: Decided, prior: Prior) -> str:
     if np.isnan(how.own.low):
         return f"more runs, or more documents, give it an interval; or {claim.undecided_until}"
     wanted = [enough(one.parts, prior, claim.margin, claim.one_of)]
-    wanted += [enough(one.added, prior, claim.margin)] if one.added else []
+    condition = one.condition and one.condition.evidence(one.text_df)
+    wanted += [enough(part, prior, claim.margin) for part in (one.added, condition) if part]
     if not all(wanted):
         return f"the value is too near to none: {claim.undecided_until}"
     runs, text = (max(values) for values in zip(*wanted, strict=True))

@@ -8,6 +8,7 @@ other text would make it. What was drawn beside the text, as the first centers o
 shared between values; it has draws of its own.
 """
 
+import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -30,6 +31,8 @@ ERRORS = {"mi_nats": "clustering_error_nats"}
 # Importances are measured on the dev split, all else on the test split.
 ON_DEV = {"head_importance"}
 SEEDS = ("seed", "seed_a", "seed_b")
+
+logger = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -93,16 +96,14 @@ def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
 def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
     """The rows that have the value given in each column, or one of a list.
 
-    Raises UserError where there is none.
+    Where there is none, as of groups that are all too small to be matched, it says so: the study
+    has not measured what is asked for, and goes on without.
     """
     for column, value in columns.items():
         rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
         if rows.empty and len(frame):
             found = ", ".join(map(str, frame[column].dropna().unique()))
-            raise UserError(
-                f"no rows with {column} {value} in the table {name}; found {found}; choose one of "
-                f"these or measure it"
-            )
+            logger.info(f"left out: no rows with {column} {value} in {name}, found {found}")
         frame = rows
     return frame
 

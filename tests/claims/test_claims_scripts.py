@@ -5,11 +5,24 @@ import logging
 import pandas as pd
 import pytest
 
+from bottomup.claims import calibration
+from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.reference import reference
-from scripts.judge_claims import CLAIMS
+from tests.claims.made_up import value_of
 from tests.tiny import ROOT
 
-SETTINGS = {"n_clusters": 10_000, "variant": "definition", "weights": "x", "k": 50}
+ESTIMATORS = {
+    "pwcca_between_runs": {"variant": "definition", "weights": "x"},
+    "head_importance": {"importance": ["confidence", "relevance"]},
+}
+OTHERS = {
+    "svcca": ["pwcca_between_runs", {"variant": "svcca-2019", "weights": "x"}],
+    # Of a table that this study does not have.
+    "classifier": ["no_such_table", {"estimator": "classifier"}],
+}
+SETTINGS = {"estimators": ESTIMATORS, "others": OTHERS}
+# As is told of no paper.
+BEYOND = [claim.name for claim in CLAIMS if claim.paper == "beyond"]
 
 
 def figure(panel, series, source, ys):
@@ -18,87 +31,108 @@ def figure(panel, series, source, ys):
 
 
 @pytest.fixture
-def study(published, published_heads, tmp_path):
+def study(two_seeds, tmp_path):
     """The tables and figures of a study in files."""
-    tables = published() | published_heads()
-    runs = tables["pwcca_between_runs"].assign(weights="x", variant="definition")
-    other = runs.assign(distance=9.0, variant="svcca-2019")
-    tables["pwcca_between_runs"] = pd.concat([runs, other])
-    for name, table in tables.items():
-        table.to_csv(tmp_path / f"{name}.csv", index=False)
+    frames = dict(two_seeds)
+    runs = frames["pwcca_between_runs"].assign(variant="definition")
+    # All runs equally far apart.
+    other = runs.assign(distance=0.9, variant="svcca-2019", without=[[0.9] * 20] * len(runs))
+    frames["pwcca_between_runs"] = pd.concat([runs, other])
+    paths = []
+    for name, frame in frames.items():
+        paths.append(tmp_path / (f"{name}.parquet" if value_of(frame) else f"{name}.csv"))
+        write = frame.to_parquet if value_of(frame) else frame.to_csv
+        write(paths[-1], index=False)
     parts = [
         figure("input: change", "lm", "ours", [0, -1, -2, -4]),
         figure("input: change", "lm", "published", [0, -1, -3, -2]),
         figure("input: clusters", None, "ours", [5.0]),
     ]
     pd.concat(parts).to_csv(tmp_path / "mutual_information_input.csv", index=False)
-    return tmp_path, [tmp_path / f"{name}.csv" for name in tables]
+    empty = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
+    empty.to_csv(tmp_path / "no_correlations.csv", index=False)
+    return tmp_path, paths
+
+
+def judge(run_script, folder, tables, correlations="no_correlations.csv", settings=SETTINGS):
+    run_script(
+        "judge_claims",
+        settings,
+        *("--tables", *tables, "--correlations", folder / correlations),
+        *("--table", folder / "claims.csv"),
+    )
+    return pd.read_csv(folder / "claims.csv").set_index("claim")
 
 
 def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
     folder, tables = study
-    outputs = [folder / name for name in ("comparison.csv", "correlations.csv", "claims.csv")]
     with caplog.at_level(logging.INFO):
         run_script(
             "compare_with_published",
             {},
             *("--figures", folder / "mutual_information_input.csv"),
-            *("--table", outputs[0], "--correlations", outputs[1]),
+            *("--table", folder / "comparison.csv", "--correlations", folder / "correlations.csv"),
         )
-        run_script(
-            "judge_claims",
-            SETTINGS,
-            *("--tables", *tables, "--correlations", outputs[1], "--table", outputs[2]),
-        )
+        claims = judge(run_script, folder, tables, "correlations.csv")
+    reproduced = claims["verdict"] == "reproduced"
     assert caplog.messages == [
         "1 curves, median rank correlation 0.80",
-        f"{len(CLAIMS)} reproduced",
+        f"{reproduced.sum()} reproduced, {(~reproduced).sum()} undecided",
     ]
-    comparison = pd.read_csv(outputs[0])
+    # Their objectives are of no paper, or their initial models both as if they forgot nothing.
+    assert set(claims.index[~reproduced]) < set(BEYOND)
+    until = claims["undecided_until"][~reproduced].drop("causal_mask_forgets")
+    assert until.str.startswith("the study measures it").all()
+    assert claims.loc["mt_and_mlm_closest", "other_estimators"] == "svcca: undecided"
+    comparison = pd.read_csv(folder / "comparison.csv")
     assert ",".join(comparison) == "figure,panel,series,x,ours,low,high,published"
     assert comparison["ours"].tolist() == [0, -1, -2, -4]
-    claims = pd.read_csv(outputs[2]).set_index("claim")
-    assert (claims["verdict"] == "reproduced").all()
     # 1 - 6 (0 + 0 + 1 + 1) / (4 * 15), for each claim about this curve.
     known = claims["rank_correlation"].dropna()
     assert known.to_dict() == pytest.approx({"lm_forgets_input": 0.8, "lm_forgets_most": 0.8})
 
 
-def test_a_study_without_tables_on_heads_leaves_their_claims_undecided(study, run_script):
+def test_a_study_with_one_table_leaves_all_other_claims_undecided(study, run_script):
     folder, tables = study
-    pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"]).to_csv(
-        folder / "correlations.csv", index=False
+    claims = judge(run_script, folder, [path for path in tables if path.stem == "change"])
+    of_change = claims["measure"] == "change"
+    assert set(claims["verdict"][of_change]) == {"reproduced"}
+    assert set(claims["verdict"][~of_change]) == {"undecided"}
+
+
+def test_an_estimator_that_no_row_has_is_named_and_decides_nothing(study, run_script, caplog):
+    folder, tables = study
+    tables = [path for path in tables if path.stem == "pwcca_between_runs"]
+    wrong = {"variant": "cca"}
+    message = (
+        "left out: no rows with variant cca in pwcca_between_runs, found definition, svcca-2019"
     )
-    on_heads = ("head_", "pruned_", "pruning", "gates")
+    others = {"cca": ["pwcca_between_runs", wrong]}
+    with caplog.at_level(logging.INFO):
+        claims = judge(run_script, folder, tables, settings=SETTINGS | {"others": others})
+    assert message in caplog.messages
+    assert claims.loc["mt_and_mlm_closest", "verdict"] == "reproduced"
+    assert pd.isna(claims.loc["mt_and_mlm_closest", "other_estimators"])
+    settings = {"estimators": {"pwcca_between_runs": wrong}, "others": {}}
+    claims = judge(run_script, folder, tables, settings=settings)
+    assert set(claims["verdict"]) == {"undecided"} and claims["value"].isna().all()
+
+
+def test_a_study_is_calibrated_from_its_tables(study, run_script):
+    folder, tables = study
     run_script(
-        "judge_claims",
-        SETTINGS,
-        *("--tables", *(path for path in tables if not path.stem.startswith(on_heads))),
-        *("--correlations", folder / "correlations.csv", "--table", folder / "claims.csv"),
+        "calibrate_claims",
+        {"estimators": ESTIMATORS, "studies": 40, "seed": 1},
+        *("--tables", *(path for path in tables if path.stem == "change")),
+        *("--table", folder / "calibration.csv"),
     )
-    claims = pd.read_csv(folder / "claims.csv")
-    verdicts = claims.groupby("paper")["verdict"].unique().map(list).to_dict()
-    assert verdicts == {
-        "evolution": ["reproduced"],
-        "heads": ["undecided"],
-        "heads, asked anew": ["undecided"],
-    }
-
-
-def test_a_setting_that_no_row_has_is_named(study, run_script):
-    folder, tables = study
-    pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"]).to_csv(
-        folder / "correlations.csv", index=False
-    )
-    with pytest.raises(SystemExit) as stop:
-        run_script(
-            "judge_claims",
-            SETTINGS | {"n_clusters": 7},
-            *("--tables", *tables, "--correlations", folder / "correlations.csv"),
-            *("--table", folder / "claims.csv"),
-        )
-    assert "no rows with n_clusters 7 in" in str(stop.value)
-    assert "found 10000" in str(stop.value)
+    found = pd.read_csv(folder / "calibration.csv").set_index("claim")
+    assert [found.index.name, *found] == calibration.COLUMNS
+    assert set(found.index) == {claim.name for claim in CLAIMS if claim.measure == "change"}
+    # Nothing is blurred, so that all is seen as it is.
+    assert (found["reproduced_if_as_published"] == 1).all()
+    assert (found["contradicted_if_reversed"] == 1).all()
+    assert (found["decided_if_nothing_is_true"] <= 0.2).all() and (found["runs"] == 2).all()
 
 
 def test_the_claims_for_readers_are_up_to_date():

@@ -155,7 +155,7 @@ def test_documents_in_one_block_decide_nothing():
 
 
 def test_the_prior_of_a_table_is_that_of_its_claims():
-    zero = dict.fromkeys(["untrained", "untrained_causal"], [0, 0, 0])
+    zero = {"untrained": [0, 0, 0], "untrained_causal": [0, 0, 0]}
     these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2], **zero)
     found, _ = find_all([claim(of("mt", "lm", "mlm"))], these)
     prior = priors(found.values())["change"]

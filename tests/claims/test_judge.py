@@ -61,6 +61,11 @@ def test_what_was_not_measured_is_undecided_and_empty():
             {},
             "holds, but less than before training",
         ),
+        (
+            {"mt": [0.5, -0.5, 0.1], "untrained": [6.0, 6.1, 6.0]},
+            {},
+            "only less than before training",
+        ),
         ({"mt": [3.0, 3.1], "untrained": [3.1, 3.0]}, {}, ""),
         (
             {"mt": [3.0, 3.1, 3.0], "untrained": [1.0, 1.0, 1.1]},
@@ -188,3 +193,11 @@ def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():
     assert found[["rank_correlation", "curves"]].tolist() == [-1, "mt; influence"]
     found = row(("change", "mlm"))
     assert math.isnan(found["rank_correlation"]) and found["curves"] == ""
+
+
+def test_a_condition_that_is_open_needs_its_own_runs():
+    table = frame(mt=[3.0, 3.1, 3.2], lm=[1.0, 5.0, 3.0])
+    row = judged(table, claim(of("mt"), where=of("lm"), of_training=False))
+    assert row["verdict"] == "undecided"
+    # A run of the condition has the variance 4: 3 - 0.1 is (2.57 + 0.91) (4 / 6) ** 0.5 with six.
+    assert row["undecided_until"] == "6 runs, if the values stay; or a larger model"

@@ -1,10 +1,14 @@
 """Draws of what other text, or other noise, would have shown."""
 
+import logging
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError
+from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.finding import find_all
 from bottomup.claims.tables import N_DRAWS, NOISE, TEXT, load, mixtures, of_seeds, seeds, table
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
@@ -106,8 +110,18 @@ def test_estimators_are_chosen_or_named(rng, tmp_path):
     assert one.values("distance")[:, 0].tolist() == [2]
     two = load(paths, {"change": {"n_clusters": [10, 30]}})["change"]
     assert two.values("distance")[:, 0].tolist() == [1, 3]
-    with pytest.raises(UserError, match="no rows with n_clusters 7 in .* found 10, 20, 30"):
-        load(paths, {"change": {"n_clusters": 7}})
+
+
+def test_an_estimator_that_was_not_measured_leaves_its_table_empty(rng, tmp_path, caplog):
+    frame = of_runs([1.0, 2.0], 0.1, rng, matching=["published", "ten_types"], seed=1)
+    frame.to_parquet(tmp_path / "change.parquet")
+    with caplog.at_level(logging.INFO):
+        tables = load([tmp_path / "change.parquet"], {"change": {"matching": "matched"}})
+    assert caplog.messages == [
+        "left out: no rows with matching matched in change, found published, ten_types"
+    ]
+    findings, missing = find_all(CLAIMS, tables)
+    assert not findings and missing.keys() == {claim.name for claim in CLAIMS}
 
 
 def test_pairs_of_runs_are_of_both_seeds(rng):

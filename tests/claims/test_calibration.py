@@ -1,0 +1,134 @@
+"""How often simulated studies are decided, beside studies whose tables are made anew."""
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.claims.calibration import COLUMNS, Truth, calibrate
+from bottomup.claims.finding import find_all
+from bottomup.claims.inference import NO_PRIOR, Prior, enough
+from bottomup.measures import jackknife
+from tests.claims.made_up import N_BLOCKS, claim, tables
+from tests.claims.test_finding import of
+
+OBJECTIVES, SEEDS = ("mt", "lm"), (1, 2, 3)
+OF_TEXT, OF_RUN = 0.25, 0.5  # standard deviations; all runs read the same text
+# What the three runs of an objective add: of variance 1, and those of the two not correlated.
+DEVIATIONS = np.array([[-1, 0, 1], np.array([1, -2, 1]) / 3**0.5])
+
+
+def study(truth, rng=None):
+    """The tables of three runs of two objectives; without `rng` one that has exactly the variances
+    that they have on average."""
+    if rng is None:
+        text, runs = np.zeros((2, 1)), DEVIATIONS
+        # Orthogonal in the space of block deviations.
+        basis = np.random.default_rng(0).standard_normal((N_BLOCKS, 2))
+        deviations = np.linalg.qr(basis - basis.mean(0))[0].T
+    else:
+        text, runs = rng.standard_normal((2, 1)), rng.standard_normal((2, 3))
+        deviations = rng.standard_normal((2, N_BLOCKS)) / (N_BLOCKS - 1) ** 0.5
+        deviations -= deviations.mean(-1, keepdims=True)
+    scale = OF_TEXT / ((N_BLOCKS - 1) / N_BLOCKS) ** 0.5
+    values = np.array(truth)[:, None] + OF_TEXT * text + OF_RUN * runs
+    arrays = (values[..., None] + scale * deviations[:, None]).reshape(6, N_BLOCKS)
+    frame = pd.DataFrame(
+        [(name, seed) for name in OBJECTIVES for seed in SEEDS], columns=["objective", "seed"]
+    )
+    return {"change": frame.assign(distance=values.ravel(), **{jackknife.WITHOUT: [*arrays]})}
+
+
+BOTH = claim(of(*OBJECTIVES), published=1.5, of_training=False)
+ONE = replace(BOTH, name="one", one_of=True)
+
+
+def found(frames, claims=(BOTH, ONE)):
+    return find_all(claims, tables(frames))[0]
+
+
+@pytest.fixture(scope="module")
+def calibrated():
+    priors = {"change": NO_PRIOR}
+    rows = calibrate(found(study([1.5, 1.5])), {}, priors, 4000, 1)
+    assert [*rows] == COLUMNS
+    return rows.set_index("claim")
+
+
+def test_the_made_up_study_has_the_variances_that_it_should():
+    parts = found(study([1.5, 1.5]))["one"].parts
+    assert parts.run == pytest.approx([OF_RUN**2] * 2)
+    assert parts.text == pytest.approx([OF_TEXT**2] * 2)
+    rng = np.random.default_rng(0)
+    text = [found(study([0, 0], rng), [ONE])["one"].parts.text for _ in range(60)]
+    assert np.mean(text) == pytest.approx(OF_TEXT**2, rel=0.15)
+
+
+def by_brute_force(truth, n_studies=150):
+    """Shares of studies, made from scratch, in which each claim is reproduced and contradicted."""
+    rng, verdicts = np.random.default_rng(0), []
+    for _ in range(n_studies):
+        findings = found(study(truth, rng))
+        verdicts.append([findings[name].decided(NO_PRIOR).verdict for name in ("<lambda>", "one")])
+    verdicts = pd.DataFrame(verdicts, columns=["both", "one"])
+    return (verdicts == "reproduced").mean(), (verdicts == "contradicted").mean()
+
+
+def test_simulated_studies_are_decided_as_often_as_studies_made_from_scratch(calibrated):
+    both, one = calibrated.loc["<lambda>"], calibrated.loc["one"]
+    reproduced, _ = by_brute_force([1.5, 1.5])
+    # Three standard errors of a share of 150.
+    assert both["reproduced_if_as_published"] == pytest.approx(reproduced["both"], abs=0.12)
+    assert one["reproduced_if_as_published"] == pytest.approx(reproduced["one"], abs=0.12)
+    assert 0.2 < reproduced["both"] < reproduced["one"]
+    _, contradicted = by_brute_force([-1.5, -1.5])
+    assert both["contradicted_if_reversed"] == pytest.approx(contradicted["both"], abs=0.12)
+    assert one["contradicted_if_reversed"] == pytest.approx(contradicted["one"], abs=0.12)
+
+
+def test_where_nothing_is_true_few_studies_are_decided(calibrated):
+    assert (calibrated["decided_if_nothing_is_true"] <= 0.055).all()
+    # Both parts at zero, or one: by brute force neither is decided more often than this.
+    shares = sum(by_brute_force([0, 1.5])) - calibrated["decided_if_nothing_is_true"].iloc[0]
+    assert shares["both"] <= 0.04
+
+
+def test_with_as_many_runs_as_are_named_four_of_five_studies_reproduce(calibrated):
+    row = calibrated.loc["one"]
+    assert row["runs_for_80_percent"] > 3 or row["reproduced_if_as_published"] > 0.75
+    assert row["reproduced_there"] > 0.74
+
+
+def test_nothing_true_is_the_worst_of_three():
+    frames = study([1.5, 1.0])
+    trained = frames["change"]
+    before = trained.assign(objective=lambda rows: "untrained_" + rows["objective"])
+    names = {"untrained_mt": "untrained", "untrained_lm": "untrained_causal"}
+    before = before.assign(objective=before["objective"].map(names))
+    of_training = replace(BOTH, of_training=True)
+    one = found({"change": pd.concat([trained, before], ignore_index=True)}, [of_training])
+    one = one["<lambda>"]
+    published = replace(one, found=replace(one.found, whole=np.array([[2.0], [1.0]])))
+    truth = Truth.of(of_training, one, published)
+    # The initial models have 1.0 in their lesser part, the trained ones are to have 1.0.
+    assert truth.added == pytest.approx(0.0)
+    truth = replace(truth, added=0.7)
+    nulls = [(null.parts.tolist(), null.added) for null in truth.nothing(one)]
+    assert nulls == [([0, 0], 0), ([2, 1], 0), ([2, 0], 0)]
+    assert truth.reversed().parts.tolist() == [-2, -1] and truth.reversed().added == -0.7
+    alone = found(frames, [ONE])["one"]
+    assert len([*truth.nothing(alone)]) == 1
+
+
+def test_noise_of_measuring_is_that_of_each_run():
+    frames = study([1.5, 1.5])
+    one = found(frames, [ONE])["one"]
+    noisy = replace(one.parts, noise=np.array([0.5, 0.5]), run=np.zeros(2))
+    # Of three runs' mean 0.5, of one run 1.5, of the mean of 12 runs 1.5 / 12.
+    runs, _ = enough(noisy, NO_PRIOR, 0.0)
+    object.__setattr__(one, "parts", noisy)
+    priors = {"change": Prior(0.0, 0.0)}
+    rows = calibrate({"one": one}, {}, priors, 4000, 1).set_index("claim")
+    assert rows.loc["one", "runs_for_80_percent"] == pytest.approx(runs, abs=runs)
+    assert rows.loc["one", "reproduced_there"] > 0.74
