@@ -137,14 +137,13 @@ def decided(
     initial: Decision | None = None,
 ) -> "Decided":
     """The sentence holds where its parts do and, if there is evidence on it, training adds to them;
-    it does not where one of the two is turned round; and nothing is said of it unless its condition
-    is met."""
+    it does not where its parts are turned round, whatever training did; and nothing is said of it
+    unless its condition is met."""
     own = decide(parts, prior, claim.margin, claim.one_of)
     more = decide(added, prior, claim.margin) if added else None
     above, below = own.above, own.below
     if more:
         above = np.maximum(above, more.above)
-        below = np.minimum(1.0, 2 * np.minimum(below, more.below))
     if condition:
         unmet = decide(condition, prior, claim.margin).above
         above, below = np.maximum(above, unmet), np.maximum(below, unmet)
