@@ -43,9 +43,9 @@ other. With a single block of documents nothing is known of its error, and nothi
 
 **What training adds.** Where a sentence is about training, the same statistic is computed of the
 initial models; each objective stands beside the one with its attention mask. The claim is
-reproduced only if training adds more than the margin, too. If training surely takes away more than
-the margin, it is contradicted, even where the sentence is true of the trained models: a mark says
-so. Of importance other than confidence, and of readings as in training, there are no initial
+reproduced only if training adds more than the margin, too. A claim that
+holds of the trained models, and held more before training, stays undecided, and a mark says so.
+Of importance other than confidence, and of readings as in training, there are no initial
 models.
 
 **Marks** in the column `provisional`, without which no verdict should be quoted:
