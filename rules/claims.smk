@@ -11,6 +11,16 @@ JUDGED = [
     if MEASURES[name]
 ]
 JUDGED += ["gates.csv"] if MEASURES["gates"] else []
+# The papers' curves that are there in the form of our tables.
+CALIBRATING = [
+    *("ib_mi_tasks", "ib_src_dst_lm_mlm", "change_between_tasks", "change_by_task"),
+    *("change_freq", "change_pos"),
+    *("influence_freq", "influence_freq_iwd", "influence_pos"),
+    *("evolution_token", "evolution_position", "same_left_right_tokens"),
+    *("evolution_same_ccg", "evolution_ccg_left_right"),
+    *("lrp_confidence", "functions_ru_de_fr", "heads_dying_enc_bleu_linear_x"),
+    *("bleu_all_attns", "heads_dying_by_attn_type_both", "heads_dying_decoder"),
+]
 
 
 rule compare_with_published:
@@ -74,6 +84,7 @@ rule judge_claims:
 rule calibrate_claims:
     input:
         tables=rules.judge_claims.input.tables,
+        published=expand("bottomup/figures/paper_curves/{name}.csv", name=CALIBRATING),
     output:
         table="<results>/measures/calibration.csv",
     log:

@@ -308,10 +308,6 @@ class Slices:
         information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
         others = {
             "classifier": ["mutual_information", {"estimator": "classifier"}],
-            "weighted by the upper layer": [
-                "pwcca_between_layers",
-                {"variant": "definition", "weights": "y"},
-            ],
             "groups as published": ["change", {"matching": "published"}],
             "ten types a group": ["change", {"matching": "ten_types"}],
             "groups as published, hidden": ["influence", {"matching": "published"}],
@@ -323,6 +319,9 @@ class Slices:
         }
         for n_clusters in information.other_n_clusters:
             others[f"{n_clusters} clusters"] = ["mutual_information", {"n_clusters": n_clusters}]
+        if "definition" in pwcca.variants:
+            upper = {"variant": "definition", "weights": "y"}
+            others["weighted by the upper layer"] = ["pwcca_between_layers", upper]
         for variant in pwcca.variants[1:]:
             for between in ("runs", "layers"):
                 name = f"{variant}, {between}"

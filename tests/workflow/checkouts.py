@@ -50,8 +50,8 @@ quality: {beam_size: 4}
 occurrences: {n: 1000, as_trained_draws: 2}
 views: {dtype: float16}
 measures:
-  mutual_information: {n_tokens: 100, n_clusters: 50, other_n_clusters: [20]}
-  pwcca: {variants: [definition, svcca-2019], bootstrap_samples: 5}
+  mutual_information: {n_tokens: 100, n_clusters: 50, other_n_clusters: [20], clusterings: 2}
+  pwcca: {variants: [definition, svcca-2019]}
   change: {occurrences: 300}
   influence: {sentences: 100}
   neighbours: {k: 10}

@@ -301,11 +301,9 @@ def test_trained_runs_are_compared_within_and_across_seeds():
     }
 
 
-def test_untrained_runs_are_compared_with_others_of_their_seed_and_with_their_kind():
+def test_initial_models_are_compared_with_those_of_their_seed_and_of_their_kind():
     assert pairs_of_runs(lm={}, untrained={}, untrained_causal={"n_seeds": 1}) == {
-        *("lm-1.lm-2", "untrained-1.untrained-2"),
-        *("lm-1.untrained-1", "lm-2.untrained-2", "lm-1.untrained_causal-1"),
-        "untrained-1.untrained_causal-1",
+        *("lm-1.lm-2", "untrained-1.untrained-2", "untrained-1.untrained_causal-1"),
         *HALVES_OF_LM,
     }
 
@@ -323,6 +321,31 @@ def test_variants_in_mask_or_target_are_compared_under_one_seed():
 
 def test_token_dropout_is_compared_with_nothing():
     assert pairs_of_runs(lm={}, lm_noise={}, mt_noise=None) == {"lm-1.lm-2", *HALVES_OF_LM}
+
+
+def others_of_layers(*variants):
+    """By what else the claims on distances between layers are judged."""
+    others = Slices(load(changed(measures__pwcca__variants=variants))).judge_claims()["others"]
+    return [columns for table, columns in others.values() if table == "pwcca_between_layers"]
+
+
+def test_claims_are_judged_by_variants_that_are_measured():
+    upper = {"variant": "definition", "weights": "y"}
+    assert others_of_layers("svcca-2019") == []
+    assert others_of_layers("definition") == [upper]
+    both = others_of_layers("svcca-2019", "definition")
+    assert {"variant": "definition", "weights": "x"} in both and upper in both
+
+
+def test_claims_are_judged_by_numbers_of_clusters_that_are_measured():
+    def others(n_clusters):
+        study = load(changed(measures__mutual_information__other_n_clusters=n_clusters))
+        found = Slices(study).judge_claims()["others"].values()
+        return [columns for table, columns in found if table == "mutual_information"]
+
+    classifier = {"estimator": "classifier"}
+    assert others([]) == [classifier]
+    assert others([7, 8]) == [{"n_clusters": 7}, {"n_clusters": 8}, classifier]
 
 
 def test_variants_stand_apart_from_what_is_compared():
@@ -343,7 +366,8 @@ PRUNED = SimpleNamespace(objective="mt", seed="1", attention="all", method="gate
     ("attention", "layers"), [("encoder", 6), ("decoder+cross", 12), ("all", 18)]
 )
 def test_any_kinds_of_attention_may_have_gates(attention, layers):
-    study = load(changed(pruning__penalties={"mt": {attention: [0.1]}}))
+    penalties = {"mt": {attention: [0.1]}}
+    study = load(changed(pruning__penalties=penalties, pruning__n_seeds=1))
     [run] = Slices(study).pruned_runs()
     assert run == f"mt-1.{attention}.gates_0.1"
     wildcards = SimpleNamespace(**vars(PRUNED) | {"attention": attention})
@@ -353,6 +377,7 @@ def test_any_kinds_of_attention_may_have_gates(attention, layers):
 def test_controls_are_tried_at_penalties_of_the_sweeps():
     study = load(
         changed(
+            pruning__n_seeds=1,
             pruning__controls={"random": [0.5, 2], "scratch": [2]},
             pruning__penalties={"lm": {"encoder": [0, 0.5]}, "mlm": {"encoder": [2]}},
         )

@@ -7,6 +7,8 @@ import textwrap
 
 import pytest
 
+from bottomup.claims import published, published_heads
+from bottomup.figures.points import load_published
 from tests.workflow.checkouts import ROOT
 
 FILES = sorted((ROOT / "rules").glob("*.smk"))
@@ -37,9 +39,14 @@ def test_a_rule_states_what_its_result_depends_on(body):
     assert "python scripts/" in body and "--settings {params.settings:q}" in body
 
 
-def test_settings_are_plain_and_sorted_and_hold_the_code(built, outputs):
+@pytest.fixture(scope="module")
+def records(built):
+    """Snakemake's records of what made each output."""
     folder = built.path / ".snakemake/metadata"
-    records = [json.loads(path.read_text()) for path in folder.rglob("*") if path.is_file()]
+    return [json.loads(path.read_text()) for path in folder.rglob("*") if path.is_file()]
+
+
+def test_settings_are_plain_and_sorted_and_hold_the_code(records, built, outputs):
     assert {record["rule"] for record in records} == set(outputs.rules.values())
     for record in records:
         (text,) = record["params"]
@@ -48,3 +55,18 @@ def test_settings_are_plain_and_sorted_and_hold_the_code(built, outputs):
         assert repr(json.loads(json.dumps(settings, sort_keys=True))) == text
         # A path of this machine would make a moved checkout stale.
         assert str(built.path) not in text
+
+
+def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(records, monkeypatch):
+    read = set()
+
+    def recorded(name):
+        read.add(f"{name}.csv")
+        return load_published(name)
+
+    for module in (published, published_heads):
+        monkeypatch.setattr(module, "load_published", recorded)
+    published.frames()
+    (record,) = (record for record in records if record["rule"] == "calibrate_claims")
+    inputs = [path for path in record["input"] if "paper_curves" in path]
+    assert {path.rpartition("/")[2] for path in inputs} == read

@@ -8,64 +8,73 @@ from tests.workflow.checkouts import RESULTS, Checkout
 
 # What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
 NOTHING = []
-# Curves and tables -> the published curves beside them, and verdicts on the papers' sentences.
-JUDGED = ["judge_claims", "show_claims"]
-COMPARISON = ["compare_with_published", *JUDGED]
+# Curves -> the published ones beside them, which stand beside verdicts on the papers' sentences.
+COMPARISON = ["compare_with_published", "judge_claims", "show_claims"]
+# Tables -> these verdicts, and how often they are wrong.
+JUDGED = ["judge_claims", "show_claims", "calibrate_claims"]
+SHOWN = [*COMPARISON, *JUDGED]
 QUALITY = ["measure_quality", "collect_tables:measures/quality.csv"]
 MUTUAL_INFORMATION = [
     "measure_mutual_information",
-    "collect_tables:measures/mutual_information.csv",
+    "collect_*:measures/mutual_information.*",
     "plot_mutual_information_*",
-    *COMPARISON,
+    *SHOWN,
 ]
 PWCCA = [
     "measure_pwcca_between_*",
-    "collect_tables:measures/pwcca_between_*.csv",
+    "collect_*:measures/pwcca_between_*.*",
     "plot_distance_between_*",
-    *COMPARISON,
+    *SHOWN,
 ]
-CHANGE = ["measure_change", "collect_tables:measures/change.csv", "plot_change_*", *COMPARISON]
+CHANGE = [
+    "measure_change",
+    "collect_*:measures/change.*",
+    "plot_change_*",
+    "plot_matching",
+    *SHOWN,
+]
 INFLUENCE = [
     "measure_influence",
-    "collect_tables:measures/influence.csv",
+    "collect_*:measures/influence.*",
     "plot_influence_*",
-    *COMPARISON,
+    "plot_matching",
+    *SHOWN,
 ]
 NEIGHBOURS = [
     "measure_neighbours",
-    "collect_tables:measures/neighbours.csv",
+    "collect_*:measures/neighbours.*",
     "plot_neighbours_*",
-    *COMPARISON,
+    *SHOWN,
 ]
 PROJECTION = ["project_views", "collect_tables:measures/projection.csv", "plot_projection_*"]
 # Heads.
 IMPORTANCE = [
     "measure_head_importance",
-    "collect_tables:measures/head_importance.csv",
+    "collect_*:measures/head_importance.*",
     "collect_heads",
     "plot_head_importance",
     "plot_head_functions",
     "plot_importance_agreement",
-    *COMPARISON,
+    *SHOWN,
 ]
 FUNCTIONS = [
     "measure_head_functions",
-    "collect_tables:measures/head_functions.csv",
+    "collect_*:measures/head_functions.*",
     "collect_heads",
     "plot_head_functions",
     "plot_syntactic_heads",
-    *COMPARISON,
+    *SHOWN,
 ]
 PRUNED_FUNCTIONS = [
     "measure_pruned_functions",
-    "collect_tables:measures/pruned_functions.csv",
+    "collect_*:measures/pruned_functions.*",
     "plot_functions_kept",
-    *JUDGED,
+    *SHOWN,
 ]
 PRUNING_SHOWN = [
-    "collect_tables:measures/pruning.csv",
+    "collect_*:measures/pruning.*",
     "plot_quality_against_heads",
-    *COMPARISON,
+    *SHOWN,
 ]
 GATES_SHOWN = ["collect_tables:measures/gates.csv", "plot_functions_kept", *PRUNING_SHOWN]
 # What shows MT models with gates on all heads alone.
@@ -104,38 +113,48 @@ FROM_BPE = [
     *FROM_OCCURRENCES,
     *FROM_TRAINING,
 ]
-FROM_SPLITS = ["split_corpus", *FROM_BPE]
+FROM_BLOCKS = [
+    *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *FROM_IMPORTANCE, *FUNCTIONS),
+    *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+]
+FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
+# All that has an interval.
+ESTIMATES = [
+    *(*QUALITY, *MUTUAL_INFORMATION, *PWCCA, *CHANGE, *INFLUENCE, *NEIGHBOURS),
+    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+]
 # The reading `as_trained`, which is MLM's alone.
 AS_TRAINED = [
     "draw_occurrences:occurrences/as_trained/*",
     "extract_views:*/as_trained/*",
-    "measure_mutual_information:*.as_trained.csv",
-    "collect_tables:measures/mutual_information.csv",
+    "measure_mutual_information:*.as_trained.*",
+    "collect_*:measures/mutual_information.*",
     "plot_mutual_information_mlm",
     "project_views:*/mlm-*",
     "collect_tables:measures/projection.csv",
     "plot_projection_*",
-    *COMPARISON,
+    *SHOWN,
 ]
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
-    "collect_tables:measures/[!pg]*.csv",
-    "collect_tables:measures/pwcca_*.csv",
+    "collect_*:measures/[!pg]*",
+    "collect_*:measures/pwcca_*",
     "plot_learning_curves",
     "plot_mutual_information_*",
     "plot_distance_between_*",
     "plot_change_*",
     "plot_influence_*",
+    "plot_matching",
     "plot_neighbours_*",
     *IMPORTANCE[2:],
     *FUNCTIONS[2:],
 ]
 # The same for objectives.
 COMPARED = [
-    "collect_tables:measures/[!pg]*.csv",
-    "collect_tables:measures/pwcca_*.csv",
+    "collect_*:measures/[!pg]*",
+    "collect_*:measures/pwcca_*",
     "collect_tables:measures/projection.csv",
     "plot_learning_curves",
     "plot_mutual_information_input",
@@ -146,7 +165,7 @@ COMPARED = [
 # The same for objectives whose heads are pruned.
 COMPARED_PRUNED = [
     *COMPARED,
-    "collect_tables:measures/p*.csv",
+    "collect_*:measures/p*",
     "collect_tables:measures/gates.csv",
     "plot_quality_against_heads",
     "plot_functions_kept",
@@ -188,6 +207,7 @@ CONFIG = {
     "an unused source": ("from: apt", "from: archive", NOTHING),
     "cleaning": ("max_words: 100", "max_words: 90", FROM_CLEANING),
     "two numbers swapped": ("200, dev_words: 100", "100, dev_words: 200", FROM_SPLITS),
+    "seed of documents": ("{seed: 1, test_words", "{seed: 2, test_words", FROM_SPLITS),
     "near-duplicates": ("near_duplicates: drop", "near_duplicates: keep", FROM_SPLITS),
     "vocabulary": ("merges: 900", "merges: 901", FROM_BPE),
     "model": ("dropout: 0.1", "dropout: 0.2", FROM_TRAINING),
@@ -213,9 +233,9 @@ CONFIG = {
     "draws": ("draws: 2", "draws: 3", AS_TRAINED),
     "type of views": ("float16", "float32", FROM_VIEWS),
     "clusters": (" n_clusters: 50", " n_clusters: 60", MUTUAL_INFORMATION),
+    "clusterings": ("clusterings: 2", "clusterings: 3", MUTUAL_INFORMATION),
     "more clusters": ("[20]", "[20, 30]", MUTUAL_INFORMATION),
     "variants": (", svcca-2019", "", PWCCA),
-    "bootstrap": ("samples: 5", "samples: 6", [*PWCCA, *CHANGE, *INFLUENCE]),
     "occurrences of a group": ("occurrences: 300", "occurrences: 301", CHANGE),
     "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
     "neighbors": ("k: 10", "k: 11", NEIGHBOURS),
@@ -235,9 +255,9 @@ CONFIG = {
         "training_halves: [lm]",
         "training_halves: []",
         [
-            "collect_tables:measures/pwcca_between_runs.csv",
+            "collect_*:measures/pwcca_between_runs.*",
             "plot_distance_between_tasks",
-            *COMPARISON,
+            *SHOWN,
         ],
     ),
     "comment, form of a number, order of keys": (
@@ -245,6 +265,11 @@ CONFIG = {
         "    max_words: 100  # another\n    max_length_ratio: 3\n    min_words: 4",
         NOTHING,
     ),
+}
+# Variants of objectives, and the tables that they are in.
+VARIANTS = {
+    "mlm_causal": ["quality", "mutual_information", "pwcca_between_runs", "neighbours"],
+    "lm_noise": ["quality", "influence", "head_functions", "heads"],
 }
 # A statement at the end of a file, and what that makes stale.
 CODE = {
@@ -254,6 +279,7 @@ CODE = {
     "bottomup/corpus/sources/libreoffice_help.py": NOTHING,
     "bottomup/corpus/cleaning.py": FROM_CLEANING,
     "scripts/split_corpus.py": FROM_SPLITS,
+    "bottomup/corpus/blocks.py": FROM_BLOCKS,
     "bottomup/corpus/bpe.py": FROM_BPE,
     "bottomup/model/transformer.py": FROM_TRAINING,
     "bottomup/objectives/lm.py": from_training("lm"),
@@ -266,8 +292,12 @@ CODE = {
     "bottomup/heads/removal.py": PRUNED_QUALITY,
     "scripts/collect_heads.py": ["collect_heads"],
     "bottomup/claims/heads.py": JUDGED,
+    "bottomup/claims/inference.py": JUDGED,
+    "bottomup/claims/judge.py": ["judge_claims", "show_claims"],
+    "bottomup/claims/published.py": ["calibrate_claims"],
     "bottomup/figures/gates_over_time.py": ["plot_gates_over_time"],
     "bottomup/views/extraction.py": FROM_VIEWS,
+    "bottomup/measures/jackknife.py": ESTIMATES,
     "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
     "bottomup/measures/pwcca.py": [*PWCCA, *CHANGE, *INFLUENCE],
     "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
@@ -279,6 +309,11 @@ CODE = {
     "bottomup/figures/style.py": ["plot_*", *COMPARISON],
     "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
     "bottomup/workflow/schema.py": NOTHING,
+}
+# Curves of the papers, and what other ones make stale; by the first, claims are calibrated.
+PUBLISHED = {
+    "ib_mi_tasks": ["plot_mutual_information_input", *SHOWN],
+    "syntactic_accuracy": ["plot_syntactic_heads", *COMPARISON],
 }
 # Another version of a package, and what that makes stale.
 LOCK = {
@@ -303,6 +338,12 @@ def test_the_config(checkout, outputs, old, new, stale):
 @pytest.mark.parametrize(("file", "stale"), CODE.items(), ids=CODE)
 def test_code(checkout, outputs, file, stale):
     checkout.append(file, "_EDITED = 1")
+    assert checkout.planned() == outputs.of(*stale)
+
+
+@pytest.mark.parametrize(("curves", "stale"), PUBLISHED.items(), ids=PUBLISHED)
+def test_published_curves(checkout, outputs, curves, stale):
+    checkout.append(f"bottomup/figures/paper_curves/{curves}.csv", "")
     assert checkout.planned() == outputs.of(*stale)
 
 
@@ -361,24 +402,16 @@ def test_a_new_objective_is_one_new_file(checkout, outputs):
     assert checkout.planned() == new | outputs.of(*COMPARED)
 
 
-def test_a_variant_of_an_objective_plans_its_runs_and_what_shows_all_runs(checkout, outputs):
+@pytest.mark.parametrize(("variant", "tables"), VARIANTS.items(), ids=VARIANTS)
+def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant, tables):
     """It is in no figure that compares objectives."""
-    checkout.edit("study.yaml", "  mlm_causal: null", "  mlm_causal: {n_seeds: 1}")
+    checkout.edit("study.yaml", f"  {variant}: null", f"  {variant}: {{n_seeds: 1}}")
     new = checkout.summary().keys() - outputs.rules.keys()
-    assert new and all("mlm_causal-1" in output for output in new)
-    pairs = {output for output in new if "pwcca_between_runs" in output}
-    assert {pair.rsplit("/", 1)[1] for pair in pairs if pair.endswith(".csv")} == {
-        "lm-1.mlm_causal-1.csv",
-        "mlm-1.mlm_causal-1.csv",
-    }
-    shown = [
-        "collect_tables:measures/[!pg]*.csv",
-        "collect_tables:measures/pwcca_*.csv",
-        "collect_tables:measures/projection.csv",
-        "collect_heads",
-        "plot_learning_curves",
-        *COMPARISON,
-    ]
+    assert new and all(f"{variant}-1" in output for output in new)
+    measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert measured == set(tables) - {"heads"}  # which is joined from two others
+    collected = [f"collect_*:measures/{table}.*" for table in tables]
+    shown = [*collected, "plot_learning_curves", *SHOWN]
     assert checkout.planned() == new | outputs.of(*shown)
 
 
@@ -386,7 +419,7 @@ def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):
     checkout.edit("study.yaml", "encoder: [0.7]}, lm", "encoder: [0.8]}, lm")
     new = checkout.summary().keys() - outputs.rules.keys()
     assert new and all("mt-1" in output and "_0.8" in output for output in new)
-    shown = ["collect_tables:measures/pruned_functions.csv", *GATES_SHOWN]
+    shown = ["collect_*:measures/pruned_functions.*", *GATES_SHOWN]
     assert checkout.planned() == new | outputs.of(*shown)
 
 
