@@ -143,7 +143,8 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     for axes, panel in zip(grid[2], PAIRS, strict=True):
         _name_pairs(axes, panel)
     models = drawn[drawn["quantity"] == INFORMATION]
-    looks = [_model(name) for name in dict.fromkeys([*INITIAL.values(), *INITIAL])]
+    shown = set(models["series"])
+    looks = [_model(name) for name in dict.fromkeys([*INITIAL.values(), *INITIAL]) if name in shown]
     style.legend(figure, style.key(models, looks), columns=4, title=MASKS)
     return figure
 
