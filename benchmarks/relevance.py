@@ -52,7 +52,7 @@ def whole_jacobians() -> tuple[float, float]:
         for position in range(LENGTH):
             heads = explicit.head_relevance(model, source[None], target[None], position)["encoder"]
             shares.append(heads / heads.sum(dim=1, keepdim=True))
-    return time.perf_counter() - start, float(torch.stack(shares).mean(dim=0).max())
+    return time.perf_counter() - start, torch.stack(shares).mean(dim=0).max().item()
 
 
 def seconds_a_sentence(model: Transformer, text: Text, rule: str) -> float:

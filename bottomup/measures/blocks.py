@@ -50,8 +50,9 @@ def distances(blocks: list[Moments], kinds: list[tuple[str, str]]) -> Iterator[d
 def _without(
     blocks: list[Moments], number: int, kinds: list[tuple[str, str]], values: np.ndarray
 ) -> np.ndarray:
-    """The distances without one block: `[len(kinds)]`, those of all where it holds nothing."""
-    if not blocks[number].n:
+    """The distances without one block: `[len(kinds)]`, those of all where it holds nothing, or all
+    that there is."""
+    if blocks[number].n in (0, sum(block.n for block in blocks)):
         return values
     kept = np.ones(len(blocks), dtype=int)
     kept[number] = 0

@@ -208,11 +208,13 @@ def test_program(tmp_path, corpus_files, run_script, name):
         "draw_occurrences",
         settings,
         *("--tokens", corpus_files.tokens / "test.source"),
-        *("--frequencies", corpus_files.frequencies),
+        *("--blocks", corpus_files.blocks("test"), "--frequencies", corpus_files.frequencies),
         *("--table", tmp_path / "occurrences.parquet", "--text", tmp_path),
     )
     table, text = pd.read_parquet(tmp_path / "occurrences.parquet"), TokenFile.load(tmp_path)
-    assert [*table] == COLUMNS
+    assert [*table] == [*COLUMNS, "block"]
+    blocks = np.load(corpus_files.blocks("test"))
+    assert np.array_equal(table["block"], blocks[table["sentence"]])
     index = text.offsets[table["text"]] + table["position"]
     assert np.array_equal(text.ids[index], table["input_id"])
     ranks = pd.read_csv(corpus_files.frequencies).set_index("token_id")["rank"]

@@ -411,7 +411,7 @@ def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant, tab
     measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
     assert measured == set(tables) - {"heads"}  # which is joined from two others
     collected = [f"collect_*:measures/{table}.*" for table in tables]
-    shown = [*collected, "plot_learning_curves", *SHOWN]
+    shown = [*collected, "plot_learning_curves", *JUDGED]
     assert checkout.planned() == new | outputs.of(*shown)
 
 
