@@ -3,7 +3,7 @@
 #   corpus/        text, splits, sub-words, annotation       rules/corpus.smk
 #   runs/          trained models                            rules/training.smk
 #   occurrences/   held-out text, as the models read it      rules/views.smk
-#   views/         representations, an array for each layer  rules/views.smk
+#   views/         representations, a file for each run     rules/views.smk
 #   measures/      tables of what was measured               rules/measures.smk
 #   pruned/        models with fewer heads                   rules/heads.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
@@ -18,8 +18,10 @@ from snakemake.utils import min_version
 
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
+from bottomup.workflow.reasons import say_what_differs
 
 min_version("9.25")
+say_what_differs()
 
 
 configfile: "config.yaml"
@@ -51,6 +53,11 @@ include: "rules/heads.smk"
 include: "rules/measures.smk"
 include: "rules/figures.smk"
 include: "rules/claims.smk"
+
+
+# A command is compared as text, in which blank space makes no difference.
+for each in workflow.rules:
+    each.shellcmd = each.shellcmd and " ".join(each.shellcmd.split())
 
 
 rule all:

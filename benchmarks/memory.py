@@ -40,13 +40,14 @@ RUN = {"objective": "mlm", "seed": 1, "sampling_seed": 1}
 # 1,000 clusters where the paper has 10,000: those take ten times as long, but little memory more.
 INFORMATION = {
     **{"reading": "plain", "labels": [{"label": "input", "positions": "all"}], "n_tokens": 1000},
-    **{"n_clusters": 1000, "other_n_clusters": [], "clusterings": 3},
+    **{"n_clusters": 1000, "other_n_clusters": [], "clusterings": 3, "seed": 1},
 }
 PWCCA = {"variants": ["definition", "svcca-2019"]}
-RUNS = {"objective_a": "lm", "seed_a": 1, "objective_b": "mlm", "seed_b": 1}
+SIMILARITY = {"variance": 0.99, "rsa_rows": 1000, "seed": 1}
+CHANGE = {"occurrences": 20_000, "seed": 1}
 NEIGHBOURS = {
     **{"k": 50, "tokens": 500, "occurrences": 100, "within_tokens": 20},
-    "within_occurrences": 5000,
+    **{"within_occurrences": 5000, "seed": 1},
 }
 PROJECTION = {
     **{"words": ["w0", "w1", "w2", "w3"], "position_word": "w4", "ccg_word": "w5"},
@@ -57,28 +58,31 @@ INFLUENCE = {"hidden": "token", "sentences": 2000}
 
 def commands(folder: Path) -> dict[str, list]:
     """The command line of each measure."""
-    low, high = folder / "layer_0.npy", folder / "layer_1.npy"
     table = ["--occurrences", folder / "occurrences.parquet"]
     annotated = [*table, "--annotations", folder / "annotations.parquet"]
     frequencies = ["--frequencies", folder / "frequencies.csv"]
-    views = ["--views", low, high]
+    views = ["--views", folder / "views.npy"]
+    pair = ["--views", *2 * [folder / "views.npy"]]
 
     def command(script: str, settings: dict, *arguments) -> list:
         return [f"scripts/{script}.py", "--settings", RUN | settings, *arguments]
 
+    def of_views(name: str, options: dict, *arguments) -> list:
+        return command("measure_views", {"table": name, "run": {}, "options": options}, *arguments)
+
     return {
-        "mutual information, one layer": command(
-            "measure_mutual_information", INFORMATION, *table, *frequencies, "--views", high
+        "mutual information": of_views(
+            "mutual_information", INFORMATION, *table, *frequencies, *views
         ),
-        "PWCCA between layers": command("measure_pwcca_between_layers", PWCCA, *table, *views),
-        "PWCCA between runs, one layer": command(
-            "measure_pwcca_between_runs", PWCCA | RUNS, *table, "--views-a", low, "--views-b", high
-        ),
-        "change of groups": command("measure_change", {"occurrences": 20_000}, *annotated, *views),
+        "PWCCA between layers": of_views("pwcca_between_layers", PWCCA, *table, *views),
+        "PWCCA between runs": of_views("pwcca_between_runs", PWCCA, *table, *pair),
+        "similarity between runs": of_views("similarity_between_runs", SIMILARITY, *table, *pair),
+        "isotropy": of_views("isotropy", {"n": 1000, "seed": 1}, *table, *views),
+        "change of groups": of_views("change", CHANGE, *annotated, *views),
         "influence of groups, one layer": command(
             "measure_influence", INFLUENCE, *annotated, "--model", folder, "--text", folder
         ),
-        "neighbors": command("measure_neighbours", NEIGHBOURS, *annotated, *views),
+        "neighbors": of_views("neighbours", NEIGHBOURS, *annotated, *views),
         "projection": command("project_views", PROJECTION, *annotated, *frequencies, *views),
     }
 
@@ -126,12 +130,8 @@ def write_views(folder: Path, table: pd.DataFrame, d_model: int, rng: np.random.
     """Layer 0 is a vector for each token and noise; layer 1 mixes the neurons and adds noise."""
     tokens = rng.normal(size=(N_SPECIAL + N_TOKENS, d_model)).astype(np.float32)
     mix = rng.normal(size=(d_model, d_model)).astype(np.float32) / d_model**0.5
-    layers = [
-        np.lib.format.open_memmap(
-            folder / f"layer_{layer}.npy", "w+", np.float16, (len(table), d_model)
-        )
-        for layer in range(2)
-    ]
+    shape = (2, len(table), d_model)
+    layers = np.lib.format.open_memmap(folder / "views.npy", "w+", np.float16, shape)
     for start in range(0, len(table), BLOCK_ROWS):
         rows = slice(start, start + BLOCK_ROWS)
         x = tokens[table["input_id"].to_numpy()[rows]]

@@ -54,7 +54,7 @@ def ours(folder: Path, precision: str) -> tuple[float, float]:
             text,
             settings,
             1,
-            Checkpoint(Path(scratch), "benchmark"),
+            Checkpoint(Path(scratch), {"run": "benchmark"}),
         )
         return timed(trainer.update, text)
 

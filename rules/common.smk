@@ -1,6 +1,7 @@
 # What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
 
 import re
+from functools import partial
 
 from bottomup.heads import GATED
 from bottomup.workflow.slices import READINGS, SIDES, Slices, objective_and_half
@@ -8,33 +9,52 @@ from bottomup.workflow.slices import READINGS, SIDES, Slices, objective_and_half
 SLICES = Slices(STUDY)
 SPLITS = ["train", "dev", "test"]
 ARRAYS = ["ids", "offsets", "words"]  # of a token file
-LAYERS = range(STUDY.model.layers + 1)  # 0 is token embedding + position
+# What an occurrence is, and how frequent these are.
+ROWS = "words" if STUDY.occurrences.unit == "word" else "plain"
+FREQUENCIES = {
+    "words": "<results>/corpus/word_frequencies.csv",
+    "plain": "<results>/corpus/frequencies.csv",
+}
 MEASURES = {  # by table, the parts that it is collected from
     "quality": SLICES.runs(SLICES.trained),
     "mutual_information": SLICES.readings(),
-    "pwcca_between_layers": SLICES.runs(SLICES.compared),
+    "pwcca_between_layers": SLICES.runs(SLICES.looked_at),
     "pwcca_between_runs": list(SLICES.pairs_of_runs()),
-    "change": SLICES.runs(SLICES.compared),
+    "similarity_between_runs": SLICES.first_pairs(),
+    "isotropy": SLICES.first_runs(),
+    "probes": SLICES.first_runs(),
+    "change": SLICES.runs(SLICES.looked_at),
     "influence": SLICES.runs(SLICES.by_noise),
-    "neighbours": SLICES.runs(SLICES.by_mask),
-    "projection": [f"{name}-{STUDY.seeds[0]}" for name in SLICES.compared],
+    "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
+    "projection": SLICES.first_runs(),
     "head_importance": SLICES.runs(SLICES.compared),
     "head_functions": SLICES.runs(SLICES.by_noise),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [run for run in SLICES.pruned_runs() if ".gates_" in run],
 }
+RUN = "{objective}-{seed}"
+READING = f"{RUN}.{{reading}}"
+PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = "<results>/pruned/{objective}-{seed}/{attention}/{method}_{penalty}"
 PRUNED_RUN = "{objective}-{seed}.{attention}.{method}_{penalty}"
 # A narrow model waits for a GPU longer than it fills it.
 GPUS = 1 if STUDY.model.d_model >= 256 else 0
+NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.checkpoints)
 
 
 wildcard_constraints:
-    objective="|".join(SLICES.objectives + SLICES.halves),
+    objective=NAMES,
+    objective_a=NAMES,
+    objective_b=NAMES,
     seed=r"\d+",
+    seed_a=r"\d+",
+    seed_b=r"\d+",
     reading="|".join(READINGS),
-    side="|".join(SIDES),
+    drawn="|".join(
+        ["plain", "words", *(f"as_trained_{name}" for name in SLICES.masked())]
+    ),
+    side="|".join([*SIDES, "words"]),
     split="|".join(SPLITS),
     attention="|".join(map(re.escape, GATED)),
     method="none|gates|scratch|random|confidence|relevance|gradient",
@@ -76,30 +96,36 @@ def translation(wildcards):
     return ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.target.json"]
 
 
-def plain_views(run):
-    """The layers of a run, read without corruption."""
-    return expand(
-        "<results>/views/{run}/plain/layer_{layer}.npy",
-        run=run,
-        layer=LAYERS,
-        allow_missing=True,
-    )
-
-
 def masked_views(wildcards):
     """The layers of a run as it read masked words, where it was trained to."""
     run = f"{wildcards.objective}-{wildcards.seed}"
     if f"{run}.as_trained" not in SLICES.readings():
         return []
-    return expand(f"<results>/views/{run}/as_trained/layer_{{layer}}.npy", layer=LAYERS)
+    return [f"<results>/views/{run}/as_trained.npy"]
 
 
 def masked_occurrences(wildcards):
-    return (
-        ["<results>/occurrences/as_trained/occurrences.parquet"]
-        if masked_views(wildcards)
-        else []
-    )
+    if not masked_views(wildcards):
+        return []
+    return ["<results>/occurrences/as_trained_{objective}/occurrences.parquet"]
+
+
+def views_of(part):
+    """The views that a part of a table is about: those of a run, or of two."""
+    if part == READING:
+        return [f"<results>/views/{RUN}/{{reading}}.npy"]
+    return [f"<results>/views/{run}/plain.npy" for run in part.split(".")]
+
+
+def drawn(*files):
+    """The occurrences that a reading is of: masks are drawn for each objective that has any."""
+
+    def paths(wildcards):
+        masked = wildcards.get("reading") == "as_trained"
+        folder = f"as_trained_{wildcards.objective}" if masked else ROWS
+        return [f"<results>/occurrences/{folder}/{file}" for file in files]
+
+    return paths
 
 
 def chosen_by(wildcards):
@@ -159,6 +185,14 @@ def training_threads(wildcards):
     if workflow.nodes is not None or workflow.remote_exec:
         return 4
     return max(1, workflow.cores // len(SLICES.runs(SLICES.trained + SLICES.halves)))
+
+
+def tokens_to_read(objective):
+    """How long a run takes, in tokens of all sides."""
+    name, _ = objective_and_half(objective)
+    if name not in SLICES.trained:
+        return 0
+    return STUDY.objective_training(name).max_tokens * len(SLICES.sides(name))
 
 
 def pruning(wildcards):

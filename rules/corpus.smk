@@ -91,6 +91,8 @@ rule learn_bpe:
         "<logs>/learn_bpe.{side}.log",
     benchmark:
         "<benchmarks>/learn_bpe.{side}.tsv"
+    wildcard_constraints:
+        side="|".join(SIDES),
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -106,10 +108,35 @@ rule learn_bpe:
         """
 
 
+rule learn_words:
+    input:
+        text=rules.split_corpus.output.train,
+        tokenizer="<results>/corpus/tokenizer.source.json",
+    output:
+        tokenizer="<results>/corpus/tokenizer.words.json",
+    log:
+        "<logs>/learn_words.log",
+    benchmark:
+        "<benchmarks>/learn_words.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(1000, 30),
+        runtime=minutes(60, 0.1),
+    params:
+        settings=SLICES.learn_words(),
+    shell:
+        """
+        python scripts/learn_words.py --settings {params.settings:q} --text {input.text:q} \
+            --tokenizer {input.tokenizer:q} --words {output.tokenizer:q} &>{log:q}
+        """
+
+
 rule encode_text:
     input:
         text="<results>/corpus/{split}.parquet",
-        tokenizer=rules.learn_bpe.output.tokenizer,
+        tokenizer="<results>/corpus/tokenizer.{side}.json",
     output:
         ids="<results>/corpus/tokens/{split}.{side}/ids.npy",
         offsets="<results>/corpus/tokens/{split}.{side}/offsets.npy",
@@ -210,3 +237,15 @@ rule count_tokens:
             --tokens-ids {input.ids:q} --tokenizer {input.tokenizer:q} \
             --frequencies {output.frequencies:q} &>{log:q}
         """
+
+
+use rule count_tokens as count_words with:
+    input:
+        ids="<results>/corpus/tokens/train.words/ids.npy",
+        tokenizer="<results>/corpus/tokenizer.words.json",
+    output:
+        frequencies="<results>/corpus/word_frequencies.csv",
+    log:
+        "<logs>/count_words.log",
+    benchmark:
+        "<benchmarks>/count_words.tsv"

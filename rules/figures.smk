@@ -6,6 +6,7 @@
 MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 # What the papers compare; the variants of an objective have figures of their own.
 COMPARED = SLICES.runs(SLICES.compared)
+LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
 TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
 # Each target under each mask, MT, and the models that they start from.
 OF_MASKS = [
@@ -14,37 +15,47 @@ OF_MASKS = [
 ]
 
 
-def parts_of(measure, names=COMPARED):
+def parts_of(measure, names=LOOKED_AT):
     """Tables of the parts of a measure, all of them read as one."""
     return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
 
 
-def information(*readings):
-    """The same for mutual information, of runs that are looked at under `readings`."""
-    shown = [
-        part
-        for part in MEASURES["mutual_information"]
-        if part.startswith(tuple(f"{run}." for run in COMPARED))
-        and part.endswith(readings)
-    ]
-    return parts_of("mutual_information", shown)
+def information(objectives, reading="plain"):
+    """The same for mutual information, of runs under these objectives."""
+    return parts_of(
+        "mutual_information", [f"{run}.{reading}" for run in SLICES.runs(objectives)]
+    )
 
 
-def pairs_of(objectives):
+def input_and_output(objective, reading):
+    """What the layers of runs under one objective have of what is read and of what is predicted."""
+    return {
+        "module": "mutual_information_input_output",
+        "options": MI_OPTIONS | {"objective": objective},
+        "tables": information([objective], reading),
+        "published": ["ib_src_dst_lm_mlm"],
+        "caption": f"mutual_information_{'mlm' if reading == 'as_trained' else 'lm'}",
+        "category": "2 Information",
+    }
+
+
+def pairs_of(objectives, measure="pwcca_between_runs"):
     """The same for distances, of pairs of runs under these objectives."""
     shown = [
         pair
-        for pair in MEASURES["pwcca_between_runs"]
+        for pair in MEASURES[measure]
         if set(re.findall(r"(\w+)-\d+", pair)) <= set(objectives)
     ]
-    return parts_of("pwcca_between_runs", shown)
+    return parts_of(measure, shown)
 
 
 def by_group(measure, grouping, published, text):
     return {
         "module": f"{measure}_of_groups",
         "options": {"grouping": grouping},
-        "tables": parts_of(measure),
+        "tables": parts_of(
+            measure, [name for name in LOOKED_AT if name in MEASURES[measure]]
+        ),
         "published": [published],
         "category": text,
     }
@@ -90,7 +101,7 @@ def all_kinds(measure, published=()):
 
 
 def projection(picture):
-    shown = [run for run in MEASURES["projection"] if run in COMPARED]
+    shown = [run for run in MEASURES["projection"] if run in LOOKED_AT]
     return {
         "module": "projection",
         "options": {"picture": picture},
@@ -105,41 +116,35 @@ def projection(picture):
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
-        "tables": information(".plain"),
+        "tables": information(SLICES.looked_at),
         "published": ["ib_mi_tasks"],
         "category": "2 Information",
     },
-    "mutual_information_lm": {
-        "module": "mutual_information_input_output",
-        "options": MI_OPTIONS | {"objective": "lm"},
-        "tables": parts_of(
-            "mutual_information",
-            [f"{run}.plain" for run in SLICES.runs(["lm"])],
-        ),
-        "published": ["ib_src_dst_lm_mlm"],
-        "needs": ["lm"],
-        "category": "2 Information",
+    **{
+        f"mutual_information_{objective}": input_and_output(objective, "plain")
+        for objective in SLICES.compared
+        if objective in SLICES.trained and STUDY.objective_options(objective).causal
     },
-    "mutual_information_mlm": {
-        "module": "mutual_information_input_output",
-        "options": MI_OPTIONS | {"objective": "mlm"},
-        "tables": information(".as_trained"),
-        "published": ["ib_src_dst_lm_mlm"],
-        "needs": ["mlm"],
-        "category": "2 Information",
+    **{
+        f"mutual_information_{objective}": input_and_output(objective, "as_trained")
+        for objective in SLICES.masked()
     },
     "mutual_information_estimators": {
-        "tables": information(".plain"),
+        "tables": information(SLICES.compared),
         "category": "2 Information",
     },
     "distance_between_tasks": {
-        "tables": pairs_of(SLICES.compared + SLICES.halves),
+        "tables": pairs_of(SLICES.looked_at + SLICES.halves),
         "published": ["change_between_tasks"],
         "category": "3 Distance",
     },
     "distance_between_layers": {
         "tables": parts_of("pwcca_between_layers"),
         "published": ["change_by_task"],
+        "category": "3 Distance",
+    },
+    "similarity_between_runs": {
+        "tables": pairs_of(SLICES.compared + SLICES.halves, "similarity_between_runs"),
         "category": "3 Distance",
     },
     "change_frequency_rank": by_group(
@@ -181,6 +186,14 @@ FIGURES = {
         ["ccg_left", "ccg_right"], "evolution_ccg_left_right"
     ),
     "projection_ccg": projection("ccg"),
+    "isotropy": {
+        "tables": parts_of("isotropy", MEASURES["isotropy"]),
+        "category": "5 What a layer represents",
+    },
+    "probes": {
+        "tables": parts_of("probes", MEASURES["probes"]),
+        "category": "5 What a layer represents",
+    },
     "head_importance": heads(["lrp_confidence"], "head_importance"),
     "importance_agreement": heads([], "head_importance"),
     "head_functions": heads(
@@ -250,7 +263,7 @@ for number, (name, figure) in enumerate(FIGURES.items(), start=1):
         output:
             png=report(
                 f"<results>/figures/{name}.png",
-                caption=f"../docs/captions/{name}.rst",
+                caption=f"../docs/captions/{figure.get('caption', name)}.rst",
                 category=figure["category"],
                 labels={"figure": f"{number:02} {name.replace('_', ' ')}"},
             ),

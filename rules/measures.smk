@@ -1,122 +1,53 @@
 # Measures: views -> tidy tables, a part for each run or pair of runs, then one table a measure.
 
 
-rule measure_mutual_information:
-    input:
-        views=rules.extract_views.output.views,
-        occurrences=rules.draw_occurrences.output.table,
-        frequencies=rules.count_tokens.output.frequencies,
-    output:
-        table="<results>/measures/mutual_information/{objective}-{seed}.{reading}.csv",
-        estimates="<results>/measures/mutual_information/{objective}-{seed}.{reading}.parquet",
-    log:
-        "<logs>/measure_mutual_information.{objective}-{seed}.{reading}.log",
-    benchmark:
-        "<benchmarks>/measure_mutual_information.{objective}-{seed}.{reading}.tsv"
-    priority: 20
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(2000, 2),
-        runtime=minutes(240, 0.02),
-        gpu=GPUS,
-    params:
-        settings=SLICES.measure_mutual_information,
-    shell:
-        """
-        python scripts/measure_mutual_information.py --settings {params.settings:q} \
-            --occurrences {input.occurrences:q} --frequencies {input.frequencies:q} \
-            --views {input.views:q} --table {output.table:q} &>{log:q}
-        """
+ANNOTATED = {"annotations": f"<results>/occurrences/{ROWS}/annotations.parquet"}
+OF_TOKENS = {"frequencies": FREQUENCIES[ROWS]}
+# By table, a module of bottomup/tables: whose views it is about, and what it reads beside them.
+OF_VIEWS = {
+    "mutual_information": (READING, OF_TOKENS),
+    "pwcca_between_layers": (RUN, {}),
+    "pwcca_between_runs": (PAIR, {}),
+    "similarity_between_runs": (PAIR, {}),
+    "change": (RUN, ANNOTATED),
+    "neighbours": (RUN, ANNOTATED),
+    "isotropy": (RUN, {}),
+    "probes": (RUN, ANNOTATED),
+}
 
+for table, (part, beside) in OF_VIEWS.items():
 
-rule measure_pwcca_between_layers:
-    input:
-        views=plain_views("{objective}-{seed}"),
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-    output:
-        table="<results>/measures/pwcca_between_layers/{objective}-{seed}.csv",
-        estimates="<results>/measures/pwcca_between_layers/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_pwcca_between_layers.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_pwcca_between_layers.{objective}-{seed}.tsv"
-    priority: 20
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(3000, 0),
-        runtime=minutes(60, 0.02),
-    params:
-        settings=SLICES.measure_pwcca_between_layers,
-    shell:
-        """
-        python scripts/measure_pwcca_between_layers.py --settings {params.settings:q} \
-            --occurrences {input.occurrences:q} \
-            --views {input.views:q} --table {output.table:q} &>{log:q}
-        """
-
-
-rule measure_pwcca_between_runs:
-    input:
-        a=plain_views("{objective_a}-{seed_a}"),
-        b=plain_views("{objective_b}-{seed_b}"),
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-    output:
-        table="<results>/measures/pwcca_between_runs/{objective_a}-{seed_a}.{objective_b}-{seed_b}.csv",
-        estimates="<results>/measures/pwcca_between_runs/{objective_a}-{seed_a}.{objective_b}-{seed_b}.parquet",
-    log:
-        "<logs>/measure_pwcca_between_runs.{objective_a}-{seed_a}.{objective_b}-{seed_b}.log",
-    benchmark:
-        "<benchmarks>/measure_pwcca_between_runs.{objective_a}-{seed_a}.{objective_b}-{seed_b}.tsv"
-    wildcard_constraints:
-        objective_a="|".join(SLICES.objectives + SLICES.halves),
-        objective_b="|".join(SLICES.objectives + SLICES.halves),
-        seed_a=r"\d+",
-        seed_b=r"\d+",
-    priority: 20
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(3000, 0),
-        runtime=minutes(60, 0.02),
-    params:
-        settings=SLICES.measure_pwcca_between_runs,
-    shell:
-        """
-        python scripts/measure_pwcca_between_runs.py --settings {params.settings:q} \
-            --occurrences {input.occurrences:q} \
-            --views-a {input.a:q} --views-b {input.b:q} --table {output.table:q} &>{log:q}
-        """
-
-
-rule measure_change:
-    input:
-        views=plain_views("{objective}-{seed}"),
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-        annotations=rules.annotate_occurrences.output.annotations,
-    output:
-        table="<results>/measures/change/{objective}-{seed}.csv",
-        estimates="<results>/measures/change/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_change.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_change.{objective}-{seed}.tsv"
-    priority: 20
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(2000, 2),
-        runtime=minutes(60, 0.02),
-    params:
-        settings=SLICES.measure_change,
-    shell:
-        """
-        python scripts/measure_change.py --settings {params.settings:q} \
-            --views {input.views:q} \
-            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-            --table {output.table:q} &>{log:q}
-        """
+    rule:
+        name:
+            f"measure_{table}"
+        input:
+            views=views_of(part),
+            occurrences=drawn("occurrences.parquet"),
+            annotations=beside.get("annotations", []),
+            frequencies=beside.get("frequencies", []),
+        output:
+            table=f"<results>/measures/{table}/{part}.csv",
+            estimates=f"<results>/measures/{table}/{part}.parquet",
+        log:
+            f"<logs>/measure_{table}.{part}.log",
+        benchmark:
+            f"<benchmarks>/measure_{table}.{part}.tsv"
+        priority: 20
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=memory(3000, 2),
+            runtime=minutes(120, 0.02),
+            gpu=GPUS,
+        params:
+            settings=partial(SLICES.measure_views, table),
+        shell:
+            """
+            python scripts/measure_views.py --settings {params.settings:q} \
+                --views {input.views:q} \
+                --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
+                --frequencies {input.frequencies:q} --table {output.table:q} &>{log:q}
+            """
 
 
 rule measure_influence:
@@ -126,7 +57,7 @@ rule measure_influence:
         tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
         text=expand("<results>/occurrences/plain/{array}.npy", array=ARRAYS),
         occurrences="<results>/occurrences/plain/occurrences.parquet",
-        annotations=rules.annotate_occurrences.output.annotations,
+        annotations="<results>/occurrences/plain/annotations.parquet",
     output:
         table="<results>/measures/influence/{objective}-{seed}.csv",
         estimates="<results>/measures/influence/{objective}-{seed}.parquet",
@@ -152,44 +83,14 @@ rule measure_influence:
         """
 
 
-rule measure_neighbours:
-    input:
-        views=plain_views("{objective}-{seed}"),
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-        annotations=rules.annotate_occurrences.output.annotations,
-    output:
-        table="<results>/measures/neighbours/{objective}-{seed}.csv",
-        estimates="<results>/measures/neighbours/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_neighbours.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_neighbours.{objective}-{seed}.tsv"
-    priority: 20
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(2000, 2),
-        runtime=minutes(60, 0.02),
-        gpu=GPUS,
-    params:
-        settings=SLICES.measure_neighbours,
-    shell:
-        """
-        python scripts/measure_neighbours.py --settings {params.settings:q} \
-            --views {input.views:q} \
-            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-            --table {output.table:q} &>{log:q}
-        """
-
-
 rule project_views:
     input:
-        views=plain_views("{objective}-{seed}"),
+        views=views_of(RUN),
         masked_views=masked_views,
         masked_occurrences=masked_occurrences,
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-        annotations=rules.annotate_occurrences.output.annotations,
-        frequencies=rules.count_tokens.output.frequencies,
+        occurrences=f"<results>/occurrences/{ROWS}/occurrences.parquet",
+        annotations=ANNOTATED["annotations"],
+        frequencies=FREQUENCIES[ROWS],
     output:
         table="<results>/measures/projection/{objective}-{seed}.csv",
     log:

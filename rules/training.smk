@@ -3,11 +3,9 @@
 # A rule for each objective, so that the quick ones can go first. All else goes before training, so
 # that figures exist as early as their runs allow.
 
-from functools import partial
+QUICKEST_FIRST = sorted([*SLICES.objectives, *SLICES.halves], key=tokens_to_read)
 
-QUICKEST_FIRST = ["untrained", "lm", "mlm", "mt"]
-
-for objective in [*SLICES.objectives, *SLICES.halves]:
+for objective in QUICKEST_FIRST:
     training = STUDY.objective_training(objective_and_half(objective)[0])
 
     rule:
@@ -25,7 +23,7 @@ for objective in [*SLICES.objectives, *SLICES.halves]:
             f"<logs>/train_{objective}.{{seed}}.log",
         benchmark:
             f"<benchmarks>/train_{objective}.{{seed}}.tsv"
-        priority: 10 - [*QUICKEST_FIRST, objective].index(objective)
+        priority: len(QUICKEST_FIRST) - QUICKEST_FIRST.index(objective)
         conda:
             "../envs/bottomup.yaml"
         threads: training_threads

@@ -1,22 +1,33 @@
 # Views: held-out text as the models read it -> the representations of its tokens, layer by layer.
 
 
+# The text as it is written, and its words: what other tokenizers than ours are aligned by.
+WRITTEN = ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.words.json"]
+WRITTEN = WRITTEN if ROWS == "words" else []
+
+
 rule draw_occurrences:
     input:
-        tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        tokens=lambda wildcards: expand(
+            "<results>/corpus/tokens/test.{side}/{array}.npy",
+            side="words" if wildcards.drawn == "words" else "source",
+            array=ARRAYS,
+        ),
         blocks="<results>/corpus/blocks.test.npy",
-        frequencies=rules.count_tokens.output.frequencies,
+        frequencies=lambda wildcards: FREQUENCIES.get(
+            wildcards.drawn, FREQUENCIES["plain"]
+        ),
     output:
-        table="<results>/occurrences/{reading}/occurrences.parquet",
+        table="<results>/occurrences/{drawn}/occurrences.parquet",
         text=expand(
-            "<results>/occurrences/{reading}/{array}.npy",
+            "<results>/occurrences/{drawn}/{array}.npy",
             array=ARRAYS,
             allow_missing=True,
         ),
     log:
-        "<logs>/draw_occurrences.{reading}.log",
+        "<logs>/draw_occurrences.{drawn}.log",
     benchmark:
-        "<benchmarks>/draw_occurrences.{reading}.tsv"
+        "<benchmarks>/draw_occurrences.{drawn}.tsv"
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -37,14 +48,20 @@ rule draw_occurrences:
 rule annotate_occurrences:
     input:
         annotation=rules.annotate_words.output.annotation,
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-        text=expand("<results>/occurrences/plain/{array}.npy", array=ARRAYS),
+        occurrences="<results>/occurrences/{drawn}/occurrences.parquet",
+        text=expand(
+            "<results>/occurrences/{drawn}/{array}.npy",
+            array=ARRAYS,
+            allow_missing=True,
+        ),
     output:
-        annotations="<results>/occurrences/plain/annotations.parquet",
+        annotations="<results>/occurrences/{drawn}/annotations.parquet",
     log:
-        "<logs>/annotate_occurrences.log",
+        "<logs>/annotate_occurrences.{drawn}.log",
     benchmark:
-        "<benchmarks>/annotate_occurrences.tsv"
+        "<benchmarks>/annotate_occurrences.{drawn}.tsv"
+    wildcard_constraints:
+        drawn="plain|words",
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -61,19 +78,45 @@ rule annotate_occurrences:
         """
 
 
+rule open_checkpoint:
+    input:
+        lambda wildcards: SLICES.checkpoint_files(wildcards.objective),
+    output:
+        config="<results>/runs/{objective}-0/model/config.json",
+        weights="<results>/runs/{objective}-0/model/model.safetensors",
+        tokenizer="<results>/runs/{objective}-0/model/tokenizer.json",
+    log:
+        "<logs>/open_checkpoint.{objective}.log",
+    benchmark:
+        "<benchmarks>/open_checkpoint.{objective}.tsv"
+    wildcard_constraints:
+        objective="|".join(SLICES.checkpoints) or "(?!)",
+    priority: 20
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=8000,
+        runtime=60,
+    params:
+        settings=SLICES.open_checkpoint,
+    shell:
+        """
+        python scripts/open_checkpoint.py --settings {params.settings:q} \
+            --model $(dirname {output.config:q}) --downloads downloads &>{log:q}
+        """
+
+
 rule extract_views:
     input:
         model="<results>/runs/{objective}-{seed}/model/model.safetensors",
         config="<results>/runs/{objective}-{seed}/model/config.json",
         tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
-        occurrences=rules.draw_occurrences.output.table,
-        text=rules.draw_occurrences.output.text,
+        occurrences=drawn("occurrences.parquet"),
+        text=drawn(*(f"{array}.npy" for array in ARRAYS)),
+        written=WRITTEN,
     output:
-        views=expand(
-            "<results>/views/{objective}-{seed}/{reading}/layer_{layer}.npy",
-            layer=LAYERS,
-            allow_missing=True,
-        ),
+        views="<results>/views/{objective}-{seed}/{reading}.npy",
     log:
         "<logs>/extract_views.{objective}-{seed}.{reading}.log",
     benchmark:
@@ -91,5 +134,6 @@ rule extract_views:
         """
         python scripts/extract_views.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --text $(dirname {input.text[0]:q}) \
-            --occurrences {input.occurrences:q} --views {output.views:q} &>{log:q}
+            --occurrences {input.occurrences:q} --written {input.written:q} \
+            --views {output.views:q} &>{log:q}
         """

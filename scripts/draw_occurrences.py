@@ -1,7 +1,7 @@
 """Draw the occurrences of a study: held-out text as the models read it, and positions in it.
 
 Settings: reading (plain or as_trained), n, seed; for as_trained also draws, n_tokens (the ranks
-          from which more replacements are drawn) and options (of the objective mlm).
+          from which more replacements are drawn), module and options (of a masked objective).
 Inputs:   the token file of the test split, source side, and the blocks of its sentences;
           frequencies.csv.
 Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
@@ -34,7 +34,7 @@ def main(arguments: argparse.Namespace) -> None:
             tokens,
             sentences,
             ranks,
-            objectives.load("mlm", settings["options"]),
+            objectives.load(settings["module"], settings["options"]),
             settings["draws"],
             label_ids=frequencies["token_id"].to_numpy()[: settings["n_tokens"]],
             seed=settings["seed"],

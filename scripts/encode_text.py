@@ -10,11 +10,13 @@ from bottomup import program
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tables import Column
 
+OF_WORDS = {"words": "source"}  # the side that words, as tokens of their own, are of
+
 
 def main(arguments):
     encode(
         Tokenizer.from_file(arguments.tokenizer),
-        Column(arguments.text, arguments.side),
+        Column(arguments.text, OF_WORDS.get(arguments.side, arguments.side)),
         ids=arguments.ids,
         words=arguments.words,
         offsets=arguments.offsets,
@@ -23,7 +25,7 @@ def main(arguments):
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    parser.add_argument("--side", required=True, choices=["source", "target"])
+    parser.add_argument("--side", required=True, choices=["source", "target", *OF_WORDS])
     for name in ("text", "tokenizer", "ids", "offsets", "words"):
         parser.add_argument(f"--{name}", required=True)
     program.run(main, parser)

@@ -1,7 +1,7 @@
 """Measure how important the attention heads of one run are, in several ways.
 
-Settings: objective, options, seed (the run); sentences (of the dev split); sampling_seed (of
-          sentences and masks); if it translates: beam_size, length_penalty.
+Settings: objective, module, options, seed (the run); sentences (of the dev split);
+          sampling_seed (of sentences and masks); if it translates: beam_size, length_penalty.
 Inputs:   the run's model folder, the folder of token files, the blocks of the dev split's
           sentences.
 Outputs:  a table with a row for each head and kind of importance. Confidence and relevance are
@@ -27,7 +27,7 @@ from bottomup.training.run import load_text
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     seed = settings["sampling_seed"]
-    objective = objectives.load(settings["objective"], settings["options"])
+    objective = objectives.load(settings["module"], settings["options"])
     model = subjects.load(arguments.model).model.to(device())
     dev = load_text(arguments.tokens, "dev", objective)
     some = sample(dev, settings["sentences"], seed)

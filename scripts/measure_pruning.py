@@ -1,7 +1,7 @@
 """Measure a model whose heads were pruned, and write the smaller model that computes the same.
 
-Settings: objective, options, seed; attention, method, penalty (how it was pruned; none: not at
-          all); gated_layers (that shared the penalty); those of measure_quality.
+Settings: objective, module, options, seed; attention, method, penalty (how it was pruned;
+          none: not at all); gated_layers (that shared the penalty); those of measure_quality.
 Inputs:   the pruned model's folder and metrics; as for measure_quality.
 Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are the
           smaller model's.
@@ -25,7 +25,7 @@ from bottomup.measures.quality import compared, quality
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    objective = objectives.load(settings["objective"], settings["options"])
+    objective = objectives.load(settings["module"], settings["options"])
     model = without_closed_heads(subjects.load(arguments.model).model.to(device()))
     scores = quality(
         model,

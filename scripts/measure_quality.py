@@ -1,6 +1,6 @@
 """Measure how good a run is on the test split.
 
-Settings: objective, options, seed; sampling_seed (of masks, and of the sentences that are
+Settings: objective, module, options, seed; sampling_seed (of masks, and of the sentences that are
           translated); if it translates: beam_size, length_penalty, sentences (how
           many are translated), language (of the target side).
 Inputs:   the run's model folder, the token files, the blocks of the test split's sentences; if
@@ -23,7 +23,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     scores = quality(
         subjects.load(arguments.model).model.to(device()),
-        objectives.load(settings["objective"], settings["options"]),
+        objectives.load(settings["module"], settings["options"]),
         settings,
         arguments.tokens,
         np.load(arguments.blocks),

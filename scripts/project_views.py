@@ -17,6 +17,7 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.measures.projection import draw, ends_word, pictures, word_ids
+from bottomup.tables import seen_by_all
 from bottomup.views.files import load
 
 # By picture: where the config names its words.
@@ -32,10 +33,11 @@ def main(arguments):
     frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
     tables = (arguments.occurrences, arguments.annotations)
     plain = pd.concat([pd.read_parquet(table) for table in tables], axis=1)
-    readings = [(plain, arguments.views)]
+    readings = [read(plain, arguments.views)]
     if arguments.masked_occurrences:
         masked = pd.read_parquet(arguments.masked_occurrences)
-        readings.append((masked, arguments.masked_views))
+        readings.append(read(masked, arguments.masked_views))
+    plain = readings[0][0]
     run = {name: settings[name] for name in ("objective", "seed")}
     table = []
     for picture, key in PICTURES.items():
@@ -48,6 +50,12 @@ def main(arguments):
             values = run | {"picture": picture, "layer": layer, "x": xy[:, 0], "y": xy[:, 1]}
             table.append(points.assign(**values))
     pd.concat(table)[COLUMNS].to_csv(arguments.table, index=False)
+
+
+def read(occurrences, path):
+    """The occurrences that a run sees, and its views."""
+    occurrences, [views] = seen_by_all(occurrences, [load(path, len(occurrences))])
+    return occurrences, views
 
 
 def choose(occurrences, words, frequencies, settings):
@@ -69,12 +77,9 @@ def choose(occurrences, words, frequencies, settings):
 
 def views(readings, chosen):
     """The chosen rows of all readings, one view for each layer."""
-    for paths in zip(*(files for _, files in readings), strict=True):
+    for of_readings in zip(*(views for _, views in readings), strict=True):
         yield np.concatenate(
-            [
-                load(path, len(occurrences))[rows.index]
-                for path, (occurrences, _), rows in zip(paths, readings, chosen, strict=True)
-            ]
+            [view[rows.index] for view, rows in zip(of_readings, chosen, strict=True)]
         )
 
 
@@ -82,8 +87,8 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("occurrences", "annotations", "frequencies", "table"):
         parser.add_argument(f"--{name}", required=True)
-    parser.add_argument("--views", required=True, nargs="+")
+    parser.add_argument("--views", required=True)
     # None but for MLM.
     parser.add_argument("--masked-occurrences", nargs="?")
-    parser.add_argument("--masked-views", nargs="*")
+    parser.add_argument("--masked-views", nargs="?")
     program.run(main, parser)

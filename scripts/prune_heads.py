@@ -1,6 +1,6 @@
 """Train a run on with fewer attention heads: gates find out which, or another method chooses them.
 
-Settings: objective, options, seed (the run); attention (whose heads may go); method;
+Settings: objective, module, options, seed (the run); attention (whose heads may go); method;
           penalty (of open gates); training; for the method gates, learning_rate and
           initial_log_alpha of the gates, as `gates`.
 Inputs:   the run's model folder; the folder of token files; for the methods other than gates, the

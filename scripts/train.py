@@ -1,6 +1,6 @@
 """Train one run, or save its initial model where the objective trains nothing.
 
-Settings: objective, options, seed, model, training (see docs/config.md).
+Settings: objective, module, options, seed, model, training (see docs/config.md).
 Inputs:   the folder of token files, the tokenizer of each side that the objective needs.
 Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoint/ beside them:
           the same command goes on from there after a stop.

@@ -9,12 +9,11 @@ from bottomup.figures import gates_over_time, groups, heads, influence_of_groups
 from bottomup.heads import functions
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.views import annotations
-from scripts import collect_heads, measure_mutual_information, project_views
+from scripts import collect_heads, project_views
 from tests.tiny import ROOT
 
 HEADS = [*collect_heads.HEAD, *collect_heads.IMPORTANCES, *collect_heads.FUNCTION.values()]
 STATED = {
-    "mutual_information": measure_mutual_information.COLUMNS,
     "change": [*groups.NEEDED, "layer_a", "layer_b", "n_occurrences", WITHOUT],
     "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS, WITHOUT],
     "projection": project_views.COLUMNS,

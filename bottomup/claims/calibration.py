@@ -14,7 +14,15 @@ import pandas as pd
 
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, Replicates, decided
-from bottomup.claims.inference import LEVEL, Evidence, Prior, enough, variance_of_a_run
+from bottomup.claims.inference import (
+    LEVEL,
+    MOST_RUNS,
+    POWER,
+    Evidence,
+    Prior,
+    enough,
+    variance_of_a_run,
+)
 from bottomup.claims.tables import N_DRAWS, TEXT
 from bottomup.seeds import generator
 
@@ -45,12 +53,7 @@ def calibrate(
         prior, rng = priors[finding.claim.measure], generator(seed, "calibration", name)
         simulated = Simulation(finding, prior, n_studies, rng)
         nothing = max(_decided(simulated.judged(null)) for null in truth.nothing(finding))
-        wanted = truth.enough(finding, prior)
-        there = np.nan
-        if wanted:
-            there = Simulation(finding, prior, n_studies, rng, *wanted).judged(truth)
-            there = np.mean(there.above <= LEVEL / 2)
-        runs, text = wanted or (np.nan, np.nan)
+        runs, text, there = _enough(finding, prior, truth, n_studies, rng)
         rows.append(
             [
                 *(name, finding.claim.paper, finding.parts.n_runs, nothing),
@@ -60,6 +63,26 @@ def calibrate(
             ]
         )
     return pd.DataFrame(rows, columns=COLUMNS).astype({"runs_for_80_percent": "Int64"})
+
+
+def _enough(
+    finding: Finding, prior: Prior, truth: "Truth", n_studies: int, rng: np.random.Generator
+) -> tuple[float, float, float]:
+    """The runs and the text with which 80 % of studies reproduce the claim, and the share that
+    does; NaN where no number of runs would."""
+    wanted = truth.enough(finding, prior)
+    if wanted is None:
+        return np.nan, np.nan, np.nan
+    # The formula knows neither the correlation of parts nor the spread of variances.
+    runs, text = wanted
+    larger = [(more, text) for more in range(runs, MOST_RUNS)]
+    larger += [(MOST_RUNS, text * factor) for factor in (1, 1.25, 1.5, 2, 3)]
+    for more, of_text in larger:
+        judged = Simulation(finding, prior, n_studies, rng, more, of_text).judged(truth)
+        share = np.mean(judged.above <= LEVEL / 2)
+        if share >= POWER:
+            return more, of_text, share
+    return np.nan, np.nan, np.nan
 
 
 def _decided(judged: Decided) -> float:

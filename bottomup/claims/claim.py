@@ -10,6 +10,15 @@ from bottomup.claims.tables import Tables
 # An effect of less than this share of the published one counts as none.
 MARGIN = 0.05
 
+# Of these tables the config says, too, how much of the held-out text they read.
+TEXT_OF = {
+    "mutual_information": "held-out text and occurrences.n",
+    "change": "held-out text and measures.change.occurrences",
+    "influence": "held-out text and measures.influence.sentences",
+    "neighbours": "held-out text and both occurrences of measures.neighbours",
+    "head_importance": "dev text and heads.sentences",
+}
+
 Parts = list[np.ndarray]  # what must be above the margin, each with its draws
 
 
@@ -24,7 +33,7 @@ class Claim:
     it as well. `where`: a condition of the sentence, whose parts must be above the margin, too.
     `published` is the statistic on the published curves. `curves` are those that the claim is
     about, each named by what tells it from others: its figure, panel or series, or several of
-    these. `more` of what narrows the interval where runs do not.
+    these.
     """
 
     name: str
@@ -42,11 +51,15 @@ class Claim:
     of_training: bool = True
     where: Callable[[Tables], Parts] | None = None
     curves: tuple[tuple[str, ...], ...] = ()
-    more: str = "held-out text"
 
     @property
     def margin(self) -> float:
         return MARGIN * self.published
+
+    @property
+    def text(self) -> str:
+        """What there has to be more of where runs do not narrow the interval."""
+        return TEXT_OF.get(self.measure, "held-out text")
 
 
 def collect(claims: list[Claim], paper: str) -> Callable:

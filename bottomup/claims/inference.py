@@ -27,6 +27,7 @@ LEVEL = 0.05
 # What other statistics say counts as much as three runs of one's own: more would make runs that
 # are more variable than usual look certain (tests/claims/test_inference.py has the error rates).
 MOST_PRIOR_DF = 2.0
+POWER = 0.8  # of a study that is large enough
 # More than this nobody trains to decide a claim.
 MOST_RUNS = 20
 
@@ -203,7 +204,7 @@ def enough(
         return None
     run = variance_of_a_run(evidence, prior)
     for n_runs in range(2, MOST_RUNS + 1):
-        needed = student.ppf(1 - LEVEL / 2, n_runs - 1 + prior.df) + student.ppf(0.8, n_runs)
+        needed = student.ppf(1 - LEVEL / 2, n_runs - 1 + prior.df) + student.ppf(POWER, n_runs)
         left = (room / needed) ** 2 - run / n_runs  # for the text
         if (left >= evidence.text)[decisive].all():
             return n_runs, 1.0

@@ -145,7 +145,7 @@ def _until(one: Finding, how: Decided, prior: Prior) -> str:
         return f"the value is too near to none: {claim.undecided_until}"
     runs, text = (max(values) for values in zip(*wanted, strict=True))
     runs = max(runs, one.parts.n_runs + 1)
-    with_text = f" and {text:.1f} times the {claim.more}" if text > 1 else ""
+    with_text = f" and {text:.1f} times the {claim.text}" if text > 1 else ""
     return f"{runs} runs{with_text}, if the values stay; or {claim.undecided_until}"
 
 

@@ -85,7 +85,8 @@ is about several curves, which are then in the column `curves`, it is their mean
 have none: heads of two models have no common order, and pruned models no common size.
 
 Made by `python -m bottomup.claims.reference > docs/claims.md`; the numbers on calibration are those
-of the default study, kept in `docs/calibration.csv`.
+of the default study, kept in `docs/calibration.csv`; those of two runs are of one with a third of
+its training.
 """
 
 

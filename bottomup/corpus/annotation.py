@@ -7,8 +7,7 @@ alike.
 """
 
 import importlib
-import unicodedata
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from itertools import chain, pairwise
 
 import numpy as np
@@ -19,6 +18,7 @@ from tokenizers import Tokenizer
 
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import spans
 from bottomup.errors import UserError
 
 COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
@@ -58,8 +58,8 @@ def annotate(
     English), relation and head (index of a word; a root's is its own). A sentence may have several
     roots. The same text gives the same bytes.
     """
-    sentences = chain.from_iterable(_sentences(batch, tokenizer) for batch in batches)
-    docs = (_doc(pipeline, text, spans) for text, spans in sentences)
+    sentences = chain.from_iterable(spans(batch, tokenizer) for batch in batches)
+    docs = (_doc(pipeline, text, of_words) for text, of_words in sentences)
     rows = (
         (sentence, token.i, words[token.i], token.tag_, token.dep_, token.head.i)
         for sentence, (doc, words) in enumerate(pipeline.pipe(docs, as_tuples=True))
@@ -78,20 +78,6 @@ def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:
             f"the token file has {first_subword.sum()} words, the text {len(annotation)} as the "
             "tokenizer cuts it; all three must be of the same split: encode the text again"
         )
-
-
-def _sentences(
-    texts: list[str], tokenizer: Tokenizer
-) -> Iterator[tuple[str, list[tuple[int, int]]]]:
-    """Each text, and where its words stand in it.
-
-    The tokenizer starts with NFC, so its words are the same; but its offsets in other text leave
-    combining marks out.
-    """
-    texts = [unicodedata.normalize("NFC", text) for text in texts]
-    for text, encoding in zip(texts, tokenizer.encode_batch(texts), strict=True):
-        n_words = 1 + max((word for word in encoding.word_ids if word is not None), default=-1)
-        yield text, [encoding.word_to_chars(word) for word in range(n_words)]
 
 
 def _doc(pipeline: Language, text: str, spans: list[tuple[int, int]]) -> tuple[Doc, list[str]]:

@@ -26,7 +26,8 @@ def split(
     Returns the pairs of each split, and the counts: split, documents, pairs, source_words,
     target_words, dropped_repeats, dropped_near_duplicates (pairs).
 
-    Raises UserError where the asked sizes leave no text to train on.
+    Raises UserError where the asked sizes leave no text to train on, or where nothing is left of
+    a split that is to have some.
     """
     documents, names = pd.factorize(pairs["document"])
     sentences, _ = pd.factorize(pairs["source"].str.casefold())
@@ -60,6 +61,11 @@ def split(
         tables[name] = pairs[fresh_by[name] & ~similar].reset_index(drop=True)
         repeats = (drawn_by[name] & ~fresh_by[name]).sum()
         counts.append(_counts(name, tables[name], repeats, (fresh_by[name] & similar).sum()))
+        if tables[name].empty and {"test": test_words, "dev": dev_words}.get(name):
+            raise UserError(
+                f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: ask for "
+                f"more {name}_words, or set near_duplicates to keep"
+            )
     return tables, pd.DataFrame(counts)
 
 

@@ -7,17 +7,12 @@ Source: evolution, figure on the distance between tasks.
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.errors import UserError
-from bottomup.figures import style
+from bottomup.figures import pairs, style
 from bottomup.figures.points import Tables, join, over_intervals, points, table
 
 PUBLISHED = "change_between_tasks"
-NEEDED = [
-    *("objective_a", "seed_a", "objective_b", "seed_b", "layer", "variant", "weights"),
-    *("distance", "ci_low", "ci_high"),
-]
+NEEDED = [*pairs.RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
 APART = "definition, other initial weights"
-PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
 TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 
 
@@ -36,27 +31,13 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
-    measured = measured[measured["weights"] == "x"]
-    a, b = measured["objective_a"], measured["objective_b"]
-    same_objective, same_seed = a == b, measured["seed_a"] == measured["seed_b"]
-    wanted = same_objective | ~(a.isin(style.UNTRAINED) | b.isin(style.UNTRAINED))
-    kept = measured[wanted & (same_objective != same_seed)]
+    rows = pairs.named(measured[measured["weights"] == "x"])
+    kept = pairs.comparable(rows, "pwcca_between_runs")
     kept = kept.assign(panel=kept["variant"])
-    apart = wanted & ~same_seed & (measured["variant"] == "definition")
-    if (apart & ~same_objective).any():
-        kept = pd.concat([kept, measured[apart].assign(panel=APART)])
-    if kept.empty:
-        raise UserError(
-            "no two runs to compare; this figure needs two objectives or two seeds, in the table "
-            "pwcca_between_runs; add one to the study or leave the figure out"
-        )
-    series = [_series(a, b) for a, b in zip(kept["objective_a"], kept["objective_b"], strict=True)]
-    kept = kept.assign(series=series).rename(columns={"layer": "x"})
+    apart = rows[(rows["seed_a"] != rows["seed_b"]) & (rows["variant"] == "definition")]
+    if (apart["objective_a"] != apart["objective_b"]).any():
+        kept = pd.concat([kept, apart.assign(panel=APART)])
     return kept.sort_values(["panel", "x"])
-
-
-def _series(a: str, b: str) -> str:
-    return f"{b}-{a}" if f"{b}-{a}" in PAPER_PAIRS else f"{a}-{b}"
 
 
 def _published(tables: Tables, ours: pd.DataFrame) -> list[pd.DataFrame]:
@@ -76,23 +57,9 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     for axes, panel in zip(
         figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
     ):
-        style.curves(axes, drawn[drawn["panel"] == panel], _look)
+        style.curves(axes, drawn[drawn["panel"] == panel], pairs.look)
         axes.set_title(TITLES[panel])
         style.layer_axis(axes)
     figure.axes[0].set_ylabel(style.DISTANCE)
-    looks = [_look(series) for series in _ordered(set(drawn["series"]))]
-    style.legend(figure, style.key(drawn, looks), columns=4)
+    style.legend(figure, style.key(drawn, pairs.looks(drawn["series"])), columns=4)
     return figure
-
-
-def _look(series: str) -> style.Look:
-    return style.pair(*series.split("-"))
-
-
-def _ordered(series: set[str]) -> list[str]:
-    names = {name for pair in series for name in pair.split("-")}
-    objectives = style.ordered(style.HALF.sub("", name) for name in names)
-    seeds = [f"{name}-{name}" for name in objectives]
-    halves = [f"{name}_half1-{name}_half2" for name in objectives]
-    others = sorted(series - {*PAPER_PAIRS, *seeds, *halves})
-    return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]

@@ -121,7 +121,7 @@ class Pruner(FineTuner):
 
 def prune(
     settings: dict,
-    code: str | None,
+    code: dict[str, str] | None,
     tokens: Path,
     start: Path,
     gates: pd.DataFrame | None,
@@ -133,16 +133,16 @@ def prune(
 
     Writes `model/` and `metrics.jsonl` to `folder`, and the gates to `table`.
 
-    settings: `objective`, `options` and `seed` (the run's); `attention` (a key of GATED), `method`,
-    `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The method
-    "scratch" starts from the run's initial weights, any other from the run;
+    settings: `objective`, `module`, `options` and `seed` (the run's); `attention` (a key of GATED),
+    `method`, `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The
+    method "scratch" starts from the run's initial weights, any other from the run;
     code: see `training.run.train`; tokens: the folder of token files; start: the run's model
     folder; gates: which heads are kept, None for the method "gates", which is to find out.
 
     The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`; of the method
     "gates" it has the gates at each evaluation, by `step`.
     """
-    objective = objectives.load(settings["objective"], settings["options"])
+    objective = objectives.load(settings["module"], settings["options"])
     text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
     model = subjects.load(start).model
     kinds = GATED[settings["attention"]]
@@ -151,8 +151,9 @@ def prune(
     else:
         freeze(model, kinds)
     weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
-    kept = None if gates is None else gates.to_csv()
-    identity = repr((settings, code, weights, kept, text.digest(), dev.digest()))
+    kept = None if gates is None else hashlib.sha256(gates.to_csv().encode()).hexdigest()
+    read = {"model": weights, "heads": kept, "text": text.digest(), "dev_text": dev.digest()}
+    identity = settings | read | {"code": code}
     arguments = (
         model.to(device()),
         objective,

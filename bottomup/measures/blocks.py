@@ -11,6 +11,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
+from bottomup.device import device
 from bottomup.measures import jackknife, pwcca
 from bottomup.views.moments import Moments, merged
 
@@ -45,6 +46,16 @@ def distances(blocks: list[Moments], kinds: list[tuple[str, str]]) -> Iterator[d
         low, high = jackknife.interval(value, of_kind)
         row = {"distance": float(value), "ci_low": low, "ci_high": high}
         yield {**row, "n_occurrences": whole.n, jackknife.WITHOUT: of_kind}
+
+
+def pwcca_rows(
+    x: ArrayLike, y: ArrayLike, blocks: np.ndarray, variants: list[str]
+) -> Iterator[dict]:
+    """Rows of a table for two views: variant, weights, and those of `distances`."""
+    kinds = pwcca.kinds_of(variants)
+    parts = moments_of_blocks(x, y, blocks, jackknife.n_blocks(blocks), device())
+    for (variant, weights), row in zip(kinds, distances(parts, kinds), strict=True):
+        yield {"variant": variant, "weights": weights, **row}
 
 
 def _without(

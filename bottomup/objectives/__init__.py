@@ -1,7 +1,7 @@
 """Training objectives: from a batch of text to what the model reads and what it predicts.
 
 One file each. An objective is a class `Objective` whose fields are its options; the training
-loop and the config know it only through this interface; only the reading `as_trained` is of MLM.
+loop and the config know it only through this interface.
 """
 
 import importlib
@@ -45,6 +45,7 @@ class Objective(BaseModel, ABC):
 
     causal: ClassVar[bool] = False
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
+    masked: ClassVar[bool] = False  # reads other tokens in place of some: looked at so, too
     accuracy: ClassVar[str] = "accuracy"  # what the table of quality calls it
     variant: ClassVar[bool] = False  # of another objective, for one question: compared with it only
 

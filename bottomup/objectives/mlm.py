@@ -12,6 +12,7 @@ class Objective(objectives.Objective):
     """Predict a random choice of tokens, most of them hidden from the model."""
 
     accuracy = "masked_accuracy"
+    masked = True
 
     choose: float = Field(0.15, gt=0, lt=1, description="share of the tokens to predict")
     mask: float = Field(0.8, ge=0, le=1, description="share of the chosen read as <mask>")

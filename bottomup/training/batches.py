@@ -49,13 +49,13 @@ class Text:
         return padded(self.source, sentences), target
 
 
-def padded(tokens: TokenFile, sentences: np.ndarray) -> np.ndarray:
-    """The sentences' ids, `[batch, longest]` int64, filled with PAD on the right."""
+def padded(tokens: TokenFile, sentences: np.ndarray, padding: int = PAD) -> np.ndarray:
+    """The sentences' ids, `[batch, longest]` int64, filled with `padding` on the right."""
     starts, lengths = tokens.offsets[sentences], tokens.lengths[sentences]
     columns = np.arange(lengths.max())
     inside = columns < lengths[:, None]
     ids = tokens.ids[np.where(inside, starts[:, None] + columns, 0)]
-    return np.where(inside, ids, PAD).astype(np.int64)
+    return np.where(inside, ids, padding).astype(np.int64)
 
 
 def split_by_size(lengths: np.ndarray, order: np.ndarray, batch_tokens: int) -> list[np.ndarray]:

@@ -4,7 +4,9 @@ A checkpoint holds tensors (safetensors) and counters (JSON); nothing in it can 
 randomness of training is derived from the seed and the step, so no generator state is kept.
 """
 
+import itertools
 import json
+import logging
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -16,7 +18,10 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
+from bottomup.differences import differences
 from bottomup.errors import UserError
+
+log = logging.getLogger(__name__)
 
 
 @dataclass
@@ -33,12 +38,13 @@ class Progress:
 class Checkpoint:
     """The newest state of one run, and its best weights, in `folder`.
 
-    `identity` says what the run depends on. A checkpoint of another identity is left behind by a
-    run with other settings or another code, and is ignored.
+    `identity` says what the run depends on, in plain values. A checkpoint of another identity was
+    left by a run with other settings or another code: it is set aside, and the log says what
+    differs.
     """
 
-    def __init__(self, folder: Path, identity: str):
-        self.folder, self.identity = folder, identity
+    def __init__(self, folder: Path, identity: dict):
+        self.folder, self.identity = folder, json.loads(json.dumps(identity))
 
     def save(
         self,
@@ -51,6 +57,7 @@ class Checkpoint:
 
         `state.json` is renamed into place last, and names the weights that belong to it.
         """
+        self.set_aside()
         weights = model.state_dict()
         newest = f"step_{progress.step}"
         previous = self.state()
@@ -58,9 +65,6 @@ class Checkpoint:
         files = {f"{newest}.optimizer": optimizer_tensors(optimizer), newest: weights}
         with writing(f"the checkpoint of step {progress.step}", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
-            if previous is None:
-                # What another run left behind may share names with the files to come.
-                (self.folder / "state.json").unlink(missing_ok=True)
             for name, tensors in files.items():
                 save_file(tensors, self.folder / f"{name}.safetensors")
             state = {
@@ -83,8 +87,21 @@ class Checkpoint:
         state = json.loads(path.read_text()) if path.exists() else None
         return state if state and state["identity"] == self.identity else None
 
+    def set_aside(self) -> None:
+        """Move a checkpoint of another run to the first free name beside, `checkpoint.1`."""
+        path = self.folder / "state.json"
+        if not path.exists() or self.state():
+            return
+        numbers = itertools.count(1)
+        beside = (self.folder.with_suffix(f".{number}") for number in numbers)
+        aside = next(folder for folder in beside if not folder.exists())
+        words = "; ".join(differences(json.loads(path.read_text())["identity"], self.identity))
+        log.info(f"the checkpoint in {self.folder} is of another run ({words}): moved to {aside}")
+        self.folder.rename(aside)
+
     def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
         """Restore model and optimizer; a fresh Progress where there is no checkpoint."""
+        self.set_aside()
         state = self.state()
         if state is None:
             return Progress()

@@ -57,7 +57,7 @@ def initial_model(
 
 def train(
     settings: dict,
-    code: str | None,
+    code: dict[str, str] | None,
     tokens: Path,
     tokenizers: dict[str, Path],
     folder: Path,
@@ -65,13 +65,13 @@ def train(
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
-    settings: `objective` (a name), `options` (the objective's), `seed`, `model` and `training`,
+    settings: `module` (of bottomup/objectives), its `options`, `seed`, `model` and `training`,
     and `half` where the run is to see half of the training text only;
-    code: digest of the program; a checkpoint of other settings, code or text is not gone on with;
+    code: digests of the program; a checkpoint of other settings, code or text is set aside;
     tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
     accumulate: parts an update is computed in.
     """
-    objective = objectives.load(settings["objective"], settings["options"])
+    objective = objectives.load(settings["module"], settings["options"])
     vocab_sizes = {
         side: Tokenizer.from_file(str(path)).get_vocab_size() for side, path in tokenizers.items()
     }
@@ -81,7 +81,7 @@ def train(
         text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
         if "half" in settings:
             text = text.select(half(len(text.source), **settings["half"]))
-        identity = repr((settings, code, text.digest(), dev.digest()))
+        identity = settings | {"code": code, "text": text.digest(), "dev_text": dev.digest()}
         trainer = Trainer(
             model.to(device()),
             objective,

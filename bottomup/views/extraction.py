@@ -1,4 +1,4 @@
-"""Extraction: one pass over a reading's text, one array for each layer."""
+"""Extraction: one pass over a reading's text, one array of all layers."""
 
 from pathlib import Path
 
@@ -9,34 +9,31 @@ import torch
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.subjects import Subject
-from bottomup.training.batches import Text, in_order
+from bottomup.training.batches import Text, in_order, padded
 
 
 def extract(
     subject: Subject,
     text: TokenFile,
     table: pd.DataFrame,
-    layers: list[Path],
+    file: Path,
     dtype: str,
     batch_tokens: int,
     device: torch.device,
 ) -> None:
-    """Write the representations of the table's occurrences, an `.npy` `[n, d_model]` a layer.
+    """Write the representations of the table's occurrences, `[layers + 1, n, d_model]`.
 
-    table: rows in text order, with `text` and `position`; layers: a file for each of 0 to L;
-    dtype: "float16" or "float32"; batch_tokens: padded tokens encoded at once.
+    text: as the subject reads it; table: rows in text order, with `text` and `position`, below 0
+    for an occurrence that the subject does not see, whose rows are NaN; file: .npy; dtype:
+    "float16" or "float32"; batch_tokens: padded tokens encoded at once.
     """
-    if len(layers) != subject.layers + 1:
-        raise UserError(f"{len(layers)} files for the {subject.layers + 1} layers of the model")
-    views = [
-        np.lib.format.open_memmap(path, "w+", dtype, (len(table), subject.d_model))
-        for path in layers
-    ]
+    shape = (subject.layers + 1, len(table), subject.d_model)
+    views = np.lib.format.open_memmap(file, "w+", dtype, shape)
     subject.model.to(device)
     positions = table["position"].to_numpy()
     bounds = np.searchsorted(table["text"].to_numpy(), np.arange(len(text) + 1))
     for sentences in in_order(Text(text), batch_tokens):
-        ids, _ = Text(text).batch(sentences)
+        ids = padded(text, sentences, subject.padding)
         hidden_states = subject.hidden_states(torch.from_numpy(ids).to(device))
         counts = bounds[sentences + 1] - bounds[sentences]
         rows = np.concatenate([np.arange(bounds[s], bounds[s + 1]) for s in sentences])
@@ -44,11 +41,11 @@ def extract(
         for view, states in zip(views, hidden_states, strict=True):
             view[rows] = states.cpu().numpy()[row_in_batch, positions[rows]]
     check_finite(views)
-    for view in views:
-        view.flush()
+    views[:, positions < 0] = np.nan
+    views.flush()
 
 
-def check_finite(views: list[np.ndarray]) -> None:
+def check_finite(views: np.ndarray) -> None:
     """UserError where a value does not fit into the format of the views."""
     for layer, view in enumerate(views):
         if not np.isfinite(view).all():

@@ -8,14 +8,14 @@ from bottomup.errors import UserError
 
 
 def load(path: Path | str, n_occurrences: int) -> np.ndarray:
-    """The view `[n_occurrences, d_model]` in a file, memory-mapped.
+    """The views in a file, memory-mapped: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
 
-    Raises UserError if it has not a row for each occurrence.
+    Raises UserError if they have not a row for each occurrence.
     """
-    view = np.load(path, mmap_mode="r", allow_pickle=False)
-    if len(view) != n_occurrences:
+    views = np.load(path, mmap_mode="r", allow_pickle=False)
+    if views.shape[1] != n_occurrences:
         raise UserError(
-            f"{path} has {len(view)} rows; allowed: one for each of the {n_occurrences} rows of "
-            f"the occurrence table; extract the views again from this table"
+            f"{path} has {views.shape[1]} rows; allowed: one for each of the {n_occurrences} rows "
+            f"of the occurrence table; extract the views again from this table"
         )
-    return view
+    return views

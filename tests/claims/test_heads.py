@@ -44,13 +44,13 @@ def reversed_importance(frames):
     relevance = frame["importance"].str.startswith("relevance")
     new = (2 / 8 - frame["value"]).where(relevance, frame["value"] / 2)
     last = where(frame, importance="confidence", layer=1, head=8)
-    return frames | {"head_importance": moved(frame, new.mask(last, 0.5))}
+    return frames | {"head_importance": moved(frame, new.mask(last, 0.45))}
 
 
 def reversed_accuracies(frames):
     """What is above its threshold is as far below it; pruned models have no functions."""
     frame = frames["head_functions"]
-    needed = (1.1 * frame["baseline_accuracy"]).fillna(0.5).mask(frame["offset"].notna(), 0.9)
+    needed = frame["baseline_accuracy"].fillna(0.5)
     below = (2 * needed - frame["accuracy"]).clip(upper=frame["accuracy"])
     after = frames["pruned_functions"]
     return frames | {
@@ -224,8 +224,9 @@ def test_few_heads_stand_out_if_the_excess_is_above_the_mean():
 def test_positional_heads_of_mt_are_needed_on_both_sides(two_seeds):
     frame = two_seeds["head_functions"]
     frames = {"head_functions": frame[frame["offset"] != 1]}
-    # No head has most of its maxima on the next token: none has more than half there.
-    assert value("positional_heads", frames) == pytest.approx(-0.4)
+    # None has most of its maxima on the next token; the one with 93.6 % on the previous has the
+    # most left for it.
+    assert value("positional_heads", frames) == pytest.approx(0.064 - 0.5)
     assert verdict_of("positional_heads", frames) == "contradicted"
     assert verdict_of("lm_positional_heads", frames) == "reproduced"
 

@@ -1,4 +1,5 @@
 import itertools
+import string
 
 import numpy as np
 import pandas as pd
@@ -243,14 +244,18 @@ def test_only_near_duplicates_of_training_text_leave():
     assert not counts["dropped_near_duplicates"].any()
 
 
-def test_a_split_may_be_all_near_duplicates():
-    tables, counts = dealt("drop", train=["a b c d"], dev=["a b c e"], test=["f g h i", "a b c"])
-    assert tables == {"train": ["a b c d"], "dev": [], "test": ["f g h i"]}
-    assert counts.loc["dev", ["documents", "pairs", "source_words", "target_words"]].sum() == 0
+def test_a_split_of_near_duplicates_alone_is_refused():
+    message = (
+        "all 1 sentences drawn for dev repeat other text: ask for more dev_words, or set "
+        "near_duplicates to keep"
+    )
+    with pytest.raises(UserError, match=message):
+        dealt("drop", train=["a b c d"], dev=["a b c e"], test=["f g h i", "a b c"])
 
 
 def test_near_duplicates_change_neither_train_nor_what_is_left(pairs):
-    pairs["source"] += [f" and letter {'abcdefgh'[i % 8]}{i % 7}" for i in range(len(pairs))]
+    letters = np.random.default_rng(1).choice(list(string.ascii_lowercase), (len(pairs), 3))
+    pairs["source"] += [f" and {a} or {b} or {c}" for a, b, c in letters]
     kept, dropped = (split(pairs, **SIZES | {"near_duplicates": how}) for how in ("keep", "drop"))
     pd.testing.assert_frame_equal(dropped[0]["train"], kept[0]["train"])
     counts = dropped[1].set_index("split")["dropped_near_duplicates"]

@@ -11,9 +11,13 @@ TRAINED = ("lm", "mlm", "mt")
 RANKS = ("1-10", "10-25", "25-50")
 TAGS = ("NN", "PRP$", "comma")
 PROPERTIES = ("token", "position", "left_token", "right_token", "ccg", "ccg_left", "ccg_right")
+VERSIONS = ("raw", "centered", "standardized")
 CHANCE = {"token": 0.005, "position": 9.5}
 CATEGORIES = [f"S/{place}" for place in range(9)]
 END_OF_MI = {"lm": -0.5, "mlm": -0.2, "mt": -0.25, "untrained": -0.05}
+# Of what is measured beside PWCCA, values of runs that are as far apart as they can be.
+MEASURES = {"cka_debiased": 0, "cka": 0.2, "rsa": 0.1}
+MEASURES |= {"procrustes_distance": 2, "svcca_distance": 1}
 SELECTIONS = [
     ("plain", "all", "input"),
     ("plain", "all", "output"),
@@ -84,6 +88,72 @@ def pwcca_between_runs(layers, seeds, objectives):
                 }
             )
     return with_intervals(pd.DataFrame(rows), "distance")
+
+
+def similarity_between_runs(layers, seeds, objectives):
+    """Pairs of the first seed, and of one objective those of the first two; runs of different
+    objectives are further apart, and all of them in higher layers."""
+    first, *others = seeds
+    pairs = [((a, first), (b, first)) for a, b in itertools.combinations(objectives, 2)]
+    pairs += [((a, first), (a, second)) for a in objectives for second in others[:1]]
+    rows = []
+    for ((a, seed_a), (b, seed_b)), layer, (measure, unrelated) in itertools.product(
+        pairs, range(layers + 1), MEASURES.items()
+    ):
+        apart = 0.1 if a == b else 0.4
+        apart += 0.03 * (objectives.index(a) + objectives.index(b)) + 0.2 * layer / layers
+        distance = measure.endswith("distance")
+        rows.append(
+            {
+                "objective_a": a,
+                "seed_a": seed_a,
+                "objective_b": b,
+                "seed_b": seed_b,
+                "layer": layer,
+                "measure": measure,
+                "value": apart * unrelated if distance else 1 - apart * (1 - unrelated),
+                "n_occurrences": 1000 if measure == "rsa" else 100_000,
+            }
+        )
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
+def isotropy(layers, seeds, objectives):
+    """Of the first seed, every measure of every version, adjusted and not; a cone that grows
+    narrower from layer to layer, and is gone where the mean is. Shares have no interval."""
+    adjusted = ("self_similarity", "intra_sentence_similarity", "maximum_explainable_variance")
+    kinds = [("anisotropy", False), ("first_component", False)]
+    kinds += [(name, one) for name in adjusted for one in (False, True)]
+    rows = []
+    for objective, layer, version, (measure, less) in itertools.product(
+        objectives, range(layers + 1), VERSIONS, kinds
+    ):
+        depth = layer / layers
+        other = 0.03 * objectives.index(objective)
+        cone = (0.1 + other + 0.3 * depth) * (version == "raw")
+        values = {
+            "anisotropy": cone,
+            "first_component": cone + 0.05,
+            "self_similarity": cone + (0.8 - other) * (1 - cone) * (1 - depth / 2),
+            "intra_sentence_similarity": cone + (0.3 + other) * (1 - cone),
+            "maximum_explainable_variance": cone + (0.6 - other) * (1 - cone) * (1 - depth / 2),
+        }
+        baseline = cone + 0.05 * (measure == "maximum_explainable_variance")
+        rows.append(
+            {
+                "objective": objective,
+                "seed": seeds[0],
+                "layer": layer,
+                "version": version,
+                "measure": measure,
+                "adjusted": less,
+                "value": values[measure] - less * baseline,
+            }
+        )
+    table = with_intervals(pd.DataFrame(rows), "value")
+    shares = table["measure"].isin(["first_component", "maximum_explainable_variance"])
+    table.loc[shares, ["ci_low", "ci_high"]] = float("nan")
+    return table
 
 
 def pwcca_between_layers(layers, seeds, objectives):
@@ -263,6 +333,8 @@ def measured(layers, seeds, objectives):
         "mutual_information": mutual_information(*size),
         "pwcca_between_runs": pwcca_between_runs(*size),
         "pwcca_between_layers": pwcca_between_layers(*size),
+        "similarity_between_runs": similarity_between_runs(*size),
+        "isotropy": isotropy(*size),
         "change": change(*size),
         "influence": influence(*size),
         "neighbours": neighbours(*size),

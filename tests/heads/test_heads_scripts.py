@@ -15,7 +15,9 @@ from bottomup.training import run
 from tests import tiny
 from tests.training.test_run import TRAINING, settings_of
 
-RUN = {"objective": "mt", "seed": 1, "options": settings_of("mt")["options"]}
+RUN = {"objective": "mt", "seed": 1} | {
+    name: settings_of("mt")[name] for name in ("module", "options")
+}
 BEAM = {"beam_size": 2, "length_penalty": 0.6}
 PRUNING = RUN | {"attention": "all", "penalty": 30.0, "training": TRAINING | {"max_tokens": 400}}
 GATES = {"method": "gates", "gates": {"learning_rate": 1.0, "initial_log_alpha": 1.0}}
@@ -97,7 +99,7 @@ def test_a_model_that_predicts_nothing_has_confidence_alone(
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     model = tiny.initial(objective, vocab=size)
     run.save(model, {"source": corpus_files.tokenizer("source")}, tmp_path / "model")
-    settings = SAMPLE | {"objective": objective, "seed": 1, "options": {}}
+    settings = SAMPLE | {"objective": objective, "module": objective, "seed": 1, "options": {}}
     run_script(
         "measure_head_importance",
         settings,

@@ -35,7 +35,7 @@ def pruner(tmp_path):
             random_text(20, 1, translated),
             replace(SETTINGS, evaluate_every_steps=2),
             1,
-            Checkpoint(tmp_path / folder, "tiny"),
+            Checkpoint(tmp_path / folder, {"run": "tiny"}),
             accumulate,
             kinds=names,
             **GATES | gates,
@@ -184,7 +184,7 @@ def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus
         SETTINGS, batch_tokens=200, learning_rate_scale=20.0, evaluate_every_steps=1, patience=1
     )
     options = objectives.load("lm", {}).model_dump()
-    run = {"objective": "lm", "options": options, "seed": 1, "attention": "encoder"}
+    run = {"objective": "lm", "module": "lm", "options": options, "seed": 1, "attention": "encoder"}
     prune(
         run | {"method": method, "penalty": 0.1, "training": asdict(training)},
         "digest",

@@ -9,8 +9,10 @@ from tokenizers import Tokenizer
 
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
+from bottomup.measures.isotropy import self_similarity
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import pwcca_distance
+from bottomup.measures.similarity import linear_cka
 from bottomup.training.run import save
 from bottomup.views.occurrences import plain
 from tests.tiny import initial
@@ -18,7 +20,7 @@ from tests.tiny import initial
 N, LAYERS = 1200, 3
 DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences"]
 CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
-SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "sampling_seed": 1}
+SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "seed": 1}
 
 
 @pytest.fixture
@@ -31,6 +33,16 @@ def call(run_script):
         run_script(name, settings | {"code": "any"}, *arguments)
 
     return call
+
+
+@pytest.fixture
+def measure(call):
+    """Measure views: those of one run, or with `others` of two."""
+
+    def measure(name, model, options, **files):
+        call("measure_views", {"table": name, "run": model, "options": options}, **files)
+
+    return measure
 
 
 @pytest.fixture
@@ -54,9 +66,8 @@ def run(tmp_path):
     frequencies = pd.DataFrame({"token_id": range(4, 12), "token": tokens, "rank": range(1, 9)})
     frequencies.to_csv(tmp_path / "frequencies.csv", index=False)
     for name in ("a", "b"):
-        for layer in range(LAYERS):
-            view = np.eye(16)[output_id] + 0.3 * generator.normal(size=(N, 16))
-            np.save(tmp_path / f"{name}{layer}.npy", view.astype(np.float16))
+        view = np.eye(16)[output_id] + 0.3 * generator.normal(size=(LAYERS, N, 16))
+        np.save(tmp_path / f"{name}.npy", view.astype(np.float16))
     return tmp_path
 
 
@@ -67,23 +78,20 @@ def annotated(occurrences):
     return pd.DataFrame({"last_subword": place % 2 == 1, "tag": tags})
 
 
-def views(run, name):
-    return [run / f"{name}{layer}.npy" for layer in range(LAYERS)]
-
-
-def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog):
+def test_mutual_information_of_each_layer_label_and_estimator(measure, run, caplog):
     labels = [
         {"label": "input", "positions": "replaced"},
         {"label": "output", "positions": "changed"},
     ]
-    settings = {"objective": "mlm", "seed": 2, "reading": "as_trained", "labels": labels}
+    model, settings = {"objective": "mlm", "seed": 2}, {"reading": "as_trained", "labels": labels}
+    settings |= SAMPLING
     files = {
         "occurrences": run / "occurrences.parquet",
         "frequencies": run / "frequencies.csv",
-        "views": views(run, "a"),
+        "views": run / "a.npy",
     }
     with caplog.at_level(logging.INFO):
-        call("measure_mutual_information", settings | SAMPLING, **files, table=run / "mi.csv")
+        measure("mutual_information", model, settings, **files, table=run / "mi.csv")
     table = pd.read_csv(run / "mi.csv")
     assert ",".join(table) == (
         "objective,seed,layer,reading,positions,label,estimator,mi_nats,ci_low,ci_high,"
@@ -108,7 +116,7 @@ def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog)
     assert estimates["mi_nats"].to_numpy() == pytest.approx(table["mi_nats"])
     assert {len(without) for without in estimates[WITHOUT]} == {8}
 
-    call("measure_mutual_information", settings | SAMPLING, **files, table=run / "again.csv")
+    measure("mutual_information", model, settings, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "mi.csv").read_bytes()
 
 
@@ -119,67 +127,145 @@ def test_mutual_information_of_each_layer_label_and_estimator(call, run, caplog)
         ({}, N - 1, f"has {N - 1} rows; allowed: one for each of the {N} rows"),
     ],
 )
-def test_what_does_not_fit_ends_in_one_line(call, run, changed, rows, message):
-    np.save(run / "a0.npy", np.load(run / "a0.npy")[:rows])
-    settings = {"objective": "lm", "seed": 1, "reading": "plain"} | SAMPLING | changed
+def test_what_does_not_fit_ends_in_one_line(measure, run, changed, rows, message):
+    np.save(run / "a.npy", np.load(run / "a.npy")[:, :rows])
+    settings = {"reading": "plain", "labels": [{"label": "input", "positions": "all"}]}
     with pytest.raises(SystemExit) as ended:
-        call(
-            "measure_mutual_information",
-            settings | {"labels": [{"label": "input", "positions": "all"}]},
+        measure(
+            "mutual_information",
+            {"objective": "lm", "seed": 1},
+            settings | SAMPLING | changed,
             occurrences=run / "occurrences.parquet",
             frequencies=run / "frequencies.csv",
-            views=views(run, "a"),
+            views=run / "a.npy",
             table=run / "mi.csv",
         )
     assert message in ended.value.code and "\n" not in ended.value.code
     assert not (run / "mi.csv").exists()
 
 
-def test_distances_between_runs(call, run):
-    settings = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
-    call(
-        "measure_pwcca_between_runs",
-        settings | {"variants": ["definition", "svcca-2019"]},
-        views_a=views(run, "a"),
-        views_b=views(run, "b"),
+def test_distances_between_runs(measure, run):
+    runs = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
+    measure(
+        "pwcca_between_runs",
+        runs,
+        {"variants": ["definition", "svcca-2019"]},
+        views=[run / "a.npy", run / "b.npy"],
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert list(table) == [*settings, "layer", *DISTANCES]
+    assert list(table) == [*runs, "layer", *DISTANCES]
     assert len(table) == LAYERS * 3
     assert ((table["ci_low"] < table["distance"]) & (table["distance"] < table["ci_high"])).all()
     for row in table.itertuples():
-        x, y = (np.load(run / f"{name}{row.layer}.npy") for name in "ab")
+        x, y = (np.load(run / f"{name}.npy")[row.layer] for name in "ab")
         assert row.distance == pytest.approx(pwcca_distance(x, y, row.variant, row.weights))
 
 
-def test_distances_between_layers(call, run):
-    settings = {"objective": "lm", "seed": 1}
-    call(
-        "measure_pwcca_between_layers",
-        settings | {"variants": ["definition"]},
-        views=views(run, "a"),
+def test_distances_between_layers(measure, run):
+    model = {"objective": "lm", "seed": 1}
+    measure(
+        "pwcca_between_layers",
+        model,
+        {"variants": ["definition"]},
+        views=run / "a.npy",
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert list(table) == [*settings, "layer_a", "layer_b", *DISTANCES]
+    assert list(table) == [*model, "layer_a", "layer_b", *DISTANCES]
     assert table[["layer_a", "layer_b"]].drop_duplicates().to_numpy().tolist() == [[0, 1], [1, 2]]
     for row in table.itertuples():
-        x, y = (np.load(run / f"a{layer}.npy") for layer in (row.layer_a, row.layer_b))
+        x, y = (np.load(run / "a.npy")[layer] for layer in (row.layer_a, row.layer_b))
         assert row.distance == pytest.approx(pwcca_distance(x, y, weights=row.weights))
 
 
-def test_change_of_groups(call, run, caplog):
-    settings = {"objective": "lm", "seed": 1, "occurrences": 200, "sampling_seed": 1}
+def test_similarity_of_runs(measure, run):
+    runs = {"objective_a": "lm", "seed_a": 1, "objective_b": "mt", "seed_b": 2}
+    measure(
+        "similarity_between_runs",
+        runs,
+        {"variance": 0.99, "rsa_rows": 50, "seed": 1},
+        views=[run / "a.npy", run / "b.npy"],
+        occurrences=run / "occurrences.parquet",
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    assert list(table) == [*runs, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
+    assert len(table) == LAYERS * 5
+    cka = table[table["measure"] == "cka_debiased"].set_index("layer")["value"]
+    for layer in range(LAYERS):
+        x, y = (np.load(run / f"{name}.npy")[layer] for name in "ab")
+        assert cka[layer] == pytest.approx(linear_cka(x, y), rel=1e-6)
+
+
+def test_words_that_a_run_does_not_see_are_left_out(measure, run):
+    a, b = (np.load(run / f"{name}.npy") for name in "ab")
+    a[:, 5], b[:, [5, 90]] = np.nan, np.nan
+    for name, views in (("a", a), ("b", b[[0, 1, 1, 2, 2]])):  # and one with more layers
+        np.save(run / f"{name}.npy", views)
+    measure(
+        "pwcca_between_runs",
+        {},
+        {"variants": ["definition"]},
+        views=[run / "a.npy", run / "b.npy"],
+        occurrences=run / "occurrences.parquet",
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    assert (table["n_occurrences"] == N - 2).all() and table["layer"].max() == LAYERS - 1
+    seen = np.delete(np.arange(N), [5, 90])
+    for row in table.itertuples():  # layers at the same share of the depth
+        x, y = a[row.layer, seen], b[row.layer, seen]
+        assert row.distance == pytest.approx(pwcca_distance(x, y, weights=row.weights))
+
+
+def test_isotropy_of_each_layer(measure, run):
+    measure(
+        "isotropy",
+        {"objective": "lm", "seed": 1},
+        {"n": 100, "seed": 1},
+        views=run / "a.npy",
+        occurrences=run / "occurrences.parquet",
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    assert len(table) == LAYERS * 24 and set(table["layer"]) == set(range(LAYERS))
+    found = table[(table["measure"] == "self_similarity") & ~table["adjusted"]]
+    words = pd.read_parquet(run / "occurrences.parquet")["input_id"].to_numpy()
+    raw = found[found["version"] == "raw"].set_index("layer")["value"]
+    assert raw[0] == pytest.approx(self_similarity(np.load(run / "a.npy")[0], words), rel=1e-6)
+
+
+def test_probes_of_each_layer(measure, run):
+    measure(
+        "probes",
+        {"objective": "lm", "seed": 1},
+        {"tasks": ["tag"], "occurrences": 300, "seed": 1},
+        views=run / "a.npy",
+        occurrences=run / "occurrences.parquet",
+        annotations=run / "annotations.parquet",
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    assert len(table) == LAYERS * 5 and (table["n_labels"] == 2).all()
+    # Whole sentences, of each of which six sub-words end words.
+    assert (table.loc[table["metric"] == "compression", "n"] == 300).all()
+    # Tags go by turns, whatever the view.
+    accuracy = table[table["metric"] == "accuracy"]
+    assert accuracy["value"].between(0.25, 0.75).all()
+
+
+def test_change_of_groups(measure, run, caplog):
+    model, settings = {"objective": "lm", "seed": 1}, {"occurrences": 200, "seed": 1}
     files = {
-        "views": views(run, "a"),
+        "views": run / "a.npy",
         "occurrences": run / "occurrences.parquet",
         "annotations": run / "annotations.parquet",
     }
     with caplog.at_level(logging.INFO):
-        call("measure_change", settings, **files, table=run / "table.csv")
+        measure("change", model, settings, **files, table=run / "table.csv")
     table = pd.read_csv(run / "table.csv")
     columns = ["objective", "seed", "grouping", "group", "matching", "layer_a", "layer_b"]
     assert list(table) == [*columns, "distance", "ci_low", "ci_high", "n_occurrences"]
@@ -195,11 +281,11 @@ def test_change_of_groups(call, run, caplog):
     estimates = pd.read_parquet(run / "table.parquet")
     assert np.stack(estimates.pop(WITHOUT)).shape == (len(table), 8)
     assert list(estimates) == list(table)
-    assert "NN matched, layers 1 and 2: " in caplog.text
-    call("measure_change", settings, **files, table=run / "again.csv")
+    assert "group NN, matching matched, layer_a 1, layer_b 2, distance " in caplog.text
+    measure("change", model, settings, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "table.csv").read_bytes()
     with pytest.raises(SystemExit) as ended:
-        call("measure_change", settings | {"occurrences": N + 1}, **files, table="none")
+        measure("change", model, settings | {"occurrences": N + 1}, **files, table="none")
     assert f"no group has {N + 1} occurrences" in ended.value.code
 
 
@@ -239,15 +325,12 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
 
 
-@pytest.mark.parametrize("name", ["measure_pwcca_between_layers", "measure_change"])
-def test_views_of_another_table_end_in_one_line(call, run, name):
-    np.save(run / "a1.npy", np.load(run / "a1.npy")[:-1])
-    settings = {"objective": "lm", "seed": 1, "occurrences": 100, "variants": ["definition"]}
-    files = {"occurrences": run / "occurrences.parquet", "views": views(run, "a")}
-    if name == "measure_change":
-        files["annotations"] = run / "annotations.parquet"
+def test_views_of_another_table_end_in_one_line(measure, run):
+    np.save(run / "a.npy", np.load(run / "a.npy")[:, :-1])
+    files = {"occurrences": run / "occurrences.parquet", "views": run / "a.npy"}
+    options = {"variants": ["definition"]}
     with pytest.raises(SystemExit) as ended:
-        call(name, settings, **files, table=run / "table.csv")
+        measure("pwcca_between_layers", {}, options, **files, table=run / "table.csv")
     assert f"has {N - 1} rows; allowed: one for each of the {N} rows" in ended.value.code
     assert "\n" not in ended.value.code and not (run / "table.csv").exists()
 

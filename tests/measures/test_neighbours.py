@@ -371,22 +371,24 @@ def files(tmp_path):
     occurrences[annotations].to_parquet(tmp_path / "annotations.parquet")
     occurrences.drop(columns=annotations).to_parquet(tmp_path / "occurrences.parquet")
     noise = np.random.default_rng(0).normal(size=(len(occurrences), 16))
-    np.save(tmp_path / "0.npy", np.eye(16, dtype=np.float16)[occurrences["input_id"]])
-    np.save(tmp_path / "1.npy", noise.astype(np.float16))
+    layers = [np.eye(16)[occurrences["input_id"]], noise]
+    np.save(tmp_path / "views.npy", np.stack(layers).astype(np.float16))
     return tmp_path
 
 
 SETTINGS = {
-    **{"objective": "lm", "seed": 2, "k": 20, "tokens": 4, "occurrences": 50},
-    **{"within_tokens": 3, "within_occurrences": 100, "sampling_seed": 1},
+    **{"k": 20, "tokens": 4, "occurrences": 50},
+    **{"within_tokens": 3, "within_occurrences": 100, "seed": 1},
 }
 
 
 def run(run_script, files, table, settings=SETTINGS):
     paths = {name: files / f"{name}.parquet" for name in ("occurrences", "annotations")}
     arguments = [part for name, path in paths.items() for part in (f"--{name}", path)]
-    views = ["--views", files / "0.npy", files / "1.npy"]
-    run_script("measure_neighbours", settings, *arguments, *views, "--table", files / table)
+    views = ["--views", files / "views.npy"]
+    model = {"objective": "lm", "seed": 2}
+    settings = {"table": "neighbours", "run": model, "options": settings}
+    run_script("measure_views", settings, *arguments, *views, "--table", files / table)
 
 
 def test_the_program_tells_value_interval_and_chance_of_each_property(run_script, files):
@@ -426,8 +428,8 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
 
 
 def test_views_of_another_table_end_in_one_line(run_script, files):
-    np.save(files / "1.npy", np.load(files / "1.npy")[:-1])
+    np.save(files / "views.npy", np.load(files / "views.npy")[:, 1:])
     with pytest.raises(SystemExit) as ended:
         run(run_script, files, "table.csv")
-    assert "1.npy has 2999 rows; allowed: one for each of the 3000 rows" in ended.value.code
+    assert "views.npy has 2999 rows; allowed: one for each of the 3000 rows" in ended.value.code
     assert not (files / "table.csv").exists()

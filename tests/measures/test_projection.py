@@ -171,8 +171,7 @@ def files(tmp_path):
     for name, table in (("plain", plain), ("masked", masked)):
         table.to_parquet(tmp_path / f"{name}.parquet")
         view = np.random.default_rng(0).normal(size=(len(table), 4))
-        np.save(tmp_path / f"{name}0.npy", view)
-        np.save(tmp_path / f"{name}1.npy", view[:, ::-1])
+        np.save(tmp_path / f"{name}.npy", np.stack([view, view[:, ::-1]]))
     annotations = pd.DataFrame({"ccg": "N" + plain["position"].map(str), "ccg_source": "derived"})
     annotations.to_parquet(tmp_path / "annotations.parquet")
     FREQUENCIES.to_csv(tmp_path / "frequencies.csv", index=False)
@@ -189,8 +188,8 @@ def run(run_script, files, table, masked):
     run_script(
         "project_views",
         SETTINGS | {"code": "any"},
-        *("--views", files / "plain0.npy", files / "plain1.npy"),
-        *("--masked-views", *(files / f"masked{layer}.npy" for layer in range(2) if masked)),
+        *("--views", files / "plain.npy"),
+        *("--masked-views", *([files / "masked.npy"] if masked else [])),
         *("--masked-occurrences", *([files / "masked.parquet"] if masked else [])),
         *("--occurrences", files / "plain.parquet"),
         *("--annotations", files / "annotations.parquet"),

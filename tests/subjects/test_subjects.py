@@ -12,7 +12,7 @@ from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.errors import UserError
 from bottomup.training.run import save
 from bottomup.views.extraction import extract
-from tests.tiny import drawn, ids_of, same_bytes, tokens_of
+from tests.tiny import drawn, ids_of, initial, same_bytes, tokens_of
 
 IDS = ids_of([[5, 6, 7, 8], [9]])
 
@@ -79,6 +79,74 @@ def test_less_can_be_seen():
         alone = below[:1, place : place + 1]
         expected = subject.layer(1, alone, torch.ones(1, 1, 1, 1, dtype=torch.bool))
         torch.testing.assert_close(found[:1, place : place + 1], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    ("objective", "can"),
+    [
+        ("lm", {"causal": True, "masks": False, "translates": False}),
+        ("mlm", {"causal": False, "masks": True, "translates": False}),
+        ("mt", {"causal": False, "masks": False, "translates": True}),
+    ],
+)
+def test_what_it_can_do(saved, objective, can):
+    subject = subjects.load(saved(drawn(objective)))
+    assert {name: getattr(subject, name) for name in can} == can
+    assert (subject.heads, subject.max_length, subject.padding) == (2, None, PAD)
+
+
+def test_a_closed_head_of_a_run():
+    """As the model's own gates close it, and with these left as they were."""
+    subject = subjects.Run(drawn("mlm"), tokenizer=None)
+    usual = subject.hidden_states(IDS)
+    gates = torch.tensor([[1.0, 1.0], [0.0, 1.0]])
+    found = subject.hidden_states(IDS, gates)
+    assert all(map(torch.equal, subject.hidden_states(IDS), usual))
+    assert all(map(torch.equal, subject.hidden_states(IDS, torch.ones(2, 2)), usual))
+    subject.model.encoder.layers[1].attention.gates[0] = 0
+    assert all(map(torch.equal, found, subject.hidden_states(IDS)))
+    assert not torch.equal(found[-1], usual[-1])
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm"])
+def test_a_hidden_token_of_a_run_changes_no_other(objective):
+    subject = subjects.Run(drawn(objective), tokenizer=None)
+    hidden = torch.zeros(2, 5, dtype=torch.bool)
+    hidden[:, 0] = True
+    other = torch.where(hidden, 13, IDS)
+    found, changed = (subject.hidden_states(ids, hidden=hidden) for ids in (IDS, other))
+    rest = (IDS != PAD) & ~hidden
+    assert torch.equal(found[-1][rest], changed[-1][rest])
+    assert not torch.equal(found[-1][hidden], changed[-1][hidden])
+    for weights in subject.attentions(IDS, hidden=hidden):
+        assert weights[:, :, 1:, 0].eq(0).all()
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 2, 5))
+
+
+def test_hidden_in_one_layer_of_a_run():
+    """Layer by layer as `layer` does it, which influence is measured with."""
+    subject = subjects.Run(drawn("mlm"), tokenizer=None)
+    hidden = torch.zeros(2, 2, 5, dtype=torch.bool)
+    hidden[1, :, 0] = True
+    found = subject.hidden_states(IDS, hidden=hidden)
+    usual = subject.hidden_states(IDS)
+    tokens = IDS != PAD
+    torch.testing.assert_close(found[1][tokens], usual[1][tokens])
+    mask = subject.visible(IDS).clone()
+    mask[:, :, 1:, 0] = False
+    expected = subject.layer(2, found[1], mask)
+    assert torch.equal(found[2][tokens], expected[tokens])
+    assert not torch.allclose(found[2][tokens], usual[2][tokens])
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
+def test_the_untrained_twin_is_what_a_run_starts_from(saved, objective):
+    folder = saved(drawn(objective))
+    (folder / "model.safetensors").unlink()
+    twin = subjects.untrained(folder, seed=7)
+    assert same_bytes(twin.model.state_dict(), initial(objective, seed=7).state_dict())
+    assert twin.causal == (objective == "lm")
+    assert twin.tokenizer("five green cats").input_ids
 
 
 def test_shapes(saved):
@@ -172,11 +240,10 @@ def test_padding_changes_nothing_in_other_models(other):
 def test_views_of_another_model(other, tmp_path):
     subject, text = subjects.load(other[1]), tokens_of([[5, 6, 7, 8], [9, 10]])
     table = pd.DataFrame({"text": [0, 0, 1], "position": [0, 3, 1]})
-    files = [tmp_path / f"layer_{layer}.npy" for layer in range(4)]
-    extract(subject, text, table, files, "float32", 64, torch.device("cpu"))
+    extract(subject, text, table, tmp_path / "views.npy", "float32", 64, torch.device("cpu"))
     first, second = (
         subject.hidden_states(torch.from_numpy(text.sentence(i)).long()[None]) for i in (0, 1)
     )
-    for layer, file in enumerate(files):
+    for layer, view in enumerate(np.load(tmp_path / "views.npy")):
         expected = torch.cat([first[layer][0, [0, 3]], second[layer][0, [1]]])
-        torch.testing.assert_close(torch.from_numpy(np.load(file)), expected)
+        torch.testing.assert_close(torch.from_numpy(view), expected)

@@ -27,7 +27,7 @@ def update(model, optimizer):
 
 @pytest.fixture
 def checkpoint(tmp_path):
-    return Checkpoint(tmp_path / "checkpoint", "this run")
+    return Checkpoint(tmp_path / "checkpoint", {"run": "this"})
 
 
 def names(checkpoint):
@@ -75,20 +75,26 @@ def test_nothing_in_it_can_run_code(checkpoint):
         assert load_file(path) if path.suffix == ".safetensors" else json.loads(path.read_text())
 
 
-def test_of_other_settings_is_ignored(checkpoint):
-    checkpoint.save(*trained(), Progress(step=2), best=True)
-    other = Checkpoint(checkpoint.folder, "another run")
+def test_of_another_run_is_set_aside_and_the_log_says_why(checkpoint, caplog):
+    """Not even a stop while files of the same names are written mixes them."""
+    caplog.set_level("INFO")
+    weights = trained()
+    checkpoint.identity = {"options": {"choose": 0.15}, "code": {"a.py": "1", "torch": "2.13"}}
+    checkpoint.save(*weights, Progress(step=2), best=True)
+    other = Checkpoint(
+        checkpoint.folder, {"options": {"choose": 0.4}, "code": {"a.py": "2", "torch": "2.14"}}
+    )
     assert other.load(*trained(steps=0)) == Progress()
-
-
-def test_of_other_settings_is_never_mixed_with_ours(checkpoint, monkeypatch):
-    """Not even where another run is stopped while it writes files of the same names."""
-    checkpoint.save(*trained(), Progress(step=2), best=True)
-    other = Checkpoint(checkpoint.folder, "another run")
-    monkeypatch.setattr(checkpoints.os, "replace", stop)
-    with pytest.raises(KeyboardInterrupt):
-        other.save(*trained(steps=3), Progress(step=2), best=True)
+    words = "options.choose 0.15 -> 0.4; code: a.py; package: torch 2.13 -> 2.14"
+    assert words in caplog.text
+    other.save(*trained(steps=3), Progress(step=2), best=True)
+    aside = Checkpoint(checkpoint.folder.with_suffix(".1"), checkpoint.identity)
+    model, optimizer = trained(steps=0)
+    assert aside.load(model, optimizer).step == 2
+    assert same_bytes(model.state_dict(), weights[0].state_dict())
+    # A second one has a name of its own.
     assert checkpoint.load(*trained(steps=0)) == Progress()
+    assert checkpoint.folder.with_suffix(".2").exists()
 
 
 def stop(*_):

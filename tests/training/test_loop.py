@@ -38,7 +38,7 @@ def trainer(tmp_path):
             random_text(20, 1, translated),
             settings,
             seed=1,
-            checkpoint=Checkpoint(tmp_path / folder, "tiny"),
+            checkpoint=Checkpoint(tmp_path / folder, {"run": "tiny"}),
             accumulate=accumulate,
         )
 

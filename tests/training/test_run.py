@@ -32,7 +32,7 @@ TRAINING = {
 def settings_of(objective, seed=1, **training):
     options = objectives.load(objective, {}).model_dump()
     model = SHAPE | DROPOUT
-    settings = {"objective": objective, "options": options, "seed": seed, "model": model}
+    settings = {"module": objective, "options": options, "seed": seed, "model": model}
     return settings if objective == "untrained" else settings | {"training": TRAINING | training}
 
 
@@ -46,8 +46,8 @@ def on_the_cpu(monkeypatch):
 def trained(corpus_files, tmp_path):
     """Train in a folder and return it."""
 
-    def trained(settings, folder="run", code="digest", tokens=corpus_files.tokens):
-        tokenizers = corpus_files.tokenizers(settings["objective"])
+    def trained(settings, folder="run", code=None, tokens=corpus_files.tokens):
+        tokenizers = corpus_files.tokenizers(settings["module"])
         train(settings, code, tokens, tokenizers, tmp_path / folder, accumulate=1)
         return tmp_path / folder
 
@@ -176,7 +176,7 @@ def test_only_a_checkpoint_of_the_same_run_is_gone_on_with(
     arguments = {
         "nothing": {},
         "settings": {"settings": settings_of("lm", warmup_steps=11)},
-        "code": {"code": "another digest"},
+        "code": {"code": {"a.py": "another digest"}},
         "text": {"tokens": with_another_word(corpus_files.tokens, tmp_path / "tokens")},
     }[changed]
     begun = stop_at(monkeypatch, 1000)
@@ -234,7 +234,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_path):
     settings = settings_of("mlm", max_tokens=10_000, patience=1000)
     command = [sys.executable, "-c", KILLED, ROOT / "scripts" / "train.py"]
-    command += ["--settings", repr(settings | {"code": "digest"})]
+    command += ["--settings", repr(settings | {"code": {"scripts/train.py": "digest"}})]
     command += ["--tokens", corpus_files.tokens, "--run", tmp_path / "killed"]
     command += ["--tokenizers", corpus_files.tokenizer("source")]
     cpu = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
@@ -242,7 +242,10 @@ def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_pa
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     state = json.loads((tmp_path / "killed" / "checkpoint" / "state.json").read_text())
     assert state["progress"]["step"] == 28
-    resumed, never_stopped = trained(settings, "killed"), trained(settings, "never stopped")
+    resumed, never_stopped = (
+        trained(settings, folder, {"scripts/train.py": "digest"})
+        for folder in ("killed", "never stopped")
+    )
     for name in ("metrics.jsonl", "model/model.safetensors"):
         assert (resumed / name).read_bytes() == (never_stopped / name).read_bytes()
 
@@ -251,7 +254,7 @@ def test_program(corpus_files, tmp_path, run_script):
     tokenizers = corpus_files.tokenizers("mt").values()
     run_script(
         "train",
-        settings_of("mt", max_tokens=500) | {"code": "digest"},
+        settings_of("mt", max_tokens=500) | {"code": {"scripts/train.py": "digest"}},
         *("--tokens", corpus_files.tokens, "--run", tmp_path, "--accumulate", 2),
         *("--tokenizers", *tokenizers),
     )

@@ -19,13 +19,12 @@ READING = plain(TOKENS, np.arange(25), np.zeros(20, dtype=int))
 
 @pytest.fixture
 def views(tmp_path):
-    """Extract the views of a model at the rows of a table; one array a layer."""
+    """Extract the views of a model at the rows of a table."""
 
-    def views(model, table=READING.table, dtype="float32", batch_tokens=40, n=3):
-        layers = [tmp_path / f"layer_{layer}.npy" for layer in range(n)]
+    def views(model, table=READING.table, dtype="float32", batch_tokens=40):
         subject = Run(model, tokenizer=None)
-        extract(subject, READING.text, table, layers, dtype, batch_tokens, CPU)
-        return [np.load(layer) for layer in layers]
+        extract(subject, READING.text, table, tmp_path / "a.npy", dtype, batch_tokens, CPU)
+        return np.load(tmp_path / "a.npy")
 
     return views
 
@@ -79,9 +78,12 @@ def test_too_large_for_float16(views):
     assert views(model)[1][:, 3].min() > 65_504
 
 
-def test_a_file_for_each_layer(views):
-    with pytest.raises(UserError, match="2 files for the 3 layers"):
-        views(drawn("mlm"), n=2)
+def test_what_is_not_seen_is_nan(views):
+    model, table = drawn("mlm"), READING.table
+    hidden = table.index % 7 == 3
+    found = views(model, table.assign(position=table["position"].mask(hidden, -1)))
+    assert found.shape[:2] == (3, len(table)) and np.isnan(found[:, hidden]).all()
+    np.testing.assert_array_equal(found[:, ~hidden], views(model)[:, ~hidden])
 
 
 def test_program(tmp_path, corpus_files, run_script):
@@ -91,15 +93,14 @@ def test_program(tmp_path, corpus_files, run_script):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
     reading = plain(tokens, np.arange(len(tokens)), np.zeros(size, dtype=int))
     reading.table.to_parquet(tmp_path / "occurrences.parquet")
-    layers = [tmp_path / f"layer_{layer}.npy" for layer in range(3)]
     run_script(
         "extract_views",
         {"dtype": "float16", "code": "digest"},
         *("--model", tmp_path / "model", "--text", corpus_files.tokens / "test.source"),
-        *("--occurrences", tmp_path / "occurrences.parquet", "--views", *layers),
+        *("--occurrences", tmp_path / "occurrences.parquet", "--views", tmp_path / "views.npy"),
     )
     table = pd.read_parquet(tmp_path / "occurrences.parquet")
-    first = np.load(layers[0], mmap_mode="r")
+    first, *_ = np.load(tmp_path / "views.npy", mmap_mode="r")
     assert first.dtype == np.float16 and len(first) == len(table)
     # Layer 0 is the same wherever a token stands at the same position.
     for _, rows in table.groupby(["input_id", "position"]).indices.items():

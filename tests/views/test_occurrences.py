@@ -203,7 +203,7 @@ def test_seed_decides_the_corruption(tokens, reading):
 def test_program(tmp_path, corpus_files, run_script, name):
     settings = {"reading": name, "n": 60, "seed": 1, "code": "digest"}
     if name == "as_trained":
-        settings |= {"draws": 3, "n_tokens": 5, "options": MLM.model_dump()}
+        settings |= {"draws": 3, "n_tokens": 5, "module": "mlm", "options": MLM.model_dump()}
     run_script(
         "draw_occurrences",
         settings,

@@ -52,6 +52,8 @@ views: {dtype: float16}
 measures:
   mutual_information: {n_tokens: 100, n_clusters: 50, other_n_clusters: [20], clusterings: 2}
   pwcca: {variants: [definition, svcca-2019]}
+  similarity: {rsa_rows: 100}
+  probes: {tasks: [tag]}
   change: {occurrences: 300}
   influence: {sentences: 100}
   neighbours: {k: 10}

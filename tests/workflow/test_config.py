@@ -150,7 +150,7 @@ def test_the_config_loads_without_torch():
             "objectives__lm",
             {"trainig": {}},
             "objectives.lm.trainig: unknown key; "
-            "allowed: label_smoothing, n_seeds, training; did you mean training?",
+            "allowed: label_smoothing, n_seeds, objective, training; did you mean training?",
         ),
         ("objectives", {}, "objectives: found none; allowed: at least one of lm, "),
         ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of lm, "),
@@ -263,6 +263,121 @@ def test_null_removes_an_objective():
     study = load(changed(objectives__lm=None))
     assert study.objective_names() == sorted(set(DEFAULT["objectives"]) - {"lm"})
     assert {"lm_noise", "mlm", "mt", "untrained"} < set(study.objective_names())
+
+
+def test_null_removes_a_sweep_and_a_control():
+    penalties = {"mt": {"all": None, "encoder": [0, 0.1]}, "lm": None}
+    controls = {"random": [0.1], "gradient": None}
+    study = load(changed(pruning__penalties=penalties, pruning__controls=controls))
+    assert study.pruning.penalties == {"mt": {"encoder": [0, 0.1]}}
+    assert study.pruning.controls == {"random": [0.1]}
+
+
+def test_text_of_a_command_line_is_what_it_says():
+    """Snakemake hands nested values over as text."""
+    study = load(
+        changed(
+            objectives__mlm={"mask": "0.7", "n_seeds": "1", "training": {"patience": "9"}},
+            model__layers="2",
+            corpus__bpe__lowercase="false",
+            pruning__penalties={"mt": {"encoder": ["0", "0.1"]}},
+            pruning__training={"max_tokens": "1000"},
+            annotation__depccg_model="null",
+        )
+    )
+    assert study.objective_options("mlm").mask == 0.7 and study.objective_seeds("mlm") == [1]
+    assert study.objective_training("mlm").patience == 9 and study.model.layers == 2
+    assert study.corpus.bpe.lowercase is False and study.annotation.depccg_model is None
+    assert study.pruning.penalties == {"mt": {"encoder": [0, 0.1]}}
+    # What is compared with another key is a number by then.
+    assert mistakes(changed(model__heads="7"))[0].startswith("model.heads: found 7; allowed: div")
+    assert 'found "0.x"; allowed: number' in mistakes(changed(objectives__mlm={"mask": "0.x"}))[0]
+    # Text stays text.
+    assert load(changed(measures__projection__words=["1", "2"])).measures.projection.words[0] == "1"
+
+
+def test_objectives_of_one_module_stand_side_by_side():
+    study = load(changed(objectives__mlm_40={"objective": "mlm", "choose": 0.4}))
+    assert study.objective_module("mlm_40") == "mlm" == study.objective_module("mlm")
+    assert study.objective_options("mlm_40").choose == 0.4
+    assert study.objective_options("mlm").choose == 0.15
+    slices = Slices(study)
+    assert slices.masked() == ["mlm", "mlm_40"]
+    drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_40"))
+    assert drawn["module"] == "mlm" and drawn["options"]["choose"] == 0.4
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "line"),
+    [
+        ("mlm_40", {}, "objectives.mlm_40: unknown key; allowed: lm, "),
+        ("a", {"objective": "mln"}, 'objectives.a.objective: found "mln"; allowed: lm, '),
+        ("a", {"objective": "mlm", "mas": 1}, "objectives.a.mas: unknown key; allowed: "),
+        ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
+        ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
+    ],
+)
+def test_a_wrong_name_of_an_objective(name, section, line):
+    config = changed()
+    config["objectives"][name] = section
+    [found] = mistakes(config)
+    assert found.startswith(line)
+
+
+def with_checkpoint(name="bert", unit="word", **section):
+    return changed(checkpoints={name: section}, occurrences__unit=unit)
+
+
+def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
+    study = load(with_checkpoint(package="a-model==1.0"))
+    slices = Slices(study)
+    assert slices.looked_at == [*slices.compared, "bert", "bert_untrained"]
+    assert {"bert-0.plain", "bert_untrained-0.plain"} <= {*slices.readings()}
+    assert not any("as_trained" in name for name in slices.readings())
+    pairs = [pair for pair in slices.pairs_of_runs() if "bert" in pair]
+    assert pairs == [f"{name}-1.bert-0" for name in slices.compared] + ["bert_untrained-0.bert-0"]
+    settings = slices.open_checkpoint(SimpleNamespace(objective="bert"))
+    assert settings["source"] == {"package": "a-model==1.0"} and settings["twin_seed"] is None
+    assert slices.open_checkpoint(SimpleNamespace(objective="bert_untrained"))["twin_seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (with_checkpoint(), "checkpoints.bert: found {}; allowed: one of folder, package and hub"),
+        (
+            with_checkpoint(hub="a/b"),
+            'checkpoints.bert: found {"hub": "a/b"}; allowed: hub and revision together',
+        ),
+        (
+            with_checkpoint(hub="a/b", revision="main"),
+            'checkpoints.bert.revision: found "main"; allowed: text or null, matching ',
+        ),
+        (
+            with_checkpoint(package="a"),
+            'checkpoints.bert.package: found "a"; allowed: text or null, matching ',
+        ),
+        (
+            with_checkpoint(folder="/nowhere"),
+            'checkpoints.bert.folder: found "/nowhere"; ',
+        ),
+        (
+            with_checkpoint(pakage="a==1"),
+            "checkpoints.bert.pakage: unknown key; allowed: folder, hub, package, revision",
+        ),
+        (
+            with_checkpoint("lm", package="a==1"),
+            "checkpoints.lm: unknown key; allowed: small letters, digits and _, no objective's ",
+        ),
+        (
+            with_checkpoint(unit="subword", package="a==1"),
+            'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have',
+        ),
+    ],
+)
+def test_a_wrong_checkpoint_is_one_line(config, line):
+    [found] = mistakes(config)
+    assert found.startswith(line)
 
 
 def test_an_objective_has_its_own_training():

@@ -20,7 +20,7 @@ def loaded(script, *modules):
     """The project's modules that are there once `script` and `modules` are imported."""
     command = [sys.executable, "-c", LOADED, script, *modules]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return sorted(done.stdout.split())
+    return sorted(set(done.stdout.split()) - digest.SHOWN.keys())
 
 
 @pytest.fixture
@@ -32,7 +32,13 @@ def project(tmp_path, monkeypatch):
             path = tmp_path / f"{name.replace('__', '/')}.py"
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(text)
-        for function in (digest._file, digest._parsed, digest._names, digest._tree, digest._locked):
+        for function in (
+            digest._file,
+            digest._parsed,
+            digest._names,
+            digest._digest,
+            digest._locked,
+        ):
             function.cache_clear()
 
     (tmp_path / "envs").mkdir()

@@ -1,5 +1,6 @@
 """An edit plans exactly the jobs whose results it makes stale: none missing, none extra."""
 
+import re
 import shutil
 
 import pytest
@@ -26,6 +27,13 @@ PWCCA = [
     "plot_distance_between_*",
     *SHOWN,
 ]
+SIMILARITY = [
+    "measure_similarity_between_runs",
+    "collect_*:measures/similarity_between_runs.*",
+    "plot_similarity_between_runs",
+]
+PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes"]
+ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy"]
 CHANGE = [
     "measure_change",
     "collect_*:measures/change.*",
@@ -98,8 +106,13 @@ PRUNING = [
     *PRUNED_FUNCTIONS,
 ]
 FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
-FROM_VIEWS = ["extract_views", *MUTUAL_INFORMATION, *PWCCA, *CHANGE, *NEIGHBOURS, *PROJECTION]
-FROM_ANNOTATED = ["annotate_occurrences", *CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION]
+# What one program measures.
+OF_VIEWS = [*MUTUAL_INFORMATION, *PWCCA, *SIMILARITY, *ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS]
+FROM_VIEWS = ["extract_views", *OF_VIEWS, *PROJECTION]
+FROM_ANNOTATED = [
+    *("annotate_occurrences", *PROBES),
+    *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
+]
 FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [*QUALITY, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
@@ -122,13 +135,13 @@ FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
-    *(*QUALITY, *MUTUAL_INFORMATION, *PWCCA, *CHANGE, *INFLUENCE, *NEIGHBOURS),
+    *(*QUALITY, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 # The reading `as_trained`, which is MLM's alone.
 AS_TRAINED = [
-    "draw_occurrences:occurrences/as_trained/*",
-    "extract_views:*/as_trained/*",
+    "draw_occurrences:occurrences/as_trained_mlm/*",
+    "extract_views:*/as_trained.npy",
     "measure_mutual_information:*.as_trained.*",
     "collect_*:measures/mutual_information.*",
     "plot_mutual_information_mlm",
@@ -139,7 +152,8 @@ AS_TRAINED = [
 ]
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
-    "collect_*:measures/[!pg]*",
+    "collect_*:measures/[!pgis]*",
+    "collect_*:measures/influence.*",
     "collect_*:measures/pwcca_*",
     "plot_learning_curves",
     "plot_mutual_information_*",
@@ -156,10 +170,13 @@ COMPARED = [
     "collect_*:measures/[!pg]*",
     "collect_*:measures/pwcca_*",
     "collect_tables:measures/projection.csv",
+    "plot_isotropy",
+    *PROBES[1:],
+    "plot_similarity_between_runs",
     "plot_learning_curves",
     "plot_mutual_information_input",
     "plot_mutual_information_estimators",
-    *AVERAGED[4:],
+    *AVERAGED[5:],
     "plot_projection_*",
 ]
 # The same for objectives whose heads are pruned.
@@ -185,7 +202,9 @@ def from_training(objective):
         f"extract_views:views/{objective}[-_]*",
         f"measure_mutual_information:*/{objective}-*",
         f"measure_pwcca_between_layers:*/{objective}-*",
-        f"measure_pwcca_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
+        f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
+        f"measure_isotropy:*/{objective}-*",
+        f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
         f"measure_neighbours:*/{objective}-*",
@@ -239,6 +258,7 @@ CONFIG = {
     "occurrences of a group": ("occurrences: 300", "occurrences: 301", CHANGE),
     "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
     "neighbors": ("k: 10", "k: 11", NEIGHBOURS),
+    "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
     "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
     "sentences of heads": ("heads: {sentences: 10", "heads: {sentences: 11", FROM_IMPORTANCE),
     "a threshold": ("positional: 0.9", "positional: 0.8", [*FUNCTIONS, *PRUNED_FUNCTIONS]),
@@ -255,8 +275,9 @@ CONFIG = {
         "training_halves: [lm]",
         "training_halves: []",
         [
-            "collect_*:measures/pwcca_between_runs.*",
+            "collect_*:measures/*_between_runs.*",
             "plot_distance_between_tasks",
+            "plot_similarity_between_runs",
             *SHOWN,
         ],
     ),
@@ -268,12 +289,14 @@ CONFIG = {
 }
 # Variants of objectives, and the tables that they are in.
 VARIANTS = {
-    "mlm_causal": ["quality", "mutual_information", "pwcca_between_runs", "neighbours"],
+    "mlm_causal": [
+        *("quality", "mutual_information", "neighbours"),
+        *("pwcca_between_runs", "similarity_between_runs"),
+    ],
     "lm_noise": ["quality", "influence", "head_functions", "heads"],
 }
 # A statement at the end of a file, and what that makes stale.
 CODE = {
-    "bottomup/program.py": [*EVERYTHING],
     "bottomup/corpus/__init__.py": [*EVERYTHING],
     "bottomup/corpus/sources/files.py": EVERYTHING,
     "bottomup/corpus/sources/libreoffice_help.py": NOTHING,
@@ -299,7 +322,10 @@ CODE = {
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
     "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
-    "bottomup/measures/pwcca.py": [*PWCCA, *CHANGE, *INFLUENCE],
+    "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *ISOTROPY, *CHANGE, *INFLUENCE],
+    "bottomup/measures/similarity.py": SIMILARITY,
+    "bottomup/tables/isotropy.py": ISOTROPY,
+    "bottomup/measures/probes.py": PROBES,
     "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
     "bottomup/measures/neighbours.py": NEIGHBOURS,
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
@@ -310,6 +336,57 @@ CODE = {
     "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
     "bottomup/workflow/schema.py": NOTHING,
 }
+# What is only shown, and what is said instead: nothing is stale.
+SAID = [
+    ("bottomup/program.py", "not a dict of plain values", "no dict of plain values"),
+    ("bottomup/errors.py", "class UserError(", "class Other(Exception): ...\n\n\nclass UserError("),
+    ("bottomup/training/progress.py", "tokens, %d tokens/s, train", "tokens, %d/s, train"),
+    ("scripts/train.py", 'help="parts of an update"', 'help="parts"'),
+    ("rules/corpus.smk", "python scripts/learn_bpe.py --set", "python  scripts/learn_bpe.py --set"),
+    ("rules/training.smk", "--accumulate {resources", "\\\n --accumulate  {resources"),
+    ("bottomup/training/loop.py", "learning_rate_scale or raise", "learning_rate_scale, or raise"),
+    ("bottomup/training/checkpoint.py", "cannot be written: {error}", "is not written: {error}"),
+    ("scripts/measure_views.py", '", ".join(f"{name}', '"; ".join(f"{name}'),
+    ("scripts/measure_influence.py", "{distance:.5f}", "{distance:.4f}"),
+    ("scripts/project_views.py", "occurrences of {', '.join", "of {', '.join"),
+    ("bottomup/corpus/splits.py", "ask for fewer words, or clean less", "clean less"),
+    ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
+    ("bottomup/heads/functions.py", "annotation {len(annotation)} other", "annotation other"),
+    ("bottomup/measures/neighbours.py", "allowed: more occurrences", "more occurrences"),
+    ("scripts/compare_with_published.py", "median rank correlation {", "median {"),
+    ("scripts/extract_views.py", 'help="text and tokenizer of words"', 'help="of words"'),
+    ("scripts/judge_claims.py", '", ".join(f"{count} {verdict}"', '"; ".join(f"{count} {verdict}"'),
+]
+# What makes a result, in the same files, or in those that they are beside: just this is stale.
+DONE = [
+    ("scripts/train.py", "arguments.run,", "arguments.run / '.',", FROM_TRAINING),
+    ("rules/corpus.smk", "learn_bpe.py --set", "learn_bpe.py --merges 9 --set", FROM_BPE),
+    (
+        "rules/training.smk",
+        "scripts/train.py --set",
+        "scripts/train.py --seed 9 --set",
+        FROM_TRAINING,
+    ),
+    ("bottomup/training/loop.py", "return total / max(count, 1)", "return total", FROM_TRAINING),
+    ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
+    ("scripts/measure_views.py", '["run"] | row)', '["run"] | row | {})', OF_VIEWS),
+    ("bottomup/tables/change.py", '["occurrences"],', '["occurrences"] + 1,', CHANGE),
+    ("scripts/measure_influence.py", "append(run | row)", "append(row | run)", INFLUENCE),
+    ("scripts/project_views.py", "else readings[:1]", "else readings[:2]", PROJECTION),
+    ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
+    ("bottomup/views/files.py", 'mmap_mode="r", allow', "allow", FROM_VIEWS[1:]),
+    (
+        "bottomup/heads/functions.py",
+        "append(Related(",
+        "extend(Related(",
+        FUNCTIONS,
+        PRUNED_FUNCTIONS,
+    ),
+    ("bottomup/measures/neighbours.py", "import numpy as np", "import numpy as n", NEIGHBOURS),
+    ("scripts/compare_with_published.py", "beside(points)", "beside(points[:9])", COMPARISON),
+    ("scripts/extract_views.py", '["dtype"]', '["type"]', FROM_VIEWS),
+    ("scripts/judge_claims.py", "table, index=False", "table", ["judge_claims", "show_claims"]),
+]
 # Curves of the papers, and what other ones make stale; by the first, claims are calibrated.
 PUBLISHED = {
     "ib_mi_tasks": ["plot_mutual_information_input", *SHOWN],
@@ -341,6 +418,20 @@ def test_code(checkout, outputs, file, stale):
     assert checkout.planned() == outputs.of(*stale)
 
 
+def test_text_that_is_only_shown_and_blank_space_in_commands(checkout):
+    assert len(SAID) >= 15 <= len(DONE)
+    for file, old, new in SAID:
+        checkout.edit(file, old, new)
+    assert checkout.planned() == set()
+
+
+@pytest.mark.parametrize("edit", DONE, ids=lambda edit: edit[0])
+def test_what_makes_a_result_in_the_same_files(checkout, outputs, edit):
+    file, old, new, *stale = edit
+    checkout.edit(file, old, new)
+    assert checkout.planned() == outputs.of(*(rule for rules in stale for rule in rules))
+
+
 @pytest.mark.parametrize(("curves", "stale"), PUBLISHED.items(), ids=PUBLISHED)
 def test_published_curves(checkout, outputs, curves, stale):
     checkout.append(f"bottomup/figures/paper_curves/{curves}.csv", "")
@@ -360,9 +451,40 @@ def test_a_pinned_version(checkout, outputs, package, stale):
     assert checkout.planned() == outputs.of(*stale)
 
 
+def reasons(checkout):
+    """Why a dry run would run each rule: the reason of one of its jobs."""
+    shown = checkout.snakemake("--dry-run", "--configfile", "study.yaml").stdout
+    return {
+        block.split(":")[0]: line.strip()
+        for block in shown.split("rule ")
+        for line in block.splitlines()
+        if line.strip().startswith("reason:")
+    }
+
+
+def test_a_dry_run_says_why_in_words(checkout):
+    checkout.edit("study.yaml", "  mlm: {}", "  mlm: {mask: 0.7}")
+    checkout.append("bottomup/corpus/ccg.py", "_EDITED = 1")
+    lock = checkout.path / "envs/requirements.lock"
+    [version] = re.findall(r"^matplotlib==(\S+)", lock.read_text(), re.MULTILINE)
+    checkout.edit("envs/requirements.lock", f"\nmatplotlib=={version}", "\nmatplotlib==9.9")
+    found = reasons(checkout)
+    assert found["train_mlm"].endswith(": options.mask 0.8 -> 0.7")
+    assert found["annotate_words"].endswith(": code: bottomup/corpus/ccg.py")
+    assert found["plot_corpus_overview"].endswith(f": package: matplotlib {version} -> 9.9")
+    assert "train_lm" not in found
+    # Back to the first cause.
+    (checkout.path / RESULTS / "corpus/clean.parquet").write_text("by hand")
+    found = reasons(checkout)
+    assert found["split_corpus"].endswith(
+        "Updated input files: " + RESULTS + "corpus/clean.parquet"
+    )
+    assert "updated by another job" in found["learn_bpe"]
+
+
 def test_how_jobs_run(checkout):
-    checkout.edit("rules/corpus.smk", "mem_mb=memory(1000, 30),", "mem_mb=9,")
     checkout.edit("rules/corpus.smk", "rule learn_bpe:\n", "rule learn_bpe:\n    threads: 2\n")
+    checkout.edit("rules/corpus.smk", "mem_mb=memory(3000, 30),", "mem_mb=9,")
     checkout.append("profiles/default/config.yaml", "keep-going: true")
     assert checkout.planned("--cores", "7") == set()
 
@@ -385,7 +507,7 @@ def test_a_new_seed_plans_its_runs_and_what_shows_seeds(checkout, outputs):
 
 def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
     checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1]")
-    assert checkout.planned() == outputs.of(*AVERAGED)
+    assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:])
 
 
 def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
@@ -398,8 +520,33 @@ def test_a_new_objective_is_one_new_file(checkout, outputs):
     (folder / "lm_again.py").write_text((folder / "lm.py").read_text())
     checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  lm_again: {}")
     new = checkout.summary().keys() - outputs.rules.keys()
-    assert new and all("lm_again-" in output for output in new)
+    assert "figures/mutual_information_lm_again.png" in new  # its own, since it is causal
+    assert all("lm_again" in output for output in new)
     assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  mlm_40: {objective: mlm, choose: 0.4}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert new >= {"figures/mutual_information_mlm_40.png", "views/mlm_40-2/as_trained.npy"}
+    assert all("mlm_40" in output for output in new)
+    assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
+    """Where occurrences are words, the checkpoint is one subject more."""
+    checkout.edit("study.yaml", "occurrences: {n: 1000,", "occurrences: {unit: word, n: 1000,")
+    checkout.edit(
+        "study.yaml", "seeds: [1, 2]", "seeds: [1, 2]\ncheckpoints: {bert: {package: a==1}}"
+    )
+    summary = checkout.summary()
+    new = {name for name in summary.keys() - outputs.rules.keys() if "words" not in name}
+    assert {"runs/bert-0/model/config.json", "runs/bert_untrained-0/model/config.json"} < new
+    assert all("bert" in name or "word_freq" in name for name in new)
+    # Our own models are not trained, nor what they do with sub-words measured, anew.
+    planned = {rule for rule, plan in summary.values() if plan == "update pending"}
+    assert not planned & {"train_lm", "measure_influence", "measure_head_functions", "prune_heads"}
+    assert "measure_change" in planned
 
 
 @pytest.mark.parametrize(("variant", "tables"), VARIANTS.items(), ids=VARIANTS)

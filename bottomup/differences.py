@@ -1,0 +1,32 @@
+"""What differs between two settings of a program, in words."""
+
+from collections.abc import Iterator
+
+CODE = "code"  # the key under which settings hold digests by file and versions by package
+
+
+def differences(before: dict, now: dict) -> list[str]:
+    """A phrase for each value that is not as before: `options.choose 0.15 -> 0.4`,
+    `code: bottomup/measures/kmeans.py`, `package: torch 2.13.0 -> 2.14.0`."""
+    values = [settings.copy() for settings in (before, now)]
+    code_before, code_now = (settings.pop(CODE, None) or {} for settings in values)
+    found = [_change(path, *pair) for path, *pair in _changed(*values)]
+    for name, old, new in _changed(code_before, code_now):
+        is_file = name.endswith(".py")
+        found.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
+    return found
+
+
+def _changed(before: dict, now: dict, path: str = "") -> Iterator[tuple[str, object, object]]:
+    for key in [*before, *(key for key in now if key not in before)]:
+        old, new = before.get(key), now.get(key)
+        if isinstance(old, dict) and isinstance(new, dict):
+            yield from _changed(old, new, f"{path}{key}.")
+        elif old != new:
+            yield f"{path}{key}", old, new
+
+
+def _change(path: str, old: object, new: object) -> str:
+    if old is None or new is None:
+        return f"{path} {'added' if old is None else 'removed'}"
+    return f"{path} {old} -> {new}"

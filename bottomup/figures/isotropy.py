@@ -1,0 +1,74 @@
+"""How evenly representations are spread over directions, and how much they hang on context, by
+layer: a row of panels for each measure, a column for each version of the representations.
+
+Not in the papers; the measures are those of Ethayarajh (2019).
+"""
+
+from itertools import product
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, join, over_intervals, points, table
+
+NEEDED = [
+    *("objective", "seed", "layer", "version", "measure", "adjusted"),
+    *("value", "ci_low", "ci_high"),
+]
+# By measure: whether what any words share is taken off, and what the axis says.
+MEASURES = {
+    "anisotropy": (False, "anisotropy:\ncosine, different tokens"),
+    "self_similarity": (True, "self-similarity, adjusted:\ncosine, one token"),
+    "intra_sentence_similarity": (True, "intra-sentence similarity,\nadjusted: cosine with mean"),
+    "maximum_explainable_variance": (True, "maximum explainable variance,\nadjusted: share"),
+}
+VERSIONS = {
+    "raw": "raw",
+    "centered": "centered (mean 0)",
+    "standardized": "standardized (mean 0, variance 1)",
+}
+
+INTERVALS = "95 % intervals"
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `isotropy`: the figure and its points."""
+    measured = table(tables, "isotropy", NEEDED)
+    cells = list(product(MEASURES, VERSIONS))
+    drawn = join([points(_select(measured, *cell), quantity=cell[0]) for cell in cells])
+    figure = Figure(figsize=(9.6, 8.8), layout="constrained")
+    grid = figure.subplots(len(MEASURES), len(VERSIONS), sharex=True, sharey="row")
+    for axes, cell in zip(grid.flat, cells, strict=True):
+        style.curves(axes, drawn[drawn["panel"] == _panel(*cell)], style.objective)
+        axes.axhline(0, color="black", linewidth=0.7)
+        style.layer_axis(axes)
+        axes.label_outer()
+    for axes, title in zip(grid[0], VERSIONS.values(), strict=True):
+        axes.set_title(title)
+    for axes, (_, label) in zip(grid[:, 0], MEASURES.values(), strict=True):
+        axes.set_ylabel(label)
+    looks = [style.objective(name) for name in style.ordered(drawn["series"])]
+    style.legend(figure, style.key(drawn, looks, INTERVALS))
+    return figure, drawn
+
+
+def _panel(measure: str, version: str) -> str:
+    return f"{measure}, {version}"
+
+
+def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
+    """The curves of one panel."""
+    wanted = {"measure": measure, "version": version, "adjusted": MEASURES[measure][0]}
+    part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
+    if part.empty:
+        names = ", ".join(f"{column} {value}" for column, value in wanted.items())
+        found = (", ".join(measured[column].unique()) for column in ("measure", "version"))
+        raise UserError(
+            f"no rows with {names}; found {' of versions '.join(found)}, in the table isotropy; "
+            f"measure it or leave the figure out"
+        )
+    part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
+    return over_intervals(part, "value", ["series", "x"]).assign(panel=_panel(measure, version))

@@ -1,0 +1,58 @@
+"""Pairs of runs, compared layer by layer, shared by the figures that show them.
+
+Different objectives are compared within a seed, and so are the two halves of the training text; two
+runs of one objective across seeds.
+"""
+
+import pandas as pd
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+
+RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
+PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
+
+
+def named(measured: pd.DataFrame) -> pd.DataFrame:
+    """Rows by layer (`x`) with the name of their pair (`series`); untrained runs only with others
+    of one objective."""
+    a, b = measured["objective_a"], measured["objective_b"]
+    initial = a.isin(style.UNTRAINED) | b.isin(style.UNTRAINED)
+    rows = measured[(a == b) | ~initial].rename(columns={"layer": "x"})
+    series = [_series(a, b) for a, b in zip(rows["objective_a"], rows["objective_b"], strict=True)]
+    return rows.assign(series=series)
+
+
+def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
+    """Of `rows` those whose runs differ in the objective alone, or in the seed alone."""
+    same_objective = rows["objective_a"] == rows["objective_b"]
+    same_seed = rows["seed_a"] == rows["seed_b"]
+    kept = rows[same_objective != same_seed]
+    if kept.empty:
+        raise UserError(
+            f"no two runs to compare; this figure needs two objectives or two seeds, in the table "
+            f"{table}; add one to the study or leave the figure out"
+        )
+    return kept
+
+
+def _series(a: str, b: str) -> str:
+    return f"{b}-{a}" if f"{b}-{a}" in PAPER_PAIRS else f"{a}-{b}"
+
+
+def look(series: str) -> style.Look:
+    return style.pair(*series.split("-"))
+
+
+def looks(series: pd.Series) -> list[style.Look]:
+    """Of each pair once: those of the paper, others, two seeds of one objective, two halves."""
+    return [look(pair) for pair in _ordered(set(series))]
+
+
+def _ordered(series: set[str]) -> list[str]:
+    names = {name for pair in series for name in pair.split("-")}
+    objectives = style.ordered(style.HALF.sub("", name) for name in names)
+    seeds = [f"{name}-{name}" for name in objectives]
+    halves = [f"{name}_half1-{name}_half2" for name in objectives]
+    others = sorted(series - {*PAPER_PAIRS, *seeds, *halves})
+    return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]

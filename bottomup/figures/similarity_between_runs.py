@@ -1,0 +1,69 @@
+"""How alike runs are by measures other than PWCCA, by layer: runs of different objectives, and two
+runs of one, as in `distance_between_tasks`.
+
+Not in the papers.
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.errors import UserError
+from bottomup.figures import pairs, style
+from bottomup.figures.points import Tables, over_intervals, points, table
+
+NEEDED = [*pairs.RUNS, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
+SIMILARITY, DISTANCE = "similarity", "distance"
+# By quantity, a row of panels each: the value of what is the same, and titles by measure.
+SAME = {SIMILARITY: 1, DISTANCE: 0}
+TITLES = {
+    SIMILARITY: {"cka_debiased": "linear CKA, debiased", "cka": "linear CKA, plain", "rsa": "RSA"},
+    DISTANCE: {"procrustes_distance": "Procrustes distance", "svcca_distance": "SVCCA distance"},
+}
+QUANTITIES = {measure: quantity for quantity, titles in TITLES.items() for measure in titles}
+
+INTERVALS = "95 % intervals"
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `similarity_between_runs`: the figure and its points, a panel for each measure.
+
+    Similarities share an axis; distances, whose ranges differ, do not.
+    """
+    measured = table(tables, "similarity_between_runs", NEEDED)
+    _check(list(measured["measure"].unique()))
+    kept = pairs.comparable(pairs.named(measured), "similarity_between_runs")
+    kept = kept.assign(quantity=kept["measure"].map(QUANTITIES), panel=kept["measure"])
+    kept = kept.sort_values(["panel", "x"])
+    drawn = points(over_intervals(kept, "value", ["quantity", "panel", "series", "x"]))
+    return _figure(drawn, kept), drawn
+
+
+def _check(found: list[str]) -> None:
+    """UserError where a measure is missing, or is not known to be a similarity or a distance."""
+    if set(found) != set(QUANTITIES):
+        raise UserError(
+            f"measures {', '.join(found)} in the table similarity_between_runs; this figure shows "
+            f"{', '.join(QUANTITIES)}; measure these alone or leave the figure out"
+        )
+
+
+def _figure(drawn: pd.DataFrame, kept: pd.DataFrame) -> Figure:
+    figure = Figure(figsize=(9.6, 6.4), layout="constrained")
+    grid = figure.subplots(len(TITLES), max(map(len, TITLES.values())))
+    for axes in grid[0, 1:]:
+        axes.sharey(grid[0, 0])
+    for row, (quantity, titles) in zip(grid, TITLES.items(), strict=True):
+        for axes, measure in zip(row, titles, strict=False):
+            style.curves(axes, drawn[drawn["panel"] == measure], pairs.look)
+            counts = style.count(kept.loc[kept["measure"] == measure, "n_occurrences"])
+            axes.set_title(f"{titles[measure]}\n{counts} occurrences")
+            style.layer_axis(axes)
+            axes.set_ylabel(f"{quantity} ({SAME[quantity]} = same)")
+        for axes in row[: len(titles)]:
+            style.level(axes, SAME[quantity], "same")
+        for axes in row[len(titles) :]:
+            axes.remove()
+    looks = pairs.looks(drawn["series"])
+    style.legend(figure, style.key(drawn, looks, INTERVALS), columns=4)
+    return figure

@@ -1,0 +1,295 @@
+"""How far representations fill their space, and how much they depend on context.
+
+The measures of Ethayarajh 2019 (EMNLP, arXiv 1909.00512), section 3. For the occurrences f of a
+word w, of a sentence s, and of any words,
+
+    self-similarity               mean of cos(f_j, f_k) over all j != k of w
+    intra-sentence similarity     mean of cos(f_i, mean of s) over all i of s
+    maximum explainable variance  sigma_1^2 / sum_i sigma_i^2, singular values of w's matrix [n, d]
+    anisotropy                    mean of cos(f_j, f_k), j and k of different words
+
+What is adjusted for anisotropy is less what words drawn at random give: the anisotropy, and for the
+maximum explainable variance the share that the first component has of all that is drawn.
+
+A few large neurons can make all cosines alike, and so three versions of a view stand side by side:
+raw, as in the paper; centered, less the mean of all occurrences; and standardized, each neuron over
+its standard deviation, too.
+
+The maximum explainable variance that was published is another one. The public code
+(kawine/contextual) took scikit-learn's TruncatedSVD, and of it `explained_variance_ratio_`: the
+variance about the mean along the first singular vector, as a share of the variance about the mean.
+Where that vector is the mean, as in a narrow cone, the share is next to nothing (.001 to .02 of
+most words in BERT), while by the definition no word of n occurrences has less than 1 / n.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from scipy.linalg import eigh
+from scipy.sparse import csr_array
+
+from bottomup.errors import UserError
+from bottomup.measures import jackknife
+from bottomup.measures.pwcca import CONSTANT
+from bottomup.seeds import generator
+
+# Occurrences drawn at random, as in the paper.
+DRAWN = 1000
+# Occurrences of a word whose variance is looked at, as in the paper: of n the first component
+# holds 1 / n at least.
+LEAST = 5
+
+
+def anisotropy(view: np.ndarray, words: np.ndarray, n: int = DRAWN, seed: int = 1) -> float:
+    """Mean cosine of occurrences of different words: about 0 of uniform directions, at most 1.
+
+    view: `[n_occurrences, d_model]`; words: that of each occurrence; n: occurrences drawn, all
+    where there are fewer. All pairs of those drawn count, unless of one word.
+
+    Raises UserError if all drawn are of one word, or the view holds NaN, infinity or a zero vector.
+    """
+    rows = _drawn(len(view), n, seed)
+    return _defined(_between(_units(view[rows]), words[rows]), "two words")
+
+
+def self_similarity(view: np.ndarray, words: np.ndarray) -> float:
+    """Mean over words of the mean cosine of two of their occurrences; unadjusted, at most 1.
+
+    view: `[n_occurrences, d_model]`; words: that of each occurrence. Of all words that occur twice
+    or more, each counts once, with all of its pairs.
+
+    Raises UserError if there is no such word, or the view holds NaN, infinity or a zero vector.
+    """
+    one_block = np.zeros(len(view), dtype=int)
+    return _defined(_self_similarity(_units(view), words, one_block, 1)[0], "a word twice")
+
+
+def intra_sentence_similarity(view: np.ndarray, sentences: np.ndarray) -> float:
+    """Mean over sentences of the mean cosine of words with their mean; unadjusted, at most 1.
+
+    view: `[n_occurrences, d_model]`; sentences: that of each occurrence. The mean is of vectors as
+    they are, so that long ones count more; a sentence of one word has 1.
+
+    Raises UserError if there is no occurrence, or the view holds NaN, infinity or a zero vector,
+    or the vectors of a sentence sum to zero.
+    """
+    similarities = _intra_sentence(view, _units(view), sentences)
+    return _defined(jackknife.ratio(similarities.sum(), len(similarities)), "a sentence")
+
+
+def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int = LEAST) -> float:
+    """Mean over words of the share that the first component has of them; unadjusted, at most 1.
+
+    The share of the sum of squares about 0, not about the mean: whether one vector can stand for
+    all occurrences. view: `[n_occurrences, d_model]`; words: that of each occurrence. Words that
+    occur `least` times or more count, each once. Of n occurrences the share is 1 / n or more.
+
+    Raises UserError if there is no such word, or the view holds NaN, infinity or a zero vector.
+    """
+    rows = np.asarray(view, dtype=np.float64)
+    _units(rows)  # refuses what has no direction
+    shares = _first_shares(rows, words, least)
+    return _defined(jackknife.ratio(np.sum(shares), len(shares)), f"a word {least} times")
+
+
+def isotropy(
+    views: list[np.ndarray],
+    words: np.ndarray,
+    sentences: np.ndarray,
+    blocks: np.ndarray,
+    n: int = DRAWN,
+    seed: int = 1,
+) -> Iterator[dict]:
+    """Rows of a table: layer, version, measure, adjusted, value, ci_low, ci_high, and
+    `jackknife.WITHOUT`.
+
+    views: `[n_occurrences, d_model]` for each layer, layer 0 first; words, sentences, blocks: that
+    of each occurrence, `[n_occurrences]`; n, seed: occurrences drawn for what is adjusted for, the
+    same at all layers. A sentence is in one block. Measures are anisotropy, self_similarity,
+    intra_sentence_similarity, maximum_explainable_variance, the last three also adjusted, and
+    first_component, which the last of them is adjusted by. That component is of `n` occurrences,
+    and of few occurrences the first holds more, so that rare words are above 0 as such.
+
+    Values without a block are of the same mean and scale of a view, and of the rest of the same
+    draw. Of maximum_explainable_variance there are none, nor an interval: each would take the
+    components of all words anew. In memory are one layer in float64 and a few copies of it.
+    """
+    for layer, view in enumerate(views):
+        for version, rows in versions(view):
+            for row in _measures(rows, words, sentences, blocks, n, seed):
+                yield {"layer": layer, "version": version, **row}
+
+
+def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
+    """Names and float64 rows `[n_occurrences, d_model]`: raw, centered, standardized.
+
+    Constant neurons are left out of the last.
+
+    Raises UserError if the view holds NaN or infinity, or is constant.
+    """
+    rows = np.array(view, dtype=np.float64)
+    _check_finite(rows)
+    yield "raw", rows
+    mean = rows.mean(0)
+    centered = rows - mean
+    variance = (centered**2).mean(0)
+    if variance.max() <= CONSTANT * mean @ mean:
+        raise UserError(
+            "a view is the same at all occurrences; centered it has no direction; "
+            "look for a run or layer that collapsed"
+        )
+    yield "centered", centered
+    varies = variance > CONSTANT * mean**2
+    yield "standardized", centered[:, varies] / np.sqrt(variance[varies])
+
+
+def _measures(
+    rows: np.ndarray,
+    words: np.ndarray,
+    sentences: np.ndarray,
+    blocks: np.ndarray,
+    n: int,
+    seed: int,
+) -> Iterator[dict]:
+    """The rows of `isotropy` for one version of a view."""
+    count, units, drawn = jackknife.n_blocks(blocks), _units(rows), _drawn(len(rows), n, seed)
+    kept = [drawn, *(drawn[blocks[drawn] != block] for block in range(count))]
+    baseline = np.array([_between(units[some], words[some]) for some in kept])
+    yield _row("anisotropy", False, baseline)
+    in_sentence = _intra_sentence(rows, units, sentences)
+    _, first = np.unique(sentences, return_index=True)
+    sums, totals = (
+        jackknife.sums(of_sentences, blocks[first], count)
+        for of_sentences in (in_sentence, np.ones(len(first)))
+    )
+    for measure, values in (
+        ("self_similarity", _self_similarity(units, words, blocks, count)),
+        ("intra_sentence_similarity", jackknife.ratio(sums, totals)),
+    ):
+        yield _row(measure, False, values)
+        yield _row(measure, True, values - baseline)
+    shares = _first_shares(rows, words, LEAST)
+    of_words, of_drawn = jackknife.ratio(np.sum(shares), len(shares)), _first_share(rows[drawn])
+    yield _row_alone("first_component", False, of_drawn)
+    yield _row_alone("maximum_explainable_variance", False, of_words)
+    yield _row_alone("maximum_explainable_variance", True, of_words - of_drawn)
+
+
+def _row(measure: str, adjusted: bool, values: np.ndarray) -> dict:
+    """values: of all, then without each block, `[1 + n_blocks]`."""
+    estimate = jackknife.estimate("value", values[0], values[1:])
+    return {"measure": measure, "adjusted": adjusted, **estimate}
+
+
+def _row_alone(measure: str, adjusted: bool, value: float) -> dict:
+    """A row without values without each block."""
+    estimate = {"value": float(value), "ci_low": np.nan, "ci_high": np.nan}
+    return {"measure": measure, "adjusted": adjusted, **estimate, jackknife.WITHOUT: None}
+
+
+def _self_similarity(
+    units: np.ndarray, words: np.ndarray, blocks: np.ndarray, count: int
+) -> np.ndarray:
+    """Self-similarity of all, then without each block: `[1 + count]`, NaN where no word is twice.
+
+    A block changes the sums of its own words alone.
+    """
+    _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
+    sums = _sums(units, numbers, len(sizes))
+    whole = _within(sums, sizes)
+    found = [whole]
+    for block in range(count):
+        gone = np.flatnonzero(blocks == block)
+        there, of_gone, n_gone = np.unique(numbers[gone], return_inverse=True, return_counts=True)
+        rest = whole.copy()
+        left = sums[there] - _sums(units[gone], of_gone, len(there))
+        rest[there] = _within(left, sizes[there] - n_gone)
+        found.append(rest)
+    found = np.stack(found)
+    return jackknife.ratio(np.nansum(found, axis=1), np.isfinite(found).sum(1))
+
+
+def _within(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
+    """Mean cosine of each two of a word's occurrences, from the sums of their unit vectors.
+
+    sums: `[n_words, d]`; sizes, and what is returned: `[n_words]`, NaN for fewer than two. Over
+    all j and k, the cosines add up to the squared norm of the sum, and those of j = k to n.
+    """
+    cosines = np.full(len(sizes), np.nan)
+    pairs = sizes * (sizes - 1)
+    return np.divide((sums**2).sum(1) - sizes, pairs, out=cosines, where=pairs > 0)
+
+
+def _between(units: np.ndarray, words: np.ndarray) -> float:
+    """Mean cosine of each two occurrences of different words, NaN where there are none.
+
+    All pairs, less those of one word: see `_within`.
+    """
+    _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
+    sums = _sums(units, numbers, len(sizes))
+    cosines = np.sum(sums.sum(0) ** 2) - np.sum(sums**2)
+    return float(jackknife.ratio(cosines, len(units) ** 2 - np.sum(sizes**2)))
+
+
+def _intra_sentence(rows: np.ndarray, units: np.ndarray, sentences: np.ndarray) -> np.ndarray:
+    """The intra-sentence similarity of each sentence, in order of their numbers: `[n_sentences]`.
+
+    The cosines with one direction add up to that of the summed unit vectors with it.
+    """
+    _, numbers, sizes = np.unique(sentences, return_inverse=True, return_counts=True)
+    directions = _units(_sums(rows, numbers, len(sizes)))
+    return (directions * _sums(units, numbers, len(sizes))).sum(1) / sizes
+
+
+def _first_shares(rows: np.ndarray, words: np.ndarray, least: int) -> list[float]:
+    """The share of the first component, of each word that occurs `least` times or more."""
+    _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
+    of_words = np.split(np.argsort(numbers, kind="stable"), np.cumsum(sizes)[:-1])
+    return [_first_share(rows[some]) for some in of_words if len(some) >= least]
+
+
+def _first_share(rows: np.ndarray) -> float:
+    """sigma_1^2 / sum_i sigma_i^2 of `[n, d]`, by the smaller of its two Gram matrices."""
+    gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
+    last = len(gram) - 1
+    [largest] = eigh(gram, eigvals_only=True, subset_by_index=[last, last])
+    return float(largest / np.trace(gram))
+
+
+def _sums(rows: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """Sums of `rows` by their place, below `n`: `[n, d]`."""
+    columns = np.arange(len(places))
+    return csr_array((np.ones(len(places)), (places, columns)), shape=(n, len(places))) @ rows
+
+
+def _units(rows: np.ndarray) -> np.ndarray:
+    """Rows of length 1, float64."""
+    rows = np.asarray(rows, dtype=np.float64)
+    _check_finite(rows)
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    if not lengths.all():
+        raise UserError(
+            "a representation, or the sum of a sentence's, is zero; cosines need a direction; "
+            "look for a run or layer that collapsed"
+        )
+    return rows / lengths
+
+
+def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:
+    """Row numbers of occurrences drawn at random, in the order of the text."""
+    return np.sort(generator(seed, "isotropy").choice(n_rows, min(n, n_rows), replace=False))
+
+
+def _defined(value: float, wanted: str) -> float:
+    """UserError where there was nothing to take a mean of."""
+    if np.isnan(value):
+        raise UserError(f"the occurrences do not hold {wanted}; isotropy needs more; look at more")
+    return float(value)
+
+
+def _check_finite(rows: np.ndarray) -> None:
+    if not np.isfinite(rows).all():
+        raise UserError(
+            "a view holds NaN or infinity; isotropy needs finite numbers; "
+            "look for a diverged run, or set views.dtype to float32"
+        )

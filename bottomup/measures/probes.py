@@ -1,0 +1,467 @@
+"""Linear probes: what a linear classifier can read from the representations at one layer.
+
+Of one task: the accuracy in sentences that the probe has not seen; its selectivity, the accuracy
+less that on a control task, which can only be learned by heart (Hewitt and Liang 2019, "Designing
+and Interpreting Probes with Control Tasks", section 2); the length of the labels' online code,
+short where few examples are enough, and its compression (Voita and Titov 2020, "Information-
+Theoretic Probing with Minimum Description Length", section 2.2); and of all layers together the
+scalar mix with its center of gravity (Tenney et al. 2019, "BERT Rediscovers the Classical NLP
+Pipeline", equations 1 and 2).
+
+The probe is a softmax regression with an L2 penalty. Linear taggers in the literature are trained
+by Adam at a rate of 0.001 for up to 50 epochs, until the loss on development sentences has not
+fallen for 3, and what comes out depends on rate, batches and epochs. The problem is convex, so here
+L-BFGS on all examples looks for its one optimum, and what early stopping is for is left to the
+penalty, whose strength the development sentences choose.
+
+With 20,000 occurrences, 128 neurons and 45 tags, a classifier takes about 5 s of one core for all
+strengths, `probe` with its control task and code 14 s, and a mix of 7 layers 20 s. All grow with
+the product of the three numbers: to predict the word itself, take frequent words, or a GPU.
+"""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from bottomup.device import device as best_device
+from bottomup.errors import UserError
+from bottomup.measures import jackknife
+from bottomup.seeds import generator
+
+# Of sentences: for development and for test.
+HELD_OUT = (0.1, 0.1)
+# Of the L2 penalty on weights of standardized neurons, beside the sum of the examples' losses in
+# nats: the inverse of scikit-learn's C. The first leaves little but the labels' frequencies.
+STRENGTHS = (1e4, 1e3, 1e2, 1e1, 1e0)
+# Largest slope left, of the loss in nats an example, in coordinates of curvature 1. In real views
+# the loss is then within 3e-4 nats of its minimum, and the accuracy within 0.002 of that there.
+SLOPE = 3e-4
+# Of L-BFGS: the weakest penalty takes some 100. With fewer than 50 remembered it takes more.
+MAX_STEPS = 1000
+HISTORY = 50
+# Occurrences whose logits are in memory at once.
+BLOCK_ROWS = 4096
+# Of sentences: where the blocks of the online code end, those of the paper.
+PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
+# Examples; a block of the online code with fewer is merged with the next.
+FEW = 10
+VARIANTS = ("definition", "voita-titov-2020")
+
+
+@dataclass(frozen=True)
+class Classifier:
+    """weights: `[n_labels, d]`; bias: `[n_labels]`; scalars: the a of a scalar mix, `[layers]`."""
+
+    weights: Tensor
+    bias: Tensor
+    scalars: Tensor
+
+    def mixed(self, x: Tensor) -> Tensor:
+        """The mix of the layers of `x` `[layers, n, d]`: `[n, d]`."""
+        return x[0] if len(x) == 1 else torch.einsum("l,lnd->nd", self.scalars.softmax(0), x)
+
+    def logits(self, x: Tensor) -> Tensor:
+        """Of views `[layers, n, d]`: `[n, n_labels]`."""
+        return torch.addmm(self.bias, self.mixed(x), self.weights.T)
+
+
+@dataclass(frozen=True)
+class Mix:
+    """weights: s of equation 1, `[layers]`, which sum to 1; accuracy: on `n` test occurrences."""
+
+    weights: np.ndarray
+    accuracy: float
+    n: int
+
+    @property
+    def center_of_gravity(self) -> float:
+        """sum_l l s_l (Tenney et al. 2019, equation 2), in layers: from 0 to the top one."""
+        return float(np.arange(len(self.weights)) @ self.weights)
+
+
+def probe(
+    task: str,
+    view: np.ndarray,
+    labels: np.ndarray,
+    words: np.ndarray,
+    sentences: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    seed: int = 1,
+    device: torch.device | str | None = None,
+) -> Iterator[dict]:
+    """Rows of a table: task, metric, value, ci_low, ci_high, `WITHOUT`, baseline, n, n_labels.
+
+    view: `[n, d]`; labels, words, sentences, blocks: of each occurrence `[n]`, blocks of documents
+    below `count`. The control task goes by the words. device: the first GPU by default.
+
+    Metrics: accuracy, control_accuracy (shares) and selectivity (their difference), of the `n`
+    test occurrences; code_length_bits and compression (1 for the uniform code), of all. baseline:
+    the same of a view that tells nothing, whose accuracy is that of the label most frequent in
+    training, and whose code is one by frequencies. Intervals are those of the text, the classifiers
+    being given; the code without a block is scaled to as many occurrences as with it.
+
+    As published, on the Penn Treebank: 45 tags; 39,832 sentences to train, 1,700 for development
+    and 2,416 for test.
+
+    Raises UserError for fewer than two labels or three sentences, and where lengths do not fit.
+    """
+    _require_rows(view, labels=labels, words=words, sentences=sentences, blocks=blocks)
+    distinct, targets = np.unique(labels, return_inverse=True)
+    _require_labels(len(distinct))
+    parts = split(sentences, seed)
+    tasks = targets, control_labels(targets, words, seed)
+    tells_nothing = np.zeros((len(view), 1))
+    xs = [standardized(np.asarray(of)[None], device) for of in (view, tells_nothing)]
+    accuracies = [_accuracies(x, tasks, len(distinct), parts, blocks, count) for x in xs]
+    codes = [_code(x, targets, len(distinct), sentences, blocks, count, seed) for x in xs]
+    for (values, baselines), n in ((accuracies, len(parts[-1])), (codes, len(view))):
+        for metric, value in values.items():
+            yield {
+                "task": task,
+                "metric": metric,
+                **jackknife.estimate("value", value[0], value[1:]),
+                "baseline": float(baselines[metric][0]),
+                "n": n,
+                "n_labels": len(distinct),
+            }
+
+
+def online_code_length(
+    view: np.ndarray,
+    labels: np.ndarray,
+    n_labels: int,
+    seed: int = 1,
+    sentences: np.ndarray | None = None,
+    variant: str = "definition",
+    device: torch.device | str | None = None,
+) -> float:
+    """Length of the online code of the labels, given the view, in bits (Voita and Titov 2020).
+
+    view: `[n, d]`; labels: `[n]`, from 0 below `n_labels`; sentences: of each row `[n]`, drawn as
+    wholes; without them, each row is its own. The uniform code takes n log2(n_labels) bits, and the
+    compression is that over this length.
+
+    The first block takes log2(n_labels) bits a label, every other what the probe says that is
+    trained on all before it. Its penalty is as strong as would have coded all before it best, so
+    that it can be decoded; the public code stops training by development sentences, which are not
+    sent.
+
+    variant: voita-titov-2020 counts as the public code does, whose first block is in bits and all
+    others in nats: too short, and no code length. It is there to compare with published values
+    alone: 53.06 as compression of the tags by ELMo's first layer should be about 37.4.
+
+    Raises UserError for fewer than two labels, labels out of range and where lengths do not fit.
+    """
+    _require_rows(view, labels=labels)
+    _require_labels(n_labels)
+    if np.min(labels) < 0 or np.max(labels) >= n_labels:
+        raise UserError(
+            f"labels from {np.min(labels)} to {np.max(labels)}; allowed: 0 to {n_labels - 1}, as "
+            f"n_labels is {n_labels}"
+        )
+    if variant not in VARIANTS:
+        raise UserError(f"variant of the code length: found {variant}; allowed: {VARIANTS}")
+    sentences = np.arange(len(view)) if sentences is None else sentences
+    _require_rows(view, sentences=sentences)
+    x = standardized(np.asarray(view)[None], device)
+    bits, is_first = _bits(x, np.asarray(labels, dtype=np.int64), n_labels, sentences, seed)
+    if variant == "voita-titov-2020":
+        bits[~is_first] *= np.log(2)
+    return float(bits.sum())
+
+
+def scalar_mix(
+    views: np.ndarray,
+    labels: np.ndarray,
+    sentences: np.ndarray,
+    seed: int = 1,
+    device: torch.device | str | None = None,
+) -> Mix:
+    """A probe of gamma sum_l s_l h_l, s = softmax(a), trained with a (Tenney et al., equation 1).
+
+    views: `[layers, n, d]`, layer 0 first; labels, sentences: `[n]`. All neurons of all layers are
+    standardized: otherwise a layer of twice the norm would need half the weight to say the same.
+    gamma scales all layers alike, which the classifier's weights do already, and would only undo
+    their penalty: it is 1.
+
+    Not convex: it starts from the best classifier of the layers' mean. One layer is cheaper than a
+    mix unless the others add more than the penalty asks for it, so that a few layers get all the
+    weight, and less text leaves fewer of them. The published centers come from a training by Adam,
+    which starts from equal weights and stops early: their sizes do not compare with these.
+
+    Raises UserError as `probe`.
+    """
+    _require_rows(views[0], labels=labels, sentences=sentences)
+    distinct, targets = np.unique(labels, return_inverse=True)
+    _require_labels(len(distinct))
+    parts = split(sentences, seed)
+    x = standardized(views, device)
+    hits, classifier = _hits(x, targets, len(distinct), parts)
+    return Mix(classifier.scalars.softmax(0).double().cpu().numpy(), float(hits.mean()), len(hits))
+
+
+def pairs(
+    view: np.ndarray, sentences: np.ndarray, words: np.ndarray, heads: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Vectors of words and of their heads, one after the other, and the words' rows.
+
+    The input of a probe of dependency relations, as the two spans of edge probing (Tenney et al.
+    2019, "What do you learn from context?"), here without a projection.
+
+    view: `[n, d]`, one row a word; sentences, words, heads: of each row its sentence, and where
+    there the word and its head stand `[n]`. A word whose head has no row has no pair, nor has a
+    root, which is its own head.
+
+    Returns `[n_pairs, 2 d]` and `[n_pairs]`. Raises UserError where a word has two rows.
+    """
+    _require_rows(view, sentences=sentences, words=words, heads=heads)
+    places = pd.MultiIndex.from_arrays([sentences, words])
+    if not places.is_unique:
+        sentence, word = places[places.duplicated()][0]
+        raise UserError(
+            f"word {word} of sentence {sentence} has several rows; a probe of pairs needs one a "
+            "word: keep its last sub-word"
+        )
+    rows = places.get_indexer(pd.MultiIndex.from_arrays([sentences, heads]))
+    kept = np.flatnonzero((rows >= 0) & (np.asarray(heads) != words))
+    return np.concatenate([view[kept], view[rows[kept]]], axis=1), kept
+
+
+def control_labels(labels: np.ndarray, words: np.ndarray, seed: int) -> np.ndarray:
+    """Labels `[n]` of the control task: each word type has one, drawn by the labels' frequencies.
+
+    As Hewitt and Liang 2019 for parts of speech. labels, words: `[n]`.
+    """
+    types, index = np.unique(words, return_inverse=True)
+    return generator(seed, "control task").choice(labels, len(types))[index]
+
+
+def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
+    """The rows for training, development and test; those of a sentence `[n]` stay together.
+
+    Raises UserError for fewer than three sentences.
+    """
+    distinct, index = np.unique(sentences, return_inverse=True)
+    n = len(distinct)
+    if n < 3:
+        raise UserError(
+            f"{n} sentences carry a label; a probe needs 3, to train, for development and for "
+            "test: raise corpus.splits.test_words or occurrences.n"
+        )
+    held_out = [max(1, round(share * n)) for share in HELD_OUT]
+    ends = np.cumsum([n - sum(held_out), *held_out])
+    part = np.searchsorted(ends, generator(seed, "split").permutation(n)[index], side="right")
+    return [np.flatnonzero(part == number) for number in range(len(ends))]
+
+
+def _accuracies(
+    x: Tensor,
+    tasks: tuple[np.ndarray, np.ndarray],
+    n_labels: int,
+    parts: list[np.ndarray],
+    blocks: np.ndarray,
+    count: int,
+) -> dict[str, np.ndarray]:
+    """By metric, its value and those without each block, `[1 + count]`; tasks: real, control."""
+    of_test = blocks[parts[-1]]
+    sizes = jackknife.sums(np.ones(len(of_test)), of_test, count)
+    hits = (_hits(x, labels, n_labels, parts)[0] for labels in tasks)
+    real, control = (jackknife.ratio(jackknife.sums(hit, of_test, count), sizes) for hit in hits)
+    return {"accuracy": real, "control_accuracy": control, "selectivity": real - control}
+
+
+def _code(
+    x: Tensor,
+    labels: np.ndarray,
+    n_labels: int,
+    sentences: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    seed: int,
+) -> dict[str, np.ndarray]:
+    """By metric, its value and those without each block, `[1 + count]`."""
+    bits, _ = _bits(x, labels, n_labels, sentences, seed)
+    sums, sizes = (jackknife.sums(terms, blocks, count) for terms in (bits, np.ones(len(bits))))
+    lengths = jackknife.ratio(sums, sizes) * len(bits)
+    uniform = len(bits) * np.log2(n_labels)
+    return {"code_length_bits": lengths, "compression": jackknife.ratio(uniform, lengths)}
+
+
+def _bits(
+    x: Tensor, labels: np.ndarray, n_labels: int, sentences: np.ndarray, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Bits of each label in the online code, and whether it is in the first block, both `[n]`."""
+    _, index, sizes = np.unique(sentences, return_inverse=True, return_counts=True)
+    place = generator(seed, "online code").permutation(len(sizes))
+    order = np.argsort(place[index], kind="stable")
+    x, y = x[:, order], torch.from_numpy(labels[order]).to(x.device)
+    ends = _ends(sizes[np.argsort(place)])
+    nats = np.full(len(order), np.log(n_labels))
+    classifiers = [None] * len(STRENGTHS)
+    coded = np.zeros(len(STRENGTHS))
+    for start, end in pairwise(ends):
+        best = int(np.argmin(coded))
+        # No block comes after the last one that would ask how the others had coded it.
+        for i in [best] if end == ends[-1] else range(len(STRENGTHS)):
+            classifiers[i] = fit(x[:, :start], y[:start], n_labels, STRENGTHS[i], classifiers[i])
+            losses = _losses(x[:, start:end], y[start:end], classifiers[i])
+            coded[i] += losses.sum()
+            if i == best:
+                nats[start:end] = losses
+    bits, is_first = np.empty(len(order)), np.empty(len(order), dtype=bool)
+    bits[order], is_first[order] = nats / np.log(2), np.arange(len(order)) < ends[0]
+    return bits, is_first
+
+
+def _ends(sizes: np.ndarray) -> list[int]:
+    """How many examples each block of the online code and those before it hold.
+
+    sizes: examples of the sentences, in the order of the code.
+    """
+    totals = np.concatenate([[0], np.cumsum(sizes)])
+    ends = [0]
+    for total in totals[[int(portion * len(sizes)) for portion in PORTIONS]]:
+        if total - ends[-1] >= FEW:
+            ends.append(int(total))
+    return [*ends[1:-1], int(totals[-1])]
+
+
+def standardized(views: np.ndarray, device: torch.device | str | None) -> Tensor:
+    """The views `[layers, n, d]`, neurons standardized, in their principal axes.
+
+    A rotation that all layers share changes neither the penalty nor what is found, but saves `fit`
+    many steps: it scales coordinates, which should not depend on each other. Labels play no part.
+    """
+    x = torch.from_numpy(np.array(views, dtype=np.float32)).to(device or best_device())
+    std, mean = torch.std_mean(x, dim=1, keepdim=True)
+    x.sub_(mean).div_(std.clamp_min(1e-6))
+    rows = x.flatten(0, 1).double()
+    return x @ torch.linalg.eigh(rows.T @ rows).eigenvectors.to(x.dtype)
+
+
+def _hits(
+    x: Tensor, labels: np.ndarray, n_labels: int, parts: list[np.ndarray]
+) -> tuple[np.ndarray, Classifier]:
+    """Whether the probe is right about each test occurrence, and the probe itself.
+
+    Of the strengths from strong to weak, it has the one before the loss on the development
+    sentences first rises.
+    """
+    (x_train, y_train), (x_dev, y_dev), (x_test, y_test) = (
+        (x[:, rows], torch.from_numpy(labels[rows]).to(x.device)) for rows in parts
+    )
+    best, least, classifier = None, np.inf, None
+    for strength in STRENGTHS:
+        classifier = fit(x_train, y_train, n_labels, strength, classifier)
+        loss = _losses(x_dev, y_dev, classifier).mean()
+        if loss >= least:
+            break
+        best, least = classifier, loss
+    predicted = torch.cat([best.logits(rows).argmax(1) for rows in x_test.split(BLOCK_ROWS, 1)])
+    return (predicted == y_test).cpu().numpy(), best
+
+
+def fit(
+    x: Tensor, y: Tensor, n_labels: int, strength: float, start: Classifier | None = None
+) -> Classifier:
+    """The classifier of least loss: that of the examples in nats, strength / 2 times the square of
+    the weights, and half an example of each label at 0, the mean of the view.
+
+    x: `[layers, n, d]`, from `standardized`; y: `[n]`, below `n_labels`. Half an example keeps
+    labels possible that no example has: where the view tells nothing, shares are estimated as
+    Krichevsky and Trofimov (1981) do, by counts plus a half.
+    """
+    shares = torch.bincount(y, minlength=n_labels) + 0.5
+    shares = shares / shares.sum()
+    weights, bias = x.new_zeros(n_labels, x.shape[2]), shares.log()
+    if len(x) > 1:
+        # Never from scalars found before: a strong penalty leaves one layer all the weight, and
+        # then the loss has no slope in the others'.
+        start = fit(x.mean(0, keepdim=True), y, n_labels, strength, start)
+    if start is not None:
+        weights, bias = start.weights, start.bias
+    start = Classifier(weights, bias, x.new_zeros(len(x)))
+    # In coordinates of like curvature, L-BFGS takes a fraction of the steps.
+    scales = [curvature.rsqrt() for curvature in _curvatures(x, strength, start)]
+    scaled = [
+        (values / scale).requires_grad_()
+        for values, scale in zip((start.weights, start.bias, start.scalars), scales, strict=True)
+    ]
+
+    def current() -> Classifier:
+        return Classifier(*(values * scale for values, scale in zip(scaled, scales, strict=True)))
+
+    def closure() -> float:
+        optimizer.zero_grad()
+        total = 0.0
+        for term in _terms(x, y, strength, current):
+            (term / len(y)).backward()
+            total += float(term.detach())
+        return total / len(y)
+
+    options = {"max_iter": MAX_STEPS, "history_size": HISTORY, "tolerance_grad": SLOPE}
+    optimizer = torch.optim.LBFGS(scaled, **options, line_search_fn="strong_wolfe")
+    optimizer.step(closure)
+    found = current()
+    return Classifier(*(values.detach() for values in (found.weights, found.bias, found.scalars)))
+
+
+def _terms(
+    x: Tensor, y: Tensor, strength: float, current: Callable[[], Classifier]
+) -> Iterator[Tensor]:
+    """The terms of the loss in `fit`, in nats, each with a graph of its own."""
+    classifier = current()
+    penalty = strength / 2 * classifier.weights.square().sum()
+    yield penalty - classifier.bias.log_softmax(0).sum() / 2
+    for rows, labels in zip(x.split(BLOCK_ROWS, 1), y.split(BLOCK_ROWS), strict=True):
+        yield functional.cross_entropy(current().logits(rows), labels, reduction="sum")
+
+
+def _curvatures(x: Tensor, strength: float, classifier: Classifier) -> tuple[Tensor, ...]:
+    """Second derivatives of the loss in `fit` by weights, bias and scalars; these as far as they
+    are sure to be positive (Gauss-Newton), and the loss of one example more."""
+    n = x.shape[1]
+    weights, bias = torch.zeros_like(classifier.weights), torch.zeros_like(classifier.bias)
+    scalars = torch.ones_like(classifier.scalars)
+    for rows in x.split(BLOCK_ROWS, 1):
+        q = classifier.logits(rows).softmax(1)
+        mixed = classifier.mixed(rows)
+        weights += (q - q.square()).T @ mixed.square()
+        bias += (q - q.square()).sum(0)
+        for i, share in enumerate(classifier.scalars.softmax(0)):
+            moves = share * (rows[i] - mixed) @ classifier.weights.T
+            scalars[i] += (q * moves.square()).sum() - (q * moves).sum(1).square().sum()
+    return (weights + strength) / n, (bias + 0.5) / n, scalars / n
+
+
+def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
+    """-ln q(label | representation) of each occurrence `[n]`, in nats, float64."""
+    blocks = [
+        functional.cross_entropy(classifier.logits(rows), labels, reduction="none")
+        for rows, labels in zip(x.split(BLOCK_ROWS, 1), y.split(BLOCK_ROWS), strict=True)
+    ]
+    return torch.cat(blocks).double().cpu().numpy()
+
+
+def _require_rows(view: np.ndarray, **columns: np.ndarray) -> None:
+    """Raise UserError unless the view is a matrix and each column has a value for each row."""
+    if np.ndim(view) != 2:
+        raise UserError(f"a view of shape {np.shape(view)}; allowed: [occurrences, d]")
+    for name, column in columns.items():
+        if np.shape(column) != (len(view),):
+            raise UserError(
+                f"{name} of shape {np.shape(column)} for a view of {len(view)} occurrences; "
+                f"allowed: one value for each, ({len(view)},)"
+            )
+
+
+def _require_labels(n_labels: int) -> None:
+    if n_labels < 2:
+        raise UserError(f"{n_labels} labels; a probe needs 2 or more to tell apart")

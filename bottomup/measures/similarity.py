@@ -1,0 +1,378 @@
+"""Similarity of two views by the measures that others use beside PWCCA.
+
+Linear CKA (Kornblith et al. 2019, arXiv 1905.00414), the Procrustes distance (Ding, Denain and
+Steinhardt 2021, arXiv 2108.01661) and SVCCA (Raghu et al. 2017, arXiv 1706.05806) come from the
+covariances of the two views, as PWCCA does (`pwcca.moments_of`). Representational similarity
+analysis (Kriegeskorte, Mur and Bandettini 2008) ranks pairs of occurrences, and so looks at a
+sample.
+
+CKA as it was published is biased: with few occurrences for the number of neurons it is high for
+unrelated views. The debiased one replaces each HSIC by its unbiased estimate (Song et al. 2012,
+JMLR 13; so do Nguyen, Raghu and Kornblith 2021, arXiv 2010.15327),
+
+    HSIC(K, L) = [tr(KL) + (1'K1)(1'L1) / ((n-1)(n-2)) - 2 (1'KL1) / (n-2)] / (n (n-3))
+
+where K and L are the matrices of dot products of rows, with zeros in the diagonal. No such matrix
+is needed: an HSIC is the same for shifted rows, and of rows of mean 0, with the covariances S of
+the views and the squared norms s_i, t_i of their rows, it is proportional to
+
+    ||S_xy||^2 - cov(s, t) / (n-2) - tr(S_xx) tr(S_yy) / (n-1)
+
+all divided by n, not n - 1. Norms about the mean are linear in a row and its norm about any other
+center, and so cov(s, t) comes from the second moments of rows to which their norm is added.
+"""
+
+import logging
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import torch
+from scipy.stats import spearmanr
+
+from bottomup.errors import UserError
+from bottomup.measures import jackknife
+from bottomup.measures.pwcca import (
+    BLOCK_ROWS,
+    CONSTANT,
+    CUTOFF,
+    canonical_correlations,
+    moments_of,
+)
+from bottomup.seeds import generator
+from bottomup.views.moments import Moments, merged
+
+# Of what `similarity` gives, those that come from moments.
+MEASURES = ("cka_debiased", "cka", "procrustes_distance", "svcca_distance")
+# Dissimilarities are of pairs: half a million of these.
+RSA_ROWS = 1000
+
+logger = logging.getLogger(__name__)
+
+
+def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
+    """Linear CKA of two views, 1 for the same up to rotation, shift and scale.
+
+    x: `[n_occurrences, d_x]`; y: `[n_occurrences, d_y]`; memory maps are read in blocks.
+    debiased: see the module; -1 to 1, of unrelated views about 0 on average. Otherwise
+    ||S_xy||^2 / (||S_xx|| ||S_yy||), 0 to 1.
+
+    Raises UserError if the numbers of rows differ, there are too few (4 if debiased, else 2), a
+    view is constant or holds NaN or infinity; and if debiased where rows share nothing in pairs,
+    as those of an identity matrix.
+    """
+    if debiased:
+        return debiased_cka_from_moments(moments_with_norms(x, y, _centers(x, y)))
+    return cka_from_moments(moments_of(x, y))
+
+
+def procrustes_distance(x: np.ndarray, y: np.ndarray) -> float:
+    """Squared distance of two views best rotated onto each other, 0 (same shape) to 2.
+
+    2 - 2 ||X'Y||_*, the nuclear norm, where X and Y are centered and of Frobenius norm 1. Views
+    as in `linear_cka`; of unequal widths the narrower counts as filled up with zeros. Unrelated
+    views are closer than 2, the more so the fewer occurrences there are for the neurons.
+
+    Raises UserError as plain `linear_cka`.
+    """
+    return procrustes_from_moments(moments_of(x, y))
+
+
+def svcca_distance(x: np.ndarray, y: np.ndarray, variance: float = 0.99) -> float:
+    """1 less the mean canonical correlation of the first principal components of two views.
+
+    0 (same up to a linear map of these) to 1 (uncorrelated). Of each view are kept as few
+    components as hold the share `variance` of it; views as in `linear_cka`. A rotation of a view
+    makes no odds; any other linear map may change which components are kept, unless `variance` is
+    1. As with PWCCA, unrelated views are below 1, and where the occurrences are fewer than the
+    components of both views together a warning says so.
+
+    Raises UserError as plain `linear_cka`, and if `variance` is not in (0, 1].
+    """
+    return svcca_from_moments(moments_of(x, y), variance)
+
+
+def rsa(x: np.ndarray, y: np.ndarray, n: int = RSA_ROWS, seed: int = 1) -> float:
+    """Representational similarity: Spearman's correlation of dissimilarities, -1 to 1.
+
+    Of each pair of occurrences the dissimilarity is 1 less Pearson's correlation of their rows.
+    Views as in `linear_cka`; n: occurrences drawn, all where there are fewer; memory is that of a
+    few matrices `[n, n]`. Unrelated views give 0 on average.
+
+    Raises UserError if the numbers of rows differ, a row is constant or holds NaN or infinity, or
+    all pairs are equally dissimilar (of fewer than 3 rows they are).
+    """
+    rows = _drawn(x, y, n, seed)
+    return _rank_correlation(_dissimilarities(x[rows]), _dissimilarities(y[rows]))
+
+
+def cka_from_moments(moments: Moments) -> float:
+    """As plain `linear_cka`, from the moments of the two views."""
+    _check(moments)
+    return _normalized(_squares(moments))
+
+
+def procrustes_from_moments(moments: Moments) -> float:
+    """As `procrustes_distance`, from the moments of the two views."""
+    _check(moments)
+    scale = np.sqrt(np.trace(moments.xx) * np.trace(moments.yy))
+    return float(2 - 2 * min(np.linalg.norm(moments.xy, "nuc") / scale, 1))
+
+
+def svcca_from_moments(moments: Moments, variance: float = 0.99) -> float:
+    """As `svcca_distance`, from the moments of the two views."""
+    kept = truncated(moments, variance)
+    _warn_of_few(kept)
+    return _svcca(kept)
+
+
+def debiased_cka_from_moments(moments: Moments) -> float:
+    """As `linear_cka`, from moments of the two views that `moments_with_norms` has made."""
+    views = without_norms(moments)
+    _check(views, 4)
+    squares = _squares(views)
+    traces = np.array([np.trace(views.xx), np.trace(views.yy)])
+    hsic = squares - _covariance_of_norms(moments) / (views.n - 2)
+    hsic -= np.outer(traces, traces) / (views.n - 1)
+    # The terms cancel but for rounding.
+    if (hsic.diagonal() <= CUTOFF * squares.diagonal()).any():
+        raise UserError(
+            f"{views.n} occurrences share nothing in pairs; debiased CKA needs some that are more "
+            f"alike than others; look at more occurrences, or at the plain CKA"
+        )
+    return _normalized(hsic)
+
+
+def similarity(
+    x: np.ndarray,
+    y: np.ndarray,
+    blocks: np.ndarray,
+    variance: float = 0.99,
+    rsa_rows: int = RSA_ROWS,
+    seed: int = 1,
+    device: torch.device | str = "cpu",
+) -> Iterator[dict]:
+    """Rows of a table: measure, value, ci_low, ci_high, n_occurrences, `jackknife.WITHOUT`.
+
+    x, y: two views `[n, d_x]` and `[n, d_y]`; blocks: that of each occurrence, `[n]`; variance:
+    see `svcca_distance`; rsa_rows, seed: occurrences that `rsa` draws. Measures are `MEASURES` and
+    `rsa`: similarities but for those that are called distances. Not PWCCA, which has tables of
+    its own.
+
+    One pass over the views, in parts of a block: without a block, moments are the sums of those
+    of the others. Without one RSA is that of the rest of the same draw.
+    """
+    _check_rows(x, y)
+    count, centers = jackknife.n_blocks(blocks), _centers(x, y)
+    rows = [np.flatnonzero(blocks == number) for number in range(count)]
+    parts = [moments_with_norms(x[of], y[of], centers, device) for of in rows]
+    whole = merged(parts, np.ones(count, dtype=int))
+    _warn_of_few(truncated(without_norms(whole), variance))
+    values = _values(whole, variance)
+    others = 1 - np.eye(count, dtype=int)
+    without = _without(
+        [part.n for part in parts],
+        lambda number: _values(merged(parts, others[number]), variance),
+        values,
+    )
+    for measure, value, of_measure in zip(MEASURES, values, without.T, strict=True):
+        yield _row(measure, value, whole.n, of_measure)
+    yield _rsa_row(x, y, blocks, count, rsa_rows, seed)
+
+
+def moments_with_norms(
+    x: np.ndarray,
+    y: np.ndarray,
+    centers: tuple[np.ndarray, np.ndarray],
+    device: torch.device | str = "cpu",
+) -> Moments:
+    """Moments of [s, x - c] and [y - d, t], read in blocks; s and t are squared norms of rows.
+
+    centers: c `[d_x]` and d `[d_y]`. Any will do, but the same for moments that are to be merged;
+    near the mean they cost no digits.
+    """
+    moments = Moments(x.shape[1] + 1, y.shape[1] + 1, device)
+    for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
+        block = slice(start, start + BLOCK_ROWS)
+        a, b = x[block] - centers[0], y[block] - centers[1]
+        s, t = ((rows**2).sum(1, keepdims=True) for rows in (a, b))
+        moments.update(np.hstack([s, a]), np.hstack([b, t]))
+    return moments
+
+
+def without_norms(moments: Moments) -> Moments:
+    """Of moments that `moments_with_norms` has made, those of the views, less their centers."""
+    views = Moments(moments.d_x - 1, moments.d_y - 1, moments.mean.device)
+    views.n, views.mean, views.scatter = moments.n, moments.mean[1:-1], moments.scatter[1:-1, 1:-1]
+    return views
+
+
+def truncated(moments: Moments, variance: float) -> Moments:
+    """The moments of as few principal components of each view as hold a share of its variance."""
+    if not 0 < variance <= 1:
+        raise UserError(f"SVCCA with variance {variance}; allowed: above 0, at most 1; usual: 0.99")
+    _check(moments)
+    bases = [_components(covariance, variance) for covariance in (moments.xx, moments.yy)]
+    basis = torch.block_diag(*map(torch.from_numpy, bases)).to(moments.mean)
+    kept = Moments(bases[0].shape[1], bases[1].shape[1], moments.mean.device)
+    kept.n = moments.n
+    kept.mean = moments.mean @ basis
+    kept.scatter = basis.T @ moments.scatter @ basis
+    return kept
+
+
+def _components(covariance: np.ndarray, variance: float) -> np.ndarray:
+    """The first principal components, `[d, n_kept]`."""
+    values, vectors = np.linalg.eigh(covariance)
+    shares = np.cumsum(values[::-1]) / values.sum()
+    n_kept = np.searchsorted(shares, variance) + 1
+    return vectors[:, -n_kept:]
+
+
+def _svcca(kept: Moments) -> float:
+    return float(1 - canonical_correlations(kept).mean())
+
+
+def _warn_of_few(kept: Moments) -> None:
+    """Warn where missing points alone make components coincide."""
+    if kept.n - 1 < kept.d_x + kept.d_y:
+        logger.warning(
+            f"SVCCA of {kept.d_x} and {kept.d_y} components on {kept.n} occurrences: "
+            f"too few to tell related views from unrelated ones"
+        )
+
+
+def _values(moments: Moments, variance: float) -> np.ndarray:
+    """`MEASURES`, from moments with norms: `[len(MEASURES)]`."""
+    views = without_norms(moments)
+    return np.array(
+        [
+            debiased_cka_from_moments(moments),
+            cka_from_moments(views),
+            procrustes_from_moments(views),
+            _svcca(truncated(views, variance)),
+        ]
+    )
+
+
+def _squares(moments: Moments) -> np.ndarray:
+    """Squared Frobenius norms of the covariances, of x and y with x and y: `[2, 2]`."""
+    xx, xy, yy = (np.sum(part**2) for part in (moments.xx, moments.xy, moments.yy))
+    return np.array([[xx, xy], [xy, yy]])
+
+
+def _covariance_of_norms(moments: Moments) -> np.ndarray:
+    """Of s_i and t_i, squared norms of rows less their mean, from moments with norms: `[2, 2]`.
+
+    |a - m|^2 = |a|^2 - 2 m'a + |m|^2, whose last term is the same for all rows a.
+    """
+    mean = moments.mean.cpu().numpy()
+    weights = np.zeros((2, len(mean)))
+    weights[0, 0] = weights[1, -1] = 1
+    weights[0, 1 : moments.d_x] = -2 * mean[1 : moments.d_x]
+    weights[1, moments.d_x : -1] = -2 * mean[moments.d_x : -1]
+    return weights @ moments.scatter.cpu().numpy() @ weights.T / moments.n
+
+
+def _normalized(products: np.ndarray) -> float:
+    """That of x and y over the geometric mean of those of each with itself, from `[2, 2]`."""
+    return float(np.clip(products[0, 1] / np.sqrt(products.diagonal().prod()), -1, 1))
+
+
+def _without(
+    sizes: list[int], measure: Callable[[int], np.ndarray | float], values: np.ndarray | float
+) -> np.ndarray:
+    """What `measure` gives without each block, `[n_blocks, ...]`: `values`, those of all, where a
+    block holds nothing, or all that there is."""
+    total = sum(sizes)
+    numbers = enumerate(sizes)
+    return np.stack([measure(number) if 0 < size < total else values for number, size in numbers])
+
+
+def _rsa_row(
+    x: np.ndarray, y: np.ndarray, blocks: np.ndarray, count: int, n: int, seed: int
+) -> dict:
+    """As `similarity`, of RSA: ranks are those among what is left."""
+    rows = _drawn(x, y, n, seed)
+    both = [_dissimilarities(view[rows]) for view in (x, y)]
+    value = _rank_correlation(*both)
+
+    def rest(number: int) -> float:
+        kept = np.flatnonzero(blocks[rows] != number)
+        return _rank_correlation(*(of_view[np.ix_(kept, kept)] for of_view in both))
+
+    sizes = np.bincount(blocks[rows], minlength=count).tolist()
+    return _row("rsa", value, len(rows), _without(sizes, rest, value))
+
+
+def _row(measure: str, value: float, n: int, without: np.ndarray) -> dict:
+    estimate = jackknife.estimate("value", value, without)
+    return {"measure": measure, **estimate, "n_occurrences": n}
+
+
+def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
+    """Row numbers of the occurrences that RSA looks at, in the order of the text."""
+    _check_rows(x, y)
+    return np.sort(generator(seed, "rsa").choice(len(x), min(n, len(x)), replace=False))
+
+
+def _dissimilarities(rows: np.ndarray) -> np.ndarray:
+    """1 less Pearson's correlation of each two of the rows `[n, d]`: `[n, n]`."""
+    rows = np.array(rows, dtype=np.float64)
+    _check_finite(rows)
+    if (rows.var(1) <= CONSTANT * (rows**2).sum(1)).any():
+        raise UserError(
+            "an occurrence has the same value in all neurons; RSA needs rows that vary; "
+            "look for a run or layer that collapsed"
+        )
+    # Rounded, so that pairs of equal rows are tied, as they should be.
+    return np.round(1 - np.corrcoef(rows), 12)
+
+
+def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
+    """Spearman's correlation of what is above the diagonals of two matrices `[n, n]`."""
+    pairs = np.triu_indices(len(a), 1)
+    above = a[pairs], b[pairs]
+    if any(len(of_view) == 0 or np.ptp(of_view) == 0 for of_view in above):
+        raise UserError(
+            f"all pairs of {len(a)} occurrences are equally dissimilar; RSA needs some that are "
+            f"more alike than others; look at more occurrences, or for a layer that collapsed"
+        )
+    return float(spearmanr(*above).statistic)
+
+
+def _centers(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The means of the first rows: close enough to those of all."""
+    means = [np.asarray(view[:BLOCK_ROWS], dtype=np.float64).mean(0) for view in (x, y)]
+    _check_finite(np.concatenate(means))
+    return tuple(means)
+
+
+def _check_rows(x: np.ndarray, y: np.ndarray) -> None:
+    if len(x) != len(y):
+        raise UserError(
+            f"two views of {len(x)} and {len(y)} occurrences; they must have the same rows; "
+            f"extract both from one occurrence table"
+        )
+
+
+def _check_finite(numbers: np.ndarray) -> None:
+    if not np.isfinite(numbers).all():
+        raise UserError(
+            "a view holds NaN or infinity; similarity needs finite numbers; "
+            "look for a diverged run, or set views.dtype to float32"
+        )
+
+
+def _check(moments: Moments, needed: int = 2) -> None:
+    """UserError where views cannot be compared."""
+    if moments.n < needed:
+        raise UserError(
+            f"views of {moments.n} occurrences; allowed: at least {needed}; raise occurrences.n"
+        )
+    for covariance, mean in ((moments.xx, moments.mean_x), (moments.yy, moments.mean_y)):
+        _check_finite(covariance)
+        if covariance.diagonal().max() <= CONSTANT * mean @ mean:
+            raise UserError(
+                "a view is the same at all occurrences; similarity needs one that varies; "
+                "look for a run or layer that collapsed"
+            )

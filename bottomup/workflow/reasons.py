@@ -1,0 +1,30 @@
+"""Why a job runs, in words.
+
+Snakemake says that params have changed, and shows all of the old and the new ones. Ours are one
+dict, so that what differs in it can be said.
+"""
+
+import ast
+
+from snakemake.persistence import ParamsChange
+
+from bottomup.differences import differences
+
+
+def say_what_differs() -> None:
+    """Have Snakemake's reasons name the values, files of code and packages that changed."""
+    ParamsChange.__str__ = words
+
+
+def words(change: ParamsChange) -> str:
+    """`options.choose 0.15 -> 0.4; code: bottomup/measures/kmeans.py`."""
+    before, now = ([ast.literal_eval(text) for text in some] for some in _both(change))
+    if len(before) == len(now) == 1:
+        return "; ".join(differences(*before, *now))
+    # Outputs of one job that other versions of the project have made.
+    found = [differences(old, new) for old in before for new in now]
+    return " | ".join("; ".join(part) for part in found) or "there were none"
+
+
+def _both(change: ParamsChange) -> tuple[list[str], list[str]]:
+    return sorted(change.only_old), sorted(change.only_new)

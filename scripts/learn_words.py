@@ -1,0 +1,23 @@
+"""Make a tokenizer that has each word of the training split's source side as one token.
+
+Inputs: train.parquet; tokenizer.source.json, whose words these are.
+Outputs: tokenizer.words.json in the format of Hugging Face tokenizers.
+"""
+
+from tokenizers import Tokenizer
+
+from bottomup import program
+from bottomup.corpus.tables import Column
+from bottomup.corpus.words import learn
+
+
+def main(arguments):
+    of_side = Tokenizer.from_file(arguments.tokenizer)
+    learn(Column(arguments.text, "source"), of_side).save(arguments.words)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("text", "tokenizer", "words"):
+        parser.add_argument(f"--{name}", required=True)
+    program.run(main, parser)

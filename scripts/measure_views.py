@@ -1,0 +1,54 @@
+"""Measure the views of one run, or of two on the same occurrences.
+
+Settings: table (a module of bottomup/tables); run (the columns that name it, or both); options,
+    the table's section of the config.
+Inputs: the views of each run; the table of their occurrences, of which those are left out that a
+    run does not see; what the table reads beside them: annotations, frequencies of tokens.
+Outputs: the table (.csv), and with values without each block of documents (.parquet).
+"""
+
+import importlib
+import logging
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.measures import jackknife
+from bottomup.tables import Seen, seen_by_all
+from bottomup.views.files import load
+
+
+def main(arguments):
+    settings = arguments.settings
+    tables = [pd.read_parquet(path) for path in [arguments.occurrences, *arguments.annotations]]
+    occurrences = pd.concat(tables, axis=1)
+    views = [load(path, len(occurrences)) for path in arguments.views]
+    occurrences, views = seen_by_all(occurrences, views)
+    frequencies = None
+    for path in arguments.frequencies:
+        frequencies = pd.read_csv(path, keep_default_na=False)
+    seen = Seen(occurrences, *views, frequencies=frequencies)
+    table = importlib.import_module(f"bottomup.tables.{settings['table']}")
+    rows = []
+    for row in table.rows(seen, settings["options"]):
+        rows.append(settings["run"] | row)
+        logging.info(", ".join(f"{name} {value}" for name, value in told(row)))
+    jackknife.write(rows, arguments.table)
+
+
+def told(row):
+    """A row up to its first number that is no whole one: its value."""
+    for name, value in row.items():
+        yield name, f"{value:.4g}" if isinstance(value, float) else value
+        if isinstance(value, float):
+            return
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--views", required=True, nargs="+")
+    parser.add_argument("--occurrences", required=True)
+    parser.add_argument("--annotations", nargs="*", default=[])
+    parser.add_argument("--frequencies", nargs="*", default=[])
+    parser.add_argument("--table", required=True)
+    program.run(main, parser)

@@ -1,0 +1,88 @@
+import pytest
+
+from bottomup.errors import UserError
+from bottomup.figures import similarity_between_runs, style
+
+MEASURES = ["cka_debiased", "cka", "rsa", "procrustes_distance", "svcca_distance"]
+DISTANCES = [name for name in MEASURES if name.endswith("distance")]
+NAMES = ("lm", "mlm", "mt", "untrained", "untrained_causal")
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_points_are_the_table(study, measure):
+    tables = study()
+    _, points = similarity_between_runs.draw(tables)
+    table = tables["similarity_between_runs"]
+    for series, a, b in (("mt-mlm", "mlm", "mt"), ("lm-mlm", "lm", "mlm"), ("lm-lm", "lm", "lm")):
+        pair = (table["objective_a"] == a) & (table["objective_b"] == b)
+        rows = table[pair & (table["measure"] == measure)].set_index("layer")
+        of = (points["panel"] == measure) & (points["series"] == series)
+        drawn = points[of].set_index("x")
+        assert drawn["y"].to_dict() == rows["value"].to_dict()
+        assert drawn["low"].to_dict() == rows["ci_low"].to_dict()
+        assert drawn["high"].to_dict() == rows["ci_high"].to_dict()
+
+
+def test_each_panel_has_each_pair(study):
+    _, points = similarity_between_runs.draw(study(objectives=NAMES))
+    pairs = {"mt-mlm", "lm-mt", "lm-mlm", *(f"{name}-{name}" for name in NAMES)}
+    assert set(points["panel"]) == set(MEASURES)
+    for _, panel in points.groupby("panel"):
+        assert set(panel["series"]) == pairs, "untrained ones with others of one objective alone"
+    quantities = dict(points[["panel", "quantity"]].drop_duplicates().itertuples(index=False))
+    assert {name for name in MEASURES if quantities[name] == "distance"} == set(DISTANCES)
+
+
+def test_axes_say_which_value_is_the_same(study, nothing_cut_off):
+    figure, _ = similarity_between_runs.draw(study())
+    nothing_cut_off(figure)
+    similarities, distances = figure.axes[:3], figure.axes[3:]
+    assert {axes.get_ylabel() for axes in similarities} == {"similarity (1 = same)"}
+    assert {axes.get_ylabel() for axes in distances} == {"distance (0 = same)"}
+    for axes in figure.axes:
+        same = "same = 1" if axes in similarities else "same = 0"
+        assert [text.get_text() for text in axes.texts] == [same]
+    assert distances[0].get_title("left") == "Procrustes distance\n100,000 occurrences"
+    shared = [axes.get_ylim() for axes in similarities]
+    assert len(set(shared)) == 1 and distances[0].get_ylim() != distances[1].get_ylim()
+
+
+def test_halves_of_the_text_are_compared(study):
+    tables = study(objectives=("lm", "lm_half1", "lm_half2"))
+    table = tables["similarity_between_runs"]
+    halves = (table["objective_a"] == "lm_half1") & (table["objective_b"] == "lm_half2")
+    whole = (table["objective_a"] == "lm") & (table["objective_b"] == "lm")
+    tables["similarity_between_runs"] = table[halves | whole].iloc[::-1]
+    figure, points = similarity_between_runs.draw(tables)
+    assert set(points["series"]) == {"lm-lm", "lm_half1-lm_half2"}
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert style.pair("lm_half1", "lm_half2").label in labels
+
+
+@pytest.mark.parametrize("layers", [1, 12])
+def test_other_depths_and_one_seed(study, layers):
+    figure, points = similarity_between_runs.draw(study(layers=layers, seeds=(3,)))
+    assert set(points["series"]) == {"mt-mlm", "lm-mt", "lm-mlm"}
+    figure.draw_without_rendering()
+
+
+def fails(tables, match):
+    """Drawing ends in a line that says why."""
+    with pytest.raises(UserError, match=match) as raised:
+        similarity_between_runs.draw(tables)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_measure_that_is_missing_or_unknown(study):
+    tables = study()
+    whole = tables["similarity_between_runs"]
+    tables["similarity_between_runs"] = whole.query("measure == 'rsa'")
+    fails(tables, "measures rsa in the table similarity_between_runs; this figure shows cka_debia")
+    unknown = whole.assign(measure=whole["measure"].replace("cka", "overlap"))
+    tables["similarity_between_runs"] = unknown
+    fails(tables, "measures cka_debiased, overlap, rsa, ")
+
+
+def test_nothing_to_compare(study):
+    fails(study(objectives=("lm", "untrained"), seeds=(1,)), "two objectives or two seeds")
+    fails({}, "table 'similarity_between_runs' is missing")

@@ -1,0 +1,274 @@
+"""Probes against labels that a view tells wholly, in part or not at all, and by hand."""
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+import torch
+from sklearn.linear_model import LogisticRegression
+
+from bottomup.errors import UserError
+from bottomup.measures import probes
+from bottomup.measures.mutual_information import entropy
+
+
+def probe(view, labels, words=None, length=5, count=10, **options):
+    """The rows of `probes.probe` by metric; sentences of `length` rows, dealt to blocks in turn."""
+    sentences = np.arange(len(labels)) // length
+    words = labels if words is None else words
+    rows = probes.probe("task", view, labels, words, sentences, sentences % count, count, **options)
+    return {row["metric"]: row for row in rows}
+
+
+def repeated(labels, n_sentences):
+    """Sentences that all hold the same labels: any order of them has the same code."""
+    return np.tile(labels, n_sentences), np.repeat(np.arange(n_sentences), len(labels))
+
+
+def by_counts(ends, counts):
+    """Bits of the online code of such sentences by frequencies, blocks ending after `ends`."""
+    counts = np.asarray(counts)
+    coded = [
+        -(end - start) * counts @ np.log2((start * counts + 0.5) / (start * counts + 0.5).sum())
+        for start, end in pairwise(ends)
+    ]
+    return ends[0] * counts.sum() * np.log2(len(counts)) + sum(coded)
+
+
+def test_labels_in_plain_view_are_all_found_and_cost_little():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(4, size=1000)
+    view = generator.normal(size=(4, 8))[labels] + 0.01 * generator.normal(size=(1000, 8))
+    found = probe(view.astype(np.float16), labels)
+    accuracy, code = found["accuracy"], found["code_length_bits"]
+    assert accuracy["value"] == 1
+    assert accuracy["baseline"] < 0.4
+    assert (accuracy["n"], code["n"], accuracy["n_labels"]) == (100, 1000, 4)
+    # The first block of 10 costs 20 bits of the uniform 2,000, and the next ones are coded by few.
+    assert 20 < code["value"] < 200
+    assert found["compression"]["value"] == pytest.approx(2000 / code["value"])
+
+
+def test_labels_that_the_view_does_not_tell_are_coded_by_their_frequencies():
+    generator = np.random.default_rng(0)
+    labels = generator.choice(3, size=3000, p=[0.7, 0.2, 0.1])
+    found = probe(generator.normal(size=(3000, 8)), labels, length=10)
+    assert found["accuracy"]["value"] == pytest.approx(found["accuracy"]["baseline"], abs=0.01)
+    assert found["accuracy"]["baseline"] == pytest.approx(0.7, abs=0.05)
+    bits = 3000 * entropy(labels) / np.log(2)
+    assert bits < found["code_length_bits"]["baseline"] < 1.02 * bits
+    assert bits < found["code_length_bits"]["value"] < 1.04 * bits
+
+
+def test_as_many_neurons_as_examples_do_not_lead_the_probe_astray():
+    # Any labels of 400 examples can be told apart by 400 neurons: the penalty must forbid it.
+    generator = np.random.default_rng(0)
+    labels = generator.choice(2, size=500, p=[0.8, 0.2])
+    found = probe(generator.normal(size=(500, 400)), labels)
+    assert found["accuracy"]["value"] == found["accuracy"]["baseline"]
+    assert found["compression"]["value"] > 0.95
+
+
+def test_the_control_task_is_a_function_of_the_word_with_the_frequencies_of_the_labels():
+    words = np.random.default_rng(0).integers(3000, size=20_000)
+    labels = np.repeat([0, 1, 2], [14_000, 4000, 2000])
+    control = probes.control_labels(labels, words, seed=1)
+    assert all(len(set(control[words == word])) == 1 for word in range(100))
+    shares = np.bincount(control) / len(control)
+    np.testing.assert_allclose(shares, [0.7, 0.2, 0.1], atol=0.03)
+    assert np.array_equal(control, probes.control_labels(labels, words, seed=1))
+    assert not np.array_equal(control, probes.control_labels(labels, words, seed=2))
+
+
+def test_a_view_of_the_word_alone_is_not_selective():
+    words = np.random.default_rng(0).integers(20, size=2000)
+    found = probe(np.eye(20)[words], words % 3, words)
+    assert found["accuracy"]["value"] == found["control_accuracy"]["value"] == 1
+    assert found["selectivity"]["value"] == 0
+
+
+def test_a_view_of_the_label_alone_is_selective():
+    # Each label has 20 words; a view of the label leaves the control task to their majority.
+    words = np.random.default_rng(0).integers(60, size=2000)
+    found = probe(np.eye(3)[words % 3], words % 3, words)
+    assert found["accuracy"]["value"] == 1
+    assert found["control_accuracy"]["value"] < 0.7
+    assert found["selectivity"]["value"] == 1 - found["control_accuracy"]["value"]
+
+
+def test_no_sentence_is_in_two_parts():
+    sentences = np.random.default_rng(0).integers(50, size=700) * 3
+    train, dev, test = probes.split(sentences, seed=1)
+    assert sorted(np.concatenate([train, dev, test])) == list(range(700))
+    of_parts = [set(sentences[part]) for part in (train, dev, test)]
+    assert [len(part) for part in of_parts] == [40, 5, 5]
+    assert len(set.union(*of_parts)) == 50
+    assert not np.array_equal(test, probes.split(sentences, seed=2)[-1])
+
+
+def test_what_is_learned_by_heart_of_a_sentence_does_not_count():
+    # Each sentence has a direction of its own that would give its labels away.
+    generator = np.random.default_rng(0)
+    labels = np.repeat(generator.integers(2, size=60), 10)
+    view = np.repeat(generator.normal(size=(60, 80)), 10, axis=0)
+    found = probe(view, labels, length=10)
+    assert found["accuracy"]["value"] < 0.9
+    assert found["compression"]["value"] < 1.1
+    assert probes.online_code_length(view, labels, 2, device="cpu") < 300
+
+
+def test_a_block_of_wrong_labels_is_what_the_others_do_without():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(2, size=2000)
+    view = np.eye(2)[labels]
+    labels[np.arange(2000) // 5 % 10 == 3] ^= 1
+    accuracy = probe(view, labels)["accuracy"]
+    assert accuracy["without"][3] == 1
+    assert (np.delete(accuracy["without"], 3) < 0.95).all()
+    assert accuracy["ci_low"] < accuracy["value"] < accuracy["ci_high"]
+
+
+def test_the_code_without_a_block_is_that_of_as_many_occurrences():
+    # All cost the same but those of the first block of the code.
+    labels, sentences = repeated([0, 1], 400)
+    rows = probes.probe("task", np.zeros((800, 2)), labels, labels, sentences, sentences % 10, 10)
+    code = {row["metric"]: row for row in rows}["code_length_bits"]
+    assert code["value"] == pytest.approx(800)
+    np.testing.assert_allclose(code["without"], 800)
+
+
+def test_a_view_of_zeros_is_coded_block_by_block_by_the_frequencies_before():
+    labels, sentences = repeated([0] * 5 + [1] * 3 + [2] * 2, 40)
+    # 0.032, 0.0625, 0.125, 0.25, 0.5 and 1 of 40 sentences.
+    bits = by_counts([1, 2, 5, 10, 20, 40], [5, 3, 2])
+    view = np.zeros((400, 3))
+    assert probes.online_code_length(view, labels, 3, sentences=sentences) == pytest.approx(bits)
+    faulty = probes.online_code_length(
+        view, labels, 3, sentences=sentences, variant="voita-titov-2020"
+    )
+    first = 10 * np.log2(3)
+    assert faulty == pytest.approx(first + (bits - first) * np.log(2))
+
+
+def test_a_label_not_seen_before_costs_as_half_an_example():
+    # Of 25 examples, the first 12 are the first block: a half is 12, and a quarter too few.
+    bits = 12 * np.log2(4) - 13 * np.log2(12.5 / 14)
+    zeros = np.zeros(25, dtype=np.int32)
+    assert probes.online_code_length(np.zeros((25, 1)), zeros, 4) == pytest.approx(bits)
+
+
+def test_examples_too_few_for_two_blocks_are_coded_uniformly():
+    labels = np.arange(15) % 4
+    assert probes.online_code_length(np.eye(4)[labels], labels, 4) == pytest.approx(30)
+
+
+@pytest.mark.parametrize("informative", [0, 2])
+def test_the_mix_is_the_only_layer_that_tells(informative):
+    generator = np.random.default_rng(0)
+    labels = generator.integers(3, size=900)
+    views = generator.normal(size=(3, 900, 4))
+    views[informative, :, :3] += 2 * np.eye(3)[labels]
+    mix = probes.scalar_mix(views, labels, np.arange(900) // 5)
+    assert mix.weights.sum() == pytest.approx(1)
+    assert mix.weights[informative] > 0.9
+    assert mix.center_of_gravity == pytest.approx(informative, abs=0.15)
+    assert mix.accuracy > 0.6
+    assert mix.n == 90
+
+
+def test_layers_that_tell_a_half_each_share_the_mix():
+    # A strong penalty leaves all to one of them; a weaker one, tried next, must find the other.
+    generator = np.random.default_rng(0)
+    labels = generator.integers(4, size=1500)
+    views = np.zeros((2, 1500, 2))
+    views[0, :, 0] = labels // 2 + 0.1 * generator.normal(size=1500)
+    views[1, :, 1] = labels % 2 + 0.1 * generator.normal(size=1500)
+    mix = probes.scalar_mix(views, labels, np.arange(1500) // 5)
+    np.testing.assert_allclose(mix.weights, 0.5, atol=0.1)
+    assert mix.accuracy == 1
+
+
+def test_layers_that_say_the_same_at_any_scale_share_the_mix():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(3, size=300)
+    view = generator.normal(size=(300, 4)) + np.eye(4)[labels]
+    mix = probes.scalar_mix(np.stack([view, 10 * view]), labels, np.arange(300) // 5)
+    np.testing.assert_allclose(mix.weights, 0.5, atol=1e-3)
+
+
+def test_a_classifier_is_that_of_scikit_learn(monkeypatch):
+    monkeypatch.setattr(probes, "SLOPE", 1e-6)
+    generator = np.random.default_rng(0)
+    labels = np.append(generator.integers(3, size=299), 3)
+    view = generator.normal(size=(300, 6)) @ generator.normal(size=(6, 6)) + np.eye(6)[labels]
+    x = probes.standardized(view[None], "cpu")
+    found = probes.fit(x, torch.from_numpy(labels), 5, strength=3.0)
+    standardized = (view - view.mean(0)) / view.std(0, ddof=1)
+    # Half an example of each label at 0; the fifth label has no other.
+    peer = LogisticRegression(C=1 / 3, tol=1e-8, max_iter=1000).fit(
+        np.concatenate([standardized, np.zeros((5, 6))]),
+        np.append(labels, np.arange(5)),
+        sample_weight=np.repeat([1, 0.5], [300, 5]),
+    )
+    expected = peer.predict_proba(standardized)
+    np.testing.assert_allclose(found.logits(x).softmax(1), expected, atol=3e-4)
+
+
+def test_pairs_are_of_words_and_heads_that_are_there():
+    view = np.arange(10).reshape(5, 2)
+    # The root of sentence 0 is its second word, and the head of the last word has no row.
+    sentences, words, heads = (
+        np.array(of) for of in ([0, 0, 0, 4, 4], [0, 1, 3, 1, 2], [1, 1, 0, 2, 7])
+    )
+    found, rows = probes.pairs(view, sentences, words, heads)
+    assert rows.tolist() == [0, 2, 3]
+    assert found.tolist() == [[0, 1, 2, 3], [4, 5, 0, 1], [6, 7, 8, 9]]
+
+
+def test_the_same_seed_gives_the_same_values():
+    generator = np.random.default_rng(0)
+    view, labels = generator.normal(size=(200, 4)), generator.integers(3, size=200)
+    first, again, other = (probe(view, labels, seed=seed) for seed in (1, 1, 2))
+    values = [[row["value"] for row in rows.values()] for rows in (first, again, other)]
+    assert values[0] == values[1]
+    bits = [rows["code_length_bits"]["value"] for rows in (first, other)]
+    assert bits[0] != bits[1]
+    code = probes.online_code_length(view, labels, 3, sentences=np.arange(200) // 5)
+    assert code == pytest.approx(bits[0])
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"labels": np.zeros(6)}, "1 labels; a probe needs 2"),
+        ({"sentences": np.arange(6) % 2}, "2 sentences carry a label; a probe needs 3"),
+        ({"words": np.arange(5)}, r"words of shape \(5,\) for a view of 6 occurrences"),
+        ({"view": np.zeros(6)}, r"a view of shape \(6,\); allowed: \[occurrences, d\]"),
+    ],
+)
+def test_what_does_not_fit_is_refused_in_one_line(change, message):
+    of_each = np.arange(6)
+    columns = {"view": np.zeros((6, 2)), "labels": of_each, "words": of_each}
+    columns |= {"sentences": of_each, "blocks": of_each, **change}
+    with pytest.raises(UserError, match=message):
+        list(probes.probe("task", **columns, count=6))
+
+
+@pytest.mark.parametrize(
+    "change, message",
+    [
+        ({"n_labels": 1}, "1 labels; a probe needs 2"),
+        ({"n_labels": 5}, "labels from 0 to 5; allowed: 0 to 4"),
+        ({"variant": "nats"}, "variant of the code length: found nats; allowed: "),
+        ({"sentences": np.arange(5)}, r"sentences of shape \(5,\)"),
+    ],
+)
+def test_a_code_without_sense_is_refused(change, message):
+    columns = {"view": np.zeros((6, 2)), "labels": np.arange(6), "n_labels": 6, **change}
+    with pytest.raises(UserError, match=message):
+        probes.online_code_length(**columns)
+
+
+def test_a_word_of_two_rows_has_no_pair():
+    with pytest.raises(UserError, match="word 1 of sentence 0 has several rows"):
+        probes.pairs(np.zeros((3, 2)), *np.array([[0, 0, 0], [0, 1, 1], [0, 0, 0]]))

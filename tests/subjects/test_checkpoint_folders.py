@@ -1,0 +1,119 @@
+"""Folders that are no checkpoint, or not one that can be opened safely: one line for each."""
+
+import json
+
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bottomup import subjects
+from bottomup.errors import UserError
+from tests.subjects import families
+from tests.subjects.families import FAMILIES
+from tests.tiny import same_bytes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return families.save(FAMILIES["bert"], tmp_path / "model")
+
+
+def refused(folder, pattern, opening=subjects.load):
+    with pytest.raises(UserError, match=pattern) as error:
+        opening(folder)
+    assert "\n" not in str(error.value)
+
+
+def edit(path, **values):
+    path.write_text(json.dumps(json.loads(path.read_text()) | values))
+
+
+def test_a_name_on_a_hub():
+    refused("bert-base-uncased", r"no model in bert-base-uncased; expected .*fetch a model by its")
+
+
+def test_pickled_weights_only(folder):
+    weights = load_file(folder / "model.safetensors")
+    torch.save(weights, folder / "pytorch_model.bin")
+    (folder / "model.safetensors").unlink()
+    refused(folder, r"model has pickled weights only \(pytorch_model.bin\).*expected model.safeten")
+
+
+def test_weights_in_several_files(folder):
+    whole = subjects.load(folder).model
+    expected = whole.state_dict()
+    (folder / "model.safetensors").unlink()
+    whole.save_pretrained(folder, max_shard_size="1KB")
+    assert not (folder / "model.safetensors").exists()
+    assert same_bytes(subjects.load(folder).model.state_dict(), expected)
+
+
+def test_a_broken_download(folder):
+    """Such as the note that git leaves where a large file was not fetched."""
+    (folder / "model.safetensors").write_text("version https://git-lfs.github.com/spec/v1\n")
+    refused(folder, "transformers does not load .*model: ")
+
+
+def test_weights_of_another_shape(folder):
+    edit(folder / "config.json", intermediate_size=24)
+    refused(folder, r"6 weights of the bert .* of another shape .* encoder.layer.0.interm\S+ among")
+
+
+def test_a_missing_weight(folder):
+    """It would be drawn at random, and the model be partly untrained without a word."""
+    weights = load_file(folder / "model.safetensors")
+    del weights["bert.encoder.layer.1.output.dense.weight"]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    refused(
+        folder, r"1 weights of the bert in .* are missing .* encoder.layer.1.output.dense.weight am"
+    )
+
+
+@pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
+@pytest.mark.parametrize("name", ["config.json", "tokenizer_config.json"])
+def test_code_in_the_folder_is_never_run(folder, name, opening):
+    (folder / "own.py").write_text(f"open({str(folder / 'was_run')!r}, 'w')\nOwn = object\n")
+    auto = dict.fromkeys(["AutoConfig", "AutoModel"], "own.Own") | {
+        "AutoTokenizer": ["own.Own"] * 2
+    }
+    edit(folder / name, auto_map=auto)
+    refused(folder, rf"{name} asks for code of its own \(auto_map\), which is never run", opening)
+    assert not (folder / "was_run").exists()
+
+
+def test_a_kind_that_transformers_does_not_know(folder):
+    edit(folder / "config.json", model_type="ours")
+    refused(folder, "transformers does not load .*ours")
+    refused(folder, "transformers does not load .*ours", lambda path: subjects.untrained(path, 1))
+
+
+def test_a_config_that_is_no_json(folder):
+    (folder / "config.json").write_text("{")
+    refused(folder, r"config.json is not JSON \(.*\); fetch it again")
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "marian", "t5", "llama"])
+def test_no_fast_tokenizer(tmp_path, family):
+    """transformers itself would make one that knows no token of some families."""
+    folder = families.save(FAMILIES[family], tmp_path)
+    (folder / "tokenizer.json").unlink()
+    (folder / "source.spm").write_text("what a slow one reads")
+    refused(folder, "no fast tokenizer in .*; expected tokenizer.json")
+
+
+def test_a_list_of_word_pieces_is_a_tokenizer(folder):
+    pieces = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", *"abcdefghijklmno"]
+    for path in folder.glob("tokenizer*"):
+        path.unlink()
+    (folder / "vocab.txt").write_text("\n".join(pieces))
+    subject = subjects.load(folder)
+    assert subject.tokenizer("a b").input_ids == [2, 5, 6, 3]
+    assert subject.masks
+
+
+def test_a_slow_tokenizer(folder):
+    """It does not tell where in the text its tokens stand."""
+    (folder / "tokenizer.json").unlink()
+    (folder / "vocab.txt").write_text("<cls>\n<pad>\n<eos>\n<unk>\nL\nA\n")
+    edit(folder / "tokenizer_config.json", tokenizer_class="EsmTokenizer")
+    refused(folder, "the tokenizer in .* is a slow one; expected tokenizer.json")

