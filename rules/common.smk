@@ -27,8 +27,8 @@ MEASURES = {  # by table, the parts that it is collected from
     "influence": SLICES.runs(SLICES.by_noise),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
     "projection": SLICES.first_runs(),
-    "head_importance": SLICES.runs(SLICES.compared),
-    "head_functions": SLICES.runs(SLICES.by_noise),
+    "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),
+    "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [run for run in SLICES.pruned_runs() if ".gates_" in run],
@@ -41,6 +41,8 @@ PRUNED_RUN = "{objective}-{seed}.{attention}.{method}_{penalty}"
 # A narrow model waits for a GPU longer than it fills it.
 GPUS = 1 if STUDY.model.d_model >= 256 else 0
 NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.checkpoints)
+OBJECTIVES = "|".join(SLICES.objectives)
+CHECKPOINTS = "|".join(SLICES.checkpoints) or "(?!)"
 
 
 wildcard_constraints:

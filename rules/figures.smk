@@ -7,6 +7,8 @@ MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 # What the papers compare; the variants of an objective have figures of their own.
 COMPARED = SLICES.runs(SLICES.compared)
 LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
+# The first seed of each alone: heads of two seeds have nothing in common.
+HEADS_OF = SLICES.first_runs()
 TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
 # Each target under each mask, MT, and the models that they start from.
 OF_MASKS = [
@@ -195,6 +197,13 @@ FIGURES = {
         "category": "5 What a layer represents",
     },
     "head_importance": heads(["lrp_confidence"], "head_importance"),
+    "attention_of_heads": {
+        "tables": {
+            **parts_of("head_importance", HEADS_OF),
+            **parts_of("head_functions", HEADS_OF),
+        },
+        "category": "6 Attention heads",
+    },
     "importance_agreement": heads([], "head_importance"),
     "head_functions": heads(
         ["functions_ru_de_fr"], "head_functions", "head_importance"

@@ -15,6 +15,8 @@ rule measure_head_importance:
         "<logs>/measure_head_importance.{objective}-{seed}.log",
     benchmark:
         "<benchmarks>/measure_head_importance.{objective}-{seed}.tsv"
+    wildcard_constraints:
+        objective=OBJECTIVES,
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -49,6 +51,8 @@ rule measure_head_functions:
         "<logs>/measure_head_functions.{objective}-{seed}.log",
     benchmark:
         "<benchmarks>/measure_head_functions.{objective}-{seed}.tsv"
+    wildcard_constraints:
+        objective=OBJECTIVES,
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -64,6 +68,47 @@ rule measure_head_functions:
             --model $(dirname {input.model:q}) --tokens $(dirname {input.tokens[0]:q}) \
             --blocks {input.blocks:q} --annotation {input.annotation:q} \
             --frequencies {input.frequencies:q} --table {output.table:q} &>{log:q}
+        """
+
+
+# Of a checkpoint what its heads attend to is known, not what it was trained for.
+rule measure_checkpoint_heads:
+    input:
+        model="<results>/runs/{objective}-0/model/model.safetensors",
+        config="<results>/runs/{objective}-0/model/config.json",
+        tokenizer="<results>/runs/{objective}-0/model/tokenizer.json",
+        written=WRITTEN,
+        words=expand("<results>/corpus/tokens/test.words/{array}.npy", array=ARRAYS),
+        blocks="<results>/corpus/blocks.test.npy",
+        annotation=rules.annotate_words.output.annotation,
+        frequencies=FREQUENCIES["words"],
+    output:
+        importance="<results>/measures/head_importance/{objective}-0.csv",
+        importance_estimates="<results>/measures/head_importance/{objective}-0.parquet",
+        functions="<results>/measures/head_functions/{objective}-0.csv",
+        functions_estimates="<results>/measures/head_functions/{objective}-0.parquet",
+    log:
+        "<logs>/measure_checkpoint_heads.{objective}.log",
+    benchmark:
+        "<benchmarks>/measure_checkpoint_heads.{objective}.tsv"
+    wildcard_constraints:
+        objective=CHECKPOINTS,
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(4000, 30),
+        runtime=minutes(60, 1),
+        gpu=GPUS,
+    params:
+        settings=SLICES.measure_checkpoint_heads,
+    shell:
+        """
+        python scripts/measure_checkpoint_heads.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --written {input.written:q} \
+            --words $(dirname {input.words[0]:q}) --blocks {input.blocks:q} \
+            --annotation {input.annotation:q} --frequencies {input.frequencies:q} \
+            --importance {output.importance:q} --functions {output.functions:q} &>{log:q}
         """
 
 

@@ -90,7 +90,7 @@ rule open_checkpoint:
     benchmark:
         "<benchmarks>/open_checkpoint.{objective}.tsv"
     wildcard_constraints:
-        objective="|".join(SLICES.checkpoints) or "(?!)",
+        objective=CHECKPOINTS,
     priority: 20
     localrule: True
     conda:

@@ -14,14 +14,17 @@ import pandas as pd
 from bottomup import program
 
 HEAD = ["objective", "seed", "attention", "layer", "head"]
-IMPORTANCES = ["confidence", "relevance", "relevance_ratio", "gradient", "loss_increase"]
+IMPORTANCES = [
+    *("confidence", "special", "relevance", "relevance_ratio", "gradient", "loss_increase"),
+]
 FUNCTION = {"accuracy": "function_accuracy"}
 
 
 def main(arguments: argparse.Namespace) -> None:
     importance = pd.read_csv(arguments.importance)
     heads = importance.pivot(index=HEAD, columns="importance", values="value")
-    heads = heads.rename(columns={"relevance_alpha_beta": "relevance"})[IMPORTANCES].reset_index()
+    heads = heads.rename(columns={"relevance_alpha_beta": "relevance"})
+    heads = heads.reindex(columns=IMPORTANCES).reset_index()
     functions = pd.read_csv(arguments.functions).query("held").rename(columns=FUNCTION)
     functions = functions[[*HEAD, "function", "function_accuracy", "baseline_accuracy"]]
     heads.merge(functions, on=HEAD, how="left").to_csv(arguments.table, index=False)

@@ -15,7 +15,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup import program, subjects
-from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.heads.functions import Thresholds, head_functions
@@ -25,10 +25,12 @@ from bottomup.measures import jackknife
 def main(arguments):
     settings = arguments.settings
     columns = ["sentence", "word", "relation", "head"]
+    tokens = TokenFile.load(arguments.tokens)
     table = head_functions(
         subjects.load(arguments.model),
-        TokenFile.load(arguments.tokens),
+        tokens,
         pd.read_parquet(arguments.annotation, columns=columns),
+        tokens.ids,
         shared_ranks(pd.read_csv(arguments.frequencies, usecols=["token_id", "count"])),
         Thresholds(**settings["thresholds"]),
         np.load(arguments.blocks),
@@ -40,15 +42,6 @@ def main(arguments):
     table = table.assign(**settings["run"])
     columns = list(dict.fromkeys([*settings["run"], *table]))
     jackknife.write(table[columns], arguments.table)
-
-
-def shared_ranks(frequencies):
-    """Ranks by token id; equally frequent tokens share the best of theirs."""
-    # <unk> is no token of the training text: rarer than all.
-    ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1)
-    shared = frequencies["count"].rank(method="min", ascending=False)
-    ranks[frequencies["token_id"]] = shared.astype(int)
-    return ranks
 
 
 if __name__ == "__main__":

@@ -4,9 +4,9 @@ Settings: objective, module, options, seed (the run); sentences (of the dev spli
           sampling_seed (of sentences and masks); if it translates: beam_size, length_penalty.
 Inputs:   the run's model folder, the folder of token files, the blocks of the dev split's
           sentences.
-Outputs:  a table with a row for each head and kind of importance. Confidence and relevance are
-          those in the model's own translations, gradient and loss those in the references. A
-          model that predicts nothing has confidence alone.
+Outputs:  a table with a row for each head and kind of importance. Confidence, attention to special
+          tokens and relevance are those in the model's own translations, gradient and loss those
+          in the references. A model that predicts nothing has the first two alone.
 """
 
 import argparse
@@ -16,7 +16,7 @@ import numpy as np
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
-from bottomup.heads.confidence import head_confidence
+from bottomup.heads.confidence import head_attention
 from bottomup.heads.examples import references, sample, translations
 from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.heads.relevance import head_relevance
@@ -36,7 +36,7 @@ def main(arguments: argparse.Namespace) -> None:
     own = examples
     if objective.predicts == "target":
         own = translations(model, text, settings["beam_size"], settings["length_penalty"])
-    found = {"confidence": head_confidence(model, own)}
+    found = head_attention(model, own)
     if objective.predicts is not None:
         found |= {
             "relevance_alpha_beta": head_relevance(model, own, "alpha_beta"),
@@ -45,14 +45,11 @@ def main(arguments: argparse.Namespace) -> None:
             "loss_increase": loss_increase(model, examples),
         }
     run = {name: settings[name] for name in ("objective", "seed")}
-    rows = []
-    for importance, totals in found.items():
-        values, without = totals.mean(), totals.without(blocks[some], jackknife.n_blocks(blocks))
-        for kind, of_kind in values.items():
-            for (layer, head), value in np.ndenumerate(of_kind):
-                place = {"attention": kind, "layer": layer + 1, "head": head + 1}
-                estimate = jackknife.estimate("value", value, without[kind][layer, head])
-                rows.append(run | place | {"importance": importance} | estimate)
+    rows = [
+        run | row
+        for importance, totals in found.items()
+        for row in totals.rows(importance, blocks[some], jackknife.n_blocks(blocks))
+    ]
     jackknife.write(rows, arguments.table)
 
 

@@ -28,3 +28,11 @@ def frequencies(ids: np.ndarray, vocabulary: dict[str, int]) -> pd.DataFrame:
             "rank": np.arange(1, len(order) + 1),
         }
     )
+
+
+def shared_ranks(table: pd.DataFrame) -> np.ndarray:
+    """Ranks by token id, `[vocab]`, from such a table; equally frequent tokens share the best of
+    theirs, and <unk>, which is no token of the training text, is rarer than all."""
+    ranks = np.full(N_SPECIAL + len(table), len(table) + 1)
+    ranks[table["token_id"]] = table["count"].rank(method="min", ascending=False).astype(int)
+    return ranks

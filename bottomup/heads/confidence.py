@@ -1,50 +1,91 @@
-"""Confidence of attention heads (Voita et al. ACL 2019, section 4)."""
+"""What heads attend to: confidence (Voita et al. ACL 2019, section 4), and special tokens."""
 
 from collections.abc import Iterable
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from bottomup.corpus.specials import EOS, PAD
+from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
+from bottomup.subjects import Subject
+from bottomup.training.batches import Text, in_order, padded
+
+QUANTITIES = ("confidence", "special")
 
 
-def head_confidence(model: Transformer, examples: Iterable[Example]) -> Totals:
-    """Mean over tokens of a head's largest attention weight, </s> excluded, 0 to 1.
+def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str, Totals]:
+    """How the heads of a model of ours attend, all kinds of attention; both are 0 to 1.
 
-    A position stands for the token that an encoder reads there, or that a decoder is to predict.
-    As no real token (the paper's reason), </s> is neither counted as a position nor as what is
-    attended to: a head that rests on </s> is not confident. The zero vector that a decoder starts
-    from is no token either. Positions that see nothing but themselves are left out, since there is
-    nothing to be sure of: the first of a decoder's self-attention, and of a causal encoder's.
+    confidence: mean over tokens of a head's largest attention weight, </s> excluded. A position
+    stands for the token that an encoder reads there, or that a decoder is to predict. As no real
+    token (the paper's reason), </s> is neither counted as a position nor as what is attended to: a
+    head that rests on </s> is not confident. The zero vector that a decoder starts from is no token
+    either. Positions that see nothing but themselves are left out, since there is nothing to be
+    sure of: the first of a decoder's self-attention, and of a causal encoder's.
+
+    special: mean over the same positions of the weight on what is no token (Clark et al. 2019,
+    section 3.2, on [SEP] and [CLS]).
 
     examples: the text to read, with the model's own translations as targets; labels are ignored.
     Kinds of attention: "encoder", "decoder" (self), "cross". A kind without tokens, as where all
     translations are empty, has NaN; UserError where there is no token at all.
     """
     device = model.head.weight.device
-    totals = Totals()
+    found = {name: Totals() for name in QUANTITIES}
     for example in examples:
         source = torch.from_numpy(example.source).to(device)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
         steps = list(trace(model, source, target).attentions())
         masks = token_masks(source, target, model.config.causal)
         for kind, (queries, keys) in masks.items():
-            largest = [
-                step.weights.masked_fill(~keys[:, None, None, :], 0).amax(dim=-1)
-                for step in steps
-                if step.kind == kind
-            ]  # layers of [batch, heads, queries]
-            found = torch.stack(largest, dim=1).double() * queries[:, None, None, :]
-            totals.add(kind, found.sum(dim=-1), queries.sum(dim=-1))
-    if totals.empty():
+            _add(found, kind, [step.weights for step in steps if step.kind == kind], queries, keys)
+    return _not_empty(found)
+
+
+def encoder_attention(
+    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
+) -> tuple[dict[str, Totals], np.ndarray]:
+    """The same for what any subject encodes, and in which order the sentences were added.
+
+    batch_tokens: padded tokens encoded at once.
+    """
+    subject.model.to(device)
+    found = {name: Totals() for name in QUANTITIES}
+    order = in_order(Text(text), batch_tokens)
+    for sentences in order:
+        ids = padded(text, sentences, subject.padding)
+        read = np.arange(ids.shape[1]) < text.lengths[sentences, None]
+        keys = torch.from_numpy(read & ~np.isin(ids, subject.special)).to(device)
+        queries = keys & _shifted(keys) if subject.causal else keys
+        _add(found, "encoder", subject.attentions(torch.from_numpy(ids).to(device)), queries, keys)
+    return _not_empty(found), np.concatenate(order)
+
+
+def _add(
+    found: dict[str, Totals], kind: str, layers: Iterable[Tensor], queries: Tensor, keys: Tensor
+) -> None:
+    """A batch: weights of each layer `[batch, heads, queries, keys]`, and which of both count."""
+    on_tokens = [weights.masked_fill(~keys[:, None, None, :], 0) for weights in layers]
+    values = {
+        "confidence": [weights.amax(dim=-1) for weights in on_tokens],
+        "special": [1 - weights.sum(dim=-1) for weights in on_tokens],
+    }
+    for name, of_layers in values.items():
+        of_queries = torch.stack(of_layers, dim=1).double() * queries[:, None, None, :]
+        found[name].add(kind, of_queries.sum(dim=-1), queries.sum(dim=-1))
+
+
+def _not_empty(found: dict[str, Totals]) -> dict[str, Totals]:
+    if found["confidence"].empty():
         raise UserError("no token to attend from; confidence needs sentences that are not empty")
-    return totals
+    return found
 
 
 def token_masks(

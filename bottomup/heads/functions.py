@@ -1,8 +1,8 @@
 """Functions of encoder heads: position, syntax, rare tokens (Voita et al. ACL 2019, section 5).
 
-What a head does is judged by where its largest weight rests. As in the paper, </s> is left out:
-nothing is asked of it, and a head that rests on it is judged by its next largest weight. All other
-tokens may be rested on, the asking one, too.
+What a head does is judged by where its largest weight rests. As in the paper, </s> is left out, and
+so are a checkpoint's other special tokens: nothing is asked of them, and a head that rests on one
+is judged by its next largest weight. All other tokens may be rested on, the asking one, too.
 
 Maxima count only where the head had a choice: where what is looked for can be seen, and something
 else, too. Otherwise the first token, which has none before it, would spoil a head that looks to the
@@ -17,11 +17,10 @@ import torch
 from torch import Tensor
 
 from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.specials import EOS, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
-from bottomup.subjects import Run
+from bottomup.subjects import Subject
 from bottomup.training.batches import Text, in_order, padded
 
 RELATIONS = ("nsubj", "dobj", "amod", "advmod")
@@ -50,7 +49,7 @@ class Thresholds:
 
 @dataclass(frozen=True)
 class Units:
-    """The tokens of a text without </s>, or its words, sentence by sentence.
+    """The tokens of a text without special ones, or its words, sentence by sentence.
 
     offsets: where each sentence begins, and where the last one ends, `[n_sentences + 1]`;
     sentence, place: of each unit its sentence and where it stands there, from 0, both `[n]`;
@@ -62,11 +61,14 @@ class Units:
     place: np.ndarray
     seen: np.ndarray
 
-    def of_batch(self, sentences: np.ndarray, width: int) -> tuple[np.ndarray, np.ndarray]:
-        """Which cells of a batch hold a unit, bool `[batch, width]`, and which units these are."""
-        columns = np.arange(width)
-        there = columns < np.diff(self.offsets)[sentences, None]
-        return there, (self.offsets[sentences, None] + columns)[there]
+    @property
+    def lengths(self) -> np.ndarray:
+        """How many units each sentence has."""
+        return np.diff(self.offsets)
+
+    def of_batch(self, sentences: np.ndarray) -> np.ndarray:
+        """Which units these sentences have, sentence by sentence."""
+        return np.concatenate([np.arange(*self.offsets[[s, s + 1]]) for s in sentences])
 
     @property
     def longest(self) -> int:
@@ -109,21 +111,25 @@ class Rare:
 
 
 def head_functions(
-    subject: Run,
+    subject: Subject,
     tokens: TokenFile,
     annotation: pd.DataFrame,
+    types: np.ndarray,
     ranks: np.ndarray,
     thresholds: Thresholds,
     blocks: np.ndarray,
     batch_tokens: int,
     device: torch.device | str = "cpu",
+    unaligned: int = 0,
 ) -> pd.DataFrame:
     """How well each encoder head whose gate is open fulfills each function.
 
-    tokens: the text; annotation: of its words, columns sentence, word, relation and head; ranks:
-    frequency rank of each token id, 1 for the most frequent, `[vocab]`, where equally frequent
-    tokens may share one; blocks: that of each sentence, `[n_sentences]`; batch_tokens: padded
-    tokens encoded at once.
+    tokens: the text; annotation: of its words, columns sentence, word, relation and head; types:
+    of each token what it counts as where rare ones are looked for, its own id or that of its word,
+    `[n_tokens]`; ranks: frequency rank of each type, 1 for the most frequent, `[n_types]`, where
+    equally frequent ones may share one; blocks: that of each sentence, `[n_sentences]`;
+    batch_tokens: padded tokens encoded at once; unaligned: how many words have no tokens of their
+    own. Of these nothing is asked, nor are they looked for.
 
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
     right, 0 to 1, with its 95 % interval; n: how many were looked at; held: whether accuracy
@@ -137,15 +143,15 @@ def head_functions(
     annotation is of another text.
     """
     subject.model.to(device)
-    causal = subject.model.config.causal
-    is_token = np.asarray(tokens.ids) != EOS
-    in_tokens = units(tokens, is_token, causal)
-    in_words = units(tokens, first_subwords(tokens), causal)
-    require_words_of(in_words, annotation)
-    related = related_words(annotation, in_words, causal, blocks)
-    rare = rare_tokens(tokens.ids[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
+    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    is_token = ~np.isin(tokens.ids, subject.special)
+    in_tokens = units(sentences[is_token], len(tokens), subject.causal)
+    in_words = units(annotation["sentence"].to_numpy(), len(tokens), subject.causal)
+    read = words_read(tokens, annotation["word"].to_numpy(), in_words, unaligned)
+    related = related_words(annotation, in_words, read, blocks)
+    rare = rare_tokens(types[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
 
-    heads = [layer.attention.gates.nonzero()[:, 0] for layer in subject.model.encoder.layers]
+    heads = subject.open_heads
     found = maxima(subject, tokens, heads, in_tokens, in_words, batch_tokens, device)
     rows = []
     for layer, (of_tokens, of_words) in enumerate(found):
@@ -160,10 +166,9 @@ def head_functions(
     return pd.DataFrame(rows, columns=COLUMNS).astype({"offset": "Int64"})
 
 
-def units(tokens: TokenFile, begins: np.ndarray, causal: bool) -> Units:
-    """The units of a text whose first sub-words are where `begins` `[n_tokens]` is True."""
-    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)[begins]
-    lengths = np.bincount(sentence, minlength=len(tokens))
+def units(sentence: np.ndarray, n_sentences: int, causal: bool) -> Units:
+    """Units by the sentence of each, `[n]`, in order."""
+    lengths = np.bincount(sentence, minlength=n_sentences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     place = np.arange(len(sentence)) - offsets[sentence]
     return Units(offsets, sentence, place, place + 1 if causal else lengths[sentence])
@@ -175,18 +180,29 @@ def first_subwords(tokens: TokenFile) -> np.ndarray:
     return (words != NO_WORD) & (words != np.roll(words, 1))
 
 
-def require_words_of(in_words: Units, annotation: pd.DataFrame) -> None:
-    """Raise UserError unless the annotated words are those of the text, in order."""
-    places = np.stack([in_words.sentence, in_words.place], axis=1)
-    if not np.array_equal(annotation[["sentence", "word"]], places):
+def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: int) -> np.ndarray:
+    """Which annotated words have tokens of their own, bool `[n_words]`.
+
+    numbers: of each annotated word, in its sentence; unaligned: how many have no tokens. Raises
+    UserError unless the words of the tokens are annotated, each and in order.
+    """
+    begins = first_subwords(tokens)
+    sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)[begins]
+    place = np.asarray(tokens.words)[begins]
+    ordered = len(words.offsets) == len(tokens) + 1 and np.array_equal(numbers, words.place)
+    whole = len(place) + unaligned == len(numbers)
+    if not (ordered and whole and (place < words.lengths[sentence]).all()):
         raise UserError(
-            f"the token file has {len(places)} words, the annotation {len(annotation)} other ones; "
+            f"the token file has {len(place)} words, the annotation {len(numbers)} other ones; "
             "both must be of the same split: annotate its words again"
         )
+    read = np.zeros(len(numbers), dtype=bool)
+    read[words.offsets[sentence] + place] = True
+    return read
 
 
 def maxima(
-    subject: Run,
+    subject: Subject,
     tokens: TokenFile,
     heads: list[Tensor],
     in_tokens: Units,
@@ -202,12 +218,17 @@ def maxima(
     sizes = len(in_tokens.place), len(in_words.place)
     found = [tuple(np.zeros((len(some), n), np.int16) for n in sizes) for some in heads]
     for sentences in in_order(Text(tokens), batch_tokens):
-        ids = padded(tokens, sentences)
+        ids = padded(tokens, sentences, subject.padding)
+        text = np.arange(ids.shape[1]) < tokens.lengths[sentences, None]
         words = np.full(ids.shape, NO_WORD)
-        words[ids != PAD] = tokens.select(sentences).words
-        n_words = max(1, words.max() + 1)
-        token_cells, batch_of_tokens = in_tokens.of_batch(sentences, ids.shape[1])
-        word_cells, batch_of_words = in_words.of_batch(sentences, n_words)
+        words[text] = tokens.select(sentences).words
+        lengths = in_words.lengths[sentences, None]
+        n_words = max(1, lengths.max())
+        token_cells = text & ~np.isin(ids, subject.special)
+        word_cells = np.arange(n_words) < lengths
+        batch_of_tokens, batch_of_words = map(
+            Units.of_batch, (in_tokens, in_words), 2 * [sentences]
+        )
         attentions = subject.attentions(torch.from_numpy(ids).to(device))
         words = torch.from_numpy(words).to(device)
         for weights, some, (of_tokens, of_words) in zip(attentions, heads, found, strict=True):
@@ -219,14 +240,16 @@ def maxima(
 
 
 def largest(weights: Tensor, there: np.ndarray) -> np.ndarray:
-    """The column of each row's largest weight, the first of equal ones: `[heads, n]`.
+    """Where among the columns that count each row's largest weight is, the first of equal ones:
+    `[heads, n]`.
 
     weights: `[batch, heads, length, length]`; there: which rows and columns count, bool
     `[batch, length]`; n of them do.
     """
     cells = torch.from_numpy(there).to(weights.device)
     columns = weights.masked_fill(~cells[:, None, None, :], -1).argmax(dim=-1)
-    return columns.transpose(0, 1)[:, cells].cpu().numpy()
+    places = (cells.cumsum(dim=-1) - 1)[:, None, :].take_along_dim(columns, dim=-1)
+    return places.transpose(0, 1)[:, cells].cpu().numpy()
 
 
 def word_attention(weights: Tensor, words: Tensor, n_words: int) -> Tensor:
@@ -280,11 +303,12 @@ def offset_counts(offsets: np.ndarray, block: np.ndarray, count: int, longest: i
 
 
 def related_words(
-    annotation: pd.DataFrame, words: Units, causal: bool, blocks: np.ndarray
+    annotation: pd.DataFrame, words: Units, read: np.ndarray, blocks: np.ndarray
 ) -> list[Related]:
     """The pairs of each relation, in both directions; blocks: `[n_sentences]`.
 
-    A pair counts where the query sees the other word; in a causal model, where that comes first.
+    A pair counts where both words are `read`, bool `[n_words]`, and the query sees the other one;
+    in a causal model, where that comes first.
     Of equally frequent positions the baseline's is the leftmost.
     """
     word = np.arange(len(annotation))
@@ -295,7 +319,7 @@ def related_words(
         directions = {"to_head": (word, head), "from_head": (head, word)}
         for direction, (queries, keys) in directions.items():
             query, key = queries[dependents], words.place[keys[dependents]]
-            visible = key < words.seen[query]
+            visible = (key < words.seen[query]) & read[query] & read[keys[dependents]]
             query, key = query[visible], key[visible]
             block, count = blocks[words.sentence[query]], jackknife.n_blocks(blocks)
             counts = offset_counts(key - words.place[query], block, count, words.longest)
@@ -323,21 +347,22 @@ def syntactic(maxima: np.ndarray, pairs: Related, threshold: float) -> list[dict
 
 
 def rare_tokens(
-    ids: np.ndarray, ranks: np.ndarray, tokens: Units, rare_rank: int, blocks: np.ndarray
+    types: np.ndarray, ranks: np.ndarray, tokens: Units, rare_rank: int, blocks: np.ndarray
 ) -> list[Rare]:
     """What `rarest` and `two_rarest` ask, of sentences whose rarest token is outside the top ranks.
 
-    ids: those of the text without </s>, `[n_tokens]`; ranks: by token id; blocks: `[n_sentences]`.
-    A token is one of the two rarest of a sentence if at most one other is rarer, however often they
-    occur in it. Asked are the tokens that see a right one and a wrong one.
+    types: those of the text without special tokens, `[n_tokens]`, NO_WORD for what is never rare;
+    ranks: by type; blocks: `[n_sentences]`. A token is one of the two rarest of a sentence if at
+    most one other type is rarer, however often they occur in it. Asked are the tokens that see a
+    right one and a wrong one.
     """
-    rank = pd.Series(ranks[ids])
+    rank = pd.Series(np.where(types == NO_WORD, 0, ranks[types]))
     outside = (rank.groupby(tokens.sentence).transform("max") > rare_rank).to_numpy()
-    order = rarity(ids, rank.to_numpy(), tokens.sentence)
+    order = rarity(types, rank.to_numpy(), tokens.sentence)
     first = tokens.offsets[tokens.sentence]
     found = []
     for function, n_rarest in (("rarest", 1), ("two_rarest", 2)):
-        rare = order <= n_rarest
+        rare = (order <= n_rarest) & (types != NO_WORD)
         before = np.concatenate([[0], np.cumsum(rare)])
         seen = before[first + tokens.seen] - before[first]
         query = np.flatnonzero(outside & (seen > 0) & (seen < tokens.seen))
@@ -348,9 +373,9 @@ def rare_tokens(
     return found
 
 
-def rarity(ids: np.ndarray, rank: np.ndarray, sentence: np.ndarray) -> np.ndarray:
-    """1 + how many different tokens of its sentence are rarer than each token; all are `[n]`."""
-    keys = sentence * (1 + ids.max(initial=0).astype(np.int64)) + ids
+def rarity(types: np.ndarray, rank: np.ndarray, sentence: np.ndarray) -> np.ndarray:
+    """1 + how many different types of its sentence are rarer than each token; all are `[n]`."""
+    keys = sentence * (2 + types.max(initial=0).astype(np.int64)) + types
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     different = pd.Series(rank[first]).groupby(sentence[first])
     return different.rank(method="min", ascending=False).to_numpy(int)[number]

@@ -1,5 +1,6 @@
 """What was found of each head in each sentence, from which follow means, of all and in part."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -50,3 +51,13 @@ class Totals:
             sums, counts = (jackknife.sums_without(x, blocks, count) for x in (sums, counts))
             found[kind] = np.moveaxis(jackknife.ratio(sums, counts[:, None, None]), 0, -1)
         return found
+
+    def rows(self, importance: str, blocks: np.ndarray, count: int) -> Iterator[dict]:
+        """Rows of a table for a kind of importance: attention, layer and head from 1, and the mean
+        as an estimate. `blocks` and `count` are those of `without`."""
+        without = self.without(blocks, count)
+        for kind, means in self.mean().items():
+            for (layer, head), value in np.ndenumerate(means):
+                place = {"attention": kind, "layer": layer + 1, "head": head + 1}
+                estimate = jackknife.estimate("value", value, without[kind][layer, head])
+                yield place | {"importance": importance} | estimate

@@ -14,7 +14,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel, PreTrainedTokenizerBase
 from transformers import PreTrainedTokenizerFast as TokenizerOfARun
 
-from bottomup.corpus.specials import PAD
+from bottomup.corpus.specials import EOS, PAD
 from bottomup.errors import UserError
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import EncoderLayer, Encoding, Transformer
@@ -95,6 +95,18 @@ class Subject:
         """The token that fills up shorter sentences, on the right."""
         pad = self.tokenizer.pad_token_id
         return 0 if pad is None else pad
+
+    @property
+    def special(self) -> list[int]:
+        """The tokens that stand around a text and are none of it, padding among them."""
+        names = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
+        found = {getattr(self.tokenizer, name) for name in names} | {self.padding}
+        return sorted(found - {None})
+
+    @property
+    def open_heads(self) -> list[Tensor]:
+        """The heads of each layer that can say anything, by number from 0."""
+        return [torch.arange(self.heads)] * self.layers
 
     @property
     def encoder(self) -> nn.Module:
@@ -230,6 +242,15 @@ class Run(Subject):
     @property
     def padding(self) -> int:
         return PAD
+
+    @property
+    def special(self) -> list[int]:
+        return [PAD, EOS]
+
+    @property
+    def open_heads(self) -> list[Tensor]:
+        """Those whose gate is open."""
+        return [layer.attention.gates.nonzero()[:, 0] for layer in self.encoder.layers]
 
     @property
     def encoder(self) -> nn.Module:

@@ -105,12 +105,26 @@ def of_occurrences(
     """
     sentences = table.drop_duplicates("text").set_index("text")["sentence"]
     written = pd.read_parquet(text, columns=["source"])["source"].iloc[sentences]
-    texts, of_words = zip(
-        *spans(written.tolist(), Tokenizer.from_file(str(tokenizer))), strict=True
-    )
-    words = encode(subject.tokenizer, texts, of_words, subject.max_length)
-    starts = np.cumsum([0, *map(len, of_words)])
+    words, counts = of_text(subject, written.tolist(), tokenizer)
+    starts = np.cumsum([0, *counts])
     return words, words.last[starts[table["text"]] + table["position"]]
+
+
+def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:
+    """Sentences as a subject reads them, and how many words each has by the tokenizer of words."""
+    texts, of_words = zip(*spans(sentences, Tokenizer.from_file(str(tokenizer))), strict=True)
+    words = encode(subject.tokenizer, texts, of_words, subject.max_length)
+    return words, [*map(len, of_words)]
+
+
+def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:
+    """The word that each token is part of, by its id; NO_WORD for none: `[n_tokens]`.
+
+    tokens: of `Words`; words: the same sentences, each word a token.
+    """
+    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    numbers = np.asarray(tokens.words)
+    return np.where(numbers == NO_WORD, NO_WORD, words.ids[words.offsets[sentences] + numbers])
 
 
 def read_and_tail(special: Sequence[int], max_length: int | None) -> tuple[int, int]:

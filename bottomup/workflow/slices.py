@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from bottomup.heads import GATED
+from bottomup.measures.initial import TWIN
 from bottomup.workflow.config import Study
 from bottomup.workflow.digest import digest
 
@@ -23,7 +24,6 @@ SECTION = {
     "pwcca_between_runs": "pwcca",
     "similarity_between_runs": "similarity",
 }
-TWIN = "_untrained"  # ends the name of a checkpoint's
 READINGS = ["plain", "as_trained"]
 
 
@@ -251,6 +251,10 @@ class Slices:
 
     def measure_head_functions(self, wildcards) -> dict:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
+
+    def measure_checkpoint_heads(self, wildcards) -> dict:
+        values = {"run": {"objective": wildcards.objective, "seed": 0}} | self._functions()
+        return settings("measure_checkpoint_heads", values)
 
     def measure_pruned_functions(self, wildcards) -> dict:
         run = named(wildcards) | self._pruned(wildcards)

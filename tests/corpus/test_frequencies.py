@@ -1,7 +1,8 @@
 import numpy as np
+import pandas as pd
 
 from bottomup.corpus import frequencies as module
-from bottomup.corpus.frequencies import frequencies
+from bottomup.corpus.frequencies import frequencies, shared_ranks
 
 VOCABULARY = {"<pad>": 0, "</s>": 1, "<unk>": 2, "<mask>": 3, "a": 4, "b": 5, "c": 6, "d": 7}
 IDS = np.array([5, 7, 1, 7, 5, 2, 4, 1, 7, 1, 1], dtype=np.int32)
@@ -14,6 +15,11 @@ def test_ranks_follow_counts_and_ties_follow_ids():
     assert table["count"].tolist() == [3, 2, 1, 0]
     assert table["rank"].tolist() == [1, 2, 3, 4]
     assert frequencies(IDS[:0], VOCABULARY)["token_id"].tolist() == [4, 5, 6, 7]
+
+
+def test_equally_frequent_tokens_share_a_rank():
+    table = pd.DataFrame({"token_id": [6, 4, 5, 7], "count": [9, 2, 2, 0]})
+    assert shared_ranks(table).tolist() == [5, 5, 5, 5, 2, 2, 1, 4]
 
 
 def test_chunks_do_not_matter(monkeypatch):

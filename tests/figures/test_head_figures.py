@@ -10,6 +10,7 @@ from matplotlib.patches import Rectangle
 
 from bottomup.errors import UserError
 from bottomup.figures import (
+    attention_of_heads,
     decoder_heads_by_layers,
     functions_kept,
     gates_over_time,
@@ -26,6 +27,7 @@ from bottomup.figures.points import load_published
 
 # By module: its options, tables, and published curves.
 FIGURES = {
+    attention_of_heads: ({}, ["head_importance", "head_functions"], []),
     head_importance: ({}, ["head_importance"], ["lrp_confidence"]),
     head_functions: ({}, ["head_functions", "head_importance"], ["functions_ru_de_fr"]),
     syntactic_heads: ({"threshold": 0.1}, ["head_functions"], ["syntactic_accuracy"]),
@@ -59,7 +61,8 @@ def importance(values):
         for name, of_heads in by_name.items()
         for head, value in enumerate(of_heads, start=1)
     ]
-    return pd.DataFrame(rows, columns=[*heads.HEAD, "importance", "value"])
+    table = pd.DataFrame(rows, columns=[*heads.HEAD, "importance", "value"])
+    return table.assign(ci_low=table["value"] - 0.01, ci_high=table["value"] + 0.01)
 
 
 def functions(rows):
@@ -93,7 +96,8 @@ def study(layers, n_heads, seeds, penalties):
     """Tables of all parts, by simple rules, of any size."""
     runs = list(itertools.product(KINDS, seeds))
     rng = np.random.default_rng(0)
-    names = ("relevance_alpha_beta", "relevance_ratio", "confidence", "gradient", "loss_increase")
+    names = ("confidence", "special", "relevance_alpha_beta", "relevance_ratio", "gradient")
+    names = (*names, "loss_increase")
     measured = {
         (objective, seed, kind, layer): {name: rng.random(n_heads) for name in names}
         for objective, seed in runs
@@ -161,6 +165,51 @@ def series(points, panel, name, source="ours", **columns):
 
 def titles(figure):
     return [axes.get_title("left") for axes in figure.axes if axes.get_title("left")]
+
+
+# What heads attend to.
+
+
+def attention(objectives):
+    """Two heads in one layer of each, by its place: `confidence`, `special`, and positional."""
+    measured = {
+        (name, 1, "encoder", 1): {
+            "confidence": [0.1 * place, 0.1 * place + 0.05],
+            "special": [0.5, 0.6],
+            "gradient": [3, 4],
+        }
+        for place, name in enumerate(objectives)
+    }
+    rows = [
+        [name, 1, 1, head, function, -1, 0.1 * place + head / 10, False]
+        for place, name in enumerate(objectives)
+        for head in (1, 2)
+        for function in ("positional", "rarest")
+    ]
+    return {"head_importance": importance(measured), "head_functions": functions(rows)}
+
+
+def test_each_model_stands_beside_its_untrained_twin():
+    names = ["lm", "bert", "untrained", "bert_untrained", "untrained_causal"]
+    figure, points = draw(attention_of_heads, attention(names))
+    assert titles(figure) == ["LM", "bert"]
+    twins = points.groupby("panel")["series"].unique().map(set).to_dict()
+    assert twins == {"lm": {"lm", "untrained_causal"}, "bert": {"bert", "bert_untrained"}}
+    for quantity, expected in {
+        "confidence": [0.1, 0.15],
+        "special": [0.5, 0.6],
+        "positional": [0.2, 0.3],
+    }.items():
+        found = series(points, "bert", "bert", quantity=quantity)
+        assert [x for x, _ in found] == [1, 1]
+        assert [y for _, y in found] == pytest.approx(expected)
+    drawn = points[points["quantity"] == "confidence"]
+    assert (drawn["high"] - drawn["low"]).tolist() == pytest.approx([0.02] * len(drawn))
+
+
+def test_of_untrained_models_alone_there_is_no_figure():
+    with pytest.raises(UserError, match="only untrained models"):
+        draw(attention_of_heads, attention(["untrained"]))
 
 
 # All of them.

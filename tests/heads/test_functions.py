@@ -1,6 +1,5 @@
 """Functions of heads: weights made by hand, and random ones against plain loops."""
 
-import runpy
 from collections import Counter
 from itertools import chain
 
@@ -17,7 +16,7 @@ from bottomup.errors import UserError
 from bottomup.heads.functions import COLUMNS, Thresholds, head_functions, word_attention
 from bottomup.subjects import Run
 from bottomup.training.run import save
-from tests.tiny import ROOT, VOCAB, drawn, initial, model_of, tokens_of
+from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 
 RELATIONS = ["nsubj", "dobj", "amod", "advmod"]
 SYNTACTIC = [f"{relation}_{way}" for relation in RELATIONS for way in ("to_head", "from_head")]
@@ -94,12 +93,22 @@ def looking(keys, weight=0.6):
     return weights[None]
 
 
-def measure(subject, tokens, annotation=None, blocks=None, batch_tokens=40, **thresholds):
+def measure(
+    subject, tokens, annotation=None, blocks=None, batch_tokens=40, unaligned=0, **thresholds
+):
     """Where no blocks are given, each sentence is one."""
     annotation = unparsed(tokens) if annotation is None else annotation
     blocks = np.arange(len(tokens), dtype=np.int8) if blocks is None else blocks
     return head_functions(
-        subject, tokens, annotation, RANKS, Thresholds(**thresholds), blocks, batch_tokens
+        subject,
+        tokens,
+        annotation,
+        tokens.ids,
+        RANKS,
+        Thresholds(**thresholds),
+        blocks,
+        batch_tokens,
+        unaligned=unaligned,
     )
 
 
@@ -523,6 +532,67 @@ def test_the_annotation_of_another_text(change):
         measure(Given(THREE_AND_FIVE, heads_of(LOOKS)), THREE_AND_FIVE, annotation)
 
 
+CLS = 3
+
+
+class Around(Given):
+    """The same for text with a special token before it, too, which is looked at most."""
+
+    special = (CLS, EOS, PAD)
+
+    def attentions(self, ids):
+        [weights] = super().attentions(ids[:, 1:])
+        return (torch.nn.functional.pad(weights, (1, 0, 1, 0), value=2),)
+
+
+def test_special_tokens_before_the_text_change_nothing():
+    rng = np.random.default_rng(0)
+    tokens = text_of([WORDS, WORDS[1:3]])
+    annotation = annotation_of([TREE, [("amod", 1), ("ROOT", 1)]])
+    weights = [rng.random((2, n, n)) for n in tokens.lengths]
+    usual = measure(Given(tokens, weights), tokens, annotation)
+    starts = tokens.offsets[:-1]
+    around = TokenFile(
+        np.insert(tokens.ids, starts, CLS),
+        np.insert(tokens.words, starts, -1),
+        tokens.offsets + np.arange(3),
+    )
+    pd.testing.assert_frame_equal(measure(Around(tokens, weights), around, annotation), usual)
+
+
+def test_words_that_have_no_tokens_of_their_own():
+    """Nothing is asked of the fourth, the verb, nor where it is; as if it were related to none."""
+    rng = np.random.default_rng(0)
+    tokens = text_of([WORDS])
+    weights = rng.random((2, tokens.lengths[0], tokens.lengths[0]))
+    weights[:, :, tokens.words == 3] = 0
+    words = np.where(tokens.words == 3, -1, tokens.words)
+    subject = Given(tokens, [weights])
+    apart = TokenFile(tokens.ids, words, tokens.offsets)
+    found = measure(subject, apart, annotation_of([TREE]), unaligned=1)
+    others = [pair if pair[1] != 3 else ("dep", 3) for pair in TREE]
+    usual = measure(subject, tokens, annotation_of([others]))
+    pd.testing.assert_frame_equal(found, usual)
+    assert function(found, "nsubj_to_head")["n"].eq(0).all()
+    with pytest.raises(UserError, match="6 words, the annotation 7 other"):
+        measure(subject, apart, annotation_of([TREE]))
+
+
+def test_what_is_of_no_type_is_not_rare():
+    """The rarest token has no type of its own: the next one is looked for."""
+    tokens, looks = THREE_AND_FIVE, heads_of([lambda i, last: 0, lambda i, last: last])
+    types = np.where(tokens.ids == 11, -1, tokens.ids)
+    thresholds, blocks = Thresholds(rare_rank=0), np.arange(2, dtype=np.int8)
+    found = head_functions(
+        Given(tokens, looks), tokens, unparsed(tokens), types, RANKS, thresholds, blocks, 40
+    )
+    usual = measure(Given(tokens, looks), tokens, rare_rank=0)
+    hits, before = (function(table, "rarest")["accuracy"].tolist() for table in (found, usual))
+    assert before == [0, 1]  # the last token of each sentence is its rarest
+    # Of the second sentence the last but one is now, where no head looks: three of eight tokens.
+    assert hits == [0, 3 / 8]
+
+
 def test_the_program(run_script, tmp_path, corpus_files):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
@@ -565,9 +635,3 @@ def test_the_program(run_script, tmp_path, corpus_files):
     n = table.set_index("function")["n"]
     assert (n["nsubj_to_head"] == 0).all()
     assert (n["nsubj_from_head"] == sum(map(len, trees)) - len(trees)).all()
-
-
-def test_equally_frequent_tokens_share_a_rank():
-    program = runpy.run_path(str(ROOT / "scripts" / "measure_head_functions.py"))
-    frequencies = pd.DataFrame({"token_id": [6, 4, 5, 7], "count": [9, 2, 2, 0]})
-    assert program["shared_ranks"](frequencies).tolist() == [5, 5, 5, 5, 2, 2, 1, 4]

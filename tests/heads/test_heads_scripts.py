@@ -10,9 +10,14 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import subjects
+from bottomup.corpus import bpe, encoding
+from bottomup.corpus.frequencies import frequencies
+from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import learn
 from bottomup.model.configuration import TransformerConfig
 from bottomup.training import run
 from tests import tiny
+from tests.subjects.families import FAMILIES, save
 from tests.training.test_run import TRAINING, settings_of
 
 RUN = {"objective": "mt", "seed": 1} | {
@@ -21,6 +26,7 @@ RUN = {"objective": "mt", "seed": 1} | {
 BEAM = {"beam_size": 2, "length_penalty": 0.6}
 PRUNING = RUN | {"attention": "all", "penalty": 30.0, "training": TRAINING | {"max_tokens": 400}}
 GATES = {"method": "gates", "gates": {"learning_rate": 1.0, "initial_log_alpha": 1.0}}
+THRESHOLDS = {"positional": 0.9, "syntactic": 0.1, "rare": 0.5, "rare_rank": 0}
 KINDS = {"encoder", "decoder", "cross"}
 
 
@@ -71,12 +77,13 @@ def prune(trained, corpus_files, run_script, tmp_path):
 def test_importance_of_each_head_and_kind(importance):
     table = pd.read_csv(importance)
     assert set(table["attention"]) == KINDS
-    assert table.groupby("importance").size().to_dict() == dict.fromkeys(
-        ["confidence", "relevance_alpha_beta", "relevance_ratio", "gradient", "loss_increase"], 12
-    )
+    importances = ["confidence", "special", "relevance_alpha_beta", "relevance_ratio"]
+    importances += ["gradient", "loss_increase"]
+    assert table.groupby("importance").size().to_dict() == dict.fromkeys(importances, 12)
     found = table.dropna(subset="value")
     # So short a training may make every translation empty, and decoders have no tokens then.
-    assert (table["value"].isna() <= (table["importance"] == "confidence")).all()
+    attended = table["importance"].isin(["confidence", "special"])
+    assert (table["value"].isna() <= attended).all()
     assert (found["ci_low"] <= found["value"]).all() and (found["value"] <= found["ci_high"]).all()
     shares = table[table["importance"].str.startswith("relevance")]
     sums = shares.groupby(["importance", "attention", "layer"])["value"].sum()
@@ -93,7 +100,7 @@ def test_without_a_block_sentences_of_the_others_count(importance):
 
 
 @pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])
-def test_a_model_that_predicts_nothing_has_confidence_alone(
+def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
     objective, corpus_files, run_script, tmp_path
 ):
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
@@ -107,8 +114,59 @@ def test_a_model_that_predicts_nothing_has_confidence_alone(
         *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
     )
     table = pd.read_csv(tmp_path / "importance.csv")
-    assert set(table["importance"]) == {"confidence"} and set(table["attention"]) == {"encoder"}
-    assert len(table) == 4 and table["value"].between(0, 1).all()
+    assert set(table["importance"]) == {"confidence", "special"}
+    assert set(table["attention"]) == {"encoder"}
+    assert len(table) == 8 and table["value"].between(0, 1).all()
+
+
+def test_heads_of_a_checkpoint(run_script, tmp_path):
+    """It reads words as they are, but cannot tell a comma from what it stands at."""
+    folder = save(FAMILIES["bert"], tmp_path / "model")
+    texts = ["w3 w4 w5 w6", "w6 w7,w8", "w9 w9 w3"]
+    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
+    tokenizer = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
+    tokenizer.save(str(tmp_path / "words.json"))
+    (tmp_path / "words").mkdir()
+    files = {name: tmp_path / f"words/{name}.npy" for name in ("ids", "words", "offsets")}
+    encoding.encode(tokenizer, [texts], **files)
+    words = TokenFile.load(tmp_path / "words")
+    vocabulary = tokenizer.get_vocab()
+    frequencies(words.ids, vocabulary).to_csv(tmp_path / "frequencies.csv", index=False)
+    counts = words.lengths - 1  # without </s>
+    assert counts.tolist() == [4, 4, 3]
+    place = np.concatenate([np.arange(count) for count in counts])
+    annotation = {"sentence": np.repeat(range(3), counts), "word": place, "head": 0}
+    pd.DataFrame(annotation | {"relation": "nsubj"}).to_parquet(tmp_path / "annotation.parquet")
+    np.save(tmp_path / "blocks.npy", np.array([0, 1, 2], dtype=np.int8))
+    run_script(
+        "measure_checkpoint_heads",
+        {"run": {"objective": "bert", "seed": 0}, "thresholds": THRESHOLDS, "code": "any"},
+        *("--model", folder, "--words", tmp_path / "words", "--blocks", tmp_path / "blocks.npy"),
+        *("--written", tmp_path / "test.parquet", tmp_path / "words.json"),
+        *("--annotation", tmp_path / "annotation.parquet"),
+        *("--frequencies", tmp_path / "frequencies.csv"),
+        *("--importance", tmp_path / "importance.csv", "--functions", tmp_path / "functions.csv"),
+    )
+    importance = pd.read_csv(tmp_path / "importance.csv")
+    assert importance.groupby("importance").size().to_dict() == {"confidence": 4, "special": 4}
+    confidence = importance.set_index(["importance", "layer", "head"])["value"]["confidence"]
+    np.testing.assert_allclose(confidence, largest_weights(subjects.load(folder), texts), rtol=1e-4)
+    functions = pd.read_csv(tmp_path / "functions.csv")
+    n = functions.groupby("function")["n"].unique()
+    # All words are said to be the subject of their sentence's first, in which the second sentence
+    # has three that are not read: the comma and what stands around it are one token.
+    assert n["nsubj_to_head"].tolist() == [8] and n["amod_to_head"].tolist() == [0]
+    assert (functions["objective"] == "bert").all() and (functions["seed"] == 0).all()
+
+
+def largest_weights(subject, texts):
+    """The mean over tokens, by layer and head."""
+    found = []
+    for text in texts:
+        ids = torch.tensor([subject.tokenizer(text)["input_ids"]])
+        weights = torch.stack(subject.attentions(ids))[:, 0]
+        found.append(weights.amax(dim=-1))
+    return torch.cat(found, dim=-1).mean(dim=-1).flatten()
 
 
 def test_heads_have_a_row_for_each_function(importance, run_script, tmp_path):

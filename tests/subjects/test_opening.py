@@ -11,12 +11,13 @@ import torch
 from bottomup import subjects
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.errors import UserError
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
-from bottomup.subjects.words import of_occurrences
+from bottomup.subjects.words import of_occurrences, types_of
 from tests.subjects import families
 from tests.subjects.families import FAMILIES
 from tests.tiny import same_bytes
@@ -113,6 +114,14 @@ def test_words_of_a_table_are_found_in_what_a_subject_reads(folder, tmp_path):
         assert place == NO_WORD or read[text][place] == word or word == ","
     assert (places[:2] != NO_WORD).all()
     assert np.sum(places == NO_WORD) == sum(count for count in found.unaligned.values())
+
+
+def test_a_token_is_of_the_type_of_its_word():
+    tokens = TokenFile(
+        np.array([7, 8, 9, 7, 9]), np.array([NO_WORD, 0, 0, 1, 0]), np.array([0, 4, 5])
+    )
+    words = TokenFile(np.array([5, 6, EOS, 6, EOS]), np.zeros(0), np.array([0, 3, 5]))
+    assert types_of(tokens, words).tolist() == [NO_WORD, 5, 5, 6, 6]
 
 
 def test_a_config_is_no_longer_there(tmp_path):

@@ -58,6 +58,7 @@ PROJECTION = ["project_views", "collect_tables:measures/projection.csv", "plot_p
 # Heads.
 IMPORTANCE = [
     "measure_head_importance",
+    "plot_attention_of_heads",
     "collect_*:measures/head_importance.*",
     "collect_heads",
     "plot_head_importance",
@@ -67,6 +68,7 @@ IMPORTANCE = [
 ]
 FUNCTIONS = [
     "measure_head_functions",
+    "plot_attention_of_heads",
     "collect_*:measures/head_functions.*",
     "collect_heads",
     "plot_head_functions",
@@ -171,6 +173,7 @@ COMPARED = [
     "collect_*:measures/pwcca_*",
     "collect_tables:measures/projection.csv",
     "plot_isotropy",
+    "plot_attention_of_heads",
     *PROBES[1:],
     "plot_similarity_between_runs",
     "plot_learning_curves",
@@ -351,7 +354,7 @@ SAID = [
     ("scripts/project_views.py", "occurrences of {', '.join", "of {', '.join"),
     ("bottomup/corpus/splits.py", "ask for fewer words, or clean less", "clean less"),
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
-    ("bottomup/heads/functions.py", "annotation {len(annotation)} other", "annotation other"),
+    ("bottomup/heads/functions.py", "annotation {len(numbers)} other", "annotation other"),
     ("bottomup/measures/neighbours.py", "allowed: more occurrences", "more occurrences"),
     ("scripts/compare_with_published.py", "median rank correlation {", "median {"),
     ("scripts/extract_views.py", 'help="text and tokenizer of words"', 'help="of words"'),

@@ -1,0 +1,106 @@
+"""What each encoder head attends to, by layer: how sure it is, how much rests on special tokens,
+and how often its largest weight is at one relative position; a column for each model, its
+untrained twin in gray.
+
+Source: heads, sections 4 and 5.1; special tokens as in Clark et al. (2019), section 3.2, figure 2.
+"""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from bottomup.errors import UserError
+from bottomup.figures import heads, style
+from bottomup.figures.points import Tables, join, points
+from bottomup.measures.initial import initial, is_initial
+
+IMPORTANCE = [*heads.HEAD, "importance", "value", "ci_low", "ci_high"]
+FUNCTIONS = ["objective", "seed", "layer", "head", "function", "accuracy", "ci_low", "ci_high"]
+QUANTITIES = {
+    "confidence": "confidence:\nmean largest weight",
+    "special": "weight on\nspecial tokens",
+    "positional": "largest weight at\none relative position, share",
+}
+SHIFT = 0.14  # of the models to the right, and of the twins to the left, in layers
+HEAD = style.Look("a dot for each head; line: mean of the layer", "#000000")
+TWIN = style.Look("the same, untrained", style.GRAY, "D")
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """From `head_importance` and `head_functions`: the figure and its points, a panel for each
+    model with the heads of its twin. Only the lowest seed is shown.
+    """
+    drawn = _points(tables)
+    names = style.ordered(drawn["panel"])
+    figure = Figure(figsize=(1.9 * len(names) + 1.2, 5.6), layout="constrained")
+    grid = figure.subplots(len(QUANTITIES), len(names), sharex="col", sharey="row", squeeze=False)
+    for row, (quantity, label) in zip(grid, QUANTITIES.items(), strict=True):
+        row[0].set_ylabel(label)
+        row[0].set_ylim(-0.03, 1.03)
+        for axes, name in zip(row, names, strict=True):
+            _panel(axes, drawn[(drawn["quantity"] == quantity) & (drawn["panel"] == name)], name)
+    for axes, name in zip(grid[0], names, strict=True):
+        axes.set_title(style.objective(name).label)
+    for axes in grid[-1]:
+        style.layer_axis(axes)
+        axes.set_xlabel("layer")
+    looks = [HEAD, TWIN] if _twins(drawn).any() else [HEAD]
+    handles = [
+        Line2D([], [], label=look.label, **_dots(look) | {"linestyle": "-"}) for look in looks
+    ]
+    style.legend(figure, handles)
+    return figure, drawn
+
+
+def _points(tables: Tables) -> pd.DataFrame:
+    importance = heads.select(tables, "head_importance", IMPORTANCE, attention="encoder")
+    wanted = {"attention": "encoder", "function": "positional"}
+    positional = heads.select(tables, "head_functions", FUNCTIONS, **wanted)
+    positional = positional.assign(importance="positional", value=positional["accuracy"])
+    rows = heads.first_seed(pd.concat([importance, positional]))
+    rows = rows[rows["importance"].isin(list(QUANTITIES))]
+    models = [name for name in rows["objective"].unique() if not is_initial(name)]
+    if not models:
+        raise UserError("only untrained models in the table head_importance; measure others, too")
+    rows = rows.rename(
+        columns={
+            "objective": "series",
+            "importance": "quantity",
+            "layer": "x",
+            "value": "y",
+            "ci_low": "low",
+            "ci_high": "high",
+        }
+    )
+    parts = [
+        points(rows[rows["series"] == series], panel=name)
+        for name in style.ordered(models)
+        for series in (initial(name), name)
+    ]
+    return join(parts)
+
+
+def _twins(drawn: pd.DataFrame) -> pd.Series:
+    return drawn["series"] != drawn["panel"]
+
+
+def _panel(axes: Axes, shown: pd.DataFrame, name: str) -> None:
+    for twin, look, shift in ((True, TWIN, -SHIFT), (False, style.objective(name), SHIFT)):
+        part = shown[_twins(shown) == twin]
+        axes.plot(part["x"] + shift, part["y"], **_dots(look))
+        mean = part.groupby("x")["y"].mean()
+        axes.plot(mean.index + shift, mean, color=look.color, linewidth=0.9)
+
+
+def _dots(look: style.Look) -> dict:
+    return {
+        "color": look.color,
+        "marker": look.marker,
+        "linestyle": "",
+        "markersize": 2.6,
+        "alpha": 0.7,
+        "markeredgewidth": 0,
+        "linewidth": 0.9,
+    }
