@@ -172,7 +172,8 @@ rule prune_heads:
             --model $(dirname {input.model:q}) \
             --tokens $(dirname $(dirname {input.tokens[0]:q})) \
             --chosen-by {input.chosen_by:q} --folder $(dirname {output.metrics:q}) \
-            --gates {output.gates:q} --accumulate {resources.accumulate} &>{log:q}
+            --gates {output.gates:q} --accumulate {resources.accumulate} \
+            --trained trained &>{log:q}
         """
 
 

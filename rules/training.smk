@@ -39,7 +39,7 @@ for objective in QUICKEST_FIRST:
             python scripts/train.py --settings {params.settings:q} \
                 --tokens $(dirname $(dirname {input.tokens[0]:q})) \
                 --tokenizers {input.tokenizers:q} --run $(dirname {output.metrics:q}) \
-                --accumulate {resources.accumulate} &>{log:q}
+                --accumulate {resources.accumulate} --trained trained &>{log:q}
             """
 
 

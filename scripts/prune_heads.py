@@ -35,6 +35,7 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.folder,
         arguments.gates,
         arguments.accumulate,
+        arguments.trained,
     )
 
 
@@ -48,4 +49,5 @@ if __name__ == "__main__":
     parser.add_argument("--folder", type=Path, required=True)
     parser.add_argument("--gates", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
+    parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
     program.run(main, parser)

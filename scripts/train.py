@@ -21,6 +21,7 @@ def main(arguments: argparse.Namespace) -> None:
         dict(zip(["source", "target"], arguments.tokenizers, strict=False)),
         arguments.run,
         arguments.accumulate,
+        arguments.trained,
     )
 
 
@@ -32,4 +33,5 @@ if __name__ == "__main__":
     )
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
+    parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
     program.run(main, parser)

@@ -24,7 +24,7 @@ from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.seeds import derive, generator
-from bottomup.training.checkpoint import Checkpoint, Progress, writing
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Settings, Trainer
 from bottomup.training.run import load_text
 
@@ -128,6 +128,7 @@ def prune(
     folder: Path,
     table: Path,
     accumulate: int,
+    trained: Path,
 ) -> None:
     """Train a run with fewer heads.
 
@@ -136,8 +137,8 @@ def prune(
     settings: `objective`, `module`, `options` and `seed` (the run's); `attention` (a key of GATED),
     `method`, `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The
     method "scratch" starts from the run's initial weights, any other from the run;
-    code: see `training.run.train`; tokens: the folder of token files; start: the run's model
-    folder; gates: which heads are kept, None for the method "gates", which is to find out.
+    code, trained: see `training.run.train`; tokens: the folder of token files; start: the run's
+    model folder; gates: which heads are kept, None for the method "gates", which is to find out.
 
     The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`; of the method
     "gates" it has the gates at each evaluation, by `step`.
@@ -163,6 +164,7 @@ def prune(
         settings["seed"],
         Checkpoint(folder / "checkpoint", identity),
         accumulate,
+        Finished(trained, identity),
     )
     if gates is None:
         penalized = {"kinds": kinds, "penalty": settings["penalty"], **settings["gates"]}

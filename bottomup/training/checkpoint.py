@@ -4,6 +4,7 @@ A checkpoint holds tensors (safetensors) and counters (JSON); nothing in it can 
 randomness of training is derived from the seed and the step, so no generator state is kept.
 """
 
+import hashlib
 import itertools
 import json
 import logging
@@ -14,7 +15,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -117,6 +118,47 @@ class Checkpoint:
     def load_best(self, model: nn.Module) -> None:
         """Give `model` the weights of the lowest dev loss."""
         model.load_state_dict(load_file(self.folder / f"{self.state()['best']}.safetensors"))
+
+
+class Finished:
+    """A run that was trained to its end, in a file of `folder` that is named by what it depends on.
+
+    So an earlier setting, or the same run in another study, costs no training. `identity` is that
+    of its checkpoint; what the study calls it does not count. The folder can be deleted at any
+    time.
+    """
+
+    def __init__(self, folder: Path, identity: dict):
+        nameless = {name: value for name, value in identity.items() if name != "objective"}
+        digest = hashlib.sha256(json.dumps(nameless, sort_keys=True).encode())
+        self.path = folder / f"{digest.hexdigest()[:32]}.safetensors"
+
+    def save(self, model: nn.Module, progress: Progress) -> None:
+        """Keep the weights that a run ends with; where that fails, only the log says so."""
+        aside = self.path.with_suffix(f".{os.getpid()}")
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            metadata = {"progress": json.dumps(asdict(progress))}
+            save_file(model.state_dict(), aside, metadata)
+            os.replace(aside, self.path)
+        except (OSError, SafetensorError) as error:
+            if aside.is_file():
+                aside.unlink()
+            log.info(f"the run is not kept for other studies: {error}")
+
+    def load(self, model: nn.Module) -> Progress | None:
+        """Give `model` the weights of the run, if it was trained before and can be read."""
+        if not self.path.exists():
+            return None
+        try:
+            with safe_open(self.path, "pt") as file:
+                progress = json.loads(file.metadata()["progress"])
+            model.load_state_dict(load_file(self.path))
+        except (OSError, SafetensorError) as error:
+            log.info(f"{self.path} cannot be read ({error}): the run is trained again")
+            return None
+        log.info(f"this run was trained before: taken from {self.path}")
+        return Progress(**progress)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ from bottomup.objectives import Example, Objective
 from bottomup.seeds import derive, generator
 from bottomup.training import batches
 from bottomup.training.batches import Text
-from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
 from bottomup.training.precision import autocast
 from bottomup.training.progress import Meter
@@ -52,11 +52,13 @@ class Trainer:
         seed: int,
         checkpoint: Checkpoint,
         accumulate: int = 1,
+        finished: Finished | None = None,
     ):
         self.model, self.objective = model, objective
         self.text, self.dev = text, dev
         self.settings, self.seed = settings, seed
         self.checkpoint, self.accumulate = checkpoint, accumulate
+        self.finished = finished
         self.device = next(model.parameters()).device
         self.optimizer = torch.optim.Adam(
             model.parameters(), betas=(0.9, 0.998), eps=1e-9, fused=True
@@ -65,29 +67,34 @@ class Trainer:
     def train(self) -> Progress:
         """Train until `max_tokens` source tokens are read or the dev loss stalls.
 
-        The model ends with the weights of its lowest dev loss.
+        The model ends with the weights of its lowest dev loss. A run that is finished already is
+        taken from where it is kept.
         """
+        if self.finished and (done := self.finished.load(self.model)):
+            return done
         progress = self.checkpoint.load(self.model, self.optimizer)
         meter = Meter(progress.tokens, self.settings.max_tokens)
         losses = []  # since the last evaluation
         for sentences in batches.forever(
             self.text, self.settings.batch_tokens, self.seed, skip=progress.step
         ):
-            if self.finished(progress):
+            if self.ends(progress):
                 break
             progress.step += 1
             progress.tokens += int(self.text.source.lengths[sentences].sum())
             losses.append(self.update(sentences, progress.step))
             meter.show(progress.tokens, losses[-1])
-            if progress.step % self.settings.evaluate_every_steps == 0 or self.finished(progress):
+            if progress.step % self.settings.evaluate_every_steps == 0 or self.ends(progress):
                 self.evaluate(progress, train_loss=float(np.mean(losses)))
                 losses.clear()
                 meter.evaluated(progress.metrics[-1])
         meter.close()
         self.checkpoint.load_best(self.model)
+        if self.finished:
+            self.finished.save(self.model, progress)
         return progress
 
-    def finished(self, progress: Progress) -> bool:
+    def ends(self, progress: Progress) -> bool:
         """Whether the budget is spent or the dev loss has stalled."""
         return (
             progress.tokens >= self.settings.max_tokens

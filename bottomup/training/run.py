@@ -17,7 +17,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import Objective
 from bottomup.seeds import generator
 from bottomup.training.batches import Text
-from bottomup.training.checkpoint import Checkpoint, Progress, writing
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Settings, Trainer
 
 
@@ -62,6 +62,7 @@ def train(
     tokenizers: dict[str, Path],
     folder: Path,
     accumulate: int,
+    trained: Path,
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
@@ -69,7 +70,7 @@ def train(
     and `half` where the run is to see half of the training text only;
     code: digests of the program; a checkpoint of other settings, code or text is set aside;
     tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
-    accumulate: parts an update is computed in.
+    accumulate: parts an update is computed in; trained: the folder of finished runs, of any study.
     """
     objective = objectives.load(settings["module"], settings["options"])
     vocab_sizes = {
@@ -91,6 +92,7 @@ def train(
             settings["seed"],
             Checkpoint(folder / "checkpoint", identity),
             accumulate,
+            Finished(trained, identity),
         )
         progress = trainer.train()
     lines = [json.dumps(line) + "\n" for line in progress.metrics]

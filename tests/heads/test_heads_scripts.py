@@ -43,6 +43,7 @@ def trained(corpus_files, tmp_path_factory):
             corpus_files.tokenizers("mt"),
             folder,
             accumulate=1,
+            trained=folder / "kept",
         )
     return folder
 
@@ -68,6 +69,7 @@ def prune(trained, corpus_files, run_script, tmp_path):
             *("--model", trained / "model", "--tokens", corpus_files.tokens),
             *(["--chosen-by", *chosen_by] if chosen_by else []),
             *("--folder", tmp_path / name, "--gates", tmp_path / f"{name}.csv"),
+            *("--trained", tmp_path / f"{name}.kept"),
         )
         return tmp_path / name, pd.read_csv(tmp_path / f"{name}.csv")
 
@@ -236,6 +238,7 @@ def test_only_from_scratch_is_what_training_found_forgotten(
                 *("--model", start, "--tokens", corpus_files.tokens),
                 *("--chosen-by", tmp_path / "found.csv"),
                 *("--folder", folder, "--gates", tmp_path / "kept.csv"),
+                *("--trained", tmp_path / "kept"),
             )
         models = [tmp_path / method / name / "model" for name in ("usual", "other")]
         usual, other = (subjects.load(model).model.state_dict() for model in models)

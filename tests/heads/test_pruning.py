@@ -194,6 +194,7 @@ def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus
         tmp_path / "pruned",
         tmp_path / "gates.csv",
         accumulate=1,
+        trained=tmp_path / "trained",
     )
     lines = [json.loads(line) for line in (tmp_path / "pruned/metrics.jsonl").open()]
     losses = [line["dev_loss_nats"] for line in lines]

@@ -44,11 +44,12 @@ def on_the_cpu(monkeypatch):
 
 @pytest.fixture
 def trained(corpus_files, tmp_path):
-    """Train in a folder and return it."""
+    """Train in a folder and return it; finished runs are found in `kept`, by default by none."""
 
-    def trained(settings, folder="run", code=None, tokens=corpus_files.tokens):
+    def trained(settings, folder="run", code=None, tokens=corpus_files.tokens, kept=None):
         tokenizers = corpus_files.tokenizers(settings["module"])
-        train(settings, code, tokens, tokenizers, tmp_path / folder, accumulate=1)
+        folders = {"folder": tmp_path / folder, "trained": tmp_path / (kept or f"{folder}.kept")}
+        train(settings, code, tokens, tokenizers, accumulate=1, **folders)
         return tmp_path / folder
 
     return trained
@@ -102,6 +103,43 @@ def test_runs_of_a_seed_start_from_the_same_bytes(trained, monkeypatch):
     other = weights(trained(settings_of("untrained", seed=2), "other"))
     name = "encoder.embedding.tokens.weight"
     assert not torch.isclose(untrained[name], other[name]).all()
+
+
+def test_no_run_is_trained_twice(trained, monkeypatch, corpus_files):
+    """Whatever a study calls it; but where anything else differs, it is another run."""
+    first = trained(settings_of("lm") | {"objective": "lm"}, "first", kept="kept")
+    monkeypatch.setattr(Trainer, "update", None)
+    again = trained(settings_of("lm") | {"objective": "again"}, "second/again", kept="kept")
+    files = {path.relative_to(first) for path in first.rglob("*") if path.is_file()}
+    assert files == {path.relative_to(again) for path in again.rglob("*") if path.is_file()}
+    for file in files:
+        assert (first / file).read_bytes() == (again / file).read_bytes()
+    half = {"half": {"number": 1, "seed": 1}}
+    for other in (settings_of("lm", seed=2), settings_of("lm") | half, settings_of("mlm")):
+        with pytest.raises(TypeError):
+            trained(other, "other", kept="kept")
+    with pytest.raises(TypeError):
+        trained(settings_of("lm"), "other", code={"bottomup/seeds.py": "other"}, kept="kept")
+
+
+def test_a_kept_run_that_cannot_be_read_is_trained_again(trained, tmp_path, caplog):
+    caplog.set_level("INFO")
+    first = weights(trained(settings_of("lm"), "first", kept="kept"))
+    [kept] = (tmp_path / "kept").iterdir()
+    kept.write_bytes(kept.read_bytes()[:1000])
+    assert same_bytes(weights(trained(settings_of("lm"), "second", kept="kept")), first)
+    assert f"{kept} cannot be read" in caplog.text
+    caplog.clear()
+    trained(settings_of("lm"), "third", kept="kept")
+    assert f"was trained before: taken from {kept}" in caplog.text
+
+
+def test_a_run_that_cannot_be_kept_is_whole(trained, tmp_path, caplog):
+    caplog.set_level("INFO")
+    (tmp_path / "kept").write_text("no folder")
+    folder = trained(settings_of("lm"), kept="kept")
+    assert subjects.load(folder / "model").layers == 2
+    assert "is not kept for other studies" in caplog.text
 
 
 @pytest.mark.parametrize("n_sentences", [2, 7, 1000])
@@ -237,6 +275,7 @@ def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_pa
     command += ["--settings", repr(settings | {"code": {"scripts/train.py": "digest"}})]
     command += ["--tokens", corpus_files.tokens, "--run", tmp_path / "killed"]
     command += ["--tokenizers", corpus_files.tokenizer("source")]
+    command += ["--trained", tmp_path / "kept"]
     cpu = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
     killed = subprocess.run(command, env=os.environ | cpu, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
@@ -256,6 +295,7 @@ def test_program(corpus_files, tmp_path, run_script):
         "train",
         settings_of("mt", max_tokens=500) | {"code": {"scripts/train.py": "digest"}},
         *("--tokens", corpus_files.tokens, "--run", tmp_path, "--accumulate", 2),
+        *("--trained", tmp_path / "trained"),
         *("--tokenizers", *tokenizers),
     )
     assert subjects.load(tmp_path / "model").model.config.decoder_layers == 2
