@@ -24,7 +24,7 @@ MEASURES = {  # by table, the parts that it is collected from
     "isotropy": SLICES.first_runs(),
     "probes": SLICES.first_runs(),
     "change": SLICES.runs(SLICES.looked_at),
-    "influence": SLICES.runs(SLICES.by_noise),
+    "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
     "projection": SLICES.first_runs(),
     "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),

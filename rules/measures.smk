@@ -55,9 +55,10 @@ rule measure_influence:
         model="<results>/runs/{objective}-{seed}/model/model.safetensors",
         config="<results>/runs/{objective}-{seed}/model/config.json",
         tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
-        text=expand("<results>/occurrences/plain/{array}.npy", array=ARRAYS),
-        occurrences="<results>/occurrences/plain/occurrences.parquet",
-        annotations="<results>/occurrences/plain/annotations.parquet",
+        text=drawn(*(f"{array}.npy" for array in ARRAYS)),
+        occurrences=drawn("occurrences.parquet"),
+        annotations=ANNOTATED["annotations"],
+        written=WRITTEN,
     output:
         table="<results>/measures/influence/{objective}-{seed}.csv",
         estimates="<results>/measures/influence/{objective}-{seed}.parquet",
@@ -79,7 +80,7 @@ rule measure_influence:
         python scripts/measure_influence.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --text $(dirname {input.text[0]:q}) \
             --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-            --table {output.table:q} &>{log:q}
+            --written {input.written:q} --table {output.table:q} &>{log:q}
         """
 
 

@@ -2,8 +2,8 @@
 
 Settings: objective, seed (the run); hidden (token: one of a group's tokens at a time; group: all
     that a sentence holds); sentences (read for each group); sampling_seed (of their draw).
-Inputs: the run's model folder; the token file of the plain reading; its table of occurrences, and
-    their annotations.
+Inputs: the run's model folder; the token file of a reading; its table of occurrences, and their
+    annotations; where these are words: test.parquet and tokenizer.words.json, whose words they are.
 Outputs: a table of PWCCA distances, one row for each group, matching and layer (weighted by the
     representations as usual).
 """
@@ -19,20 +19,28 @@ from bottomup.device import device
 from bottomup.measures import jackknife
 from bottomup.measures.groups import groups
 from bottomup.measures.influence import influence
+from bottomup.subjects.words import of_occurrences, of_subwords
 
 
 def main(arguments):
     settings = arguments.settings
     run = {name: settings[name] for name in ("objective", "seed")}
-    occurrences = pd.read_parquet(
-        arguments.occurrences, columns=["text", "position", "input_id", "rank", "block"]
-    )
-    annotations = pd.read_parquet(arguments.annotations, columns=["tag", "last_subword"])
+    columns = ["text", "sentence", "position", "input_id", "rank", "block"]
+    tables = [
+        pd.read_parquet(arguments.occurrences, columns=columns),
+        pd.read_parquet(arguments.annotations, columns=["tag", "last_subword"]),
+    ]
+    subject, occurrences = subjects.load(arguments.model), pd.concat(tables, axis=1)
+    if arguments.written:
+        words, _ = of_occurrences(subject, occurrences, *arguments.written)
+        text, occurrences = words.tokens, of_subwords(words.tokens, occurrences)
+    else:
+        text = TokenFile.load(arguments.text)
     rows = influence(
-        subjects.load(arguments.model),
-        TokenFile.load(arguments.text),
+        subject,
+        text,
         occurrences,
-        groups(occurrences, annotations),
+        groups(occurrences, occurrences, ranks_of_words=bool(arguments.written)),
         settings["hidden"],
         settings["sentences"],
         settings["sampling_seed"],
@@ -50,5 +58,6 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("model", "text", "occurrences", "annotations", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
     program.run(main, parser)

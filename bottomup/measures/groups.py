@@ -52,7 +52,7 @@ class Group:
     it, bool: of a word its last sub-word, since a model that reads from left to right knows the
     word only there; whole: those of them that are a word by themselves, bool; units: a number for
     each token that is one of a group or not as a whole, int: by part of speech a word, by rank a
-    sub-word.
+    sub-word, or the word where ranks are of words.
     """
 
     grouping: str
@@ -63,11 +63,14 @@ class Group:
     units: np.ndarray
 
 
-def groups(occurrences: pd.DataFrame, annotations: pd.DataFrame) -> list[Group]:
+def groups(
+    occurrences: pd.DataFrame, annotations: pd.DataFrame, ranks_of_words: bool = False
+) -> list[Group]:
     """All groups with at least one member.
 
     occurrences: in the order of the text, columns `rank` and `input_id`; special tokens are in no
     bin of ranks. annotations: the same rows, columns `tag` (Penn) and `last_subword`.
+    ranks_of_words: whether these columns are of the word that the sub-word is part of.
     """
     rank = occurrences["rank"].to_numpy()
     ranked = (occurrences["input_id"] >= N_SPECIAL).to_numpy()
@@ -76,8 +79,11 @@ def groups(occurrences: pd.DataFrame, annotations: pd.DataFrame) -> list[Group]:
     words = np.cumsum(last) - last
     by_rank = {name: ranked & (low < rank) & (rank <= high) for name, (low, high) in RANKS.items()}
     by_tag = {name: annotations["tag"].isin(some).to_numpy() for name, some in TAGS.items()}
-    of_ranks = [(name, rows, rows, sub_words) for name, rows in by_rank.items()]
     of_tags = [(name, rows, rows & last, words) for name, rows in by_tag.items()]
+    if ranks_of_words:
+        of_ranks = [(name, rows, rows & last, words) for name, rows in by_rank.items()]
+    else:
+        of_ranks = [(name, rows, rows, sub_words) for name, rows in by_rank.items()]
     whole = last & np.roll(last, 1)
     return [
         Group(grouping, name, members, representatives, representatives & whole, units)

@@ -26,14 +26,14 @@ import pandas as pd
 import torch
 from torch import Tensor
 
-from bottomup.corpus.specials import PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
-from bottomup.subjects import Run
+from bottomup.subjects import Subject
+from bottomup.subjects.attending import from_others
 from bottomup.training.batches import Text, in_order, padded
 
 # Of sentence lengths, for matched groups: each with a like number of all occurrences.
@@ -59,7 +59,8 @@ class Case:
     """What a group is measured on: sentences, and what is hidden in them.
 
     names: grouping, group and matching; text: the sentences; tokens: where theirs stand among the
-    tokens of all that is read; hidden: which are hidden; compared: which are not, but for </s>;
+    tokens of all that is read; hidden: which are hidden; compared: which are not, of those that are
+    occurrences, as </s> is none;
     sentences: that of each. The last four are `[n_tokens]`.
     """
 
@@ -72,7 +73,7 @@ class Case:
 
 
 def influence(
-    subject: Run,
+    subject: Subject,
     text: TokenFile,
     occurrences: pd.DataFrame,
     groups: list[Group],
@@ -87,7 +88,8 @@ def influence(
     text: what the model reads; occurrences: the table of its tokens, columns `text`, `position`,
     `input_id` and `block`; hidden, n_sentences: what, in how many sentences, see `choose`;
     batch_tokens: padded tokens encoded at once. Layers are counted from 1, the first that attends.
-    In memory are two layers of all that is read, in float32, and one group's moments.
+    In memory are two layers of all that is read, in float32, and one group's moments. A checkpoint
+    is read from the start for each layer and group, see `Subject.after`.
     """
     subject.model.to(device)
     text, cases = choose(text, occurrences, groups, hidden, n_sentences, seed)
@@ -218,7 +220,7 @@ def _case(text: TokenFile, read: np.ndarray, places: np.ndarray, draw: Draw) -> 
 
 
 def without(
-    subject: Run,
+    subject: Subject,
     layer: int,
     below: Tensor,
     usual: Tensor,
@@ -233,20 +235,17 @@ def without(
     is hidden from are not computed anew: they keep the bits of `usual`.
     """
     states = usual.clone()
-    for ids, tokens, index in batches(case.text, batch_tokens):
-        ids = ids.to(device)
-        hidden = torch.from_numpy(case.hidden[index] & tokens).to(device)
-        itself = torch.eye(ids.shape[1], dtype=torch.bool, device=device)
-        seen = subject.visible(ids)
-        mask = seen & (~hidden[:, None, None, :] | itself)
-        changed = (mask != seen).any(-1)[:, 0].cpu().numpy() & tokens  # [batch, length]
-        above = subject.layer(layer, below[index].to(device), mask)
+    for ids, tokens, index in batches(subject, case.text, batch_tokens):
+        hidden = torch.from_numpy(case.hidden[index] & tokens)
+        unseen = from_others(hidden)[:, 0]  # [batch, queries, keys]
+        changed = (unseen.tril() if subject.causal else unseen).any(-1).numpy() & tokens
+        above = subject.after(layer, below[index].to(device), ids.to(device), hidden.to(device))
         states[index[changed]] = above.cpu()[changed]
     return states
 
 
 def continued(
-    subject: Run,
+    subject: Subject,
     layer: int,
     below: Tensor,
     text: TokenFile,
@@ -255,30 +254,32 @@ def continued(
 ) -> Tensor:
     """The residual stream after `layer`, from that before it: both `[n_tokens, d_model]`."""
     states = torch.empty_like(below)
-    for ids, tokens, index in batches(text, batch_tokens):
-        mask = subject.visible(ids.to(device))
-        above = subject.layer(layer, below[index].to(device), mask)
+    for ids, tokens, index in batches(subject, text, batch_tokens):
+        above = subject.after(layer, below[index].to(device), ids.to(device))
         states[index[tokens]] = above.cpu()[tokens]
     return states
 
 
 def embedded(
-    subject: Run, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
+    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
 ) -> Tensor:
     """Layer 0 of a text, `[n_tokens, d_model]`."""
     states = torch.empty(len(text.ids), subject.d_model)
-    for ids, tokens, index in batches(text, batch_tokens):
+    for ids, tokens, index in batches(subject, text, batch_tokens):
         states[index[tokens]] = subject.embeddings(ids.to(device)).cpu()[tokens]
     return states
 
 
-def batches(text: TokenFile, batch_tokens: int) -> Iterator[tuple[Tensor, np.ndarray, np.ndarray]]:
+def batches(
+    subject: Subject, text: TokenFile, batch_tokens: int
+) -> Iterator[tuple[Tensor, np.ndarray, np.ndarray]]:
     """Padded ids, which of them are tokens, and where these stand in the text.
 
     All `[batch, length]`; padding stands at 0.
     """
     for sentences in in_order(Text(text), batch_tokens):
-        ids = padded(text, sentences)
-        tokens = ids != PAD
-        index = text.offsets[sentences][:, None] + np.arange(ids.shape[1])
+        ids = padded(text, sentences, subject.padding)
+        columns = np.arange(ids.shape[1])
+        tokens = columns < text.lengths[sentences, None]
+        index = text.offsets[sentences][:, None] + columns
         yield torch.from_numpy(ids), tokens, np.where(tokens, index, 0)

@@ -137,6 +137,23 @@ class Subject:
             raise UserError(f"{self._name} has no attention that can be looked at")
         return self._checked(ids, gates, hidden, output_attentions=True).attentions
 
+    def embeddings(self, ids: Tensor) -> Tensor:
+        """Layer 0 alone, of padded ids `[batch, length]`: `[batch, length, d_model]`."""
+        return self.hidden_states(ids)[0]
+
+    def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
+        """The residual stream after `layer`, counted from 1, `[batch, length, d_model]`.
+
+        ids: padded, `[batch, length]`; below: the stream before this layer, from which a `Run`
+        goes on, where others read from the start; hidden: tokens that no position but their own
+        sees in this layer, all layers below being as usual, bool `[batch, length]`.
+        """
+        if hidden is not None:
+            of_layers = hidden.new_zeros(self.layers, *hidden.shape)
+            of_layers[layer - 1] = hidden
+            hidden = of_layers
+        return self.hidden_states(ids, hidden=hidden)[layer]
+
     def _checked(
         self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
     ) -> Encoding:
@@ -266,7 +283,7 @@ class Run(Subject):
 
     def _read_by_layer(self, ids: Tensor, hidden: Tensor) -> Encoding:
         """hidden: `[layers, batch, length]`."""
-        visible, x = self.visible(ids), self.embeddings(ids)
+        visible, x = self._visible(ids), self.embeddings(ids)
         # Padding may see itself, lest it see nothing.
         itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
         hidden_states, attentions = [x], []
@@ -279,21 +296,19 @@ class Run(Subject):
 
     @torch.inference_mode()
     def embeddings(self, ids: Tensor) -> Tensor:
-        """Layer 0 alone, of padded ids `[batch, length]`: `[batch, length, d_model]`."""
         return self.model.encoder.embed(ids)
 
-    def visible(self, ids: Tensor) -> Tensor:
+    @torch.inference_mode()
+    def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
+        mask = self._visible(ids)
+        if hidden is not None:
+            mask = mask & ~from_others(hidden)
+        return self.model.encoder.layers[layer - 1](below, mask, causal=False)[0]
+
+    def _visible(self, ids: Tensor) -> Tensor:
         """Which tokens each token attends to, bool `[batch, 1, queries, keys]`."""
         mask = (ids != PAD)[:, None, None, :].expand(-1, -1, ids.shape[1], -1)
         return mask.tril() if self.model.config.causal else mask
-
-    @torch.inference_mode()
-    def layer(self, number: int, below: Tensor, mask: Tensor) -> Tensor:
-        """The residual stream after layer `number`, counted from 1, from the one before it.
-
-        below: `[batch, length, d_model]`; mask: as of `visible`, or with less to be seen.
-        """
-        return self.model.encoder.layers[number - 1](below, mask, causal=False)[0]
 
 
 @contextmanager

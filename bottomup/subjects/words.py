@@ -117,6 +117,22 @@ def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Wo
     return words, [*map(len, of_words)]
 
 
+def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:
+    """The rows of a table of words, one for each sub-word of those that are aligned.
+
+    tokens: of `Words`; table: all words of its sentences, in order. `position` becomes that of the
+    sub-word, and `last_subword` says whether it ends its word.
+    """
+    sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
+    starts = np.searchsorted(table["text"], np.arange(len(tokens)))
+    part = np.asarray(tokens.words) != NO_WORD
+    rows = (starts[sentences] + tokens.words)[part]
+    position = (np.arange(len(sentences)) - tokens.offsets[sentences])[part]
+    last = np.append(rows[1:] != rows[:-1], True)
+    found = table.iloc[rows].reset_index(drop=True)
+    return found.assign(position=position, last_subword=last)
+
+
 def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:
     """The word that each token is part of, by its id; NO_WORD for none: `[n_tokens]`.
 

@@ -114,3 +114,13 @@ def test_types_take_turns():
     found = in_turns(np.array([3, 6, 0, 1, 4, 5, 2]), types)
     assert found.tolist() == [3, 6, 4, 0, 5, 1, 2]
     assert types[found].tolist() == [7, 9, 8, 7, 9, 7, 7]
+
+
+def test_ranks_of_words_are_those_of_all_their_sub_words():
+    """Of two words, the first of two sub-words, both of rank 3."""
+    occurrences, annotations = table([3, 3, 3], last=[False, True, True])
+    [found] = groups(occurrences, annotations, ranks_of_words=True)
+    assert found.members.tolist() == [True, True, True]
+    assert found.representatives.tolist() == [False, True, True]
+    assert found.whole.tolist() == [False, False, True]
+    assert found.units.tolist() == [0, 0, 1]

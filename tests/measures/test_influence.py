@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 import torch
 
+from bottomup import subjects
 from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.errors import UserError
 from bottomup.measures.blocks import distances, moments_of_blocks
@@ -24,6 +25,7 @@ from bottomup.measures.pwcca import pwcca_distance
 from bottomup.subjects import Run
 from bottomup.views.occurrences import plain
 from tests.model import by_hand
+from tests.subjects.families import FAMILIES, save
 from tests.tiny import VOCAB, drawn, initial, random_tokens, tokens_of
 
 LAYERS, D = 3, 8
@@ -382,3 +384,29 @@ def test_words_of_one_influence_in_sentences_of_unequal_lengths_are_alike_where_
     ratio = found["short"] / found["long"]
     assert ratio["published"] > 1.4
     assert ratio["matched"] == pytest.approx(1, abs=0.2)
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "t5"])
+def test_of_a_checkpoint_it_is_the_distance_to_what_it_makes_without_the_token(family, tmp_path):
+    """A token of each kind in turn, in sentences of 9 tokens at most, with no ends."""
+    checkpoint = subjects.load(save(FAMILIES[family], tmp_path))
+    text = random_tokens(60, low=1, high=9)
+    reading = plain(text, np.arange(60), np.zeros(VOCAB, dtype=int)).table
+    members = reading["input_id"].to_numpy() == N_SPECIAL
+    table = reading.assign(block=(reading["text"] % 6).astype(np.int8))
+    found = influence(checkpoint, text, table, [group(members)], "token", EVERYTHING, 1, BATCH)
+    found = [row for row in found if row["matching"] == "published"]
+    assert [row["layer"] for row in found] == [1, 2]
+    usual, without = ([[] for _ in found] for _ in range(2))
+    for sentence, position in reading.loc[members, ["text", "position"]].itertuples(index=False):
+        ids = torch.from_numpy(text.sentence(sentence)[None].astype(np.int64))
+        others = (torch.arange(ids.shape[1]) != position) & (ids[0] != EOS)
+        states = checkpoint.hidden_states(ids)
+        for place, layer in enumerate((1, 2)):
+            hidden = torch.zeros(2, *ids.shape, dtype=torch.bool)
+            hidden[layer - 1, 0, position] = True
+            usual[place].append(states[layer][0, others])
+            without[place].append(checkpoint.hidden_states(ids, hidden=hidden)[layer][0, others])
+    for row, *versions in zip(found, usual, without, strict=True):
+        x, y = (torch.cat(parts).double().numpy() for parts in versions)
+        assert row["distance"] == pytest.approx(pwcca_distance(x, y), abs=1e-4)

@@ -7,14 +7,17 @@ import pandas as pd
 import pytest
 from tokenizers import Tokenizer
 
+from bottomup.corpus import bpe, encoding
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import learn
 from bottomup.measures.isotropy import self_similarity
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import pwcca_distance
 from bottomup.measures.similarity import linear_cka
 from bottomup.training.run import save
 from bottomup.views.occurrences import plain
+from tests.subjects import families
 from tests.tiny import initial
 
 N, LAYERS = 1200, 3
@@ -323,6 +326,39 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     assert "10-25 published at layer 2: " in caplog.text
     call("measure_influence", settings, **files, table=tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+
+
+def test_influence_in_a_checkpoint_is_by_word(call, tmp_path):
+    """Of nine words the last, at which a comma stands, cannot be told from it: eight are read."""
+    rng, n = np.random.default_rng(0), 40
+    texts = [" ".join(f"w{word}" for word in rng.integers(3, 19, 9)) + "," for _ in range(n)]
+    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
+    tokenizer = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
+    tokenizer.save(str(tmp_path / "words.json"))
+    files = {name: tmp_path / f"{name}.npy" for name in ("ids", "words", "offsets")}
+    encoding.encode(tokenizer, [texts], **files)
+    ranks = np.arange(tokenizer.get_vocab_size()) - N_SPECIAL + 1
+    table = plain(TokenFile.load(tmp_path), np.arange(n), ranks).table
+    table.assign(block=table["text"] % 8).to_parquet(tmp_path / "occurrences.parquet")
+    tags = np.where(table["input_id"] % 2, "NN", "VB")
+    annotations = pd.DataFrame({"tag": tags, "last_subword": True})
+    annotations.to_parquet(tmp_path / "annotations.parquet")
+    call(
+        "measure_influence",
+        {"objective": "bert", "seed": 0, "hidden": "token", "sentences": 20, "sampling_seed": 1},
+        model=families.save(families.FAMILIES["bert"], tmp_path / "model"),
+        text=tmp_path,
+        occurrences=tmp_path / "occurrences.parquet",
+        annotations=tmp_path / "annotations.parquet",
+        written=[tmp_path / "test.parquet", tmp_path / "words.json"],
+        table=tmp_path / "table.csv",
+    )
+    found = pd.read_csv(tmp_path / "table.csv")
+    assert set(found["group"]) == {"1-10", "10-25", "NN", "VB"} and set(found["layer"]) == {1, 2}
+    published = found[found["matching"] == "published"]
+    # What is compared are the seven others of each sentence.
+    assert (published["n_occurrences"] == 7 * published["n_sentences"]).all()
+    assert found["distance"].between(0, 1, inclusive="neither").all()
 
 
 def test_views_of_another_table_end_in_one_line(measure, run):

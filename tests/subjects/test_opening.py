@@ -17,7 +17,7 @@ from bottomup.corpus.words import learn
 from bottomup.errors import UserError
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
-from bottomup.subjects.words import of_occurrences, types_of
+from bottomup.subjects.words import of_occurrences, of_subwords, types_of
 from tests.subjects import families
 from tests.subjects.families import FAMILIES
 from tests.tiny import same_bytes
@@ -114,6 +114,18 @@ def test_words_of_a_table_are_found_in_what_a_subject_reads(folder, tmp_path):
         assert place == NO_WORD or read[text][place] == word or word == ","
     assert (places[:2] != NO_WORD).all()
     assert np.sum(places == NO_WORD) == sum(count for count in found.unaligned.values())
+
+
+def test_each_sub_word_of_an_aligned_word_has_its_row():
+    """The first sentence has the words 0 to 2, of which one is not aligned; the second has 0."""
+    numbers = np.array([NO_WORD, 0, 0, 2, NO_WORD, 0, 0, 0])
+    tokens = TokenFile(np.arange(8), numbers, np.array([0, 5, 8]))
+    table = pd.DataFrame({"text": [0, 0, 0, 1], "position": [0, 1, 2, 0], "tag": list("abcd")})
+    found = of_subwords(tokens, table)
+    assert found["text"].tolist() == [0, 0, 0, 1, 1, 1]
+    assert "".join(found["tag"]) == "aacddd"
+    assert found["position"].tolist() == [1, 2, 3, 0, 1, 2]
+    assert found["last_subword"].tolist() == [False, True, True, False, False, True]
 
 
 def test_a_token_is_of_the_type_of_its_word():

@@ -56,29 +56,34 @@ def test_layer_by_layer_it_is_the_model(objective):
     assert torch.equal(x, expected[0])
     tokens = IDS != PAD
     for number in (1, 2, 3):
-        x = subject.layer(number, x, subject.visible(IDS))
+        x = subject.after(number, x, IDS)
         torch.testing.assert_close(x[tokens], expected[number][tokens], rtol=1e-5, atol=1e-5)
 
 
-@pytest.mark.parametrize("objective", ["lm", "mlm"])
-def test_visible_is_what_attention_attends_to(objective):
-    subject = subjects.Run(drawn(objective), tokenizer=None)
-    visible = subject.visible(IDS).expand(2, 2, 5, 5)
-    tokens = (IDS != PAD)[:, None, :, None].expand(2, 2, 5, 5)
-    for weights in subject.attentions(IDS):
-        assert ((weights > 0) == visible)[tokens].all()
-
-
-def test_less_can_be_seen():
-    """With nothing but itself to be seen, a token is what it is in a sentence of its own."""
+def test_where_all_are_hidden_a_token_is_what_it_is_alone():
     subject = subjects.Run(drawn("mlm"), tokenizer=None)
     below = subject.embeddings(IDS)
-    itself = torch.eye(5, dtype=torch.bool)[None, None]
-    found = subject.layer(1, below, subject.visible(IDS) & itself)
+    found = subject.after(1, below, IDS, hidden=IDS != PAD)
     for place in range(5):
-        alone = below[:1, place : place + 1]
-        expected = subject.layer(1, alone, torch.ones(1, 1, 1, 1, dtype=torch.bool))
-        torch.testing.assert_close(found[:1, place : place + 1], expected, rtol=1e-5, atol=1e-5)
+        one = slice(place, place + 1)
+        expected = subject.after(1, below[:1, one], IDS[:1, one])
+        torch.testing.assert_close(found[:1, one], expected, rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm"])
+def test_a_run_goes_on_to_what_others_come_to_from_the_start(objective):
+    """As checkpoints do, whose layers are not run one by one."""
+    subject = subjects.Run(drawn(objective, layers=3), tokenizer=None)
+    hidden, tokens = torch.zeros(2, 5, dtype=torch.bool), IDS != PAD
+    hidden[:, 1] = True
+    usual = subject.hidden_states(IDS)
+    assert torch.equal(subjects.Subject.embeddings(subject, IDS), subject.embeddings(IDS))
+    for layer in (1, 2, 3):
+        for of_layer in (None, hidden):
+            found = subject.after(layer, usual[layer - 1], IDS, of_layer)
+            expected = subjects.Subject.after(subject, layer, None, IDS, of_layer)
+            torch.testing.assert_close(found[tokens], expected[tokens], rtol=1e-5, atol=1e-5)
+        assert not torch.allclose(found[tokens], usual[layer][tokens])
 
 
 @pytest.mark.parametrize(
@@ -124,7 +129,7 @@ def test_a_hidden_token_of_a_run_changes_no_other(objective):
 
 
 def test_hidden_in_one_layer_of_a_run():
-    """Layer by layer as `layer` does it, which influence is measured with."""
+    """Layer by layer as `after` does it, which influence is measured with."""
     subject = subjects.Run(drawn("mlm"), tokenizer=None)
     hidden = torch.zeros(2, 2, 5, dtype=torch.bool)
     hidden[1, :, 0] = True
@@ -132,9 +137,7 @@ def test_hidden_in_one_layer_of_a_run():
     usual = subject.hidden_states(IDS)
     tokens = IDS != PAD
     torch.testing.assert_close(found[1][tokens], usual[1][tokens])
-    mask = subject.visible(IDS).clone()
-    mask[:, :, 1:, 0] = False
-    expected = subject.layer(2, found[1], mask)
+    expected = subject.after(2, found[1], IDS, hidden[1])
     assert torch.equal(found[2][tokens], expected[tokens])
     assert not torch.allclose(found[2][tokens], usual[2][tokens])
 
