@@ -19,9 +19,10 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.seeds import generator
+from bottomup.settings import Training
 from bottomup.training.batches import Text, forever
 from bottomup.training.checkpoint import Checkpoint
-from bottomup.training.loop import Settings, Trainer
+from bottomup.training.loop import Trainer
 from bottomup.training.precision import autocast
 
 UPDATES, WARM_UP, BATCH_TOKENS = 30, 5, 2048
@@ -45,7 +46,16 @@ def ours(folder: Path, precision: str) -> tuple[float, float]:
     config = TransformerConfig(
         vocab_size=vocab_size, target_vocab_size=vocab_size, attention_dropout=0.0, **shape
     )
-    settings = Settings(BATCH_TOKENS, 10**9, 500, 0.5, 10**9, 5, 1, precision)
+    settings = Training(
+        batch_tokens=BATCH_TOKENS,
+        max_tokens=10**9,
+        warmup_steps=500,
+        learning_rate_scale=0.5,
+        evaluate_every_steps=10**9,
+        patience=5,
+        dev_seed=1,
+        precision=precision,
+    )
     with tempfile.TemporaryDirectory() as scratch:
         trainer = Trainer(
             Transformer(config, seed=1),

@@ -1,12 +1,15 @@
 """What the programs in `scripts/` share: the settings argument, and errors in one line."""
 
 import argparse
-import ast
+import json
 import logging
 import sys
 from collections.abc import Callable
 
+from pydantic import BaseModel
+
 from bottomup.errors import UserError
+from bottomup.schema import problems, validated
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -18,8 +21,8 @@ def parser(doc: str) -> argparse.ArgumentParser:
         "--settings",
         type=settings,
         default={},
-        metavar="DICT",
-        help="what the result depends on: a Python or JSON-like dict of plain values",
+        metavar="JSON",
+        help="what the result depends on: sections of the config, and names",
     )
     return parser
 
@@ -27,20 +30,31 @@ def parser(doc: str) -> argparse.ArgumentParser:
 def settings(text: str) -> dict:
     """The settings that a rule passes, and with them `code`, the digest of the program."""
     try:
-        value = ast.literal_eval(text)
-    except (ValueError, SyntaxError) as error:
-        raise argparse.ArgumentTypeError(f"not a dict of plain values: {text}") from error
+        value = json.loads(text)
+    except ValueError as error:
+        raise argparse.ArgumentTypeError(f"not JSON: {text}") from error
     if not isinstance(value, dict):
-        raise argparse.ArgumentTypeError(f"expected a dict, found {type(value).__name__}")
+        raise argparse.ArgumentTypeError(f"expected an object, found {type(value).__name__}")
     return value
 
 
-def run(main: Callable[[argparse.Namespace], None], parser: argparse.ArgumentParser) -> None:
-    """Call `main` on the command line's arguments; a user's mistake ends in one line, status 1."""
+def run(
+    main: Callable[[argparse.Namespace], None],
+    parser: argparse.ArgumentParser,
+    model: type[BaseModel] | None = None,
+) -> None:
+    """Call `main` on the command line's arguments, with `settings` as a `model` and `code` apart.
+
+    A user's mistake ends in one line, status 1; settings that do not fit, in one line each.
+    """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         arguments = parser.parse_args()
         arguments.code = arguments.settings.pop("code", None)
+        if model is not None:
+            if lines := problems(model, arguments.settings):
+                raise UserError("--settings: " + "; ".join(lines))
+            arguments.settings = validated(model, arguments.settings)
         main(arguments)
     except UserError as error:
         sys.exit(f"error: {error}")

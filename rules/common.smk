@@ -3,7 +3,7 @@
 import re
 from functools import partial
 
-from bottomup.heads import GATED
+from bottomup.kinds import GATED
 from bottomup.workflow.slices import READINGS, SIDES, Slices, objective_and_half
 
 SLICES = Slices(STUDY)

@@ -19,15 +19,16 @@ from bottomup import program
 from bottomup.corpus import annotation, ccg
 from bottomup.corpus.tables import Column
 from bottomup.corpus.tokens import TokenFile
+from bottomup.settings import Annotation
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    pipeline = annotation.load(settings["pipeline"])
+    pipeline = annotation.load(settings.pipeline)
     tokenizer = Tokenizer.from_file(arguments.tokenizer)
     table = annotation.annotate(Column(arguments.text, "source"), tokenizer, pipeline)
     annotation.require_words_of(TokenFile.load(arguments.tokens), table)
-    table = pd.concat([table, ccg.categories(table, settings["depccg_model"])], axis=1)
+    table = pd.concat([table, ccg.categories(table, settings.depccg_model)], axis=1)
     logging.info(f"{len(table)} words, {table['ccg'].nunique()} categories")
     table.to_parquet(arguments.annotation)
 
@@ -37,4 +38,4 @@ if __name__ == "__main__":
     for name in ("text", "tokenizer", "annotation"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--tokens", type=Path, required=True, help="folder of the token file")
-    program.run(main, parser)
+    program.run(main, parser, Annotation)

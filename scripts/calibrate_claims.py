@@ -7,6 +7,7 @@ Outputs:  a row for each claim that was measured, see bottomup.claims.calibratio
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 from bottomup import program
 from bottomup.claims import published
@@ -14,18 +15,23 @@ from bottomup.claims.calibration import calibrate
 from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.tables import load, table
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    estimators: dict[str, dict[str, Any]]
+    studies: int
+    seed: int
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    findings, _ = find_all(CLAIMS, load(arguments.tables, settings["estimators"]))
+    findings, _ = find_all(CLAIMS, load(arguments.tables, settings.estimators))
     papers = {name: table(name, frame) for name, frame in published.frames().items()}
     # What is asked beyond the papers has no curves, only the size of what it is to be told from.
     shown = [one.claim for one in findings.values() if one.claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers)
-    found = calibrate(
-        findings, theirs, priors(findings.values()), settings["studies"], settings["seed"]
-    )
+    found = calibrate(findings, theirs, priors(findings.values()), settings.studies, settings.seed)
     found.to_csv(arguments.table, index=False)
 
 
@@ -33,4 +39,4 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
     parser.add_argument("--table", required=True, type=Path)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -9,10 +9,17 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.corpus.cleaning import clean
+from bottomup.settings import Cleaning
 
 
 def main(arguments):
-    pairs, counts, examples = clean(pd.read_parquet(arguments.pairs), **arguments.settings)
+    settings = arguments.settings
+    pairs, counts, examples = clean(
+        pd.read_parquet(arguments.pairs),
+        settings.min_words,
+        settings.max_words,
+        settings.max_length_ratio,
+    )
     pairs.to_parquet(arguments.clean, index=False)
     counts.to_csv(arguments.counts, index=False)
     examples.to_csv(arguments.examples, index=False)
@@ -22,4 +29,4 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("pairs", "clean", "counts", "examples"):
         parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser)
+    program.run(main, parser, Cleaning)

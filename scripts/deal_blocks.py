@@ -10,15 +10,20 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.corpus.blocks import deal
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    seed: int
 
 
 def main(arguments):
     documents = pd.read_parquet(arguments.text, columns=["document"])["document"]
-    np.save(arguments.blocks, deal(documents, arguments.settings["seed"]))
+    np.save(arguments.blocks, deal(documents, arguments.settings.seed))
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("text", "blocks"):
         parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -1,7 +1,7 @@
 """Draw the occurrences of a study: held-out text as the models read it, and positions in it.
 
-Settings: reading (plain or as_trained), n, seed; for as_trained also draws, n_tokens (the ranks
-          from which more replacements are drawn), module and options (of a masked objective).
+Settings: n, seed; for the reading as_trained also draws, n_tokens (the ranks from which more
+          replacements are drawn), module and options (of the masked objective), as masked.
 Inputs:   the token file of the test split, source side, and the blocks of its sentences;
           frequencies.csv.
 Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
@@ -9,6 +9,7 @@ Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
 
 import argparse
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -16,7 +17,21 @@ import pandas as pd
 from bottomup import objectives, program
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
+from bottomup.settings import Section
 from bottomup.views import occurrences
+
+
+class Masked(Section):
+    module: str
+    options: dict[str, Any]
+    draws: int
+    n_tokens: int
+
+
+class Settings(Section):
+    n: int
+    seed: int
+    masked: Masked | None
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -26,18 +41,18 @@ def main(arguments: argparse.Namespace) -> None:
     # <unk> is no token of the training text: rarer than all.
     ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
     ranks[frequencies["token_id"]] = frequencies["rank"]
-    sentences = occurrences.sample_sentences(tokens, settings["n"], settings["seed"])
-    if settings["reading"] == "plain":
+    sentences = occurrences.sample_sentences(tokens, settings.n, settings.seed)
+    if settings.masked is None:
         reading = occurrences.plain(tokens, sentences, ranks)
     else:
         reading = occurrences.as_trained(
             tokens,
             sentences,
             ranks,
-            objectives.load(settings["module"], settings["options"]),
-            settings["draws"],
-            label_ids=frequencies["token_id"].to_numpy()[: settings["n_tokens"]],
-            seed=settings["seed"],
+            objectives.load(settings.masked.module, settings.masked.options),
+            settings.masked.draws,
+            label_ids=frequencies["token_id"].to_numpy()[: settings.masked.n_tokens],
+            seed=settings.seed,
         )
     blocks = np.load(arguments.blocks)[reading.table["sentence"]]
     reading.table.assign(block=blocks).to_parquet(arguments.table)
@@ -51,4 +66,4 @@ if __name__ == "__main__":
     parser.add_argument("--frequencies", type=Path, required=True)
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--text", type=Path, required=True, help="folder of the token file written")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

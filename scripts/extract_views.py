@@ -17,6 +17,7 @@ import pandas as pd
 from bottomup import program, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.settings import Views
 from bottomup.subjects.words import of_occurrences
 from bottomup.views.extraction import extract
 
@@ -39,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
         text,
         table,
         arguments.views,
-        arguments.settings["dtype"],
+        arguments.settings.dtype,
         arguments.batch_tokens,
         device(),
     )
@@ -53,4 +54,4 @@ if __name__ == "__main__":
     parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
     parser.add_argument("--views", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=4096, help="tokens encoded at once")
-    program.run(main, parser)
+    program.run(main, parser, Views)

@@ -6,16 +6,23 @@ Outputs: pairs.parquet with document, element, source, target.
 
 import tempfile
 from pathlib import Path
+from typing import Any
 
 from bottomup import program
 from bottomup.corpus import sources
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    source: str
+    options: dict[str, Any]
 
 
 def main(arguments):
     with tempfile.TemporaryDirectory() as temporary:
         pairs = sources.fetch(
-            arguments.settings["source"],
-            arguments.settings["options"],
+            arguments.settings.source,
+            arguments.settings.options,
             Path(arguments.downloads or temporary).resolve(),
         )
     pairs.to_parquet(arguments.pairs, index=False)
@@ -25,4 +32,4 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--pairs", required=True)
     parser.add_argument("--downloads", help="folder that keeps what is downloaded")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -11,6 +11,7 @@ Outputs:  the claims, a row each, with their verdicts; undecided where their tab
 import argparse
 import logging
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -18,14 +19,20 @@ from bottomup import program
 from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.tables import load
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    estimators: dict[str, dict[str, Any]]
+    others: dict[str, tuple[str, dict[str, Any]]]
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    tables = load(arguments.tables, settings["estimators"])
+    tables = load(arguments.tables, settings.estimators)
     others = {
         other: (name, tables | load([path], {name: columns}))
-        for other, (name, columns) in settings["others"].items()
+        for other, (name, columns) in settings.others.items()
         for path in arguments.tables
         if path.stem == name
     }
@@ -40,4 +47,4 @@ if __name__ == "__main__":
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
     for name in ("correlations", "table"):
         parser.add_argument(f"--{name}", required=True, type=Path)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -8,11 +8,16 @@ Outputs: tokenizer.{side}.json in the format of Hugging Face tokenizers.
 from bottomup import program
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.tables import Column
+from bottomup.settings import Bpe
+
+
+class Settings(Bpe):
+    language: str
 
 
 def main(arguments):
     text = Column(arguments.text, arguments.side)
-    learn(text, **arguments.settings).save(arguments.tokenizer)
+    learn(text, **dict(arguments.settings)).save(arguments.tokenizer)
 
 
 if __name__ == "__main__":
@@ -20,4 +25,4 @@ if __name__ == "__main__":
     parser.add_argument("--side", required=True, choices=["source", "target"])
     parser.add_argument("--text", required=True)
     parser.add_argument("--tokenizer", required=True)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -1,6 +1,6 @@
 """Measure what the heads of a checkpoint attend to, and which functions they have.
 
-Settings: run (columns that name it: objective and seed); thresholds, as of measure_head_functions.
+Settings: run (objective and seed); thresholds, that section of the config.
 Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, whose words it reads; the
           token file of these words, the blocks of their sentences, annotation.parquet and
           word_frequencies.csv, of which a token is as rare as its word is.
@@ -20,9 +20,15 @@ from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.heads.confidence import encoder_attention
-from bottomup.heads.functions import Thresholds, head_functions
+from bottomup.heads.functions import head_functions
 from bottomup.measures import jackknife
+from bottomup.settings import Run, Section, Thresholds
 from bottomup.subjects.words import of_text, types_of
+
+
+class Settings(Section):
+    run: Run
+    thresholds: Thresholds
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -33,7 +39,7 @@ def main(arguments: argparse.Namespace) -> None:
     logging.info(f"words that are not seen: {words.unaligned}; {words.cut} sentences are cut off")
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
     rows = [
-        settings["run"] | row
+        settings.run.columns() | row
         for name, totals in found.items()
         for row in totals.rows(name, blocks[order], jackknife.n_blocks(blocks))
     ]
@@ -45,13 +51,13 @@ def main(arguments: argparse.Namespace) -> None:
         pd.read_parquet(arguments.annotation, columns=columns),
         types_of(words.tokens, TokenFile.load(arguments.words)),
         shared_ranks(pd.read_csv(arguments.frequencies, usecols=["token_id", "count"])),
-        Thresholds(**settings["thresholds"]),
+        settings.thresholds,
         blocks,
         arguments.batch_tokens,
         device(),
         sum(words.unaligned.values()),
     )
-    jackknife.write(functions.assign(**settings["run"]), arguments.functions)
+    jackknife.write(functions.assign(**settings.run.columns()), arguments.functions)
 
 
 if __name__ == "__main__":
@@ -62,4 +68,4 @@ if __name__ == "__main__":
     parser.add_argument("--importance", type=Path, required=True)
     parser.add_argument("--functions", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -1,8 +1,7 @@
 """Measure which functions the encoder heads of one run have: positional, syntactic, rare tokens.
 
 Settings: run (columns that name it: objective and seed; of a pruned run also attention, whose heads
-    were pruned, method and penalty); thresholds {positional, syntactic, rare, rare_rank} (see
-    bottomup.heads.functions.Thresholds).
+    were pruned, method and penalty); thresholds, that section of the config.
 Inputs: the run's model folder; the token file of the test split, source side, and the blocks of its
     sentences; annotation.parquet, of its words; frequencies.csv.
 Outputs: a table with a row for each layer, head with an open gate, and function.
@@ -18,8 +17,14 @@ from bottomup import program, subjects
 from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
-from bottomup.heads.functions import Thresholds, head_functions
+from bottomup.heads.functions import head_functions
 from bottomup.measures import jackknife
+from bottomup.settings import Section, Thresholds
+
+
+class Settings(Section):
+    run: dict[str, str | int | float | None]
+    thresholds: Thresholds
 
 
 def main(arguments):
@@ -32,15 +37,15 @@ def main(arguments):
         pd.read_parquet(arguments.annotation, columns=columns),
         tokens.ids,
         shared_ranks(pd.read_csv(arguments.frequencies, usecols=["token_id", "count"])),
-        Thresholds(**settings["thresholds"]),
+        settings.thresholds,
         np.load(arguments.blocks),
         arguments.batch_tokens,
         device(),
     )
     for function, rows in table.groupby("function", sort=False):
         logging.info(f"{function}: {rows['held'].sum()} of {len(rows)} heads")
-    table = table.assign(**settings["run"])
-    columns = list(dict.fromkeys([*settings["run"], *table]))
+    table = table.assign(**settings.run)
+    columns = list(dict.fromkeys([*settings.run, *table]))
     jackknife.write(table[columns], arguments.table)
 
 
@@ -49,4 +54,4 @@ if __name__ == "__main__":
     for name in ("model", "tokens", "blocks", "annotation", "frequencies", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

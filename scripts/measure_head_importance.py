@@ -1,7 +1,7 @@
 """Measure how important the attention heads of one run are, in several ways.
 
-Settings: objective, module, options, seed (the run); sentences (of the dev split);
-          sampling_seed (of sentences and masks); if it translates: beam_size, length_penalty.
+Settings: run (objective, seed, module, options); sentences (of the dev split); seed (of
+          sentences and masks); if it translates: beam_size, length_penalty, as beam.
 Inputs:   the run's model folder, the folder of token files, the blocks of the dev split's
           sentences.
 Outputs:  a table with a row for each head and kind of importance. Confidence, attention to special
@@ -21,21 +21,33 @@ from bottomup.heads.examples import references, sample, translations
 from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.heads.relevance import head_relevance
 from bottomup.measures import jackknife
+from bottomup.settings import Section, Trained
 from bottomup.training.run import load_text
 
 
+class Beam(Section):
+    beam_size: int
+    length_penalty: float
+
+
+class Settings(Section):
+    run: Trained
+    sentences: int
+    seed: int
+    beam: Beam | None
+
+
 def main(arguments: argparse.Namespace) -> None:
-    settings = arguments.settings
-    seed = settings["sampling_seed"]
-    objective = objectives.load(settings["module"], settings["options"])
+    settings, run = arguments.settings, arguments.settings.run
+    objective = objectives.load(run.module, run.options)
     model = subjects.load(arguments.model).model.to(device())
     dev = load_text(arguments.tokens, "dev", objective)
-    some = sample(dev, settings["sentences"], seed)
+    some = sample(dev, settings.sentences, settings.seed)
     text, blocks = dev.select(some), np.load(arguments.blocks)
-    examples = references(model, objective, text, seed)
+    examples = references(model, objective, text, settings.seed)
     own = examples
     if objective.predicts == "target":
-        own = translations(model, text, settings["beam_size"], settings["length_penalty"])
+        own = translations(model, text, **dict(settings.beam))
     found = head_attention(model, own)
     if objective.predicts is not None:
         found |= {
@@ -44,9 +56,8 @@ def main(arguments: argparse.Namespace) -> None:
             "gradient": gate_gradient(model, examples),
             "loss_increase": loss_increase(model, examples),
         }
-    run = {name: settings[name] for name in ("objective", "seed")}
     rows = [
-        run | row
+        run.columns() | row
         for importance, totals in found.items()
         for row in totals.rows(importance, blocks[some], jackknife.n_blocks(blocks))
     ]
@@ -59,4 +70,4 @@ if __name__ == "__main__":
     parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
     parser.add_argument("--blocks", type=Path, required=True, help="of the dev split's sentences")
     parser.add_argument("--table", type=Path, required=True)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

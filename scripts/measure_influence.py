@@ -1,7 +1,6 @@
 """Measure how much groups of tokens influence all others, at each layer of one run.
 
-Settings: objective, seed (the run); hidden (token: one of a group's tokens at a time; group: all
-    that a sentence holds); sentences (read for each group); sampling_seed (of their draw).
+Settings: run (objective and seed); influence, that section of the config.
 Inputs: the run's model folder; the token file of a reading; its table of occurrences, and their
     annotations; where these are words: test.parquet and tokenizer.words.json, whose words they are.
 Outputs: a table of PWCCA distances, one row for each group, matching and layer (weighted by the
@@ -19,12 +18,17 @@ from bottomup.device import device
 from bottomup.measures import jackknife
 from bottomup.measures.groups import groups
 from bottomup.measures.influence import influence
+from bottomup.settings import Influence, Run, Section
 from bottomup.subjects.words import of_occurrences, of_subwords
 
 
+class Settings(Section):
+    run: Run
+    influence: Influence
+
+
 def main(arguments):
-    settings = arguments.settings
-    run = {name: settings[name] for name in ("objective", "seed")}
+    run, settings = arguments.settings.run.columns(), arguments.settings.influence
     columns = ["text", "sentence", "position", "input_id", "rank", "block"]
     tables = [
         pd.read_parquet(arguments.occurrences, columns=columns),
@@ -41,9 +45,9 @@ def main(arguments):
         text,
         occurrences,
         groups(occurrences, occurrences, ranks_of_words=bool(arguments.written)),
-        settings["hidden"],
-        settings["sentences"],
-        settings["sampling_seed"],
+        settings.hidden,
+        settings.sentences,
+        settings.seed,
         arguments.batch_tokens,
         device(),
     )
@@ -60,4 +64,4 @@ if __name__ == "__main__":
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

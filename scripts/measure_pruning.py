@@ -1,7 +1,7 @@
 """Measure a model whose heads were pruned, and write the smaller model that computes the same.
 
-Settings: objective, module, options, seed; attention, method, penalty (how it was pruned;
-          none: not at all); gated_layers (that shared the penalty); those of measure_quality.
+Settings: run and scoring, as of measure_quality; pruned: attention, method (none: not at all) and
+          penalty; gated_layers (that shared the penalty).
 Inputs:   the pruned model's folder and metrics; as for measure_quality.
 Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are the
           smaller model's.
@@ -17,20 +17,28 @@ import pandas as pd
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
-from bottomup.heads import KINDS
 from bottomup.heads.removal import without_closed_heads
+from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
 from bottomup.measures.quality import compared, quality
+from bottomup.settings import Pruned, Scoring, Section, Trained
+
+
+class Settings(Section):
+    run: Trained
+    pruned: Pruned
+    scoring: Scoring
+    gated_layers: int
 
 
 def main(arguments: argparse.Namespace) -> None:
-    settings = arguments.settings
-    objective = objectives.load(settings["module"], settings["options"])
+    settings, pruned = arguments.settings, arguments.settings.pruned
+    objective = objectives.load(settings.run.module, settings.run.options)
     model = without_closed_heads(subjects.load(arguments.model).model.to(device()))
     scores = quality(
         model,
         objective,
-        settings,
+        settings.scoring,
         arguments.tokens,
         np.load(arguments.blocks),
         arguments.translation,
@@ -40,15 +48,16 @@ def main(arguments: argparse.Namespace) -> None:
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     model.save_pretrained(arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
-    whole = settings["method"] == "none"  # the run itself, at its lowest dev loss
-    penalty = math.nan if whole else settings["penalty"]
+    whole = pruned.method == "none"  # the run itself, at its lowest dev loss
+    penalty = math.nan if whole else pruned.penalty
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
-    run = {name: settings[name] for name in ("objective", "seed", "attention", "method")}
-    row = run | {
+    row = settings.run.columns() | {
+        "attention": pruned.attention,
+        "method": pruned.method,
         "penalty": penalty,
         # As the paper writes it: of the sum over all heads (equation 9).
-        "penalty_of_sum": penalty / settings["gated_layers"],
-        "start": "scratch" if settings["method"] == "scratch" else "trained",
+        "penalty_of_sum": penalty / settings.gated_layers,
+        "start": "scratch" if pruned.method == "scratch" else "trained",
         **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
         **jackknife.estimate("quality", judged_by.value, judged_by.without),
         **{name: scores[name].value if name in scores else math.nan for name in ("bleu", "chrf")},
@@ -73,4 +82,4 @@ if __name__ == "__main__":
     parser.add_argument("--smaller", type=Path, required=True)
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -1,8 +1,7 @@
 """Measure how good a run is on the test split.
 
-Settings: objective, module, options, seed; sampling_seed (of masks, and of the sentences that are
-          translated); if it translates: beam_size, length_penalty, sentences (how
-          many are translated), language (of the target side).
+Settings: run (objective, seed, module, options); scoring: seed (of masks, and of the sentences
+          that are translated), and if it translates, how, as translation.
 Inputs:   the run's model folder, the token files, the blocks of the test split's sentences; if
           it translates, the test split's text and the target side's tokenizer.
 Outputs:  a table with a row for each metric.
@@ -17,22 +16,27 @@ from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.measures import jackknife
 from bottomup.measures.quality import quality
+from bottomup.settings import Scoring, Section, Trained
+
+
+class Settings(Section):
+    run: Trained
+    scoring: Scoring
 
 
 def main(arguments: argparse.Namespace) -> None:
-    settings = arguments.settings
+    run = arguments.settings.run
     scores = quality(
         subjects.load(arguments.model).model.to(device()),
-        objectives.load(settings["module"], settings["options"]),
-        settings,
+        objectives.load(run.module, run.options),
+        arguments.settings.scoring,
         arguments.tokens,
         np.load(arguments.blocks),
         arguments.translation,
         arguments.batch_tokens,
     )
-    run = {name: settings[name] for name in ("objective", "seed")}
     rows = [
-        run
+        run.columns()
         | {"metric": name, "split": "test"}
         | jackknife.estimate("value", score.value, score.without)
         | {"signature": score.signature}
@@ -51,4 +55,4 @@ if __name__ == "__main__":
     )
     parser.add_argument("--table", type=Path, required=True)
     parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -1,7 +1,7 @@
 """Measure the views of one run, or of two on the same occurrences.
 
 Settings: table (a module of bottomup/tables); run (the columns that name it, or both); options,
-    the table's section of the config.
+    the table's section of the config; reading and labels, see bottomup.tables.Seen.
 Inputs: the views of each run; the table of their occurrences, of which those are left out that a
     run does not see; what the table reads beside them: annotations, frequencies of tokens.
 Outputs: the table (.csv), and with values without each block of documents (.parquet).
@@ -9,13 +9,24 @@ Outputs: the table (.csv), and with values without each block of documents (.par
 
 import importlib
 import logging
+from typing import Any
 
 import pandas as pd
 
 from bottomup import program
 from bottomup.measures import jackknife
+from bottomup.schema import validated
+from bottomup.settings import Label, Section
 from bottomup.tables import Seen, seen_by_all
 from bottomup.views.files import load
+
+
+class Settings(Section):
+    table: str
+    run: dict[str, str | int]
+    options: dict[str, Any]
+    reading: str = "plain"
+    labels: tuple[Label, ...] = ()
 
 
 def main(arguments):
@@ -27,11 +38,12 @@ def main(arguments):
     frequencies = None
     for path in arguments.frequencies:
         frequencies = pd.read_csv(path, keep_default_na=False)
-    seen = Seen(occurrences, *views, frequencies=frequencies)
-    table = importlib.import_module(f"bottomup.tables.{settings['table']}")
+    of_text = {"frequencies": frequencies, "reading": settings.reading, "labels": settings.labels}
+    seen = Seen(occurrences, *views, **of_text)
+    table = importlib.import_module(f"bottomup.tables.{settings.table}")
     rows = []
-    for row in table.rows(seen, settings["options"]):
-        rows.append(settings["run"] | row)
+    for row in table.rows(seen, validated(table.Settings, settings.options)):
+        rows.append(settings.run | row)
         logging.info(", ".join(f"{name} {value}" for name, value in told(row)))
     jackknife.write(rows, arguments.table)
 
@@ -51,4 +63,4 @@ if __name__ == "__main__":
     parser.add_argument("--annotations", nargs="*", default=[])
     parser.add_argument("--frequencies", nargs="*", default=[])
     parser.add_argument("--table", required=True)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

@@ -9,20 +9,28 @@ Outputs:  the figure as PNG and PDF, its points as CSV.
 import argparse
 import importlib
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
 from bottomup import program
 from bottomup.figures.points import load_published
 from bottomup.figures.style import save
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    figure: str
+    options: dict[str, Any]
+    tables: list[str]
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    tables = read_all(settings["tables"], arguments.tables)
+    tables = read_all(settings.tables, arguments.tables)
     tables |= {path.stem: load_published(path.stem, path.parent) for path in arguments.published}
-    module = importlib.import_module(f"bottomup.figures.{settings['figure']}")
-    figure, points = module.draw(tables, **settings["options"])
+    module = importlib.import_module(f"bottomup.figures.{settings.figure}")
+    figure, points = module.draw(tables, **settings.options)
     points.convert_dtypes().to_csv(arguments.csv, index=False)
     save(figure, arguments.png, arguments.pdf)
 
@@ -47,4 +55,4 @@ if __name__ == "__main__":
     parser.add_argument("--published", nargs="*", type=Path, default=[], metavar="CSV")
     for output in ("png", "pdf", "csv"):
         parser.add_argument(f"--{output}", required=True, type=Path)
-    program.run(main, parser)
+    program.run(main, parser, Settings)

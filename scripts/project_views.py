@@ -1,8 +1,6 @@
 """Draw the occurrences of a few words in two dimensions, layer by layer, by t-SNE.
 
-Settings: objective, seed (the run); words (of the picture token), position_word, ccg_word (of the
-    pictures position and ccg); occurrences (of each word at most); perplexity (of t-SNE);
-    sampling_seed (of the occurrences).
+Settings: run (objective and seed); projection, that section of the config.
 Inputs: the occurrence table of the reading plain and its annotations; frequencies.csv; the run's
     views, layer 0 first. For MLM also the table and views of the reading as_trained: the picture
     token then shows masked occurrences of the words, too.
@@ -17,19 +15,23 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.measures.projection import draw, ends_word, pictures, word_ids
+from bottomup.settings import Projection, Run, Section
 from bottomup.tables import seen_by_all
 from bottomup.views.files import load
 
-# By picture: where the config names its words.
-PICTURES = {"token": "words", "position": "position_word", "ccg": "ccg_word"}
 COLUMNS = [
     *("objective", "seed", "picture", "layer", "x", "y"),
     *("token", "kind", "position", "ccg", "ccg_source", "sentence"),
 ]
 
 
+class Settings(Section):
+    run: Run
+    projection: Projection
+
+
 def main(arguments):
-    settings = arguments.settings
+    settings = arguments.settings.projection
     frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
     tables = (arguments.occurrences, arguments.annotations)
     plain = pd.concat([pd.read_parquet(table) for table in tables], axis=1)
@@ -38,16 +40,25 @@ def main(arguments):
         masked = pd.read_parquet(arguments.masked_occurrences)
         readings.append(read(masked, arguments.masked_views))
     plain = readings[0][0]
-    run = {name: settings[name] for name in ("objective", "seed")}
+    named = {  # by picture: the words, and where the config names them
+        "token": (settings.words, "words"),
+        "position": ([settings.position_word], "position_word"),
+        "ccg": ([settings.ccg_word], "ccg_word"),
+    }
     table = []
-    for picture, key in PICTURES.items():
-        words = word_ids(np.atleast_1d(settings[key]).tolist(), key, plain, frequencies)
+    for picture, (words, key) in named.items():
+        words = word_ids(words, key, plain, frequencies)
         shown = readings if picture == "token" else readings[:1]
         chosen = [choose(occurrences, words, frequencies, settings) for occurrences, _ in shown]
         points = pd.concat(chosen)
         logging.info(f"{picture}: {len(points)} occurrences of {', '.join(words)}")
-        for layer, xy in enumerate(pictures(views(shown, chosen), settings["perplexity"])):
-            values = run | {"picture": picture, "layer": layer, "x": xy[:, 0], "y": xy[:, 1]}
+        for layer, xy in enumerate(pictures(views(shown, chosen), settings.perplexity)):
+            values = arguments.settings.run.columns() | {
+                "picture": picture,
+                "layer": layer,
+                "x": xy[:, 0],
+                "y": xy[:, 1],
+            }
             table.append(points.assign(**values))
     pd.concat(table)[COLUMNS].to_csv(arguments.table, index=False)
 
@@ -67,8 +78,8 @@ def choose(occurrences, words, frequencies, settings):
     for word, token_id in words.items():
         rows = draw(
             np.flatnonzero(kept & (tokens == token_id)),
-            settings["occurrences"],
-            settings["sampling_seed"],
+            settings.occurrences,
+            settings.seed,
             word,
         )
         parts.append(occurrences.iloc[rows].assign(token=word))
@@ -91,4 +102,4 @@ if __name__ == "__main__":
     # None but for MLM.
     parser.add_argument("--masked-occurrences", nargs="?")
     parser.add_argument("--masked-views", nargs="?")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

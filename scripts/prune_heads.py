@@ -1,8 +1,7 @@
 """Train a run on with fewer attention heads: gates find out which, or another method chooses them.
 
-Settings: objective, module, options, seed (the run); attention (whose heads may go); method;
-          penalty (of open gates); training; for the method gates, learning_rate and
-          initial_log_alpha of the gates, as `gates`.
+Settings: objective, seed, module, options (the run); pruned: attention (whose heads may go), method
+          and penalty (of open gates); training; for the method gates, the section gates.
 Inputs:   the run's model folder; the folder of token files; for the methods other than gates, the
           gates that this method found at the same penalty, and the importance of the run's heads.
 Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. While it runs, checkpoint/
@@ -15,17 +14,17 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup import program
-from bottomup.heads.pruning import as_many, prune
+from bottomup.heads.pruning import Settings, as_many, prune
 from bottomup.seeds import derive
 
 
 def main(arguments: argparse.Namespace) -> None:
-    settings, gates = arguments.settings, None
-    if settings["method"] != "gates":
+    settings, pruned, gates = arguments.settings, arguments.settings.pruned, None
+    if pruned.method != "gates":
         found, *importance = map(pd.read_csv, arguments.chosen_by)
         # A draw for each penalty: heads that one leaves are not among those of the next.
-        draw = derive(settings["seed"], settings["attention"], repr(settings["penalty"]))
-        gates = as_many(settings["method"], found, *importance, draw=draw)
+        draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
+        gates = as_many(pruned.method, found, *importance, draw=draw)
     prune(
         settings,
         arguments.code,
@@ -50,4 +49,4 @@ if __name__ == "__main__":
     parser.add_argument("--gates", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
     parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

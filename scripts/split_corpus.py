@@ -10,10 +10,11 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.corpus.splits import SPLITS, split
+from bottomup.settings import Splits
 
 
 def main(arguments):
-    tables, counts = split(pd.read_parquet(arguments.pairs), **arguments.settings)
+    tables, counts = split(pd.read_parquet(arguments.pairs), **dict(arguments.settings))
     for name in SPLITS:
         tables[name].to_parquet(getattr(arguments, name), index=False)
     counts.to_csv(arguments.counts, index=False)
@@ -23,4 +24,4 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("pairs", *SPLITS, "counts"):
         parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser)
+    program.run(main, parser, Splits)

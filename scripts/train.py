@@ -1,6 +1,6 @@
 """Train one run, or save its initial model where the objective trains nothing.
 
-Settings: objective, module, options, seed, model, training (see docs/config.md).
+Settings: objective, seed, module, options, and the sections model and training (docs/config.md).
 Inputs:   the folder of token files, the tokenizer of each side that the objective needs.
 Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoint/ beside them:
           the same command goes on from there after a stop.
@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from bottomup import program
-from bottomup.training.run import train
+from bottomup.training.run import Settings, train
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -34,4 +34,4 @@ if __name__ == "__main__":
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
     parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
-    program.run(main, parser)
+    program.run(main, parser, Settings)

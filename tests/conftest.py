@@ -1,5 +1,6 @@
 """For the rooms from the model to the views: one thread, a tiny corpus, and the programs."""
 
+import json
 import runpy
 import sys
 from dataclasses import dataclass
@@ -88,7 +89,7 @@ def run_script(monkeypatch):
     """Run a program of `scripts/` with these settings and arguments, in this process."""
 
     def run(name: str, settings: dict, *arguments: object) -> None:
-        argv = [name, "--settings", repr(settings), *map(str, arguments)]
+        argv = [name, "--settings", json.dumps(settings), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", argv)
         runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
 

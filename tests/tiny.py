@@ -13,6 +13,7 @@ from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
+from bottomup.settings import Model
 from bottomup.training.batches import Text
 from bottomup.training.run import initial_model
 
@@ -32,7 +33,8 @@ VOCAB = 20
 def initial(objective: str, seed: int = 1, vocab: int = VOCAB, **shape) -> Transformer:
     """The model before training, as an objective needs it."""
     loaded = objectives.load(objective, {})
-    return initial_model(SHAPE | shape, loaded, seed, {"source": vocab, "target": vocab})
+    shape = Model(**SHAPE | shape)
+    return initial_model(shape, loaded, seed, {"source": vocab, "target": vocab})
 
 
 def drawn(objective: str, seed: int = 1, scale: float = 0.3, **shape) -> Transformer:

@@ -12,7 +12,7 @@ import pandas as pd
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.tables import Table, Tables
 from bottomup.errors import UserError
-from bottomup.heads import GATED
+from bottomup.kinds import GATED
 
 Curve = np.ndarray
 

@@ -9,7 +9,7 @@ from matplotlib.ticker import MaxNLocator
 from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, over_seeds, table
-from bottomup.heads import GATED
+from bottomup.kinds import GATED
 
 RELEVANCE = "relevance_alpha_beta"
 # Nearly white where there is little, so that what is much stands out in gray print, too.

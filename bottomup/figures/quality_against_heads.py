@@ -14,7 +14,7 @@ from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 from bottomup.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
-from bottomup.heads import GATED
+from bottomup.kinds import GATED
 
 RUN = ["objective", "seed", "attention"]
 NEEDED = [

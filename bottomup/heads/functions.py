@@ -20,6 +20,7 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
+from bottomup.settings import Thresholds
 from bottomup.subjects import Subject
 from bottomup.training.batches import Text, in_order, padded
 
@@ -30,21 +31,6 @@ COLUMNS = [
     *("accuracy", "ci_low", "ci_high", jackknife.WITHOUT),
     *("baseline_accuracy", BASELINE_WITHOUT, "n", "held"),
 ]
-
-
-@dataclass(frozen=True)
-class Thresholds:
-    """From where on a head has a function; the defaults are the paper's.
-
-    positional: share of maxima at one relative position; syntactic: accuracy above the baseline,
-    as a share of the baseline; rare: share of maxima on one of the two rarest tokens; rare_rank:
-    sentences of which every token is among so many most frequent ones do not count for the last.
-    """
-
-    positional: float = 0.9
-    syntactic: float = 0.1
-    rare: float = 0.5
-    rare_rank: int = 500
 
 
 @dataclass(frozen=True)

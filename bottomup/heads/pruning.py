@@ -19,13 +19,14 @@ from torch import Tensor, nn
 
 from bottomup import objectives, subjects
 from bottomup.device import device
-from bottomup.heads import GATED
 from bottomup.heads.gates import HardConcrete, penalty
+from bottomup.kinds import GATED
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.seeds import derive, generator
+from bottomup.settings import Gates, Pruned, Trained, Training
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
-from bottomup.training.loop import Settings, Trainer
+from bottomup.training.loop import Trainer
 from bottomup.training.run import load_text
 
 # The importance by which a method keeps the highest heads.
@@ -119,8 +120,20 @@ class Pruner(FineTuner):
         return super().measured(progress, train_loss, dev_loss) | {"gates": rows}
 
 
+class Settings(Trained):
+    """What a run with fewer heads depends on beside the run and its text.
+
+    pruned: whose heads may go, a key of GATED, by which method, at which penalty; gates: of the
+    method "gates" alone.
+    """
+
+    pruned: Pruned
+    training: Training
+    gates: Gates | None = None
+
+
 def prune(
-    settings: dict,
+    settings: Settings,
     code: dict[str, str] | None,
     tokens: Path,
     start: Path,
@@ -134,40 +147,38 @@ def prune(
 
     Writes `model/` and `metrics.jsonl` to `folder`, and the gates to `table`.
 
-    settings: `objective`, `module`, `options` and `seed` (the run's); `attention` (a key of GATED),
-    `method`, `penalty`; `training`; for the method "gates", what `Pruner` needs, as `gates`. The
-    method "scratch" starts from the run's initial weights, any other from the run;
+    The method "scratch" starts from the run's initial weights, any other from the run;
     code, trained: see `training.run.train`; tokens: the folder of token files; start: the run's
     model folder; gates: which heads are kept, None for the method "gates", which is to find out.
 
     The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`; of the method
     "gates" it has the gates at each evaluation, by `step`.
     """
-    objective = objectives.load(settings["module"], settings["options"])
+    objective, pruned = objectives.load(settings.module, settings.options), settings.pruned
     text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
     model = subjects.load(start).model
-    kinds = GATED[settings["attention"]]
-    if settings["method"] == "scratch":
-        model = Transformer(model.config, seed=settings["seed"])
+    kinds = GATED[pruned.attention]
+    if pruned.method == "scratch":
+        model = Transformer(model.config, seed=settings.seed)
     else:
         freeze(model, kinds)
     weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
     kept = None if gates is None else hashlib.sha256(gates.to_csv().encode()).hexdigest()
     read = {"model": weights, "heads": kept, "text": text.digest(), "dev_text": dev.digest()}
-    identity = settings | read | {"code": code}
+    identity = settings.model_dump(mode="json") | read | {"code": code}
     arguments = (
         model.to(device()),
         objective,
         text,
         dev,
-        Settings(**settings["training"]),
-        settings["seed"],
+        settings.training,
+        settings.seed,
         Checkpoint(folder / "checkpoint", identity),
         accumulate,
         Finished(trained, identity),
     )
     if gates is None:
-        penalized = {"kinds": kinds, "penalty": settings["penalty"], **settings["gates"]}
+        penalized = {"kinds": kinds, "penalty": pruned.penalty, **dict(settings.gates)}
         progress = Pruner(*arguments, **penalized).train()
         gates = gates_over_time(progress)
     else:
@@ -177,7 +188,7 @@ def prune(
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics
     ]
-    run = {name: settings[name] for name in ("objective", "seed", "attention", "method", "penalty")}
+    run = settings.columns() | dict(pruned)
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
         model.save_pretrained(folder / "model")

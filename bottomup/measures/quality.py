@@ -16,6 +16,7 @@ from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
 from bottomup.seeds import generator
+from bottomup.settings import Scoring
 from bottomup.training.batches import Text, in_order
 from bottomup.training.run import load_text
 
@@ -36,7 +37,7 @@ Scores = dict[str, Score]  # by metric
 def quality(
     model: Transformer,
     objective: Objective,
-    settings: dict,
+    scoring: Scoring,
     tokens: Path,
     blocks: np.ndarray,
     translation: list[Path],
@@ -44,12 +45,10 @@ def quality(
 ) -> Scores:
     """All scores of a run on the test split.
 
-    settings: `sampling_seed`, and where the objective translates `beam_size`, `length_penalty`,
-    `sentences` (how many are translated), `language` (of the target side); tokens: the folder of
-    token files; blocks: that of each sentence of the split, `[n_sentences]`; translation: where it
-    translates, the split's text and the target side's tokenizer.
+    tokens: the folder of token files; blocks: that of each sentence of the split, `[n_sentences]`;
+    translation: where it translates, the split's text and the target side's tokenizer.
     """
-    text, seed = load_text(tokens, "test", objective), settings["sampling_seed"]
+    text, seed = load_text(tokens, "test", objective), scoring.seed
     count = jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, batch_tokens, seed)
     scores = prediction_quality(found, objective, blocks, count)
@@ -58,15 +57,15 @@ def quality(
     pairs_file, tokenizer_file = translation
     pairs = pd.read_parquet(pairs_file)
     order = generator(seed, "translated").permutation(len(pairs))
-    some = np.sort(order[: settings["sentences"]])
+    some = np.sort(order[: scoring.translation.sentences])
     references = pairs["target"].iloc[some].tolist()
     hypotheses = translations(
         model,
         text.select(some),
         Tokenizer.from_file(str(tokenizer_file)),
-        settings["language"],
-        settings["beam_size"],
-        settings["length_penalty"],
+        scoring.translation.language,
+        scoring.translation.beam_size,
+        scoring.translation.length_penalty,
         batch_tokens,
     )
     return scores | translation_quality(hypotheses, references, blocks[some], count)

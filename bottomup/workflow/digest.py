@@ -15,8 +15,10 @@ DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "PIL": "pillow"}
 # Modules that no result depends on, whatever they say.
 SHOWN = {
     "bottomup.program": "reads the command line and words errors; what it hands on is the settings",
+    "bottomup.settings": "what keys may hold; what they do hold is in the settings themselves",
     "bottomup.training.progress": "a bar, or a line in a log",
     "bottomup.errors": "one class without a body",
+    "bottomup.schema": "says what is wrong with settings",
     "bottomup.differences": "words for a log and for a dry run",
 }
 LOGGERS = {"log", "logging"}

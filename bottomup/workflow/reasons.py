@@ -4,7 +4,7 @@ Snakemake says that params have changed, and shows all of the old and the new on
 dict, so that what differs in it can be said.
 """
 
-import ast
+import json
 
 from snakemake.persistence import ParamsChange
 
@@ -18,13 +18,15 @@ def say_what_differs() -> None:
 
 def words(change: ParamsChange) -> str:
     """`options.choose 0.15 -> 0.4; code: bottomup/measures/kmeans.py`."""
-    before, now = ([ast.literal_eval(text) for text in some] for some in _both(change))
+    try:
+        before, now = (
+            [json.loads(text) for text in sorted(some)]
+            for some in (change.only_old, change.only_new)
+        )
+    except ValueError:
+        return "made by an older version of the project"
     if len(before) == len(now) == 1:
         return "; ".join(differences(*before, *now))
     # Outputs of one job that other versions of the project have made.
     found = [differences(old, new) for old in before for new in now]
     return " | ".join("; ".join(part) for part in found) or "there were none"
-
-
-def _both(change: ParamsChange) -> tuple[list[str], list[str]]:
-    return sorted(change.only_old), sorted(change.only_new)

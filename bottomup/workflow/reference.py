@@ -8,9 +8,9 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
+from bottomup.schema import allowed, keys
 from bottomup.workflow import config
 from bottomup.workflow.digest import ROOT
-from bottomup.workflow.schema import allowed, keys
 
 HEADER = """# Configuration
 

@@ -1,7 +1,7 @@
 """Slices of the config: for each rule, exactly what its result depends on.
 
-A slice is a dict of plain values with sorted keys, because Snakemake compares what `repr` gives of
-it. With it goes `code`, the digest of the rule's program and of the modules chosen by name.
+A slice holds sections of the config, as they are or in part, and `code`, the digest of the rule's
+program and of the modules chosen by name. The program makes its `Settings` from it again.
 """
 
 import json
@@ -9,7 +9,10 @@ import re
 from collections.abc import Iterator
 from itertools import combinations
 
-from bottomup.heads import GATED
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from bottomup.kinds import GATED
 from bottomup.measures.initial import TWIN
 from bottomup.workflow.config import Study
 from bottomup.workflow.digest import digest
@@ -27,10 +30,17 @@ SECTION = {
 READINGS = ["plain", "as_trained"]
 
 
-def settings(script: str, values: dict, *modules: str) -> dict:
+class Slice(dict):
+    """Plain values that read as JSON, which Snakemake compares and puts on the command line."""
+
+    def __repr__(self) -> str:
+        return json.dumps(self, sort_keys=True)
+
+
+def settings(script: str, values: BaseModel | dict, *modules: str) -> Slice:
     """The slice `values` of the program scripts/`script`.py that chooses `modules` by name."""
     code = digest(f"scripts/{script}.py", *modules)
-    return json.loads(json.dumps({**values, "code": code}, sort_keys=True))
+    return Slice(to_jsonable_python(values), code=code)
 
 
 def named(wildcards) -> dict:
@@ -42,11 +52,6 @@ def named(wildcards) -> dict:
         for side in "ab"
         for name, kind in (("objective", str), ("seed", int))
     }
-
-
-def sampled(values: dict) -> dict:
-    """A measure's section, its seed told from that of the run."""
-    return {("sampling_seed" if key == "seed" else key): value for key, value in values.items()}
 
 
 def objective_and_half(name: str) -> tuple[str, int | None]:
@@ -184,36 +189,36 @@ class Slices:
 
     # What each rule depends on.
 
-    def fetch_corpus(self) -> dict:
+    def fetch_corpus(self) -> Slice:
         source = self.study.corpus.source
         options = self.source_options.model_dump(mode="json", by_alias=True)
         values = {"source": source, "options": options}
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
-    def clean_corpus(self) -> dict:
-        return settings("clean_corpus", self.study.corpus.cleaning.model_dump())
+    def clean_corpus(self) -> Slice:
+        return settings("clean_corpus", self.study.corpus.cleaning)
 
-    def split_corpus(self) -> dict:
-        return settings("split_corpus", self.study.corpus.splits.model_dump())
+    def split_corpus(self) -> Slice:
+        return settings("split_corpus", self.study.corpus.splits)
 
-    def deal_blocks(self) -> dict:
+    def deal_blocks(self) -> Slice:
         return settings("deal_blocks", {"seed": self.study.corpus.splits.seed})
 
-    def learn_bpe(self, wildcards) -> dict:
+    def learn_bpe(self, wildcards) -> Slice:
         language = {"language": self.languages[wildcards.side]}
-        return settings("learn_bpe", self.study.corpus.bpe.model_dump() | language)
+        return settings("learn_bpe", dict(self.study.corpus.bpe) | language)
 
-    def encode_text(self) -> dict:
+    def encode_text(self) -> Slice:
         return settings("encode_text", {})
 
-    def count_tokens(self) -> dict:
+    def count_tokens(self) -> Slice:
         return settings("count_tokens", {})
 
-    def train(self, objective: str, wildcards) -> dict:
+    def train(self, objective: str, wildcards) -> Slice:
         name, half = objective_and_half(objective)
-        values = self._run(name, wildcards.seed) | {"model": self.study.model.model_dump()}
+        values = self._run(name, wildcards.seed) | {"model": self.study.model}
         if name in self.trained:
-            values["training"] = self.study.objective_training(name).model_dump()
+            values["training"] = self.study.objective_training(name)
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
         return settings("train", values, self._module(name))
@@ -224,90 +229,94 @@ class Slices:
         files = ("config.json", "model.safetensors")
         return [str(folder / file) for file in files] if folder else []
 
-    def open_checkpoint(self, wildcards) -> dict:
+    def open_checkpoint(self, wildcards) -> Slice:
         name = wildcards.objective.removesuffix(TWIN)
         checkpoint, twin = self.study.checkpoints[name], wildcards.objective != name
         seed = self.study.seeds[0] if twin else None
-        values = {"source": checkpoint.source(), "twin_seed": seed}
-        return settings("open_checkpoint", values)
+        return settings("open_checkpoint", {"source": checkpoint, "twin_seed": seed})
 
-    def learn_words(self) -> dict:
+    def learn_words(self) -> Slice:
         return settings("learn_words", {})
 
-    def measure_quality(self, wildcards) -> dict:
-        values = self._quality(wildcards)
+    def measure_quality(self, wildcards) -> Slice:
+        values = {"run": self._named_run(wildcards), "scoring": self._scoring(wildcards)}
         return settings("measure_quality", values, self._module(wildcards.objective))
 
-    def measure_head_importance(self, wildcards) -> dict:
-        objective, heads = wildcards.objective, self.study.heads
-        values = self._run(objective, wildcards.seed) | {
+    def measure_head_importance(self, wildcards) -> Slice:
+        heads, beam = self.study.heads, None
+        if "target" in self.sides(wildcards.objective):
+            beam = self.study.quality.model_dump(include={"beam_size", "length_penalty"})
+        values = {
+            "run": self._named_run(wildcards),
             "sentences": heads.sentences,
-            "sampling_seed": heads.seed,
+            "seed": heads.seed,
+            "beam": beam,
         }
-        if "target" in self.sides(objective):
-            quality = self.study.quality
-            values |= {"beam_size": quality.beam_size, "length_penalty": quality.length_penalty}
-        return settings("measure_head_importance", values, self._module(objective))
+        return settings("measure_head_importance", values, self._module(wildcards.objective))
 
-    def measure_head_functions(self, wildcards) -> dict:
+    def measure_head_functions(self, wildcards) -> Slice:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
 
-    def measure_checkpoint_heads(self, wildcards) -> dict:
+    def measure_checkpoint_heads(self, wildcards) -> Slice:
         values = {"run": {"objective": wildcards.objective, "seed": 0}} | self._functions()
         return settings("measure_checkpoint_heads", values)
 
-    def measure_pruned_functions(self, wildcards) -> dict:
+    def measure_pruned_functions(self, wildcards) -> Slice:
         run = named(wildcards) | self._pruned(wildcards)
         return settings("measure_head_functions", {"run": run} | self._functions())
 
-    def collect_heads(self) -> dict:
+    def collect_heads(self) -> Slice:
         return settings("collect_heads", {})
 
-    def prune_heads(self, wildcards) -> dict:
+    def prune_heads(self, wildcards) -> Slice:
         objective, pruning = wildcards.objective, self.study.pruning
-        values = self._run(objective, wildcards.seed) | self._pruned(wildcards)
-        if values["method"] == "scratch":
-            values["training"] = self.study.scratch_training(objective).model_dump()
+        values = self._named_run(wildcards) | {"pruned": self._pruned(wildcards)}
+        if wildcards.method == "scratch":
+            values["training"] = self.study.scratch_training(objective)
         else:
-            values["training"] = self.study.pruning_training(objective).model_dump()
-        if values["method"] == "gates":
-            values["gates"] = pruning.gates.model_dump()
+            values["training"] = self.study.pruning_training(objective)
+        if wildcards.method == "gates":
+            values["gates"] = pruning.gates
         return settings("prune_heads", values, self._module(objective))
 
-    def measure_pruning(self, wildcards) -> dict:
-        values = self._quality(wildcards) | self._pruned(wildcards)
-        values["gated_layers"] = len(GATED[wildcards.attention]) * self.study.model.layers
+    def measure_pruning(self, wildcards) -> Slice:
+        values = {
+            "run": self._named_run(wildcards),
+            "pruned": self._pruned(wildcards),
+            "scoring": self._scoring(wildcards),
+            "gated_layers": len(GATED[wildcards.attention]) * self.study.model.layers,
+        }
         return settings("measure_pruning", values, self._module(wildcards.objective))
 
-    def annotate_words(self) -> dict:
-        values = self.study.annotation.model_dump(mode="json")
-        return settings("annotate_words", values, values["pipeline"])
+    def annotate_words(self) -> Slice:
+        annotation = self.study.annotation
+        return settings("annotate_words", annotation, annotation.pipeline)
 
-    def annotate_occurrences(self) -> dict:
+    def annotate_occurrences(self) -> Slice:
         return settings("annotate_occurrences", {})
 
-    def draw_occurrences(self, wildcards) -> dict:
-        study, (reading, objective) = self.study, reading_and_objective(wildcards.drawn)
-        values = {"reading": reading, "n": study.occurrences.n, "seed": study.occurrences.seed}
+    def draw_occurrences(self, wildcards) -> Slice:
+        study, (_, objective) = self.study, reading_and_objective(wildcards.drawn)
+        values = {"n": study.occurrences.n, "seed": study.occurrences.seed, "masked": None}
         if objective is None:
             return settings("draw_occurrences", values)
-        values |= {
+        values["masked"] = {
             "draws": study.occurrences.as_trained_draws,
             "n_tokens": study.measures.mutual_information.n_tokens,
             "module": study.objective_module(objective),
-            "options": study.objective_options(objective).model_dump(),
+            "options": study.objective_options(objective),
         }
         return settings("draw_occurrences", values, self._module(objective))
 
-    def extract_views(self) -> dict:
-        return settings("extract_views", self.study.views.model_dump())
+    def extract_views(self) -> Slice:
+        return settings("extract_views", self.study.views)
 
-    def measure_views(self, table: str, wildcards) -> dict:
-        options = getattr(self.study.measures, SECTION.get(table, table)).model_dump()
+    def measure_views(self, table: str, wildcards) -> Slice:
+        options = getattr(self.study.measures, SECTION.get(table, table))
+        values = {"table": table, "run": named(wildcards), "options": options}
         if table == "mutual_information":
             reading = wildcards.reading
-            options |= {"reading": reading, "labels": self.labels(wildcards.objective, reading)}
-        values = {"table": table, "run": named(wildcards), "options": options}
+            values |= {"reading": reading, "labels": self.labels(wildcards.objective, reading)}
         return settings("measure_views", values, f"bottomup.tables.{table}")
 
     def labels(self, objective: str, reading: str) -> list[dict]:
@@ -326,30 +335,30 @@ class Slices:
             for label in (["input", "output"] if predicts_next else ["input"])
         ]
 
-    def measure_influence(self, wildcards) -> dict:
-        values = sampled(self.study.measures.influence.model_dump())
-        return settings("measure_influence", values | named(wildcards))
+    def measure_influence(self, wildcards) -> Slice:
+        values = {"run": named(wildcards), "influence": self.study.measures.influence}
+        return settings("measure_influence", values)
 
-    def project_views(self, wildcards) -> dict:
-        values = self.study.measures.projection.model_dump()
-        return settings("project_views", sampled(values) | named(wildcards))
+    def project_views(self, wildcards) -> Slice:
+        values = {"run": named(wildcards), "projection": self.study.measures.projection}
+        return settings("project_views", values)
 
-    def collect_tables(self) -> dict:
+    def collect_tables(self) -> Slice:
         return settings("collect_tables", {})
 
-    def plot(self, figure: str, options: dict, tables: list[str]) -> dict:
+    def plot(self, figure: str, options: dict, tables: list[str]) -> Slice:
         """`figure` is a module of bottomup/figures, `tables` a name for each of its tables."""
         values = {"figure": figure, "options": options, "tables": tables}
         return settings("plot_figure", values, f"bottomup.figures.{figure}")
 
-    def compare_with_published(self) -> dict:
+    def compare_with_published(self) -> Slice:
         return settings("compare_with_published", {})
 
-    def judge_claims(self) -> dict:
+    def judge_claims(self) -> Slice:
         values = {"estimators": self._estimators(), "others": self._other_estimators()}
         return settings("judge_claims", values)
 
-    def calibrate_claims(self) -> dict:
+    def calibrate_claims(self) -> Slice:
         values = {"estimators": self._estimators(), "studies": 1000, "seed": 1}
         return settings("calibrate_claims", values)
 
@@ -391,19 +400,18 @@ class Slices:
                 others[name] = [f"pwcca_between_{between}", {"variant": variant, "weights": "x"}]
         return others
 
-    def show_claims(self) -> dict:
+    def show_claims(self) -> Slice:
         return settings("show_claims", {})
 
-    def _quality(self, wildcards) -> dict:
-        objective = wildcards.objective
-        quality = self.study.quality.model_dump()
-        values = self._run(objective, wildcards.seed) | {"sampling_seed": quality.pop("seed")}
-        if "target" in self.sides(objective):
-            values |= quality | {"language": self.languages["target"]}
-        return values
+    def _scoring(self, wildcards) -> dict:
+        translation, quality = None, self.study.quality
+        if "target" in self.sides(wildcards.objective):
+            language = {"language": self.languages["target"]}
+            translation = quality.model_dump(exclude={"seed"}) | language
+        return {"seed": quality.seed, "translation": translation}
 
     def _functions(self) -> dict:
-        return {"thresholds": self.study.heads.thresholds.model_dump()}
+        return {"thresholds": self.study.heads.thresholds}
 
     def _pruned(self, wildcards) -> dict:
         penalty = float(wildcards.penalty)
@@ -413,9 +421,12 @@ class Slices:
             "penalty": None if wildcards.method == "none" else penalty,
         }
 
+    def _named_run(self, wildcards) -> dict:
+        return self._run(wildcards.objective, wildcards.seed)
+
     def _run(self, objective: str, seed: str) -> dict:
         module = self.study.objective_module(objective)
-        options = self.study.objective_options(objective).model_dump()
+        options = self.study.objective_options(objective)
         return {"objective": objective, "module": module, "options": options, "seed": int(seed)}
 
     def _module(self, objective: str) -> str:

@@ -1,5 +1,6 @@
 """The programs of the corpus, one after the other, as the rules call them."""
 
+import json
 import subprocess
 import sys
 from pathlib import Path
@@ -14,7 +15,7 @@ from bottomup.corpus.tokens import TokenFile
 
 ROOT = Path(__file__).parents[2]
 VERBS = [("Open", "Öffnen"), ("Save", "Speichern"), ("Print", "Drucken"), ("Close", "Schließen")]
-SIZES = str({"seed": 1, "test_words": 600, "dev_words": 300, "near_duplicates": "drop"})
+SIZES = json.dumps({"seed": 1, "test_words": 600, "dev_words": 300, "near_duplicates": "drop"})
 # Numbers written with letters: those with digits are all alike.
 LETTERS = str.maketrans("0123456789", "abcdefghij")
 
@@ -47,9 +48,9 @@ def corpus(tmp_path_factory):
     text = folder / "text.tsv"
     text.write_text("\n".join([*rows, rows[0], "Too short\tZu kurz\tpage0"]) + "\n")
     options = {"languages": ["en", "de"], "tsv": str(text)}
-    settings = str({"source": "files", "options": options, "code": "any"})
+    settings = json.dumps({"source": "files", "options": options, "code": "any"})
     must("fetch_corpus", "--settings", settings, pairs=folder / "pairs.parquet")
-    limits = str({"min_words": 4, "max_words": 100, "max_length_ratio": 3.0})
+    limits = json.dumps({"min_words": 4, "max_words": 100, "max_length_ratio": 3.0})
     must(
         "clean_corpus",
         "--settings",
@@ -68,7 +69,7 @@ def corpus(tmp_path_factory):
         counts=folder / "splits.csv",
         **splits,
     )
-    bpe = str({"merges": 30, "lowercase": True, "language": "en"})
+    bpe = json.dumps({"merges": 30, "lowercase": True, "language": "en"})
     source = ["--side", "source"]
     tokenizer = folder / "tokenizer.json"
     must("learn_bpe", "--settings", bpe, *source, text=splits["train"], tokenizer=tokenizer)
@@ -111,7 +112,7 @@ def test_counts_agree_from_file_to_file(corpus):
 
 
 def test_a_mistake_ends_in_one_line(tmp_path):
-    settings = str({"source": "file", "options": {}})
+    settings = json.dumps({"source": "file", "options": {}})
     done = call("fetch_corpus", "--settings", settings, pairs=tmp_path / "pairs.parquet")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [

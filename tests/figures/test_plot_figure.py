@@ -1,5 +1,6 @@
 """The program that draws one figure: its files, their bytes, its errors."""
 
+import json
 import os
 import subprocess
 import sys
@@ -22,7 +23,13 @@ def plot(folder, figure, tables, *more, options=None, **environment):
         table.to_csv(paths[-1], index=False)
     settings = {"figure": figure, "options": options or {}, "tables": list(tables)}
     outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
-    program = [sys.executable, "scripts/plot_figure.py", "--settings", repr(settings), *outputs]
+    program = [
+        sys.executable,
+        "scripts/plot_figure.py",
+        "--settings",
+        json.dumps(settings),
+        *outputs,
+    ]
     return subprocess.run(
         [*program, "--tables", *paths, *more],
         cwd=ROOT,

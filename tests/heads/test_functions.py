@@ -13,13 +13,15 @@ from tokenizers import Tokenizer
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
-from bottomup.heads.functions import COLUMNS, Thresholds, head_functions, word_attention
+from bottomup.heads.functions import COLUMNS, head_functions, word_attention
+from bottomup.settings import Thresholds
 from bottomup.subjects import Run
 from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 
 RELATIONS = ["nsubj", "dobj", "amod", "advmod"]
 SYNTACTIC = [f"{relation}_{way}" for relation in RELATIONS for way in ("to_head", "from_head")]
+PAPER = {"positional": 0.9, "syntactic": 0.1, "rare": 0.5, "rare_rank": 500}  # thresholds
 FUNCTIONS = ["positional", *SYNTACTIC, "rarest", "two_rarest"]
 # Equally frequent are 9 and 10.
 RANKS = np.array([9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 6, 8, 8, 8, 8, 8, 8, 8, 8, 8])
@@ -105,7 +107,7 @@ def measure(
         annotation,
         tokens.ids,
         RANKS,
-        Thresholds(**thresholds),
+        Thresholds(**PAPER | thresholds),
         blocks,
         batch_tokens,
         unaligned=unaligned,
@@ -582,7 +584,7 @@ def test_what_is_of_no_type_is_not_rare():
     """The rarest token has no type of its own: the next one is looked for."""
     tokens, looks = THREE_AND_FIVE, heads_of([lambda i, last: 0, lambda i, last: last])
     types = np.where(tokens.ids == 11, -1, tokens.ids)
-    thresholds, blocks = Thresholds(rare_rank=0), np.arange(2, dtype=np.int8)
+    thresholds, blocks = Thresholds(**PAPER | {"rare_rank": 0}), np.arange(2, dtype=np.int8)
     found = head_functions(
         Given(tokens, looks), tokens, unparsed(tokens), types, RANKS, thresholds, blocks, 40
     )

@@ -20,12 +20,10 @@ from tests import tiny
 from tests.subjects.families import FAMILIES, save
 from tests.training.test_run import TRAINING, settings_of
 
-RUN = {"objective": "mt", "seed": 1} | {
-    name: settings_of("mt")[name] for name in ("module", "options")
-}
+RUN = {name: settings_of("mt")[name] for name in ("objective", "seed", "module", "options")}
 BEAM = {"beam_size": 2, "length_penalty": 0.6}
-PRUNING = RUN | {"attention": "all", "penalty": 30.0, "training": TRAINING | {"max_tokens": 400}}
-GATES = {"method": "gates", "gates": {"learning_rate": 1.0, "initial_log_alpha": 1.0}}
+PRUNING = TRAINING | {"max_tokens": 400}
+GATES = {"learning_rate": 1.0, "initial_log_alpha": 1.0}
 THRESHOLDS = {"positional": 0.9, "syntactic": 0.1, "rare": 0.5, "rare_rank": 0}
 KINDS = {"encoder", "decoder", "cross"}
 
@@ -37,8 +35,8 @@ def trained(corpus_files, tmp_path_factory):
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(run, "device", lambda: torch.device("cpu"))
         run.train(
-            settings_of("mt", max_tokens=800),
-            "digest",
+            run.Settings(**settings_of("mt", max_tokens=800)),
+            {},
             corpus_files.tokens,
             corpus_files.tokenizers("mt"),
             folder,
@@ -48,12 +46,19 @@ def trained(corpus_files, tmp_path_factory):
     return folder
 
 
-SAMPLE = {"sentences": 6, "sampling_seed": 1}
+SAMPLE = {"sentences": 6, "seed": 1}
+
+
+def pruning(method="gates", attention="all", **training):
+    """The settings of a pruning."""
+    pruned = {"attention": attention, "method": method, "penalty": 30.0}
+    gates = {"gates": GATES} if method == "gates" else {}
+    return RUN | gates | {"pruned": pruned, "training": PRUNING | training, "code": {}}
 
 
 @pytest.fixture
 def importance(trained, corpus_files, run_script, tmp_path):
-    settings = RUN | BEAM | SAMPLE
+    settings = SAMPLE | {"run": RUN, "beam": BEAM}
     files = ["--model", trained / "model", "--tokens", corpus_files.tokens]
     files += ["--blocks", corpus_files.blocks("dev")]
     run_script("measure_head_importance", settings, *files, "--table", tmp_path / "importance.csv")
@@ -65,7 +70,7 @@ def prune(trained, corpus_files, run_script, tmp_path):
     def prune(settings, name, *chosen_by):
         run_script(
             "prune_heads",
-            PRUNING | settings | {"code": "any"},
+            settings,
             *("--model", trained / "model", "--tokens", corpus_files.tokens),
             *(["--chosen-by", *chosen_by] if chosen_by else []),
             *("--folder", tmp_path / name, "--gates", tmp_path / f"{name}.csv"),
@@ -108,7 +113,8 @@ def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     model = tiny.initial(objective, vocab=size)
     run.save(model, {"source": corpus_files.tokenizer("source")}, tmp_path / "model")
-    settings = SAMPLE | {"objective": objective, "module": objective, "seed": 1, "options": {}}
+    run_of = {"objective": objective, "module": objective, "seed": 1, "options": {}}
+    settings = SAMPLE | {"run": run_of, "beam": None}
     run_script(
         "measure_head_importance",
         settings,
@@ -201,7 +207,7 @@ def test_heads_have_a_row_for_each_function(importance, run_script, tmp_path):
 
 def test_gates_then_as_many_at_random(prune, importance):
     """Gates so eager are all closed at the end; two of them are opened here by hand."""
-    folder, gates = prune(GATES, "gates")
+    folder, gates = prune(pruning(), "gates")
     steps = [json.loads(line)["step"] for line in (folder / "metrics.jsonl").open()]
     assert sorted(set(gates["step"])) == steps and len(gates) == 12 * len(steps)
     assert set(gates["kind"]) == KINDS and set(gates["method"]) == {"gates"}
@@ -211,7 +217,7 @@ def test_gates_then_as_many_at_random(prune, importance):
     gates.loc[gates[last].index[:2], "kept"] = True
     gates.to_csv(folder / "found.csv", index=False)
     for method in ("random", "relevance", "scratch"):
-        other, kept = prune({"method": method}, method, folder / "found.csv", importance)
+        other, kept = prune(pruning(method), method, folder / "found.csv", importance)
         assert kept["kept"].sum() == 2 and set(kept["method"]) == {method}
         model = subjects.load(other / "model").model
         left = [int(m.gates.sum()) for layers in model.attentions().values() for m in layers]
@@ -222,19 +228,18 @@ def test_only_from_scratch_is_what_training_found_forgotten(
     prune, trained, tmp_path, corpus_files, run_script
 ):
     """From weights that are all moved, scratch comes to the same ones, and fine-tuning does not."""
-    _, gates = prune(GATES, "found")
+    _, gates = prune(pruning(), "found")
     moved = subjects.load(trained / "model")
     shutil.copytree(trained / "model", tmp_path / "moved")
     tiny.noise(moved.model).save_pretrained(tmp_path / "moved")
     gates.assign(kept=True).to_csv(tmp_path / "found.csv", index=False)
     same = {}
     for method in ("scratch", "random"):
-        settings = PRUNING | {"method": method, "code": "any"}
         for name, start in (("usual", trained / "model"), ("other", tmp_path / "moved")):
             folder = tmp_path / method / name
             run_script(
                 "prune_heads",
-                settings,
+                pruning(method),
                 *("--model", start, "--tokens", corpus_files.tokens),
                 *("--chosen-by", tmp_path / "found.csv"),
                 *("--folder", folder, "--gates", tmp_path / "kept.csv"),
@@ -249,10 +254,9 @@ def test_only_from_scratch_is_what_training_found_forgotten(
 @pytest.mark.parametrize("method", ["random", "scratch"])
 def test_fewer_heads_spend_their_budget_whatever_the_dev_loss(method, prune, tmp_path):
     """At so high a rate the dev loss stalls at once."""
-    training = PRUNING["training"] | {"patience": 1, "learning_rate_scale": 50.0}
-    _, gates = prune(GATES, "found")
+    _, gates = prune(pruning(), "found")
     gates.to_csv(tmp_path / "found.csv", index=False)
-    settings = {"method": method, "training": training | {"evaluate_every_steps": 1}}
+    settings = pruning(method, patience=1, learning_rate_scale=50.0, evaluate_every_steps=1)
     folder, _ = prune(settings, method, tmp_path / "found.csv")
     lines = [json.loads(line) for line in (folder / "metrics.jsonl").open()]
     assert lines[-1]["tokens"] >= 400
@@ -263,19 +267,19 @@ def test_fewer_heads_spend_their_budget_whatever_the_dev_loss(method, prune, tmp
 def test_a_pruned_model_is_measured_as_the_smaller_one(
     prune, trained, corpus_files, run_script, tmp_path
 ):
-    folder, _ = prune(GATES | {"attention": "encoder"}, "encoder")
+    folder, _ = prune(pruning(attention="encoder"), "encoder")
     before, after = (subjects.load(path / "model").model for path in (trained, folder))
     assert tiny.same_bytes(before.decoder.state_dict(), after.decoder.state_dict())
     assert not tiny.same_bytes(before.encoder.state_dict(), after.encoder.state_dict())
-    settings = RUN | BEAM | {"attention": "encoder", "gated_layers": 2, "sampling_seed": 1}
-    settings |= {"sentences": 5, "language": "en"}
+    scoring = {"seed": 1, "translation": BEAM | {"sentences": 5, "language": "en"}}
+    settings = {"run": RUN, "scoring": scoring, "gated_layers": 2}
     rows, metrics = {}, tmp_path / "metrics.jsonl"
     metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))
     models = [("gates", 30.0, folder), ("scratch", 30.0, folder), ("none", None, trained)]
     for method, penalty, model in models:
         run_script(
             "measure_pruning",
-            settings | {"method": method, "penalty": penalty},
+            settings | {"pruned": {"attention": "encoder", "method": method, "penalty": penalty}},
             *("--model", model / "model", "--metrics", metrics),
             *("--tokens", corpus_files.tokens, "--blocks", corpus_files.blocks("test")),
             *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),

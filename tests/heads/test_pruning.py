@@ -1,5 +1,4 @@
 import json
-from dataclasses import asdict, replace
 
 import numpy as np
 import pandas as pd
@@ -7,14 +6,23 @@ import pytest
 import torch
 
 from bottomup import objectives, subjects
-from bottomup.heads import GATED
 from bottomup.heads.gates import penalty
-from bottomup.heads.pruning import Pruner, as_many, close, freeze, gates_over_time, prune
+from bottomup.heads.pruning import (
+    Pruner,
+    Settings,
+    as_many,
+    close,
+    freeze,
+    gates_over_time,
+    prune,
+)
+from bottomup.kinds import GATED
+from bottomup.settings import Pruned
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
 from bottomup.training.run import save
 from tests.tiny import DROPOUT, drawn, random_text, same_bytes
-from tests.training.test_loop import SETTINGS, TRAINED, stop_before
+from tests.training.test_loop import TRAINED, changed, stop_before
 
 GATES = {"penalty": 0.1, "learning_rate": 0.05, "initial_log_alpha": 2.0}
 
@@ -33,7 +41,7 @@ def pruner(tmp_path):
             objectives.load(objective, {}),
             random_text(60, 0, translated),
             random_text(20, 1, translated),
-            replace(SETTINGS, evaluate_every_steps=2),
+            changed(evaluate_every_steps=2),
             1,
             Checkpoint(tmp_path / folder, {"run": "tiny"}),
             accumulate,
@@ -180,13 +188,14 @@ def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus
     """At so high a rate the dev loss is not lowest there, and stalls long before."""
     vocab = len(json.loads(corpus_files.tokenizer("source").read_text())["model"]["vocab"])
     save(drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "run")
-    training = replace(
-        SETTINGS, batch_tokens=200, learning_rate_scale=20.0, evaluate_every_steps=1, patience=1
+    training = changed(
+        batch_tokens=200, learning_rate_scale=20.0, evaluate_every_steps=1, patience=1
     )
     options = objectives.load("lm", {}).model_dump()
-    run = {"objective": "lm", "module": "lm", "options": options, "seed": 1, "attention": "encoder"}
+    run = {"objective": "lm", "module": "lm", "options": options, "seed": 1}
+    pruned = Pruned(attention="encoder", method=method, penalty=0.1)
     prune(
-        run | {"method": method, "penalty": 0.1, "training": asdict(training)},
+        Settings(**run, pruned=pruned, training=training),
         "digest",
         corpus_files.tokens,
         tmp_path / "run",

@@ -42,8 +42,9 @@ def call(run_script):
 def measure(call):
     """Measure views: those of one run, or with `others` of two."""
 
-    def measure(name, model, options, **files):
-        call("measure_views", {"table": name, "run": model, "options": options}, **files)
+    def measure(name, model, options, more=None, **files):
+        settings = {"table": name, "run": model, "options": options} | (more or {})
+        call("measure_views", settings, **files)
 
     return measure
 
@@ -86,15 +87,15 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
         {"label": "input", "positions": "replaced"},
         {"label": "output", "positions": "changed"},
     ]
-    model, settings = {"objective": "mlm", "seed": 2}, {"reading": "as_trained", "labels": labels}
-    settings |= SAMPLING
+    model, settings = {"objective": "mlm", "seed": 2}, SAMPLING
+    asked = {"reading": "as_trained", "labels": labels}
     files = {
         "occurrences": run / "occurrences.parquet",
         "frequencies": run / "frequencies.csv",
         "views": run / "a.npy",
     }
     with caplog.at_level(logging.INFO):
-        measure("mutual_information", model, settings, **files, table=run / "mi.csv")
+        measure("mutual_information", model, settings, asked, **files, table=run / "mi.csv")
     table = pd.read_csv(run / "mi.csv")
     assert ",".join(table) == (
         "objective,seed,layer,reading,positions,label,estimator,mi_nats,ci_low,ci_high,"
@@ -119,7 +120,7 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
     assert estimates["mi_nats"].to_numpy() == pytest.approx(table["mi_nats"])
     assert {len(without) for without in estimates[WITHOUT]} == {8}
 
-    measure("mutual_information", model, settings, **files, table=run / "again.csv")
+    measure("mutual_information", model, settings, asked, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "mi.csv").read_bytes()
 
 
@@ -132,12 +133,12 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
 )
 def test_what_does_not_fit_ends_in_one_line(measure, run, changed, rows, message):
     np.save(run / "a.npy", np.load(run / "a.npy")[:, :rows])
-    settings = {"reading": "plain", "labels": [{"label": "input", "positions": "all"}]}
     with pytest.raises(SystemExit) as ended:
         measure(
             "mutual_information",
             {"objective": "lm", "seed": 1},
-            settings | SAMPLING | changed,
+            SAMPLING | changed,
+            {"labels": [{"label": "input", "positions": "all"}]},
             occurrences=run / "occurrences.parquet",
             frequencies=run / "frequencies.csv",
             views=run / "a.npy",
@@ -302,8 +303,8 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     table = table.assign(block=table["text"] % 8)
     table.to_parquet(tmp_path / "occurrences.parquet")
     annotated(table).to_parquet(tmp_path / "annotations.parquet")
-    settings = {"objective": "lm", "seed": 1, "hidden": hidden, "sentences": 12}
-    settings |= {"sampling_seed": 1}
+    run, influence = {"objective": "lm", "seed": 1}, {"hidden": hidden, "sentences": 12, "seed": 1}
+    settings = {"run": run, "influence": influence}
     files = {
         "model": tmp_path / "model",
         "text": corpus_files.tokens / "test.source",
@@ -345,7 +346,10 @@ def test_influence_in_a_checkpoint_is_by_word(call, tmp_path):
     annotations.to_parquet(tmp_path / "annotations.parquet")
     call(
         "measure_influence",
-        {"objective": "bert", "seed": 0, "hidden": "token", "sentences": 20, "sampling_seed": 1},
+        {
+            "run": {"objective": "bert", "seed": 0},
+            "influence": {"hidden": "token", "sentences": 20, "seed": 1},
+        },
         model=families.save(families.FAMILIES["bert"], tmp_path / "model"),
         text=tmp_path,
         occurrences=tmp_path / "occurrences.parquet",

@@ -178,10 +178,9 @@ def files(tmp_path):
     return tmp_path
 
 
-SETTINGS = {
-    **{"objective": "mlm", "seed": 1, "words": ["is", "can"], "position_word": "it"},
-    **{"ccg_word": "is", "occurrences": 30, "perplexity": 5, "sampling_seed": 1},
-}
+PROJECTION = {"words": ["is", "can"], "position_word": "it", "ccg_word": "is"}
+PROJECTION |= {"occurrences": 30, "perplexity": 5, "seed": 1}
+SETTINGS = {"run": {"objective": "mlm", "seed": 1}, "projection": PROJECTION}
 
 
 def run(run_script, files, table, masked):

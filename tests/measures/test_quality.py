@@ -170,9 +170,9 @@ def test_program(tmp_path, corpus_files, run_script):
     source = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     assert size == source
     save(initial("mt", vocab=size), corpus_files.tokenizers("mt"), tmp_path / "model")
-    settings = {"objective": "mt", "module": "mt", "options": {}, "seed": 1}
-    settings |= {"beam_size": 2, "length_penalty": 0.6, "sentences": 5, "language": "en"}
-    settings["sampling_seed"] = 1
+    run = {"objective": "mt", "module": "mt", "options": {}, "seed": 1}
+    beam = {"beam_size": 2, "length_penalty": 0.6, "sentences": 5, "language": "en"}
+    settings = {"run": run, "scoring": {"seed": 1, "translation": beam}}
     arguments = {
         "--model": tmp_path / "model",
         "--tokens": corpus_files.tokens,

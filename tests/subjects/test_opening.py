@@ -15,6 +15,7 @@ from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.errors import UserError
+from bottomup.settings import Checkpoint
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.words import of_occurrences, of_subwords, types_of
@@ -31,7 +32,8 @@ def folder(tmp_path):
 
 
 def opened(source, tmp_path, twin_seed=None):
-    open_checkpoint(tmp_path / "opened", tmp_path / "downloads", source=source, twin_seed=twin_seed)
+    source = Checkpoint(**source)
+    open_checkpoint(tmp_path / "opened", tmp_path / "downloads", source, twin_seed)
     return subjects.load(tmp_path / "opened")
 
 

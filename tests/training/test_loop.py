@@ -1,19 +1,18 @@
-from dataclasses import replace
-
 import numpy as np
 import pytest
 import torch
 
 from bottomup import objectives
 from bottomup.errors import UserError
+from bottomup.settings import Training
 from bottomup.training.batches import Text, epoch
 from bottomup.training.checkpoint import Checkpoint, Progress
-from bottomup.training.loop import Settings, Trainer
+from bottomup.training.loop import Trainer
 from bottomup.training.schedule import learning_rate
 from tests.tiny import DROPOUT, initial, random_text, same_bytes, tokens_of
 
 TRAINED = ["lm", "mlm", "mt"]
-SETTINGS = Settings(
+SETTINGS = Training(
     batch_tokens=64,
     max_tokens=550,
     warmup_steps=4,
@@ -23,6 +22,10 @@ SETTINGS = Settings(
     dev_seed=1,
     precision="float32",
 )
+
+
+def changed(**values) -> Training:
+    return SETTINGS.model_copy(update=values)
 
 
 @pytest.fixture
@@ -174,7 +177,7 @@ def test_every_update_draws_anew(trainer, monkeypatch):
 @pytest.mark.parametrize("max_tokens", [1, 100, 550])
 def test_budget_of_tokens_is_kept(trainer, max_tokens):
     """The update that reaches it is the last; padding does not count."""
-    run = trainer(settings=replace(SETTINGS, max_tokens=max_tokens, evaluate_every_steps=1))
+    run = trainer(settings=changed(max_tokens=max_tokens, evaluate_every_steps=1))
     progress = run.train()
     tokens = [line["tokens"] for line in progress.metrics]
     assert tokens[-1] >= max_tokens and all(n < max_tokens for n in tokens[:-1])
@@ -184,7 +187,7 @@ def test_budget_of_tokens_is_kept(trainer, max_tokens):
 
 
 def test_metrics_are_measured_at_intervals_and_at_the_end(trainer):
-    progress = trainer(settings=replace(SETTINGS, evaluate_every_steps=5)).train()
+    progress = trainer(settings=changed(evaluate_every_steps=5)).train()
     steps = [line["step"] for line in progress.metrics]
     assert steps[:2] == [5, 10] and steps[-1] == progress.step
     for line in progress.metrics:
@@ -213,7 +216,7 @@ def test_train_loss_is_the_mean_since_the_last_line(trainer):
 
 
 def test_a_stalled_dev_loss_ends_it_and_the_best_weights_are_kept(trainer, monkeypatch):
-    run = trainer(settings=replace(SETTINGS, max_tokens=10**9, patience=3))
+    run = trainer(settings=changed(max_tokens=10**9, patience=3))
     dev_losses, weights = iter([3.0, 2.0, 2.5, 2.0, 2.1, 0.0]), []
 
     def dev_loss():
@@ -229,7 +232,7 @@ def test_a_stalled_dev_loss_ends_it_and_the_best_weights_are_kept(trainer, monke
 
 
 def test_an_improvement_starts_the_patience_anew(trainer, monkeypatch):
-    run = trainer(settings=replace(SETTINGS, max_tokens=10**9, patience=2))
+    run = trainer(settings=changed(max_tokens=10**9, patience=2))
     dev_losses = iter([3.0, 3.1, 2.9, 3.0, 2.8, 2.9, 2.9])
     monkeypatch.setattr(run, "dev_loss", lambda: next(dev_losses))
     assert len(run.train().metrics) == 7
@@ -240,7 +243,7 @@ def test_dev_loss_is_the_mean_over_tokens_whatever_the_batches(trainer, objectiv
     """Without smoothing and dropout. MLM draws its choice a batch at a time."""
     run = trainer(objective, dropout=0.5)
     assert run.dev_loss() == run.dev_loss()
-    small = trainer(objective, dropout=0.5, settings=replace(SETTINGS, batch_tokens=9))
+    small = trainer(objective, dropout=0.5, settings=changed(batch_tokens=9))
     if objective != "mlm":
         assert small.dev_loss() == pytest.approx(run.dev_loss(), rel=1e-5)
     if objective == "mt":
@@ -257,7 +260,7 @@ def test_dev_loss_is_the_mean_over_tokens_whatever_the_batches(trainer, objectiv
 def test_training_that_diverges(trainer):
     """One line; the checkpoint before is kept."""
     stop_before(trainer(), 8)
-    run = trainer(settings=replace(SETTINGS, learning_rate_scale=1e30))
+    run = trainer(settings=changed(learning_rate_scale=1e30))
     with pytest.raises(UserError) as error:
         run.train()
     message = str(error.value)
@@ -268,7 +271,7 @@ def test_training_that_diverges(trainer):
 
 def test_a_dev_loss_that_diverges(trainer):
     """No weights are kept that cannot be gone on with."""
-    run = trainer(settings=replace(SETTINGS, learning_rate_scale=1e30, evaluate_every_steps=1))
+    run = trainer(settings=changed(learning_rate_scale=1e30, evaluate_every_steps=1))
     with pytest.raises(UserError, match="the dev loss is nan at step 1 "):
         run.train()
     assert run.checkpoint.load(run.model, run.optimizer) == Progress()
@@ -288,7 +291,7 @@ def test_the_optimizer_is_the_papers(trainer):
 def test_lm_learns_what_follows_what(trainer):
     """Below the unigram entropy, hence from context, and near what context cannot tell."""
     sentences = [[4, 5, 6, 7, 8], [9, 5, 10, 7, 11], [12, 5, 13, 7, 14], [15, 6, 16, 17, 18]]
-    run = trainer(settings=replace(SETTINGS, max_tokens=7000, warmup_steps=30))
+    run = trainer(settings=changed(max_tokens=7000, warmup_steps=30))
     run.text = run.dev = Text(tokens_of(sentences * 3))
     first, last = run.dev_loss(), run.train().metrics[-1]["dev_loss_nats"]
     predicted = np.array([[*s[1:], 1] for s in sentences]).ravel()
@@ -308,6 +311,6 @@ def test_smoothing_counts_in_training_and_not_in_dev_losses(trainer):
 
 def test_bfloat16_stays_close(trainer):
     exact = trainer("lm", "float32").train().metrics[-1]["dev_loss_nats"]
-    low = trainer("lm", "bfloat16", replace(SETTINGS, precision="bfloat16"))
+    low = trainer("lm", "bfloat16", changed(precision="bfloat16"))
     assert low.train().metrics[-1]["dev_loss_nats"] == pytest.approx(exact, rel=0.02)
     assert all(p.dtype == torch.float32 for p in low.model.parameters())

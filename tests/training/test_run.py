@@ -12,6 +12,7 @@ from safetensors.torch import load_file
 from bottomup import objectives, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
+from bottomup.settings import Model
 from bottomup.training import run
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model, load_text, train
@@ -31,8 +32,8 @@ TRAINING = {
 
 def settings_of(objective, seed=1, **training):
     options = objectives.load(objective, {}).model_dump()
-    model = SHAPE | DROPOUT
-    settings = {"module": objective, "options": options, "seed": seed, "model": model}
+    run = {"objective": objective, "module": objective, "options": options, "seed": seed}
+    settings = run | {"model": SHAPE | DROPOUT}
     return settings if objective == "untrained" else settings | {"training": TRAINING | training}
 
 
@@ -49,7 +50,7 @@ def trained(corpus_files, tmp_path):
     def trained(settings, folder="run", code=None, tokens=corpus_files.tokens, kept=None):
         tokenizers = corpus_files.tokenizers(settings["module"])
         folders = {"folder": tmp_path / folder, "trained": tmp_path / (kept or f"{folder}.kept")}
-        train(settings, code, tokens, tokenizers, accumulate=1, **folders)
+        train(run.Settings(**settings), code, tokens, tokenizers, accumulate=1, **folders)
         return tmp_path / folder
 
     return trained
@@ -76,7 +77,7 @@ def test_untrained_is_the_initial_model(trained, corpus_files):
     folder = trained(settings_of("untrained"))
     assert (folder / "metrics.jsonl").read_text() == ""
     size = len(subjects.load(folder / "model").tokenizer)
-    shape, objective = SHAPE | DROPOUT, objectives.load("untrained", {})
+    shape, objective = Model(**SHAPE | DROPOUT), objectives.load("untrained", {})
     initial = initial_model(shape, objective, 1, {"source": size})
     assert same_bytes(weights(folder), initial.state_dict())
 
@@ -107,7 +108,7 @@ def test_runs_of_a_seed_start_from_the_same_bytes(trained, monkeypatch):
 
 def test_no_run_is_trained_twice(trained, monkeypatch, corpus_files):
     """Whatever a study calls it; but where anything else differs, it is another run."""
-    first = trained(settings_of("lm") | {"objective": "lm"}, "first", kept="kept")
+    first = trained(settings_of("lm"), "first", kept="kept")
     monkeypatch.setattr(Trainer, "update", None)
     again = trained(settings_of("lm") | {"objective": "again"}, "second/again", kept="kept")
     files = {path.relative_to(first) for path in first.rglob("*") if path.is_file()}
@@ -272,7 +273,7 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_path):
     settings = settings_of("mlm", max_tokens=10_000, patience=1000)
     command = [sys.executable, "-c", KILLED, ROOT / "scripts" / "train.py"]
-    command += ["--settings", repr(settings | {"code": {"scripts/train.py": "digest"}})]
+    command += ["--settings", json.dumps(settings | {"code": {"scripts/train.py": "digest"}})]
     command += ["--tokens", corpus_files.tokens, "--run", tmp_path / "killed"]
     command += ["--tokenizers", corpus_files.tokenizer("source")]
     command += ["--trained", tmp_path / "kept"]

@@ -201,9 +201,10 @@ def test_seed_decides_the_corruption(tokens, reading):
 
 @pytest.mark.parametrize("name", ["plain", "as_trained"])
 def test_program(tmp_path, corpus_files, run_script, name):
-    settings = {"reading": name, "n": 60, "seed": 1, "code": "digest"}
+    settings = {"n": 60, "seed": 1, "masked": None, "code": "digest"}
     if name == "as_trained":
-        settings |= {"draws": 3, "n_tokens": 5, "module": "mlm", "options": MLM.model_dump()}
+        masked = {"draws": 3, "n_tokens": 5, "module": "mlm", "options": MLM.model_dump()}
+        settings["masked"] = masked
     run_script(
         "draw_occurrences",
         settings,

@@ -20,7 +20,15 @@ def loaded(script, *modules):
     """The project's modules that are there once `script` and `modules` are imported."""
     command = [sys.executable, "-c", LOADED, script, *modules]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return sorted(set(done.stdout.split()) - digest.SHOWN.keys())
+    return set(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The modules whose text is only shown, and what they import."""
+    script = tmp_path_factory.mktemp("script") / "empty.py"
+    script.touch()
+    return loaded(script, *digest.SHOWN)
 
 
 @pytest.fixture
@@ -55,8 +63,10 @@ def project(tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_imported_is_what_importing_loads(script):
-    assert digest.imported(script) == loaded(script)
+def test_imported_is_what_importing_loads(script, shown):
+    found = set(digest.imported(script))
+    assert found <= loaded(script) <= found | shown
+    assert not found & digest.SHOWN.keys()
 
 
 @pytest.mark.parametrize(
@@ -64,9 +74,10 @@ def test_imported_is_what_importing_loads(script):
     [f"bottomup.objectives.{name}" for name in config.modules("objectives")]
     + [f"bottomup.corpus.sources.{name}" for name in config.modules("corpus.sources")],
 )
-def test_modules_chosen_by_name_bring_what_they_import(module):
+def test_modules_chosen_by_name_bring_what_they_import(module, shown):
     script = "scripts/fetch_corpus.py"
-    assert digest.imported(script, module) == loaded(script, module)
+    found = set(digest.imported(script, module))
+    assert found <= loaded(script, module) <= found | shown
 
 
 @pytest.mark.parametrize(

@@ -337,11 +337,11 @@ CODE = {
     "bottomup/figures/claims_table.py": ["show_claims"],
     "bottomup/figures/style.py": ["plot_*", *COMPARISON],
     "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
-    "bottomup/workflow/schema.py": NOTHING,
+    "bottomup/schema.py": NOTHING,
 }
 # What is only shown, and what is said instead: nothing is stale.
 SAID = [
-    ("bottomup/program.py", "not a dict of plain values", "no dict of plain values"),
+    ("bottomup/program.py", "not JSON: {text}", "no JSON: {text}"),
     ("bottomup/errors.py", "class UserError(", "class Other(Exception): ...\n\n\nclass UserError("),
     ("bottomup/training/progress.py", "tokens, %d tokens/s, train", "tokens, %d/s, train"),
     ("scripts/train.py", 'help="parts of an update"', 'help="parts"'),
@@ -372,8 +372,8 @@ DONE = [
     ),
     ("bottomup/training/loop.py", "return total / max(count, 1)", "return total", FROM_TRAINING),
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
-    ("scripts/measure_views.py", '["run"] | row)', '["run"] | row | {})', OF_VIEWS),
-    ("bottomup/tables/change.py", '["occurrences"],', '["occurrences"] + 1,', CHANGE),
+    ("scripts/measure_views.py", "settings.run | row)", "settings.run | row | {})", OF_VIEWS),
+    ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
     ("scripts/measure_influence.py", "append(run | row)", "append(row | run)", INFLUENCE),
     ("scripts/project_views.py", "else readings[:1]", "else readings[:2]", PROJECTION),
     ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
@@ -387,7 +387,7 @@ DONE = [
     ),
     ("bottomup/measures/neighbours.py", "import numpy as np", "import numpy as n", NEIGHBOURS),
     ("scripts/compare_with_published.py", "beside(points)", "beside(points[:9])", COMPARISON),
-    ("scripts/extract_views.py", '["dtype"]', '["type"]', FROM_VIEWS),
+    ("scripts/extract_views.py", "settings.dtype", "settings.type", FROM_VIEWS),
     ("scripts/judge_claims.py", "table, index=False", "table", ["judge_claims", "show_claims"]),
 ]
 # Curves of the papers, and what other ones make stale; by the first, claims are calibrated.
