@@ -4,7 +4,9 @@ import re
 from functools import partial
 
 from bottomup.kinds import GATED
-from bottomup.workflow.slices import READINGS, SIDES, Slices, objective_and_half
+from bottomup.workflow import names
+from bottomup.workflow.names import PAIR, READING, RUN
+from bottomup.workflow.slices import READINGS, SIDES, Slices
 
 SLICES = Slices(STUDY)
 SPLITS = ["train", "dev", "test"]
@@ -31,13 +33,13 @@ MEASURES = {  # by table, the parts that it is collected from
     "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
-    "pruned_functions": [run for run in SLICES.pruned_runs() if ".gates_" in run],
+    "pruned_functions": [
+        run
+        for run in SLICES.pruned_runs()
+        if names.run_attention_and_method(run)[2] == "gates"
+    ],
 }
-RUN = "{objective}-{seed}"
-READING = f"{RUN}.{{reading}}"
-PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
-PRUNED = "<results>/pruned/{objective}-{seed}/{attention}/{method}_{penalty}"
-PRUNED_RUN = "{objective}-{seed}.{attention}.{method}_{penalty}"
+PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # A narrow model waits for a GPU longer than it fills it.
 GPUS = 1 if STUDY.model.d_model >= 256 else 0
 NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.checkpoints)
@@ -100,10 +102,10 @@ def translation(wildcards):
 
 def masked_views(wildcards):
     """The layers of a run as it read masked words, where it was trained to."""
-    run = f"{wildcards.objective}-{wildcards.seed}"
-    if f"{run}.as_trained" not in SLICES.readings():
+    run = names.run(wildcards.objective, wildcards.seed)
+    if f"{run}.{names.AS_TRAINED}" not in SLICES.readings():
         return []
-    return [f"<results>/views/{run}/as_trained.npy"]
+    return [f"<results>/views/{run}/{names.AS_TRAINED}.npy"]
 
 
 def masked_occurrences(wildcards):
@@ -116,7 +118,7 @@ def views_of(part):
     """The views that a part of a table is about: those of a run, or of two."""
     if part == READING:
         return [f"<results>/views/{RUN}/{{reading}}.npy"]
-    return [f"<results>/views/{run}/plain.npy" for run in part.split(".")]
+    return [f"<results>/views/{run}/plain.npy" for run in names.runs_of(part)]
 
 
 def drawn(*files):
@@ -191,7 +193,7 @@ def training_threads(wildcards):
 
 def tokens_to_read(objective):
     """How long a run takes, in tokens of all sides."""
-    name, _ = objective_and_half(objective)
+    name, _ = names.objective_and_half(objective)
     if name not in SLICES.trained:
         return 0
     return STUDY.objective_training(name).max_tokens * len(SLICES.sides(name))

@@ -46,7 +46,10 @@ def pairs_of(objectives, measure="pwcca_between_runs"):
     shown = [
         pair
         for pair in MEASURES[measure]
-        if set(re.findall(r"(\w+)-\d+", pair)) <= set(objectives)
+        if all(
+            names.objective_and_seed(run)[0] in objectives
+            for run in names.runs_of(pair)
+        )
     ]
     return parts_of(measure, shown)
 
@@ -92,7 +95,10 @@ def all_kinds(measure, published=()):
     shown = [
         part
         for part in MEASURES[measure]
-        if re.match(r"mt-\d+\.all\.(gates|none)_", part)
+        for run, attention, method in [names.run_attention_and_method(part)]
+        if names.objective_and_seed(run)[0] == "mt"
+        and attention == "all"
+        and method in ("gates", "none")
     ]
     return {
         "options": {"objective": "mt"},

@@ -151,11 +151,11 @@ rule prune_heads:
         weights=f"{PRUNED}/model/model.safetensors",
         tokenizer=f"{PRUNED}/model/tokenizer.json",
         metrics=f"{PRUNED}/metrics.jsonl",
-        gates=f"<results>/measures/gates/{PRUNED_RUN}.csv",
+        gates=f"<results>/measures/gates/{names.PRUNED}.csv",
     log:
-        f"<logs>/prune_heads.{PRUNED_RUN}.log",
+        f"<logs>/prune_heads.{names.PRUNED}.log",
     benchmark:
-        f"<benchmarks>/prune_heads.{PRUNED_RUN}.tsv"
+        f"<benchmarks>/prune_heads.{names.PRUNED}.tsv"
     conda:
         "../envs/bottomup.yaml"
     threads: training_threads
@@ -190,12 +190,12 @@ rule measure_pruning:
         config=f"{PRUNED}/smaller/config.json",
         weights=f"{PRUNED}/smaller/model.safetensors",
         tokenizer=f"{PRUNED}/smaller/tokenizer.json",
-        table=f"<results>/measures/pruning/{PRUNED_RUN}.csv",
-        estimates=f"<results>/measures/pruning/{PRUNED_RUN}.parquet",
+        table=f"<results>/measures/pruning/{names.PRUNED}.csv",
+        estimates=f"<results>/measures/pruning/{names.PRUNED}.parquet",
     log:
-        f"<logs>/measure_pruning.{PRUNED_RUN}.log",
+        f"<logs>/measure_pruning.{names.PRUNED}.log",
     benchmark:
-        f"<benchmarks>/measure_pruning.{PRUNED_RUN}.tsv"
+        f"<benchmarks>/measure_pruning.{names.PRUNED}.tsv"
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -225,11 +225,11 @@ use rule measure_head_functions as measure_pruned_functions with:
         annotation=rules.annotate_words.output.annotation,
         frequencies=rules.count_tokens.output.frequencies,
     output:
-        table=f"<results>/measures/pruned_functions/{PRUNED_RUN}.csv",
-        estimates=f"<results>/measures/pruned_functions/{PRUNED_RUN}.parquet",
+        table=f"<results>/measures/pruned_functions/{names.PRUNED}.csv",
+        estimates=f"<results>/measures/pruned_functions/{names.PRUNED}.parquet",
     log:
-        f"<logs>/measure_pruned_functions.{PRUNED_RUN}.log",
+        f"<logs>/measure_pruned_functions.{names.PRUNED}.log",
     benchmark:
-        f"<benchmarks>/measure_pruned_functions.{PRUNED_RUN}.tsv"
+        f"<benchmarks>/measure_pruned_functions.{names.PRUNED}.tsv"
     params:
         settings=SLICES.measure_pruned_functions,

@@ -6,7 +6,7 @@
 QUICKEST_FIRST = sorted([*SLICES.objectives, *SLICES.halves], key=tokens_to_read)
 
 for objective in QUICKEST_FIRST:
-    training = STUDY.objective_training(objective_and_half(objective)[0])
+    training = STUDY.objective_training(names.objective_and_half(objective)[0])
 
     rule:
         name:

@@ -18,6 +18,7 @@ from pydantic import AfterValidator, BaseModel, create_model
 
 from bottomup.errors import UserError
 from bottomup.kinds import GATED
+from bottomup.measures.initial import TWIN
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
     Annotation,
@@ -36,6 +37,7 @@ from bottomup.settings import (
     key,
     unique,
 )
+from bottomup.workflow import names
 
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"
@@ -143,7 +145,6 @@ def load(config: dict) -> Study:
     return validated(Study, config)
 
 
-NAME = re.compile(r"(?!.*_half[12]$)[a-z][a-z0-9_]*")  # of an objective, as it stands in paths
 REMOVABLE = ["objectives", "checkpoints", "pruning.penalties", "pruning.controls"]
 
 
@@ -276,7 +277,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
         if module not in known:
             yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
             continue
-        if not NAME.fullmatch(name):
+        if not re.fullmatch(names.OBJECTIVE, name):
             yield f"{path}: unknown key; allowed: small letters, digits and _; no _half1 at the end"
         checked = {key: value for key, value in options.items() if key != "training"}
         yield from problems(_keys_of(module), checked, path)
@@ -363,7 +364,7 @@ def _contradictions(config: dict) -> Iterator[str]:
             "sub-words of their own"
         )
     for name in checkpoints:
-        if name in objectives or not NAME.fullmatch(name) or name.endswith("_untrained"):
+        if name in objectives or name.endswith(TWIN) or not re.fullmatch(names.OBJECTIVE, name):
             yield (
                 f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
                 "objective's name, no _untrained at the end"

@@ -5,7 +5,6 @@ program and of the modules chosen by name. The program makes its `Settings` from
 """
 
 import json
-import re
 from collections.abc import Iterator
 from itertools import combinations
 
@@ -14,6 +13,7 @@ from pydantic_core import to_jsonable_python
 
 from bottomup.kinds import GATED
 from bottomup.measures.initial import TWIN
+from bottomup.workflow import names
 from bottomup.workflow.config import Study
 from bottomup.workflow.digest import digest
 
@@ -27,7 +27,7 @@ SECTION = {
     "pwcca_between_runs": "pwcca",
     "similarity_between_runs": "similarity",
 }
-READINGS = ["plain", "as_trained"]
+READINGS = ["plain", names.AS_TRAINED]
 
 
 class Slice(dict):
@@ -54,20 +54,6 @@ def named(wildcards) -> dict:
     }
 
 
-def objective_and_half(name: str) -> tuple[str, int | None]:
-    """What `lm_half1` stands for: ("lm", 1); the half is None where all of the text is meant."""
-    half = re.search(r"_half([12])$", name)
-    return (name[: half.start()], int(half[1])) if half else (name, None)
-
-
-def reading_and_objective(drawn: str) -> tuple[str, str | None]:
-    """What drawn occurrences are for: of `as_trained_mlm` ("as_trained", "mlm"); those called
-    `plain`, of sub-words, and `words` are read as they are, by all models."""
-    if drawn in ("plain", "words"):
-        return "plain", None
-    return "as_trained", drawn.removeprefix("as_trained_")
-
-
 class Slices:
     """The slices of one study, a method for each rule that has one.
 
@@ -76,8 +62,9 @@ class Slices:
 
     def __init__(self, study: Study):
         self.study = study
-        names = study.objective_names()
-        self.objectives = sorted(names, key=lambda name: [*PAPER_ORDER, name].index(name))
+        self.objectives = sorted(
+            study.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
+        )
         self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
         self.compared = [
             name for name in self.objectives if not study.objective_options(name).variant
@@ -91,7 +78,7 @@ class Slices:
             name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
         ]
         self.looked_at = self.compared + self.checkpoints
-        self.halves = [f"{name}_half{half}" for name in study.training_halves for half in (1, 2)]
+        self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
         self.source_options = study.source_options()
         self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
 
@@ -99,13 +86,13 @@ class Slices:
 
     def runs(self, objectives: list[str]) -> list[str]:
         """Names of runs, objective x seed."""
-        return [f"{name}-{seed}" for name in objectives for seed in self.seeds(name)]
+        return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
 
     def seeds(self, objective: str) -> list[int]:
         """The seeds under which an objective runs, on the whole text or on a half."""
         if objective in self.checkpoints:
             return [0]
-        name, _ = objective_and_half(objective)
+        name, _ = names.objective_and_half(objective)
         return self.study.objective_seeds(name)
 
     def masked(self) -> list[str]:
@@ -117,13 +104,15 @@ class Slices:
 
     def readings(self) -> list[str]:
         """Each run with each reading under which it is looked at, `run.reading`."""
-        masked = self.runs(self.masked())
-        plain = [f"{run}.plain" for run in self.runs(self.by_mask + self.checkpoints)]
-        return plain + [f"{run}.as_trained" for run in masked]
+        runs = {
+            "plain": self.runs(self.by_mask + self.checkpoints),
+            names.AS_TRAINED: self.runs(self.masked()),
+        }
+        return [f"{run}.{reading}" for reading, some in runs.items() for run in some]
 
     def first_runs(self) -> list[str]:
         """The run of the first seed of each objective: for what needs no spread over seeds."""
-        return [f"{name}-{self.seeds(name)[0]}" for name in self.looked_at]
+        return [names.run(name, self.seeds(name)[0]) for name in self.looked_at]
 
     def first_pairs(self) -> list[str]:
         """Of the pairs of runs, those of the first seed, and of one objective those of the first
@@ -133,9 +122,8 @@ class Slices:
         return [
             pair
             for pair in self.pairs_of_runs()
-            for (a, seed_a), (b, seed_b) in [[run.rsplit("-", 1) for run in pair.split(".")]]
-            if {int(seed_a), int(seed_b)} <= {first, 0}
-            or (a == b and {int(seed_a), int(seed_b)} == shown)
+            for (a, seed_a), (b, seed_b) in [map(names.objective_and_seed, names.runs_of(pair))]
+            if {seed_a, seed_b} <= {first, 0} or (a == b and {seed_a, seed_b} == shown)
         ]
 
     def pairs_of_runs(self) -> Iterator[str]:
@@ -147,25 +135,26 @@ class Slices:
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
-            for run in [*(f"{other}-{first}" for other in self.compared), f"{name}{TWIN}-0"]:
-                yield f"{run}.{name}-0"
+            others = [names.run(other, first) for other in self.compared]
+            for run in [*others, names.run(name + TWIN, 0)]:
+                yield names.pair(run, names.run(name, 0))
         runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
         for (a, seed_a), (b, seed_b) in combinations(runs, 2):
             n_trained = len({a, b} & set(self.trained))
             initial = n_trained == 0 and (a == b or seed_a == seed_b)
             if n_trained == len({a, b}) or initial:
-                yield f"{a}-{seed_a}.{b}-{seed_b}"
+                yield names.pair(names.run(a, seed_a), names.run(b, seed_b))
         for a, b in combinations([name for name in MASK_AND_TARGET if name in self.trained], 2):
             if not {a, b} <= set(self.compared):
                 for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
-                    yield f"{a}-{seed}.{b}-{seed}"
+                    yield names.pair(names.run(a, seed), names.run(b, seed))
         for name in self.study.training_halves:
             for seed in self.seeds(name):
-                yield f"{name}_half1-{seed}.{name}_half2-{seed}"
+                yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run under this objective reads or predicts."""
-        name, _ = objective_and_half(objective)
+        name, _ = names.objective_and_half(objective)
         translates = self.study.objective_options(name).predicts == "target"
         return SIDES if translates else ["source"]
 
@@ -173,7 +162,7 @@ class Slices:
         """Each pruned run, `run.attention.method_penalty`."""
         pruning = self.study.pruning
         return [
-            f"{objective}-{seed}.{attention}.{method}_{penalty:g}"
+            names.pruned(names.run(objective, seed), attention, method, penalty)
             for objective in self.trained
             for seed in self.seeds(objective)[: pruning.n_seeds]
             for attention, penalties in pruning.penalties.get(objective, {}).items()
@@ -184,8 +173,8 @@ class Slices:
 
     def whole_runs(self) -> list[str]:
         """What these are compared with, `run.attention.none_0`."""
-        pruned = [tuple(name.split(".")[:2]) for name in self.pruned_runs()]
-        return [f"{run}.{attention}.none_0" for run, attention in dict.fromkeys(pruned)]
+        pruned = [names.run_attention_and_method(name)[:2] for name in self.pruned_runs()]
+        return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     # What each rule depends on.
 
@@ -215,7 +204,7 @@ class Slices:
         return settings("count_tokens", {})
 
     def train(self, objective: str, wildcards) -> Slice:
-        name, half = objective_and_half(objective)
+        name, half = names.objective_and_half(objective)
         values = self._run(name, wildcards.seed) | {"model": self.study.model}
         if name in self.trained:
             values["training"] = self.study.objective_training(name)
@@ -296,7 +285,7 @@ class Slices:
         return settings("annotate_occurrences", {})
 
     def draw_occurrences(self, wildcards) -> Slice:
-        study, (_, objective) = self.study, reading_and_objective(wildcards.drawn)
+        study, objective = self.study, names.masked_for(wildcards.drawn)
         values = {"n": study.occurrences.n, "seed": study.occurrences.seed, "masked": None}
         if objective is None:
             return settings("draw_occurrences", values)

@@ -8,8 +8,9 @@ import yaml
 
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
+from bottomup.workflow.names import objective_and_half
 from bottomup.workflow.reference import reference
-from bottomup.workflow.slices import Slices, objective_and_half
+from bottomup.workflow.slices import Slices
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
