@@ -65,6 +65,19 @@ wildcard_constraints:
     penalty=r"\d[\d.e+-]*",
 
 
+def model_in(folder):
+    """The files of a model, of which the first says where they are."""
+    return {
+        "model": f"{folder}/model/model.safetensors",
+        "config": f"{folder}/model/config.json",
+        "tokenizer": f"{folder}/model/tokenizer.json",
+    }
+
+
+# Of a run, and of a run with fewer heads.
+MODEL, PRUNED_MODEL = model_in(f"<results>/runs/{RUN}"), model_in(PRUNED)
+
+
 def tokens_of(splits, objective):
     """Token files of the sides that the objective reads or predicts."""
     return expand(

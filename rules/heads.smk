@@ -3,9 +3,7 @@
 
 rule measure_head_importance:
     input:
-        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
-        config="<results>/runs/{objective}-{seed}/model/config.json",
-        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        **MODEL,
         tokens=dev_tokens,
         blocks="<results>/corpus/blocks.dev.npy",
     output:
@@ -37,9 +35,7 @@ rule measure_head_importance:
 
 rule measure_head_functions:
     input:
-        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
-        config="<results>/runs/{objective}-{seed}/model/config.json",
-        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        **MODEL,
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
         blocks="<results>/corpus/blocks.test.npy",
         annotation=rules.annotate_words.output.annotation,
@@ -74,9 +70,7 @@ rule measure_head_functions:
 # Of a checkpoint what its heads attend to is known, not what it was trained for.
 rule measure_checkpoint_heads:
     input:
-        model="<results>/runs/{objective}-0/model/model.safetensors",
-        config="<results>/runs/{objective}-0/model/config.json",
-        tokenizer="<results>/runs/{objective}-0/model/tokenizer.json",
+        **model_in("<results>/runs/{objective}-0"),
         written=WRITTEN,
         words=expand("<results>/corpus/tokens/test.words/{array}.npy", array=ARRAYS),
         blocks="<results>/corpus/blocks.test.npy",
@@ -141,15 +135,11 @@ rule collect_heads:
 
 rule prune_heads:
     input:
-        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
-        config="<results>/runs/{objective}-{seed}/model/config.json",
-        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        **MODEL,
         tokens=training_tokens,
         chosen_by=chosen_by,
     output:
-        config=f"{PRUNED}/model/config.json",
-        weights=f"{PRUNED}/model/model.safetensors",
-        tokenizer=f"{PRUNED}/model/tokenizer.json",
+        **PRUNED_MODEL,
         metrics=f"{PRUNED}/metrics.jsonl",
         gates=f"<results>/measures/gates/{names.PRUNED}.csv",
     log:
@@ -217,9 +207,7 @@ rule measure_pruning:
 
 use rule measure_head_functions as measure_pruned_functions with:
     input:
-        model=f"{PRUNED}/model/model.safetensors",
-        config=f"{PRUNED}/model/config.json",
-        tokenizer=f"{PRUNED}/model/tokenizer.json",
+        **PRUNED_MODEL,
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
         blocks="<results>/corpus/blocks.test.npy",
         annotation=rules.annotate_words.output.annotation,

@@ -52,9 +52,7 @@ for table, (part, beside) in OF_VIEWS.items():
 
 rule measure_influence:
     input:
-        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
-        config="<results>/runs/{objective}-{seed}/model/config.json",
-        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        **MODEL,
         text=drawn(*(f"{array}.npy" for array in ARRAYS)),
         occurrences=drawn("occurrences.parquet"),
         annotations=ANNOTATED["annotations"],

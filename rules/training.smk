@@ -15,9 +15,7 @@ for objective in QUICKEST_FIRST:
             tokens=tokens_of(["train", "dev"], objective),
             tokenizers=tokenizers_of(objective),
         output:
-            config=f"<results>/runs/{objective}-{{seed}}/model/config.json",
-            weights=f"<results>/runs/{objective}-{{seed}}/model/model.safetensors",
-            tokenizer=f"<results>/runs/{objective}-{{seed}}/model/tokenizer.json",
+            **model_in(f"<results>/runs/{objective}-{{seed}}"),
             metrics=f"<results>/runs/{objective}-{{seed}}/metrics.jsonl",
         log:
             f"<logs>/train_{objective}.{{seed}}.log",
@@ -45,9 +43,7 @@ for objective in QUICKEST_FIRST:
 
 rule measure_quality:
     input:
-        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
-        config="<results>/runs/{objective}-{seed}/model/config.json",
-        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        **MODEL,
         tokens=test_tokens,
         blocks="<results>/corpus/blocks.test.npy",
         translation=translation,

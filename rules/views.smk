@@ -82,9 +82,7 @@ rule open_checkpoint:
     input:
         lambda wildcards: SLICES.checkpoint_files(wildcards.objective),
     output:
-        config="<results>/runs/{objective}-0/model/config.json",
-        weights="<results>/runs/{objective}-0/model/model.safetensors",
-        tokenizer="<results>/runs/{objective}-0/model/tokenizer.json",
+        **model_in("<results>/runs/{objective}-0"),
     log:
         "<logs>/open_checkpoint.{objective}.log",
     benchmark:
@@ -109,9 +107,7 @@ rule open_checkpoint:
 
 rule extract_views:
     input:
-        model="<results>/runs/{objective}-{seed}/model/model.safetensors",
-        config="<results>/runs/{objective}-{seed}/model/config.json",
-        tokenizer="<results>/runs/{objective}-{seed}/model/tokenizer.json",
+        **MODEL,
         occurrences=drawn("occurrences.parquet"),
         text=drawn(*(f"{array}.npy" for array in ARRAYS)),
         written=WRITTEN,
