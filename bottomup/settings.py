@@ -348,10 +348,6 @@ class Run(Section):
     objective: str
     seed: int
 
-    def columns(self) -> dict[str, str | int]:
-        """The columns of a table that name it."""
-        return {"objective": self.objective, "seed": self.seed}
-
 
 class Trained(Run):
     """A run, by a module of bottomup/objectives and its options."""

@@ -24,6 +24,7 @@ from bottomup.heads.functions import head_functions
 from bottomup.measures import jackknife
 from bottomup.settings import Run, Section, Thresholds
 from bottomup.subjects.words import of_text, types_of
+from bottomup.tables import columns_of
 
 
 class Settings(Section):
@@ -39,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
     logging.info(f"words that are not seen: {words.unaligned}; {words.cut} sentences are cut off")
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
     rows = [
-        settings.run.columns() | row
+        columns_of(settings.run) | row
         for name, totals in found.items()
         for row in totals.rows(name, blocks[order], jackknife.n_blocks(blocks))
     ]
@@ -57,7 +58,7 @@ def main(arguments: argparse.Namespace) -> None:
         device(),
         sum(words.unaligned.values()),
     )
-    jackknife.write(functions.assign(**settings.run.columns()), arguments.functions)
+    jackknife.write(functions.assign(**columns_of(settings.run)), arguments.functions)
 
 
 if __name__ == "__main__":

@@ -22,6 +22,7 @@ from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.heads.relevance import head_relevance
 from bottomup.measures import jackknife
 from bottomup.settings import Section, Trained
+from bottomup.tables import columns_of
 from bottomup.training.run import load_text
 
 
@@ -57,7 +58,7 @@ def main(arguments: argparse.Namespace) -> None:
             "loss_increase": loss_increase(model, examples),
         }
     rows = [
-        run.columns() | row
+        columns_of(run) | row
         for importance, totals in found.items()
         for row in totals.rows(importance, blocks[some], jackknife.n_blocks(blocks))
     ]

@@ -20,6 +20,7 @@ from bottomup.measures.groups import groups
 from bottomup.measures.influence import influence
 from bottomup.settings import Influence, Run, Section
 from bottomup.subjects.words import of_occurrences, of_subwords
+from bottomup.tables import columns_of
 
 
 class Settings(Section):
@@ -28,7 +29,7 @@ class Settings(Section):
 
 
 def main(arguments):
-    run, settings = arguments.settings.run.columns(), arguments.settings.influence
+    run, settings = columns_of(arguments.settings.run), arguments.settings.influence
     columns = ["text", "sentence", "position", "input_id", "rank", "block"]
     tables = [
         pd.read_parquet(arguments.occurrences, columns=columns),

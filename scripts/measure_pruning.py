@@ -22,6 +22,7 @@ from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
 from bottomup.measures.quality import compared, quality
 from bottomup.settings import Pruned, Scoring, Section, Trained
+from bottomup.tables import columns_of
 
 
 class Settings(Section):
@@ -51,7 +52,7 @@ def main(arguments: argparse.Namespace) -> None:
     whole = pruned.method == "none"  # the run itself, at its lowest dev loss
     penalty = math.nan if whole else pruned.penalty
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
-    row = settings.run.columns() | {
+    row = columns_of(settings.run) | {
         "attention": pruned.attention,
         "method": pruned.method,
         "penalty": penalty,

@@ -17,6 +17,7 @@ from bottomup.device import device
 from bottomup.measures import jackknife
 from bottomup.measures.quality import quality
 from bottomup.settings import Scoring, Section, Trained
+from bottomup.tables import columns_of
 
 
 class Settings(Section):
@@ -36,7 +37,7 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.batch_tokens,
     )
     rows = [
-        run.columns()
+        columns_of(run)
         | {"metric": name, "split": "test"}
         | jackknife.estimate("value", score.value, score.without)
         | {"signature": score.signature}

@@ -16,7 +16,7 @@ import pandas as pd
 from bottomup import program
 from bottomup.measures.projection import draw, ends_word, pictures, word_ids
 from bottomup.settings import Projection, Run, Section
-from bottomup.tables import seen_by_all
+from bottomup.tables import columns_of, seen_by_all
 from bottomup.views.files import load
 
 COLUMNS = [
@@ -53,7 +53,7 @@ def main(arguments):
         points = pd.concat(chosen)
         logging.info(f"{picture}: {len(points)} occurrences of {', '.join(words)}")
         for layer, xy in enumerate(pictures(views(shown, chosen), settings.perplexity)):
-            values = arguments.settings.run.columns() | {
+            values = columns_of(arguments.settings.run) | {
                 "picture": picture,
                 "layer": layer,
                 "x": xy[:, 0],

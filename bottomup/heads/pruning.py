@@ -25,6 +25,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.seeds import derive, generator
 from bottomup.settings import Gates, Pruned, Trained, Training
+from bottomup.tables import columns_of
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer
 from bottomup.training.run import load_text
@@ -188,7 +189,7 @@ def prune(
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics
     ]
-    run = settings.columns() | dict(pruned)
+    run = columns_of(settings) | dict(pruned)
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
         model.save_pretrained(folder / "model")

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
-from bottomup.settings import Label
+from bottomup.settings import Label, Run
 
 
 @dataclass(frozen=True)
@@ -42,6 +42,11 @@ class Seen:
         depth, other_depth = len(self.views) - 1, len(self.others) - 1
         for layer, view in enumerate(self.views):
             yield layer, view, self.others[round(layer * other_depth / depth)]
+
+
+def columns_of(run: Run) -> dict[str, str | int]:
+    """The columns of a table that name a run."""
+    return {"objective": run.objective, "seed": run.seed}
 
 
 def seen_by_all(
