@@ -176,7 +176,7 @@ def prune(
         settings.seed,
         Checkpoint(folder / "checkpoint", identity),
         accumulate,
-        Finished(trained, identity),
+        Finished(trained, identity) if code else None,
     )
     if gates is None:
         penalized = {"kinds": kinds, "penalty": pruned.penalty, **dict(settings.gates)}

@@ -98,10 +98,12 @@ class Subject:
 
     @property
     def special(self) -> list[int]:
-        """The tokens that stand around a text and are none of it, padding among them."""
+        """The tokens that stand around a text and are none of it, padding among them.
+
+        Where the tokenizer names no padding, `padding` is a word like others, and no special one.
+        """
         names = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
-        found = {getattr(self.tokenizer, name) for name in names} | {self.padding}
-        return sorted(found - {None})
+        return sorted({getattr(self.tokenizer, name) for name in names} - {None})
 
     @property
     def open_heads(self) -> list[Tensor]:

@@ -77,7 +77,8 @@ def train(
 
     code: digests of the program; a checkpoint of other settings, code or text is set aside;
     tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
-    accumulate: parts an update is computed in; trained: the folder of finished runs, of any study.
+    accumulate: parts an update is computed in; trained: the folder of finished runs, of any study,
+    which is left alone without `code`, since nothing then tells versions of the program apart.
     """
     objective = objectives.load(settings.module, settings.options)
     vocab_sizes = {
@@ -103,7 +104,7 @@ def train(
             settings.seed,
             Checkpoint(folder / "checkpoint", identity),
             accumulate,
-            Finished(trained, identity),
+            Finished(trained, identity) if code else None,
         )
         progress = trainer.train()
     lines = [json.dumps(line) + "\n" for line in progress.metrics]

@@ -124,10 +124,11 @@ def test_special_tokens_of_a_checkpoint(tmp_path):
 
 
 def test_a_causal_checkpoint_is_not_asked_at_the_first_token(tmp_path):
+    """Its tokenizer names no padding: token 0, which fills up batches, is a word like others."""
     subject = subjects.load(save(FAMILIES["gpt2"], tmp_path))
-    text = TokenFile(np.array([5, 6, 7, 8], dtype=np.int32), np.zeros(0), np.array([0, 1, 4]))
+    text = TokenFile(np.array([5, 6, 0, 8], dtype=np.int32), np.zeros(0), np.array([0, 1, 4]))
     found, _ = encoder_attention(subject, text, batch_tokens=18)
-    [weights] = torch.stack(subject.attentions(torch.tensor([[6, 7, 8]])), dim=1)
+    [weights] = torch.stack(subject.attentions(torch.tensor([[6, 0, 8]])), dim=1)
     expected = weights[:, :, 1:].amax(dim=-1).mean(dim=-1)
     np.testing.assert_allclose(found["confidence"].mean()["encoder"], expected, rtol=1e-4)
     np.testing.assert_allclose(found["special"].mean()["encoder"], 0, atol=1e-6)

@@ -48,6 +48,7 @@ def trained(corpus_files, tmp_path):
     """Train in a folder and return it; finished runs are found in `kept`, by default by none."""
 
     def trained(settings, folder="run", code=None, tokens=corpus_files.tokens, kept=None):
+        code = code or ({"a.py": "digest"} if kept else None)
         tokenizers = corpus_files.tokenizers(settings["module"])
         folders = {"folder": tmp_path / folder, "trained": tmp_path / (kept or f"{folder}.kept")}
         train(run.Settings(**settings), code, tokens, tokenizers, accumulate=1, **folders)
@@ -121,6 +122,11 @@ def test_no_run_is_trained_twice(trained, monkeypatch, corpus_files):
             trained(other, "other", kept="kept")
     with pytest.raises(TypeError):
         trained(settings_of("lm"), "other", code={"bottomup/seeds.py": "other"}, kept="kept")
+
+
+def test_without_a_digest_of_the_code_no_run_is_kept(trained, tmp_path):
+    trained(settings_of("lm"))
+    assert not (tmp_path / "run.kept").exists()
 
 
 def test_a_kept_run_that_cannot_be_read_is_trained_again(trained, tmp_path, caplog):
