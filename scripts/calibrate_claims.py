@@ -2,7 +2,8 @@
 
 Settings: estimators (see judge_claims.py); studies (simulated for each claim); seed.
 Inputs:   tables of measures, as for judge_claims.py.
-Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate.
+Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate; claims
+          about heads that the study lacks are among them, measured as if such heads were there.
 """
 
 import argparse
@@ -14,6 +15,7 @@ from bottomup.claims import published
 from bottomup.claims.calibration import calibrate
 from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.finding import find_all, priors
+from bottomup.claims.heads import as_if_there
 from bottomup.claims.tables import load, table
 from bottomup.settings import Section
 
@@ -26,13 +28,16 @@ class Settings(Section):
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    findings, _ = find_all(CLAIMS, load(arguments.tables, settings.estimators))
+    tables = load(arguments.tables, settings.estimators)
+    findings, missing = find_all(CLAIMS, tables)
+    lacking = [claim for claim in CLAIMS if claim.name in missing]
+    as_if, _ = find_all(lacking, as_if_there(tables))
     papers = {name: table(name, frame) for name, frame in published.frames().items()}
     # What is asked beyond the papers has no curves, only the size of what it is to be told from.
-    shown = [one.claim for one in findings.values() if one.claim.paper != "beyond"]
-    theirs, _ = find_all(shown, papers)
-    found = calibrate(findings, theirs, priors(findings.values()), settings.studies, settings.seed)
-    found.to_csv(arguments.table, index=False)
+    theirs, _ = find_all([claim for claim in CLAIMS if claim.paper != "beyond"], papers)
+    usual = priors(as_if.values()) | priors(findings.values())
+    found = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
+    found.assign(as_if=found["claim"].isin(as_if)).to_csv(arguments.table, index=False)
 
 
 if __name__ == "__main__":

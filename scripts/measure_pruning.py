@@ -20,7 +20,7 @@ from bottomup.device import device
 from bottomup.heads.removal import without_closed_heads
 from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
-from bottomup.measures.quality import compared, quality
+from bottomup.measures.quality import compared, quality, right_token
 from bottomup.settings import Pruned, Scoring, Section, Trained
 from bottomup.tables import columns_of
 
@@ -45,7 +45,7 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.translation,
         arguments.batch_tokens,
     )
-    judged_by = compared(scores)
+    judged_by, probability = compared(scores), right_token(scores)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     model.save_pretrained(arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
@@ -61,6 +61,8 @@ def main(arguments: argparse.Namespace) -> None:
         "start": "scratch" if pruned.method == "scratch" else "trained",
         **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
         **jackknife.estimate("quality", judged_by.value, judged_by.without),
+        "probability": probability.value,
+        f"probability_{jackknife.WITHOUT}": probability.without,
         **{name: scores[name].value if name in scores else math.nan for name in ("bleu", "chrf")},
         "test_loss_nats": math.log(scores["perplexity"].value),
         "accuracy": scores[objective.accuracy].value,

@@ -22,7 +22,7 @@ STATED = {
     "heads": [*HEADS, "function", "baseline_accuracy"],
     "gates": gates_over_time.NEEDED,
     "claims": judge.COLUMNS,
-    "calibration": calibration.COLUMNS,
+    "calibration": [*calibration.COLUMNS, "as_if"],
     "comparison": comparison.COLUMNS,
     "test": sources.COLUMNS,
     "annotation": [*annotation.COLUMNS, *annotations.COLUMNS],

@@ -123,17 +123,17 @@ def functions(tables: Tables, objective: str, **where) -> Table:
 
 
 def quality(
-    tables: Tables, objective: str, attention: str, method: str = "gates"
+    tables: Tables, objective: str, attention: str, method: str = "gates", by: str = "quality"
 ) -> dict[float, np.ndarray]:
-    """How good the pruned models are, as a share of the model fine-tuned alike with penalty 0: BLEU
-    of MT, else the mean probability of the right token (geometric mean). By penalty."""
+    """How good the pruned models are, as a share of the model fine-tuned alike with penalty 0, by a
+    column of the table: `quality`, BLEU of MT, or `probability` of the right token. By penalty."""
     sweep = {"objective": objective, "attention": attention}
     found = rows(tables, "pruning", **sweep, method=method)
-    found = found.filtered(found.rows["quality"].notna())
-    [best] = rows(tables, "pruning", **sweep, method="gates", penalty=0.0).values("quality")
+    found = found.filtered(found.rows[by].notna())
+    [best] = rows(tables, "pruning", **sweep, method="gates", penalty=0.0).values(by)
     if not best[0] > 0:
         raise NotMeasuredError(f"{objective} of penalty 0 with a quality above 0")
-    return dict(zip(found.rows["penalty"], found.values("quality") / best, strict=True))
+    return dict(zip(found.rows["penalty"], found.values(by) / best, strict=True))
 
 
 def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:

@@ -56,7 +56,7 @@ RELEVANCE = "relevance"
 POSITIONAL, SYNTACTIC, RARE = 0.9, 1.1, 0.5
 HALF = 0.5
 # Share of the quality: one BLEU of 30. The paper's own examples, 0.15 and 0.25 BLEU, are less than
-# a test set of a thousand sentences can tell.
+# a test set of a thousand sentences can tell. What the paper has not compared differs by as much.
 LITTLE = 0.03
 IMPORTANCES = ("confidence", "relevance", "gradient")
 
@@ -98,11 +98,6 @@ def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
         raise NotMeasuredError("second head in a layer")
     pairs = combinations(range(len(a)), 2)
     return mean([np.sign(a[i] - a[j]) * np.sign(b[i] - b[j]) for i, j in pairs])
-
-
-def standing(layer: np.ndarray, head: int) -> np.ndarray:
-    """Share of the other heads of a layer `[heads, draws]` below this one less that above it."""
-    return mean(np.sign(layer[head] - np.delete(layer, head, axis=0)))
 
 
 # Importance
@@ -330,37 +325,70 @@ def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
 
 def held(found: Table) -> np.ndarray:
     """Which rows of functions have the accuracy that the paper asks for, bool `[n, draws]`."""
+    return _above(found) >= 0
+
+
+def _above(found: Table) -> np.ndarray:
+    """How far accuracies are above what the paper asks for, `[n, draws]`; of the rarest token, of
+    which it asks nothing, infinitely below."""
     function = found.rows["function"].to_numpy()[:, None]
-    baseline = found.values("baseline_accuracy")
-    needed = np.where(function == "two_rarest", RARE, SYNTACTIC * baseline)
+    needed = np.where(function == "two_rarest", RARE, SYNTACTIC * found.values("baseline_accuracy"))
     needed = np.where(function == "positional", POSITIONAL, needed)
-    return (found.values("accuracy") >= needed) & (function != "rarest")
+    return found.values("accuracy") - np.where(function == "rarest", np.inf, needed)
+
+
+# How many heads of the paper's EN-RU model have a function (figure functions_ru_de_fr; a syntactic
+# one in one direction), and how far above what it asks for they are at least.
+N_PUBLISHED, CLEARLY = {"positional": 5, "two_rarest": 1}, 0.05
+N_SYNTACTIC = 2
+
+
+def as_if_there(tables: Tables) -> Tables:
+    """The tables as if each run had as many heads with every function as the paper's, so that
+    claims about such heads can be calibrated: all accuracies of a function in a run are raised by
+    as much as these heads (of rare tokens, of the first layer) lack in the model that is not
+    pruned; their spread is left as it is."""
+    names = [name for name in ("head_functions", "pruned_functions") if name in tables]
+    return tables | {name: _raised(tables[name]) for name in names}
+
+
+def _raised(found: Table) -> Table:
+    rows = found.rows.assign(above=_above(found)[:, 0], lacks=0.0)
+    whole = (rows["function"] != "two_rarest") | (rows["layer"] == 1)
+    if "penalty" in rows:
+        whole &= rows["penalty"] == 0
+    for (*_, function), of_run in rows.groupby(["objective", "seed", "function"]):
+        best = of_run.loc[whole, "above"].nlargest(N_PUBLISHED.get(function, N_SYNTACTIC))
+        if np.isfinite(best).any():
+            rows.loc[of_run.index, "lacks"] = max(0.0, CLEARLY - best.min())
+    accuracy = found.draws["accuracy"].copy()
+    accuracy[rows.index] += rows[["lacks"]].to_numpy()
+    raised = found.rows.assign(accuracy=rows["accuracy"] + rows["lacks"])
+    return replace(found, rows=raised, draws=found.draws | {"accuracy": accuracy})
 
 
 def with_any(found: Table) -> pd.DataFrame:
     """Which heads have a function, a row for each head, a column for each draw."""
-    return pd.DataFrame(held(found)).groupby([*_heads(found)]).any()
+    places = [found.rows[name].to_numpy() for name in ("layer", "head")]
+    return pd.DataFrame(held(found)).groupby(places).any()
 
 
-def _heads(found: Table) -> list[np.ndarray]:
-    return [found.rows[name].to_numpy() for name in ("layer", "head")]
-
-
-def standing_of(tables: Tables, objective: str, found: Table, name: str) -> Parts:
-    """Mean standing in relevance, within its layer, of each head with one of these functions."""
+def above_layer(tables: Tables, objective: str, found: Table, name: str) -> Parts:
+    """How far the relevance of heads with one of these functions is above the mean of their
+    layers, in multiples of it."""
     relevance, having = heads(tables, objective, RELEVANCE), with_any(found)
     if not having[0].any():
         raise NotMeasuredError(f"{name} head of {objective.upper()}")
-    places = np.array([*having.index], dtype=int) - 1
-    standings = np.stack([standing(relevance[layer], head) for layer, head in places])
-    counts = having.to_numpy().sum(axis=0)
+    multiples = relevance / relevance.mean(axis=1, keepdims=True)
+    layer, head = (having.index.get_level_values(level) - 1 for level in range(2))
+    of_heads, having = multiples[layer, head] - 1, having.to_numpy()
     # A draw in which no head has the function says nothing of how relevant it is.
-    return [(standings * having.to_numpy()).sum(axis=0) / np.maximum(counts, 1)]
+    return [(of_heads * having).sum(axis=0) / np.maximum(having.sum(axis=0), 1)]
 
 
-STANDING = (
-    "relevance: share of the other heads of its layer that are below such a head, less the share "
-    "above it, mean over these heads"
+ABOVE_LAYER = (
+    "relevance of such a head, in multiples of the mean of its layer, less one; mean over these "
+    "heads"
 )
 
 
@@ -368,28 +396,28 @@ STANDING = (
     measure="head_importance",
     statement="The positional heads are, to a large extent, the most relevant ones.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
-    statistic=STANDING,
-    published=0.886,
-    contradicted_if="positional heads are less relevant than most heads of their layers",
+    statistic=ABOVE_LAYER,
+    published=0.446,
+    contradicted_if="positional heads are less relevant than the mean of their layers",
     undecided_until=MORE_TEXT,
 )
 def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
     found = functions(tables, objective, function="positional")
-    return standing_of(tables, objective, found, "positional")
+    return above_layer(tables, objective, found, "positional")
 
 
 @claim(
     measure="head_importance",
     statement="Heads with a function (positional, syntactic, of rare tokens) are more relevant "
-    "than most others of their layers.",
+    "than the others of their layers.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
-    statistic=STANDING,
-    published=0.469,
-    contradicted_if="heads with a function are less relevant than most heads of their layers",
+    statistic=ABOVE_LAYER,
+    published=0.199,
+    contradicted_if="heads with a function are less relevant than the mean of their layers",
     undecided_until=MORE_TEXT,
 )
 def specialized_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
-    return standing_of(tables, objective, functions(tables, objective), "specialized")
+    return above_layer(tables, objective, functions(tables, objective), "specialized")
 
 
 # Pruning
@@ -415,9 +443,11 @@ def little_lost(tables: Tables, objective: str, attention: str, left: float) -> 
 
 
 def better_than(tables: Tables, objective: str, attention: str, method: str) -> np.ndarray:
-    """How much quality gates keep that the other method loses, as a share of that of penalty 0,
-    mean over the penalties of a run; both leave as many heads."""
-    gates, other = (quality(tables, objective, attention, name) for name in ("gates", method))
+    """How much probability of the right token gates keep that the other method loses, as a share of
+    that of penalty 0, mean over the penalties of a run; both leave as many heads."""
+    gates, other = (
+        quality(tables, objective, attention, name, by="probability") for name in ("gates", method)
+    )
     penalties = [penalty for penalty in other if penalty > 0 and penalty in gates]
     gains = [gates[penalty] - other[penalty] for penalty in penalties]
     if not gains:
@@ -462,8 +492,9 @@ def most_heads_of_all_kinds_can_go(tables: Tables) -> Parts:
     statement="A model pruned after training is better than one with the same heads that is "
     "trained from scratch.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
-    statistic="BLEU of the pruned less that of the model trained from scratch, as a share of that "
-    "of the model of penalty 0, mean over penalties",
+    statistic="mean probability of the right token by the pruned model, less that by the model "
+    "trained from scratch, as a share of that by the model of penalty 0, mean over penalties",
+    # Of BLEU.
     published=0.0131,
     contradicted_if="the model trained from scratch is better",
     undecided_until=MORE_MODELS,
@@ -624,35 +655,16 @@ def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
 
 # The same of LM and MLM, and what the paper did not compare
 
-# Not in the paper: as much as pruned models are better than those trained from scratch.
-AS_FROM_SCRATCH = 0.0131
-
-
-@anew(
-    measure="pruning",
-    statement="The heads that gates keep are better than as many drawn at random.",
-    section=PRUNING,
-    statistic="BLEU of the model pruned by gates less that of the model left with heads drawn at "
-    "random, fine-tuned alike, as a share of that of the model of penalty 0, mean over "
-    "penalties; encoder heads",
-    published=AS_FROM_SCRATCH,
-    contradicted_if="heads drawn at random are better",
-    undecided_until=MORE_MODELS,
-    of_training=False,
-)
-def gates_beat_chance(tables: Tables, objective: str = "mt") -> Parts:
-    return [better_than(tables, objective, "encoder", "random")]
-
 
 @anew(
     measure="pruning",
     statement="The heads that gates keep are better than as many of the highest importance before "
     "pruning, by confidence, relevance or gradient.",
     section=PRUNING,
-    statistic="BLEU of the model pruned by gates less that of the model left with the most "
-    "important heads, fine-tuned alike, as a share of that of the model of penalty 0, mean over "
-    "penalties: the least of the importances measured; encoder heads",
-    published=AS_FROM_SCRATCH,
+    statistic="mean probability of the right token by the model pruned by gates, less that by the "
+    "model left with the most important heads, fine-tuned alike, as a share of that by the model "
+    "of penalty 0, mean over penalties: the least of the importances measured; encoder heads",
+    published=LITTLE,
     contradicted_if="the most important heads by one of these are better",
     undecided_until=MORE_MODELS,
     of_training=False,
@@ -671,7 +683,7 @@ ASKED = (
     *("positional_heads", "subject_heads", "object_heads", "adjective_heads", "adverb_heads"),
     *("rare_token_head", "positional_heads_are_relevant", "specialized_heads_are_relevant"),
     *("most_encoder_heads_can_go", "specialized_heads_stay", "functions_stay"),
-    *("gates_beat_chance", "gates_beat_importance"),
+    "gates_beat_importance",
 )
 OWN_WORDS = {"most_encoder_heads_can_go": "Most heads can be pruned with little loss."}
 BY_NAME = {asked.name: asked for asked in CLAIMS}

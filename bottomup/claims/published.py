@@ -10,9 +10,9 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import published_heads as heads
+from bottomup.claims.tables import VALUES
 from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.figures.points import load_published
-from bottomup.measures.jackknife import WITHOUT
 
 TRAINED = ("mt", "lm", "mlm")
 GROUPED = {"freq": "frequency_rank", "pos": "pos"}
@@ -112,9 +112,9 @@ def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
 
 def exact(frame: pd.DataFrame) -> pd.DataFrame:
     """The frame with values that no block of documents changes."""
-    names = ("mi_nats", "distance", "value", "accuracy", "quality")
-    value = next((name for name in names if name in frame), None)
-    if value is None:
-        return frame
-    values = frame[value].to_numpy(float)
-    return frame.assign(**{WITHOUT: [*np.repeat(values[:, None], N_BLOCKS, axis=1)]})
+    arrays = {
+        without: [*np.repeat(frame[name].to_numpy(float)[:, None], N_BLOCKS, axis=1)]
+        for name, without in VALUES.items()
+        if name in frame
+    }
+    return frame.assign(**arrays)

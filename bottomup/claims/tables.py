@@ -26,7 +26,7 @@ TEXT = slice(1, 1 + N_DRAWS)
 NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
 # The columns with values, and where each has its values without blocks.
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
-VALUES["baseline_accuracy"] = "baseline_without"
+VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
 # Importances are measured on the dev split, all else on the test split.
 ON_DEV = {"head_importance"}

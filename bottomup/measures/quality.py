@@ -72,10 +72,12 @@ def quality(
 
 
 def compared(scores: Scores) -> Score:
-    """What pruned models are compared by: BLEU where they translate, else the mean probability of
-    the right token (geometric mean)."""
-    if "bleu" in scores:
-        return scores["bleu"]
+    """How good a pruned model is: its BLEU where it translates, else `right_token`."""
+    return scores["bleu"] if "bleu" in scores else right_token(scores)
+
+
+def right_token(scores: Scores) -> Score:
+    """The mean probability of the right token (geometric mean), 0 to 1."""
     perplexity = scores["perplexity"]
     return Score(1 / perplexity.value, 1 / perplexity.without)
 

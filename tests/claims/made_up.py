@@ -49,7 +49,7 @@ def blurred(frames, spread, seed=0, n_blocks=N_BLOCKS):
             return frame
         values = frame[name].to_numpy(float)
         arrays = without(values, spread * np.abs(values), rng, n_blocks)
-        return frame.assign(**{jackknife.WITHOUT: [*arrays]})
+        return with_probability(frame.assign(**{jackknife.WITHOUT: [*arrays]}))
 
     return {name: of(frame) for name, frame in frames.items()}
 
@@ -59,7 +59,14 @@ def moved(frame, new):
     name = value_of(frame)
     shift = (pd.Series(new, index=frame.index) - frame[name]).to_numpy(float)
     arrays = [array + by for array, by in zip(frame[jackknife.WITHOUT], shift, strict=True)]
-    return frame.assign(**{name: frame[name] + shift, jackknife.WITHOUT: arrays})
+    return with_probability(frame.assign(**{name: frame[name] + shift, jackknife.WITHOUT: arrays}))
+
+
+def with_probability(frame):
+    """Pruned models are as good by the probability of the right token as by their quality."""
+    if "probability" not in frame:
+        return frame
+    return frame.assign(probability=frame["quality"], probability_without=frame[jackknife.WITHOUT])
 
 
 def where(frame, **values):

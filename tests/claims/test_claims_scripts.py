@@ -8,7 +8,7 @@ import pytest
 from bottomup.claims import calibration
 from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.reference import reference
-from tests.claims.made_up import value_of
+from tests.claims.made_up import moved, value_of
 from tests.tiny import ROOT
 
 ESTIMATORS = {
@@ -127,7 +127,8 @@ def test_a_study_is_calibrated_from_its_tables(study, run_script):
         *("--table", folder / "calibration.csv"),
     )
     found = pd.read_csv(folder / "calibration.csv").set_index("claim")
-    assert [found.index.name, *found] == calibration.COLUMNS
+    assert [found.index.name, *found] == [*calibration.COLUMNS, "as_if"]
+    assert not found["as_if"].any()
     assert set(found.index) == {claim.name for claim in CLAIMS if claim.measure == "change"}
     # Nothing is blurred, so that all is seen as it is.
     assert (found["reproduced_if_as_published"] == 1).all()
@@ -135,5 +136,32 @@ def test_a_study_is_calibrated_from_its_tables(study, run_script):
     assert (found["decided_if_nothing_is_true"] <= 0.2).all() and (found["runs"] == 2).all()
 
 
+def test_claims_about_heads_that_are_not_there_are_calibrated_as_if_they_were(study, run_script):
+    folder, tables = study
+    [functions] = [path for path in tables if path.stem == "head_functions"]
+    frame = pd.read_parquet(functions)
+    moved(frame, frame["accuracy"] / 10).to_parquet(functions)
+    run_script(
+        "calibrate_claims",
+        {"estimators": ESTIMATORS, "studies": 40, "seed": 1},
+        *("--tables", functions, *(path for path in tables if path.stem == "head_importance")),
+        *("--table", folder / "calibration.csv"),
+    )
+    found = pd.read_csv(folder / "calibration.csv").set_index("claim")
+    as_if = {name.removeprefix("lm_").removeprefix("mlm_") for name in found.index[found["as_if"]]}
+    assert as_if == {
+        *("positional_heads_are_relevant", "specialized_heads_are_relevant"),
+        "rare_token_head_is_most_relevant",
+    }
+    assert (found.loc[found["as_if"], "decided_if_nothing_is_true"] <= 0.2).all()
+
+
 def test_the_claims_for_readers_are_up_to_date():
     assert (ROOT / "docs/claims.md").read_text() == reference()
+
+
+def test_every_claim_is_calibrated():
+    known = pd.read_csv(ROOT / "docs/calibration.csv").set_index("claim")
+    assert set(known.index) == {claim.name for claim in CLAIMS}
+    assert (known["decided_if_nothing_is_true"] <= 0.05).all()
+    assert (known["reproduced_there"] >= 0.8).all()

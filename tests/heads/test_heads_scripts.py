@@ -1,6 +1,7 @@
 """The programs of heads, as the rules call them."""
 
 import json
+import math
 import shutil
 
 import numpy as np
@@ -302,6 +303,7 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert [method for method, row in rows.items() if row["start"] == "scratch"] == ["scratch"]
     assert 0 <= gated["bleu"] <= 100 and gated["test_loss_nats"] > 0
     assert gated["quality"] == gated["bleu"]
+    assert gated["probability"] == pytest.approx(math.exp(-gated["test_loss_nats"]))
     assert gated["ci_low"] <= gated["quality"] <= gated["ci_high"]
     estimates = pd.concat(pd.read_parquet(tmp_path / f"{name}.parquet") for name in rows)
     assert estimates["without"].map(len).tolist() == [4, 4, 4]
