@@ -3,9 +3,9 @@
 import re
 from functools import partial
 
+from bottomup import names
 from bottomup.kinds import GATED
-from bottomup.workflow import names
-from bottomup.workflow.names import PAIR, READING, RUN
+from bottomup.names import PAIR, READING, RUN
 from bottomup.workflow.slices import READINGS, SIDES, Slices
 
 SLICES = Slices(STUDY)
