@@ -55,9 +55,12 @@ include: "rules/figures.smk"
 include: "rules/claims.smk"
 
 
-# A command is compared as text, in which blank space makes no difference.
 for each in workflow.rules:
-    each.shellcmd = each.shellcmd and " ".join(each.shellcmd.split())
+    if each.shellcmd:
+        # A command is compared as text, in which blank space makes no difference.
+        each.shellcmd = " ".join(each.shellcmd.split())
+        # What the command line says of a rule's resources stays.
+        each.resources.setdefault("gpu", partial(gpus, each.params.settings))
 
 
 rule all:

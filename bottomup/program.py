@@ -3,6 +3,7 @@
 import argparse
 import json
 import logging
+import os
 import sys
 from collections.abc import Callable
 
@@ -23,6 +24,12 @@ def parser(doc: str) -> argparse.ArgumentParser:
         default={},
         metavar="JSON",
         help="what the result depends on: sections of the config, and names",
+    )
+    parser.add_argument(
+        "--gpus",
+        type=int,
+        metavar="N",
+        help="how many the job was given: with 0 it computes on the CPU, whatever it sees",
     )
     return parser
 
@@ -50,6 +57,9 @@ def run(
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         arguments = parser.parse_args()
+        if arguments.gpus == 0:
+            # Read when CUDA starts, which importing a program does not do.
+            os.environ["CUDA_VISIBLE_DEVICES"] = ""
         arguments.code = arguments.settings.pop("code", None)
         if model is not None:
             if lines := problems(model, arguments.settings):

@@ -3,9 +3,9 @@
 import re
 from functools import partial
 
+from bottomup import names
 from bottomup.kinds import GATED
-from bottomup.workflow import names
-from bottomup.workflow.names import PAIR, READING, RUN
+from bottomup.names import PAIR, READING, RUN
 from bottomup.workflow.slices import READINGS, SIDES, Slices
 
 SLICES = Slices(STUDY)
@@ -41,7 +41,7 @@ MEASURES = {  # by table, the parts that it is collected from
 }
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # A narrow model waits for a GPU longer than it fills it.
-GPUS = 1 if STUDY.model.d_model >= 256 else 0
+WIDE = STUDY.model.d_model >= 256
 NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.checkpoints)
 OBJECTIVES = "|".join(SLICES.objectives)
 CHECKPOINTS = "|".join(SLICES.checkpoints) or "(?!)"
@@ -197,6 +197,20 @@ def minutes(base, per_input_mb):
     return runtime
 
 
+def gpus(settings, wildcards):
+    """A GPU where a job's program can use one, and the models that it is about fill it.
+
+    All checkpoints count as wide: their width is not known before they are there, and few that are
+    published are narrow.
+    """
+    code = (settings(wildcards) if callable(settings) else settings)["code"]
+    subjects = {
+        wildcards.get(name) for name in ("objective", "objective_a", "objective_b")
+    }
+    wide = WIDE or not subjects.isdisjoint(SLICES.checkpoints)
+    return int(wide and "bottomup/device.py" in code)
+
+
 def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
     if workflow.nodes is not None or workflow.remote_exec:
@@ -229,5 +243,5 @@ def training_minutes(objective, training, wildcards, attempt):
     layers = 12 * model.layers * model.d_model**2
     output = STUDY.corpus.bpe.merges * model.d_model
     parameters = (layers + output) * len(SLICES.sides(objective))
-    speed = 1e13 if GPUS else 5e9  # operations a second
+    speed = 1e13 if WIDE else 5e9  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)

@@ -21,7 +21,6 @@ rule measure_head_importance:
     resources:
         mem_mb=memory(4000, 4),
         runtime=minutes(240, 1),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_head_importance,
     shell:
@@ -29,7 +28,7 @@ rule measure_head_importance:
         python scripts/measure_head_importance.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) \
             --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
-            --table {output.table:q} &>{log:q}
+            --table {output.table:q} --gpus {resources.gpu} &>{log:q}
         """
 
 
@@ -55,7 +54,7 @@ rule measure_head_functions:
     resources:
         mem_mb=memory(3000, 30),
         runtime=minutes(60, 1),
-        gpu=GPUS,
+        batch_tokens=2048,
     params:
         settings=SLICES.measure_head_functions,
     shell:
@@ -63,7 +62,8 @@ rule measure_head_functions:
         python scripts/measure_head_functions.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --tokens $(dirname {input.tokens[0]:q}) \
             --blocks {input.blocks:q} --annotation {input.annotation:q} \
-            --frequencies {input.frequencies:q} --table {output.table:q} &>{log:q}
+            --frequencies {input.frequencies:q} --table {output.table:q} \
+            --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
         """
 
 
@@ -93,7 +93,7 @@ rule measure_checkpoint_heads:
     resources:
         mem_mb=memory(4000, 30),
         runtime=minutes(60, 1),
-        gpu=GPUS,
+        batch_tokens=2048,
     params:
         settings=SLICES.measure_checkpoint_heads,
     shell:
@@ -102,7 +102,8 @@ rule measure_checkpoint_heads:
             --model $(dirname {input.model:q}) --written {input.written:q} \
             --words $(dirname {input.words[0]:q}) --blocks {input.blocks:q} \
             --annotation {input.annotation:q} --frequencies {input.frequencies:q} \
-            --importance {output.importance:q} --functions {output.functions:q} &>{log:q}
+            --importance {output.importance:q} --functions {output.functions:q} \
+            --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
         """
 
 
@@ -152,7 +153,6 @@ rule prune_heads:
     resources:
         mem_mb=memory(4000, 4),
         runtime=pruning_minutes,
-        gpu=GPUS,
         accumulate=lambda wildcards: pruning(wildcards).accumulate,
     params:
         settings=SLICES.prune_heads,
@@ -163,7 +163,7 @@ rule prune_heads:
             --tokens $(dirname $(dirname {input.tokens[0]:q})) \
             --chosen-by {input.chosen_by:q} --folder $(dirname {output.metrics:q}) \
             --gates {output.gates:q} --accumulate {resources.accumulate} \
-            --trained trained &>{log:q}
+            --gpus {resources.gpu} --trained trained &>{log:q}
         """
 
 
@@ -192,7 +192,6 @@ rule measure_pruning:
     resources:
         mem_mb=memory(4000, 4),
         runtime=minutes(60, 1),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_pruning,
     shell:
@@ -201,7 +200,7 @@ rule measure_pruning:
             --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
             --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
             --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
-            --table {output.table:q} &>{log:q}
+            --table {output.table:q} --gpus {resources.gpu} &>{log:q}
         """
 
 

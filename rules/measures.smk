@@ -38,7 +38,6 @@ for table, (part, beside) in OF_VIEWS.items():
         resources:
             mem_mb=memory(3000, 2),
             runtime=minutes(120, 0.02),
-            gpu=GPUS,
         params:
             settings=partial(SLICES.measure_views, table),
         shell:
@@ -46,7 +45,8 @@ for table, (part, beside) in OF_VIEWS.items():
             python scripts/measure_views.py --settings {params.settings:q} \
                 --views {input.views:q} \
                 --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-                --frequencies {input.frequencies:q} --table {output.table:q} &>{log:q}
+                --frequencies {input.frequencies:q} --table {output.table:q} \
+                --gpus {resources.gpu} &>{log:q}
             """
 
 
@@ -70,7 +70,7 @@ rule measure_influence:
     resources:
         mem_mb=memory(3000, 30),
         runtime=minutes(60, 0.02),
-        gpu=GPUS,
+        batch_tokens=2048,
     params:
         settings=SLICES.measure_influence,
     shell:
@@ -78,7 +78,8 @@ rule measure_influence:
         python scripts/measure_influence.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --text $(dirname {input.text[0]:q}) \
             --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-            --written {input.written:q} --table {output.table:q} &>{log:q}
+            --written {input.written:q} --table {output.table:q} \
+            --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
         """
 
 

@@ -28,7 +28,6 @@ for objective in QUICKEST_FIRST:
         resources:
             mem_mb=memory(4000, 4),
             runtime=partial(training_minutes, objective, training),
-            gpu=GPUS,
             accumulate=training.accumulate,
         params:
             settings=partial(SLICES.train, objective),
@@ -37,7 +36,8 @@ for objective in QUICKEST_FIRST:
             python scripts/train.py --settings {params.settings:q} \
                 --tokens $(dirname $(dirname {input.tokens[0]:q})) \
                 --tokenizers {input.tokenizers:q} --run $(dirname {output.metrics:q}) \
-                --accumulate {resources.accumulate} --trained trained &>{log:q}
+                --accumulate {resources.accumulate} --gpus {resources.gpu} \
+                --trained trained &>{log:q}
             """
 
 
@@ -60,7 +60,6 @@ rule measure_quality:
     resources:
         mem_mb=memory(4000, 4),
         runtime=minutes(60, 0.1),
-        gpu=GPUS,
     params:
         settings=SLICES.measure_quality,
     shell:
@@ -68,5 +67,6 @@ rule measure_quality:
         python scripts/measure_quality.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) \
             --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
-            --translation {input.translation:q} --table {output.table:q} &>{log:q}
+            --translation {input.translation:q} --table {output.table:q} \
+            --gpus {resources.gpu} &>{log:q}
         """

@@ -123,7 +123,7 @@ rule extract_views:
     resources:
         mem_mb=memory(3000, 30),
         runtime=minutes(60, 0.1),
-        gpu=GPUS,
+        batch_tokens=4096,
     params:
         settings=SLICES.extract_views(),
     shell:
@@ -131,5 +131,6 @@ rule extract_views:
         python scripts/extract_views.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --text $(dirname {input.text[0]:q}) \
             --occurrences {input.occurrences:q} --written {input.written:q} \
-            --views {output.views:q} &>{log:q}
+            --views {output.views:q} --batch-tokens {resources.batch_tokens} \
+            --gpus {resources.gpu} &>{log:q}
         """

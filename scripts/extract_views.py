@@ -53,5 +53,5 @@ if __name__ == "__main__":
     parser.add_argument("--occurrences", type=Path, required=True)
     parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
     parser.add_argument("--views", type=Path, required=True)
-    parser.add_argument("--batch-tokens", type=int, default=4096, help="tokens encoded at once")
+    parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Views)

@@ -68,5 +68,5 @@ if __name__ == "__main__":
     parser.add_argument("--written", type=Path, nargs=2, help="text and tokenizer of words")
     parser.add_argument("--importance", type=Path, required=True)
     parser.add_argument("--functions", type=Path, required=True)
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
+    parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Settings)

@@ -53,5 +53,5 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("model", "tokens", "blocks", "annotation", "frequencies", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
+    parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Settings)

@@ -64,5 +64,5 @@ if __name__ == "__main__":
     for name in ("model", "text", "occurrences", "annotations", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
+    parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Settings)

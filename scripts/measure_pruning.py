@@ -43,7 +43,6 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.tokens,
         np.load(arguments.blocks),
         arguments.translation,
-        arguments.batch_tokens,
     )
     judged_by, probability = compared(scores), right_token(scores)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
@@ -84,5 +83,4 @@ if __name__ == "__main__":
     )
     parser.add_argument("--smaller", type=Path, required=True)
     parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
     program.run(main, parser, Settings)

@@ -34,7 +34,6 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.tokens,
         np.load(arguments.blocks),
         arguments.translation,
-        arguments.batch_tokens,
     )
     rows = [
         columns_of(run)
@@ -55,5 +54,4 @@ if __name__ == "__main__":
         "--translation", type=Path, nargs="*", help="the test split's text, the target's tokenizer"
     )
     parser.add_argument("--table", type=Path, required=True)
-    parser.add_argument("--batch-tokens", type=int, default=2048, help="tokens encoded at once")
     program.run(main, parser, Settings)

@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 
@@ -53,6 +54,16 @@ def test_settings_that_do_not_fit_are_one_line(run):
 def test_settings_may_be_left_out(run):
     assert run().settings == {}
     assert run().code is None
+
+
+@pytest.mark.parametrize(
+    ("given", "seen"), [(["--gpus", "0"], ""), (["--gpus", "1"], "2,3"), ([], "2,3")]
+)
+def test_a_job_that_was_given_no_gpu_sees_none(run, monkeypatch, given, seen):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "2,3")
+    visible = []
+    run(*given, main=lambda arguments: visible.append(os.environ["CUDA_VISIBLE_DEVICES"]))
+    assert visible == [seen]
 
 
 @pytest.mark.parametrize("text", ["[1]", "{1, 2}", "{'a': 1}", '{"a": open}', "", "a b", "f()"])

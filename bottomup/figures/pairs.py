@@ -8,6 +8,7 @@ import pandas as pd
 
 from bottomup.errors import UserError
 from bottomup.figures import style
+from bottomup.names import half, objective_and_half
 
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
@@ -51,8 +52,8 @@ def looks(series: pd.Series) -> list[style.Look]:
 
 def _ordered(series: set[str]) -> list[str]:
     names = {name for pair in series for name in pair.split("-")}
-    objectives = style.ordered(style.HALF.sub("", name) for name in names)
+    objectives = style.ordered(objective_and_half(name)[0] for name in names)
     seeds = [f"{name}-{name}" for name in objectives]
-    halves = [f"{name}_half1-{name}_half2" for name in objectives]
+    halves = [f"{half(name, 1)}-{half(name, 2)}" for name in objectives]
     others = sorted(series - {*PAPER_PAIRS, *seeds, *halves})
     return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]

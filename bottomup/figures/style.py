@@ -2,7 +2,6 @@
 
 import logging
 import math
-import re
 import zlib
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
@@ -17,6 +16,8 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+
+from bottomup.names import half, objective_and_half
 
 GRAY = "#7f7f7f"
 SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
@@ -103,7 +104,6 @@ METHODS = {
     "confidence": Look("lowest confidence pruned", "#E69F00", "v"),
     "random": Look("random heads pruned", "#8c6d31", "X", (0, (1, 1.2))),
 }
-HALF = re.compile(r"_half[12]$")  # of a run that was trained on half of the text
 
 
 def objective(name: str) -> Look:
@@ -118,7 +118,7 @@ def pair(first: str, second: str) -> Look:
     """Two runs compared: striped in both colors; dashed for two seeds of one objective, dotted for
     its two halves of the text."""
     if halves_of_one(first, second):
-        whole = objective(HALF.sub("", first))
+        whole = objective(objective_and_half(first)[0])
         dotted = {"linestyle": (0, (1, 1.2)), "label": f"{whole.label}, two halves of the text"}
         return replace(whole, **dotted)
     a, b = objective(first), objective(second)
@@ -129,7 +129,8 @@ def pair(first: str, second: str) -> Look:
 
 def halves_of_one(first: str, second: str) -> bool:
     """Whether two runs were trained under one objective, on one half of the text each."""
-    return {first, second} == {f"{HALF.sub('', first)}_half{half}" for half in (1, 2)}
+    name, _ = objective_and_half(first)
+    return {first, second} == {half(name, 1), half(name, 2)}
 
 
 def ordered(names: Iterable[str]) -> list[str]:

@@ -20,6 +20,9 @@ from bottomup.settings import Scoring
 from bottomup.training.batches import Text, in_order
 from bottomup.training.run import load_text
 
+# Part of what is measured: masks are drawn by batch, and the longest of one limits translations.
+BATCH_TOKENS = 2048
+
 
 @dataclass(frozen=True)
 class Score:
@@ -41,7 +44,6 @@ def quality(
     tokens: Path,
     blocks: np.ndarray,
     translation: list[Path],
-    batch_tokens: int,
 ) -> Scores:
     """All scores of a run on the test split.
 
@@ -50,7 +52,7 @@ def quality(
     """
     text, seed = load_text(tokens, "test", objective), scoring.seed
     count = jackknife.n_blocks(blocks)
-    found = predictions(model, objective, text, batch_tokens, seed)
+    found = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(found, objective, blocks, count)
     if objective.predicts != "target":
         return scores
@@ -66,7 +68,7 @@ def quality(
         scoring.translation.language,
         scoring.translation.beam_size,
         scoring.translation.length_penalty,
-        batch_tokens,
+        BATCH_TOKENS,
     )
     return scores | translation_quality(hypotheses, references, blocks[some], count)
 

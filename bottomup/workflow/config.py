@@ -16,6 +16,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, BaseModel, create_model
 
+from bottomup import names
 from bottomup.errors import UserError
 from bottomup.kinds import GATED
 from bottomup.measures.initial import TWIN
@@ -37,7 +38,6 @@ from bottomup.settings import (
     key,
     unique,
 )
-from bottomup.workflow import names
 
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"

@@ -11,9 +11,9 @@ from itertools import combinations
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
+from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.measures.initial import TWIN
-from bottomup.workflow import names
 from bottomup.workflow.config import Study
 from bottomup.workflow.digest import digest
 

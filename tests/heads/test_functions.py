@@ -613,10 +613,15 @@ def test_the_program(run_script, tmp_path, corpus_files):
         *("--blocks", corpus_files.blocks("test")),
         *("--frequencies", corpus_files.frequencies),
         *("--annotation", tmp_path / "annotation.parquet"),
+        *("--batch-tokens", 40),
     ]
     for name in ("table", "again"):
         run_script("measure_head_functions", settings, *files, "--table", tmp_path / f"{name}.csv")
     assert (tmp_path / "table.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
+    at_once = [*files[:-1], 10_000, "--table", tmp_path / "at_once.csv"]
+    run_script("measure_head_functions", settings, *at_once)
+    at_once = pd.read_csv(tmp_path / "at_once.csv")
+    pd.testing.assert_frame_equal(at_once, pd.read_csv(tmp_path / "table.csv"), rtol=1e-4)
     settings["run"] |= {"attention": "all", "method": "gates", "penalty": 0.5}
     run_script("measure_head_functions", settings, *files, "--table", tmp_path / "pruned.csv")
     table, pruned = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("table", "pruned"))

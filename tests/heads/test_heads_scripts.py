@@ -155,6 +155,7 @@ def test_heads_of_a_checkpoint(run_script, tmp_path):
         *("--annotation", tmp_path / "annotation.parquet"),
         *("--frequencies", tmp_path / "frequencies.csv"),
         *("--importance", tmp_path / "importance.csv", "--functions", tmp_path / "functions.csv"),
+        *("--batch-tokens", 40),
     )
     importance = pd.read_csv(tmp_path / "importance.csv")
     assert importance.groupby("importance").size().to_dict() == {"confidence": 4, "special": 4}

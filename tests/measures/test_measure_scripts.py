@@ -310,6 +310,7 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
         "text": corpus_files.tokens / "test.source",
         "occurrences": tmp_path / "occurrences.parquet",
         "annotations": tmp_path / "annotations.parquet",
+        "batch_tokens": 40,
     }
     with caplog.at_level(logging.INFO):
         call("measure_influence", settings, **files, table=tmp_path / "table.csv")
@@ -327,6 +328,10 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     assert "10-25 published at layer 2: " in caplog.text
     call("measure_influence", settings, **files, table=tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+    # How much is encoded at once makes no other table.
+    at_once = files | {"batch_tokens": 10_000}
+    call("measure_influence", settings, **at_once, table=tmp_path / "at_once.csv")
+    pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "at_once.csv"), found, rtol=1e-4)
 
 
 def test_influence_in_a_checkpoint_is_by_word(call, tmp_path):
@@ -355,6 +360,7 @@ def test_influence_in_a_checkpoint_is_by_word(call, tmp_path):
         occurrences=tmp_path / "occurrences.parquet",
         annotations=tmp_path / "annotations.parquet",
         written=[tmp_path / "test.parquet", tmp_path / "words.json"],
+        batch_tokens=40,
         table=tmp_path / "table.csv",
     )
     found = pd.read_csv(tmp_path / "table.csv")

@@ -98,6 +98,7 @@ def test_program(tmp_path, corpus_files, run_script):
         {"dtype": "float16", "code": "digest"},
         *("--model", tmp_path / "model", "--text", corpus_files.tokens / "test.source"),
         *("--occurrences", tmp_path / "occurrences.parquet", "--views", tmp_path / "views.npy"),
+        *("--batch-tokens", 40),
     )
     table = pd.read_parquet(tmp_path / "occurrences.parquet")
     first, *_ = np.load(tmp_path / "views.npy", mmap_mode="r")

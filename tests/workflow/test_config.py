@@ -7,8 +7,8 @@ import pytest
 import yaml
 
 from bottomup.errors import UserError
+from bottomup.names import objective_and_half
 from bottomup.workflow.config import load
-from bottomup.workflow.names import objective_and_half
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
 from tests.workflow.checkouts import ROOT

@@ -488,8 +488,10 @@ def test_a_dry_run_says_why_in_words(checkout):
 def test_how_jobs_run(checkout):
     checkout.edit("rules/corpus.smk", "rule learn_bpe:\n", "rule learn_bpe:\n    threads: 2\n")
     checkout.edit("rules/corpus.smk", "mem_mb=memory(3000, 30),", "mem_mb=9,")
+    checkout.edit("rules/views.smk", "batch_tokens=4096", "batch_tokens=1024")
     checkout.append("profiles/default/config.yaml", "keep-going: true")
-    assert checkout.planned("--cores", "7") == set()
+    set_resources = ["--set-resources", "measure_influence:batch_tokens=512", "train_lm:gpu=1"]
+    assert checkout.planned("--cores", "7", *set_resources) == set()
 
 
 def test_a_run_leaves_nothing_to_do(checkout):
