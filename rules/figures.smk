@@ -210,7 +210,13 @@ FIGURES = {
         },
         "category": "6 Attention heads",
     },
-    "importance_agreement": heads([], "head_importance"),
+    "importance_agreement": {
+        "tables": parts_of(
+            "head_importance",
+            TRAINED + [names.run(name, 0) for name in STUDY.checkpoints],
+        ),
+        "category": "6 Attention heads",
+    },
     "head_functions": heads(
         ["functions_ru_de_fr"], "head_functions", "head_importance"
     ),

@@ -67,7 +67,7 @@ rule measure_head_functions:
         """
 
 
-# Of a checkpoint what its heads attend to is known, not what it was trained for.
+# Of a checkpoint gradient and loss are those of its own objective, where it has one.
 rule measure_checkpoint_heads:
     input:
         **model_in("<results>/runs/{objective}-0"),
@@ -76,6 +76,8 @@ rule measure_checkpoint_heads:
         blocks="<results>/corpus/blocks.test.npy",
         annotation=rules.annotate_words.output.annotation,
         frequencies=FREQUENCIES["words"],
+        dev="<results>/corpus/dev.parquet",
+        dev_blocks="<results>/corpus/blocks.dev.npy",
     output:
         importance="<results>/measures/head_importance/{objective}-0.csv",
         importance_estimates="<results>/measures/head_importance/{objective}-0.parquet",
@@ -102,6 +104,7 @@ rule measure_checkpoint_heads:
             --model $(dirname {input.model:q}) --written {input.written:q} \
             --words $(dirname {input.words[0]:q}) --blocks {input.blocks:q} \
             --annotation {input.annotation:q} --frequencies {input.frequencies:q} \
+            --dev {input.dev:q} --dev-blocks {input.dev_blocks:q} \
             --importance {output.importance:q} --functions {output.functions:q} \
             --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
         """

@@ -1,11 +1,14 @@
-"""Measure what the heads of a checkpoint attend to, and which functions they have.
+"""Measure how important the heads of a checkpoint are, and which functions they have.
 
-Settings: run (objective and seed); thresholds, that section of the config.
+Settings: run (objective and seed); sentences (of the dev split) and seed (of sentences and masks),
+          for gradient and loss; thresholds, that section of the config.
 Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, whose words it reads; the
           token file of these words, the blocks of their sentences, annotation.parquet and
-          word_frequencies.csv, of which a token is as rare as its word is.
-Outputs:  two tables, as measure_head_importance makes one, with confidence and attention to special
-          tokens alone, of all held-out text; and as measure_head_functions does.
+          word_frequencies.csv, of which a token is as rare as its word is; dev.parquet and the
+          blocks of its sentences.
+Outputs:  two tables, as measure_head_importance makes one, confidence and attention to special
+          tokens being of the whole test split, gradient and loss of its own objective, where it has
+          one; and as measure_head_functions does.
 """
 
 import argparse
@@ -20,15 +23,22 @@ from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.heads.confidence import encoder_attention
+from bottomup.heads.examples import sample
 from bottomup.heads.functions import head_functions
+from bottomup.heads.importance import gate_gradient, loss_increase
+from bottomup.heads.own_objective import CheckpointPredictor, objective_of, references, text_of
+from bottomup.heads.totals import Totals
 from bottomup.measures import jackknife
 from bottomup.settings import Run, Section, Thresholds
+from bottomup.subjects import Subject
 from bottomup.subjects.words import of_text, types_of
 from bottomup.tables import columns_of
 
 
 class Settings(Section):
     run: Run
+    sentences: int
+    seed: int
     thresholds: Thresholds
 
 
@@ -39,12 +49,11 @@ def main(arguments: argparse.Namespace) -> None:
     words, _ = of_text(subject, sentences, tokenizer)
     logging.info(f"words that are not seen: {words.unaligned}; {words.cut} sentences are cut off")
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
-    rows = [
-        columns_of(settings.run) | row
-        for name, totals in found.items()
-        for row in totals.rows(name, blocks[order], jackknife.n_blocks(blocks))
-    ]
-    jackknife.write(rows, arguments.importance)
+    rows = rows_of(found, blocks[order], jackknife.n_blocks(blocks))
+    dev_blocks = np.load(arguments.dev_blocks)
+    found, some = owed_to_heads(subject, arguments)
+    rows += rows_of(found, dev_blocks[some], jackknife.n_blocks(dev_blocks))
+    jackknife.write([columns_of(settings.run) | row for row in rows], arguments.importance)
     columns = ["sentence", "word", "relation", "head"]
     functions = head_functions(
         subject,
@@ -61,9 +70,36 @@ def main(arguments: argparse.Namespace) -> None:
     jackknife.write(functions.assign(**columns_of(settings.run)), arguments.functions)
 
 
+def owed_to_heads(
+    subject: Subject, arguments: argparse.Namespace
+) -> tuple[dict[str, Totals], np.ndarray]:
+    """What the loss of the checkpoint's own objective owes to each head, in which sentences."""
+    objective, settings = objective_of(subject), arguments.settings
+    if objective is None:
+        logging.info(
+            "no gradient and no loss without a head: the model predicts neither masked tokens, nor "
+            "the next one, nor, as Marian, a translation"
+        )
+        return {}, np.array([], dtype=int)
+    logging.info(f"gradient, and loss without a head, under {objective}")
+    dev = text_of(subject, pd.read_parquet(arguments.dev, columns=["source", "target"]), objective)
+    some = sample(dev, settings.sentences, settings.seed)
+    examples = references(subject, objective, dev.select(some), settings.seed)
+    predictor = CheckpointPredictor(arguments.model, subject, objective, device())
+    found = {
+        "gradient": gate_gradient(predictor, examples),
+        "loss_increase": loss_increase(predictor, examples),
+    }
+    return found, some
+
+
+def rows_of(found: dict[str, Totals], blocks: np.ndarray, count: int) -> list[dict]:
+    return [row for name, totals in found.items() for row in totals.rows(name, blocks, count)]
+
+
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("model", "words", "blocks", "annotation", "frequencies"):
+    for name in ("model", "words", "blocks", "annotation", "frequencies", "dev", "dev-blocks"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--written", type=Path, nargs=2, help="text and tokenizer of words")
     parser.add_argument("--importance", type=Path, required=True)

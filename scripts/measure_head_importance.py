@@ -18,7 +18,7 @@ from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.heads.confidence import head_attention
 from bottomup.heads.examples import references, sample, translations
-from bottomup.heads.importance import gate_gradient, loss_increase
+from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase
 from bottomup.heads.relevance import head_relevance
 from bottomup.measures import jackknife
 from bottomup.settings import Section, Trained
@@ -51,11 +51,12 @@ def main(arguments: argparse.Namespace) -> None:
         own = translations(model, text, **dict(settings.beam))
     found = head_attention(model, own)
     if objective.predicts is not None:
+        predictor = RunPredictor(model)
         found |= {
             "relevance_alpha_beta": head_relevance(model, own, "alpha_beta"),
             "relevance_ratio": head_relevance(model, own, "ratio"),
-            "gradient": gate_gradient(model, examples),
-            "loss_increase": loss_increase(model, examples),
+            "gradient": gate_gradient(predictor, examples),
+            "loss_increase": loss_increase(predictor, examples),
         }
     rows = [
         columns_of(run) | row

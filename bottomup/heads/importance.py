@@ -1,30 +1,73 @@
 """How much the loss owes to each head: by its gradient, and by closing the head's gate."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
 
 import torch
 from torch import Tensor
+from torch.nn import functional
 
 from bottomup.heads.totals import Totals
-from bottomup.model.attention import Attention
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 from bottomup.training.loss import summed_loss
 
 
-def gate_gradient(model: Transformer, examples: Iterable[Example]) -> Totals:
+class Predictor(ABC):
+    """A model with its loss, through heads whose gates can be moved.
+
+    gates: what heads' outputs are multiplied by, of each layer from the bottom up, `[heads]`, by
+    kind of attention ("encoder", "decoder", "cross"); the next loss is that with what is written
+    there.
+    """
+
+    gates: dict[str, list[Tensor]]
+
+    @abstractmethod
+    def losses(self, example: Example) -> tuple[Tensor, Tensor]:
+        """Cross-entropy of each sentence in nats, and its number of predicted tokens,
+        `[sentences]`."""
+
+    def summed_loss(self, example: Example) -> tuple[Tensor, int]:
+        """The same of all sentences, to be differentiated."""
+        losses, counts = self.losses(example)
+        return losses.sum(), int(counts.sum())
+
+
+class RunPredictor(Predictor):
+    """A model of ours, whose gates are its own."""
+
+    def __init__(self, model: Transformer):
+        self.model = model
+
+    @property
+    def gates(self) -> dict[str, list[Tensor]]:
+        attentions = self.model.attentions()
+        return {kind: [module.gates for module in modules] for kind, modules in attentions.items()}
+
+    def losses(self, example: Example) -> tuple[Tensor, Tensor]:
+        device = self.model.head.weight.device
+        source = torch.from_numpy(example.source).to(device)
+        target = None if example.target is None else torch.from_numpy(example.target).to(device)
+        labels = torch.from_numpy(example.labels).to(device)
+        return sentence_losses(self.model.head(self.model(source, target)), labels)
+
+    def summed_loss(self, example: Example) -> tuple[Tensor, int]:
+        return summed_loss(self.model, example, smoothing=0.0)
+
+
+def gate_gradient(predictor: Predictor, examples: Iterable[Example]) -> Totals:
     """|d loss / d gate| of each head, summed over sentences, in nats per predicted token.
 
     The expected sensitivity of Michel et al. 2019 ("Are Sixteen Heads Really Better than One?",
     equation 2), for the loss of each sentence. Not normalized over the heads of a layer.
     """
-    totals, attentions = Totals(), model.attentions()
-    gates = {kind: [module.gates for module in modules] for kind, modules in attentions.items()}
+    totals, gates = Totals(), predictor.gates
     for gate in (every := [gate for of_kind in gates.values() for gate in of_kind]):
         gate.requires_grad_(True)
     for example in examples:
         for sentence in example.split(len(example.source)):
-            loss, predicted = summed_loss(model, sentence, smoothing=0.0)
+            loss, predicted = predictor.summed_loss(sentence)
             slopes = iter(torch.autograd.grad(loss, every))
             for kind, of_kind in gates.items():
                 found = torch.stack([next(slopes).abs() for _ in of_kind])
@@ -35,41 +78,37 @@ def gate_gradient(model: Transformer, examples: Iterable[Example]) -> Totals:
 
 
 @torch.inference_mode()
-def loss_increase(model: Transformer, examples: list[Example]) -> Totals:
+def loss_increase(predictor: Predictor, examples: Iterable[Example]) -> Totals:
     """By how much the loss rises with a head's gate closed, in nats per predicted token.
 
     One head at a time; negative where the model does better without it.
     """
     totals = Totals()
     for example in examples:
-        whole, counts = sentence_losses(model, example)
-        for kind, modules in model.attentions().items():
+        whole, counts = predictor.losses(example)
+        for kind, gates in predictor.gates.items():
             layers = [
-                torch.stack([loss - whole for loss in without_each(model, module, example)], dim=1)
-                for module in modules
+                torch.stack([loss - whole for loss in without_each(predictor, gate, example)], 1)
+                for gate in gates
             ]
             totals.add(kind, torch.stack(layers, dim=1), counts)
     return totals
 
 
-def without_each(model: Transformer, attention: Attention, example: Example) -> Iterator[Tensor]:
+def without_each(predictor: Predictor, gates: Tensor, example: Example) -> Iterator[Tensor]:
     """The sentences' losses, `[sentences]`, with each gate of one attention closed in turn."""
-    for head in range(attention.heads):
-        before = attention.gates[head].item()
-        attention.gates[head] = 0.0
-        loss, _ = sentence_losses(model, example)
-        attention.gates[head] = before
+    for head in range(len(gates)):
+        before = gates[head].item()
+        gates[head] = 0.0
+        loss, _ = predictor.losses(example)
+        gates[head] = before
         yield loss
 
 
-def sentence_losses(model: Transformer, example: Example) -> tuple[Tensor, Tensor]:
-    """Cross-entropy of each sentence in nats, and its number of predicted tokens, `[sentences]`."""
-    device = model.head.weight.device
-    source = torch.from_numpy(example.source).to(device)
-    target = None if example.target is None else torch.from_numpy(example.target).to(device)
-    labels = torch.from_numpy(example.labels).to(device)
-    logits = model.head(model(source, target)).transpose(1, 2)  # [sentences, vocab, length]
-    losses = torch.nn.functional.cross_entropy(
-        logits, labels, ignore_index=IGNORE, reduction="none"
+def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """`Predictor.losses` from logits `[sentences, length, vocab]` and labels `[sentences, length]`,
+    IGNORE where nothing is predicted."""
+    losses = functional.cross_entropy(
+        logits.transpose(1, 2), labels, ignore_index=IGNORE, reduction="none"
     )
     return losses.double().sum(dim=1), (labels != IGNORE).sum(dim=1)

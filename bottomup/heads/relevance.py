@@ -1,4 +1,12 @@
-"""Relevance of attention heads by layer-wise relevance propagation (Voita et al. ACL 2019, 4)."""
+"""Relevance of attention heads by layer-wise relevance propagation (Voita et al. ACL 2019, 4).
+
+Of models of ours alone. Relevance is conserved only if a rule is applied at each step that a layer
+takes, and families differ in just these: where norms stand and whether they subtract the mean,
+products of two branches in gated feed-forward layers, queries and keys that are turned by their
+positions, biases added to scores. transformers hands out what goes into layers and comes out of
+them, and not these steps, so that each family would need a layer by layer copy, held to its own.
+Gradient and the loss without a head (`bottomup.heads.importance`) need no such rules.
+"""
 
 from collections.abc import Iterable
 from copy import deepcopy

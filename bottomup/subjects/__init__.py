@@ -71,9 +71,12 @@ class Subject:
         """Whether it was trained to predict masked tokens: its tokenizer has a mask, it sees both
         sides, and what was trained predicts tokens. ELECTRA tells replaced ones, and a model of
         sentences none."""
-        if self.tokenizer.mask_token_id is None or self.causal:
-            return False
-        return any(map(self._predicts_tokens, self.model.config.architectures or []))
+        return self.tokenizer.mask_token_id is not None and not self.causal and self.predicts_tokens
+
+    @cached_property
+    def predicts_tokens(self) -> bool:
+        """Whether what was trained, by the names in its config, predicts tokens."""
+        return any(map(self._has_output, self.model.config.architectures or []))
 
     @property
     def translates(self) -> bool:
@@ -139,6 +142,11 @@ class Subject:
             raise UserError(f"{self._name} has no attention that can be looked at")
         return self._checked(ids, gates, hidden, output_attentions=True).attentions
 
+    def tokens(self, ids: Tensor) -> Tensor:
+        """Which ids are no padding, bool `[batch, length]`."""
+        # What cannot see padding needs no mask for it, and may use one token for it and for ends.
+        return torch.ones_like(ids, dtype=torch.bool) if self.causal else ids != self.padding
+
     def embeddings(self, ids: Tensor) -> Tensor:
         """Layer 0 alone, of padded ids `[batch, length]`: `[batch, length, d_model]`."""
         return self.hidden_states(ids)[0]
@@ -184,7 +192,7 @@ class Subject:
         output_attentions: bool = False,
     ) -> Encoding:
         """hidden: `[layers, batch, length]`."""
-        tokens = self._tokens(ids).long()
+        tokens = self.tokens(ids).long()
         with one_pass(gates, hidden, keep=output_attentions) as seen:
             output = self.encoder(
                 ids, attention_mask=tokens, output_hidden_states=output_hidden_states
@@ -192,18 +200,13 @@ class Subject:
         states = output.hidden_states if output_hidden_states else ()
         return Encoding(output.last_hidden_state, states, tuple(seen.weights))
 
-    def _tokens(self, ids: Tensor) -> Tensor:
-        """Which ids are no padding, bool `[batch, length]`."""
-        # What cannot see padding needs no mask for it, and may use one token for it and for ends.
-        return torch.ones_like(ids, dtype=torch.bool) if self.causal else ids != self.padding
-
     @torch.inference_mode()
     def _states(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""
         ids = torch.tensor([ids], device=self.model.device)
         return self.encoder(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
 
-    def _predicts_tokens(self, architecture: str) -> bool:
+    def _has_output(self, architecture: str) -> bool:
         kind = getattr(transformers, architecture, None)
         if kind is None:
             return False

@@ -6,7 +6,7 @@ family adds to its scores.
 """
 
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
@@ -23,12 +23,13 @@ NAME = "bottomup"
 class Pass:
     """One forward pass of a stack whose layers attend once each, from the bottom up.
 
-    gates: what each head's output is multiplied by, `[layers, heads]`;
+    gates: what each head's output is multiplied by, `[heads]` of each layer; of a whole model with
+    a decoder, of each attention in the order in which they are called;
     hidden: tokens that no other position sees, bool `[layers, batch, length]`;
     weights: of each layer so far, `[batch, heads, queries, keys]`, if they are to be kept.
     """
 
-    gates: Tensor | None
+    gates: Sequence[Tensor] | Tensor | None
     hidden: Tensor | None
     keep: bool
     weights: list[Tensor] = field(default_factory=list)
@@ -40,7 +41,9 @@ _current: ContextVar[Pass | None] = ContextVar("current pass", default=None)
 
 @contextmanager
 def one_pass(
-    gates: Tensor | None = None, hidden: Tensor | None = None, keep: bool = False
+    gates: Sequence[Tensor] | Tensor | None = None,
+    hidden: Tensor | None = None,
+    keep: bool = False,
 ) -> Iterator[Pass]:
     """Within it, one forward pass: see `Pass`."""
     current = Pass(gates, hidden, keep)

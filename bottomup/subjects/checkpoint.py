@@ -48,11 +48,14 @@ def require_weights(folder: Path) -> None:
     raise UserError(_no_model(folder))
 
 
-def trained(folder: Path) -> PreTrainedModel:
-    """The model with the weights of its folder; UserError where any that is looked at lacks."""
+def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
+    """The model with the weights of its folder; UserError where any that is looked at lacks.
+
+    kind: of transformers' auto classes, such as the one with the layer that predicts masked tokens.
+    """
     require_weights(folder)
     with _one_line(folder):
-        model, found = AutoModel.from_pretrained(
+        model, found = kind.from_pretrained(
             folder,
             output_loading_info=True,
             use_safetensors=True,

@@ -247,8 +247,9 @@ class Slices:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
 
     def measure_checkpoint_heads(self, wildcards) -> Slice:
-        values = {"run": {"objective": wildcards.objective, "seed": 0}} | self._functions()
-        return settings("measure_checkpoint_heads", values)
+        run, heads = {"objective": wildcards.objective, "seed": 0}, self.study.heads
+        values = {"run": run, "sentences": heads.sentences, "seed": heads.seed}
+        return settings("measure_checkpoint_heads", values | self._functions())
 
     def measure_pruned_functions(self, wildcards) -> Slice:
         run = named(wildcards) | self._pruned(wildcards)

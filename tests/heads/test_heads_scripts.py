@@ -128,9 +128,12 @@ def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
     assert len(table) == 8 and table["value"].between(0, 1).all()
 
 
-def test_heads_of_a_checkpoint(run_script, tmp_path):
-    """It reads words as they are, but cannot tell a comma from what it stands at."""
-    folder = save(FAMILIES["bert"], tmp_path / "model")
+@pytest.fixture
+def measure_checkpoint(run_script, tmp_path):
+    """Measure the heads of a checkpoint of a family: its folder, and both tables.
+
+    All words of the test split are said to be the subject of their sentence's first.
+    """
     texts = ["w3 w4 w5 w6", "w6 w7,w8", "w9 w9 w3"]
     pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
     tokenizer = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
@@ -147,26 +150,59 @@ def test_heads_of_a_checkpoint(run_script, tmp_path):
     annotation = {"sentence": np.repeat(range(3), counts), "word": place, "head": 0}
     pd.DataFrame(annotation | {"relation": "nsubj"}).to_parquet(tmp_path / "annotation.parquet")
     np.save(tmp_path / "blocks.npy", np.array([0, 1, 2], dtype=np.int8))
-    run_script(
-        "measure_checkpoint_heads",
-        {"run": {"objective": "bert", "seed": 0}, "thresholds": THRESHOLDS, "code": "any"},
-        *("--model", folder, "--words", tmp_path / "words", "--blocks", tmp_path / "blocks.npy"),
-        *("--written", tmp_path / "test.parquet", tmp_path / "words.json"),
-        *("--annotation", tmp_path / "annotation.parquet"),
-        *("--frequencies", tmp_path / "frequencies.csv"),
-        *("--importance", tmp_path / "importance.csv", "--functions", tmp_path / "functions.csv"),
-        *("--batch-tokens", 40),
-    )
-    importance = pd.read_csv(tmp_path / "importance.csv")
-    assert importance.groupby("importance").size().to_dict() == {"confidence": 4, "special": 4}
+    dev = pd.DataFrame({"source": ["w3 w4 w5 w6 w7 w8"] * 9, "target": ["w8 w7 w6"] * 9})
+    dev.to_parquet(tmp_path / "dev.parquet")
+    np.save(tmp_path / "dev_blocks.npy", np.arange(9, dtype=np.int8) % 3)
+    settings = SAMPLE | {"thresholds": THRESHOLDS, "code": "any"}
+    tables = [tmp_path / "importance.csv", tmp_path / "functions.csv"]
+
+    def measure(family):
+        folder = save(FAMILIES[family], tmp_path / "model")
+        run_script(
+            "measure_checkpoint_heads",
+            settings | {"run": {"objective": family, "seed": 0}},
+            *("--model", folder, "--words", tmp_path / "words"),
+            *("--blocks", tmp_path / "blocks.npy", "--dev-blocks", tmp_path / "dev_blocks.npy"),
+            *("--written", tmp_path / "test.parquet", tmp_path / "words.json"),
+            *("--annotation", tmp_path / "annotation.parquet", "--dev", tmp_path / "dev.parquet"),
+            *("--frequencies", tmp_path / "frequencies.csv"),
+            *("--importance", tables[0], "--functions", tables[1], "--batch-tokens", 40),
+        )
+        return folder, *map(pd.read_csv, tables)
+
+    return measure
+
+
+def test_heads_of_a_checkpoint(measure_checkpoint):
+    """It reads words as they are, but cannot tell a comma from what it stands at."""
+    folder, importance, functions = measure_checkpoint("bert")
+    texts = ["w3 w4 w5 w6", "w6 w7,w8", "w9 w9 w3"]
+    names = ["confidence", "special", "gradient", "loss_increase"]
+    assert importance.groupby("importance").size().to_dict() == dict.fromkeys(names, 4)
+    assert importance["value"].notna().all() and (importance["attention"] == "encoder").all()
     confidence = importance.set_index(["importance", "layer", "head"])["value"]["confidence"]
     np.testing.assert_allclose(confidence, largest_weights(subjects.load(folder), texts), rtol=1e-4)
-    functions = pd.read_csv(tmp_path / "functions.csv")
     n = functions.groupby("function")["n"].unique()
-    # All words are said to be the subject of their sentence's first, in which the second sentence
-    # has three that are not read: the comma and what stands around it are one token.
+    # The second sentence has three that are not read: the comma and what stands around it are one
+    # token.
     assert n["nsubj_to_head"].tolist() == [8] and n["amod_to_head"].tolist() == [0]
     assert (functions["objective"] == "bert").all() and (functions["seed"] == 0).all()
+
+
+def test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss(measure_checkpoint):
+    _, importance, _ = measure_checkpoint("marian")
+    by_kind = importance.groupby("importance")["attention"].agg(set)
+    assert by_kind["gradient"] == by_kind["loss_increase"] == KINDS
+    assert by_kind["confidence"] == {"encoder"}
+    assert len(importance) == 2 * 4 + 2 * 12
+
+
+def test_a_checkpoint_without_an_objective_says_so_in_a_line(measure_checkpoint, caplog):
+    caplog.set_level("INFO")
+    _, importance, _ = measure_checkpoint("electra")
+    assert set(importance["importance"]) == {"confidence", "special"}
+    lines = [line for line in caplog.messages if "no gradient" in line]
+    assert len(lines) == 1 and "predicts neither masked tokens" in lines[0]
 
 
 def largest_weights(subject, texts):

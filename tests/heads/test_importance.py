@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from bottomup.heads.importance import gate_gradient, loss_increase
+from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
 from bottomup.measures import jackknife
@@ -26,7 +26,7 @@ def loss_of(model, batch: Example) -> tuple[float, int]:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_increase_is_that_of_the_loss_without_the_head(objective):
     model = drawn(objective)
-    found = loss_increase(model, [example(objective)]).mean()
+    found = loss_increase(RunPredictor(model), [example(objective)]).mean()
     whole, count = loss_of(model, example(objective))
     for kind, modules in model.attentions().items():
         for layer, module in enumerate(modules):
@@ -42,7 +42,7 @@ def test_the_increase_is_that_of_the_loss_without_the_head(objective):
 def test_the_gradient_is_the_slope_of_each_sentences_loss(objective):
     """By differences over gates of 1 +- 0.0001, in double precision."""
     model = drawn(objective)
-    found = gate_gradient(model, [example(objective)]).mean()
+    found = gate_gradient(RunPredictor(model), [example(objective)]).mean()
     model = model.double()
     count = loss_of(model, example(objective))[1]
     for kind, modules in model.attentions().items():
@@ -63,7 +63,7 @@ def test_the_gradient_is_the_slope_of_each_sentences_loss(objective):
 def test_the_model_is_left_as_it_was(measure):
     model = drawn("mt")
     model.encoder.layers[0].attention.gates[1] = 0.3
-    measure(model, [example("mt")])
+    measure(RunPredictor(model), [example("mt")])
     gates = [module.gates for modules in model.attentions().values() for module in modules]
     assert not any(gate.requires_grad for gate in gates)
     assert gates[0].tolist() == [1.0, pytest.approx(0.3)]
@@ -73,8 +73,8 @@ def test_the_model_is_left_as_it_was(measure):
 @pytest.mark.parametrize("measure", [gate_gradient, loss_increase])
 def test_padding_and_batches_change_nothing(measure):
     model = drawn("mt")
-    together = measure(model, [example("mt")])
-    apart = measure(model, [example("mt", (row,)) for row in ROWS])
+    together = measure(RunPredictor(model), [example("mt")])
+    apart = measure(RunPredictor(model), [example("mt", (row,)) for row in ROWS])
     for kind in together.mean():
         np.testing.assert_allclose(together.mean()[kind], apart.mean()[kind], rtol=1e-3, atol=1e-6)
         found, expected = (some.without(np.array([0, 1, 1]), 2)[kind] for some in (together, apart))

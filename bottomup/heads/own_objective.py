@@ -1,0 +1,121 @@
+"""A checkpoint's own objective: what it was trained to predict, and its loss."""
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
+from bottomup.heads.importance import Predictor, sentence_losses
+from bottomup.objectives import IGNORE, Example, mlm
+from bottomup.seeds import generator
+from bottomup.subjects import Subject, checkpoint
+from bottomup.subjects.attending import one_pass
+from bottomup.subjects.words import encode
+from bottomup.training.batches import Text
+
+# With the layers that predict, by the name of our objective that a checkpoint's own is.
+WHOLE = {"mlm": AutoModelForMaskedLM, "lm": AutoModelForCausalLM, "mt": AutoModelForSeq2SeqLM}
+TRANSLATOR = "MarianMTModel"  # what else has a decoder, T5 and BART, was trained to restore text
+
+
+def objective_of(subject: Subject) -> str | None:
+    """Which of our objectives a checkpoint's own is: "mlm", "lm", or "mt" of Marian.
+
+    None where it predicts no tokens, as a model of sentences or ELECTRA's discriminator, and where
+    its objective is none of ours.
+    """
+    if TRANSLATOR in (subject.model.config.architectures or []):
+        return "mt"
+    if subject.translates or not subject.predicts_tokens:
+        return None
+    return "mlm" if subject.masks else "lm" if subject.causal else None
+
+
+class CheckpointPredictor(Predictor):
+    """A checkpoint with the layers that predict; its decoder's heads are gated, too.
+
+    folder: the checkpoint's, of which `subject` was loaded; objective: as `objective_of` has it.
+    """
+
+    def __init__(
+        self, folder: Path, subject: Subject, objective: str, device: torch.device | str = "cpu"
+    ):
+        self.subject = subject
+        self.model = checkpoint.trained(folder, WHOLE[objective]).eval().to(device)
+        self.model.requires_grad_(False)
+        self.gates = self._open_gates()
+
+    def losses(self, example: Example) -> tuple[Tensor, Tensor]:
+        source, labels = map(torch.from_numpy, (example.source, example.labels))
+        target = None if example.target is None else torch.from_numpy(example.target)
+        # In the order of calls: in a decoder's layer, its own attention comes first.
+        decoders = zip(*(self.gates.get(kind, []) for kind in ("decoder", "cross")), strict=True)
+        with one_pass([*self.gates["encoder"], *chain(*decoders)]):
+            return sentence_losses(self._logits(source, target), labels.to(self.model.device))
+
+    def _open_gates(self) -> dict[str, list[Tensor]]:
+        ids = torch.tensor([[0]])
+        with one_pass(keep=True) as seen, torch.no_grad():
+            self._logits(ids, ids if self.model.config.is_encoder_decoder else None)
+        gates = [torch.ones(weights.shape[1], device=self.model.device) for weights in seen.weights]
+        above = gates[self.subject.layers :]
+        found = {"encoder": gates[: self.subject.layers]}
+        return found | {"decoder": above[::2], "cross": above[1::2]} if above else found
+
+    def _logits(self, source: Tensor, target: Tensor | None) -> Tensor:
+        """From ids `[batch, length]`, those of the target to be shifted: `[batch, length, vocab]`
+        of the side that is predicted."""
+        source = source.to(self.model.device)
+        read = {"input_ids": source, "attention_mask": self.subject.tokens(source).long()}
+        if target is not None:
+            start = torch.full((len(target), 1), self.model.config.decoder_start_token_id)
+            previous = torch.cat([start, target[:, :-1]], dim=1)
+            read |= {"decoder_input_ids": previous.to(self.model.device), "use_cache": False}
+        return self.model(**read).logits
+
+
+def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
+    """Sentences as a checkpoint reads and predicts them; `pairs` has columns source and target."""
+    columns = [pairs["source"], pairs["target"]] if objective == "mt" else [pairs["source"]]
+    no_words = [[]] * len(pairs)
+    encoded = [
+        encode(subject.tokenizer, column.tolist(), no_words, subject.max_length).tokens
+        for column in columns
+    ]
+    return Text(*encoded)
+
+
+def references(subject: Subject, objective: str, text: Text, seed: int) -> list[Example]:
+    """What a checkpoint was trained to predict in each sentence; `seed` draws masks.
+
+    Masks are drawn as those of our MLM are, never at special tokens. What follows a token is
+    predicted from it under "lm", and all of the target under "mt".
+    """
+    found = []
+    for sentence in range(len(text.source)):
+        source, target = text.batch(np.array([sentence]))
+        if objective == "mlm":
+            found.append(masked(subject, source, generator(seed, "heads", sentence)))
+        elif objective == "lm":
+            labels = np.pad(source[:, 1:], [(0, 0), (0, 1)], constant_values=IGNORE)
+            found.append(Example(source, None, labels))
+        else:
+            found.append(Example(source, target, target))
+    return found
+
+
+def masked(subject: Subject, ids: np.ndarray, rng: np.random.Generator) -> Example:
+    """Ids `[batch, length]` without padding as our MLM has it, with the checkpoint's own mask."""
+    special = np.isin(ids, subject.special)
+    # Numbered as ours are, for whom all that stands around a text is </s>.
+    ours = np.where(special, EOS, ids + N_SPECIAL)
+    example = mlm.Objective().example(ours, None, len(subject.tokenizer) + N_SPECIAL, rng)
+    mask = subject.tokenizer.mask_token_id
+    source = np.where(example.source == MASK, mask, example.source - N_SPECIAL)
+    labels = np.where(example.labels == IGNORE, IGNORE, ids)
+    return Example(np.where(special, ids, source), None, labels)

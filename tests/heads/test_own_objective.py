@@ -1,0 +1,246 @@
+"""Checkpoints' own losses, against what transformers makes of them and weights set by hand."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+
+from bottomup import subjects
+from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.heads.importance import gate_gradient, loss_increase
+from bottomup.heads.own_objective import (
+    CheckpointPredictor,
+    masked,
+    objective_of,
+    references,
+    text_of,
+)
+from bottomup.objectives import IGNORE, Example, mlm
+from bottomup.seeds import generator
+from tests.subjects import families
+from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
+from tests.tiny import plausible
+
+OBJECTIVES = {
+    **dict.fromkeys(["bert", "roberta", "distilbert"], "mlm"),
+    **dict.fromkeys(["gpt2", "gpt_neox", "llama"], "lm"),
+    "marian": "mt",
+}
+# By kind of attention where the output projection of a layer is, in the model without its head.
+DECODER = {
+    "decoder": "decoder.layers.{}.self_attn.out_proj",
+    "cross": "decoder.layers.{}.encoder_attn.out_proj",
+}
+TOKENS = [[5, 6, 7, 8, 9], [10, 6, 11]]
+TARGETS = [[12, 4, 13], [14, 5, 6, 7]]
+
+
+def padded(rows, padding):
+    longest = max(map(len, rows))
+    return np.array([row + [padding] * (longest - len(row)) for row in rows])
+
+
+@pytest.fixture(scope="module", params=OBJECTIVES)
+def name(request):
+    return request.param
+
+
+@pytest.fixture(scope="module")
+def folder(name, tmp_path_factory):
+    return families.save(FAMILIES[name], tmp_path_factory.mktemp(name))
+
+
+@pytest.fixture(scope="module")
+def subject(folder):
+    return subjects.load(folder)
+
+
+@pytest.fixture
+def predictor(name, folder, subject):
+    return CheckpointPredictor(folder, subject, OBJECTIVES[name])
+
+
+@pytest.fixture(scope="module")
+def example(name, subject):
+    """Two sentences, the second one padded; of a masked model two and one tokens are predicted."""
+    source = padded(TOKENS, subject.padding)
+    if OBJECTIVES[name] == "mt":
+        target = padded(TARGETS, subject.padding)
+        return Example(source, target, padded(TARGETS, IGNORE))
+    if OBJECTIVES[name] == "lm":
+        return Example(source, None, padded([[*row[1:], IGNORE] for row in TOKENS], IGNORE))
+    read = source.copy()
+    read[0, 1] = read[1, 2] = subject.tokenizer.mask_token_id
+    labels = np.full_like(source, IGNORE)
+    labels[0, [1, 3]], labels[1, 2] = [6, 8], 11
+    return Example(read, None, labels)
+
+
+@pytest.fixture
+def usual(name, folder):
+    """What was saved, as transformers opens it."""
+    return FAMILIES[name].trained.from_pretrained(folder).double().eval()
+
+
+def usual_losses(model, example, objective):
+    """Of each sentence alone, by the loss that transformers computes, a mean, and how many count.
+
+    It shifts the labels of a language model, and makes the decoder's input, by itself.
+    """
+    found = []
+    for row, tokens in enumerate(TOKENS):
+        ids = torch.from_numpy(example.source[row : row + 1, : len(tokens)])
+        labels = {
+            "mlm": example.labels[row, : len(tokens)],
+            "lm": np.array(tokens),
+            "mt": np.array(TARGETS[row]),
+        }[objective]
+        count = (labels != IGNORE).sum() - (objective == "lm")
+        with torch.no_grad():
+            loss = model(input_ids=ids, labels=torch.from_numpy(labels)[None]).loss
+        found.append((loss.item() * count, count))
+    return np.array(found).T
+
+
+def scale(model, family, kind, layer, head, factor):
+    """Multiply the columns of a head in its output projection, as a gate does."""
+    path = DECODER.get(kind, family.projection).format(layer)
+    projection = model.base_model.get_submodule(path)
+    # GPT-2 keeps its matrices transposed.
+    weight = projection.weight.mT if path.endswith("c_proj") else projection.weight
+    width = WIDTH // HEADS
+    with torch.no_grad():
+        weight[:, head * width : (head + 1) * width] *= factor
+
+
+def every_head(predictor):
+    kinds = ["encoder", "decoder", "cross"] if predictor.subject.translates else ["encoder"]
+    assert list(predictor.gates) == kinds
+    assert all(len(of_kind) == LAYERS for of_kind in predictor.gates.values())
+    for kind, of_kind in predictor.gates.items():
+        for layer, gates in enumerate(of_kind):
+            assert gates.tolist() == [1.0] * HEADS
+            for head in range(HEADS):
+                yield kind, layer, head
+
+
+def test_the_loss_is_that_of_transformers(name, predictor, usual, example):
+    losses, counts = predictor.losses(example)
+    expected, expected_counts = usual_losses(usual, example, OBJECTIVES[name])
+    assert counts.tolist() == expected_counts.tolist()
+    np.testing.assert_allclose(losses, expected, rtol=1e-5)
+    summed, predicted = predictor.summed_loss(example)
+    assert summed.item() == pytest.approx(expected.sum(), rel=1e-5)
+    assert predicted == expected_counts.sum()
+
+
+def test_the_increase_is_that_of_the_loss_without_the_heads_columns(
+    name, folder, predictor, usual, example
+):
+    found = loss_increase(predictor, [example]).mean()
+    whole, counts = usual_losses(usual, example, OBJECTIVES[name])
+    for kind, layer, head in every_head(predictor):
+        model = FAMILIES[name].trained.from_pretrained(folder).double().eval()
+        scale(model, FAMILIES[name], kind, layer, head, 0)
+        without, _ = usual_losses(model, example, OBJECTIVES[name])
+        expected = (without - whole).sum() / counts.sum()
+        assert found[kind][layer, head] == pytest.approx(expected, abs=1e-5)
+        assert abs(expected) > 1e-4
+
+
+def test_the_gradient_is_the_slope_of_each_sentences_loss(name, predictor, usual, example):
+    """By differences over a head's columns times 1 +- 0.005: transformers has some losses in single
+    precision, so that smaller ones would be lost."""
+    found = gate_gradient(predictor, [example]).mean()
+    _, counts = usual_losses(usual, example, OBJECTIVES[name])
+    for kind, layer, head in every_head(predictor):
+        losses = []
+        for factor in (0.995, 1.005):
+            scale(usual, FAMILIES[name], kind, layer, head, factor)
+            losses.append(usual_losses(usual, example, OBJECTIVES[name])[0])
+            scale(usual, FAMILIES[name], kind, layer, head, 1 / factor)
+        expected = np.abs(losses[1] - losses[0]).sum() / 0.01 / counts.sum()
+        assert found[kind][layer, head] == pytest.approx(expected, rel=1e-2)
+
+
+def test_gates_are_left_open_and_weights_without_gradient(predictor, example):
+    gate_gradient(predictor, [example])
+    loss_increase(predictor, [example])
+    assert len(list(every_head(predictor))) > 0
+    assert not any(gate.requires_grad for gates in predictor.gates.values() for gate in gates)
+    assert all(weight.grad is None for weight in predictor.model.parameters())
+
+
+@pytest.mark.parametrize("family", FAMILIES)
+def test_which_objective_is_a_checkpoints_own(family, tmp_path):
+    """ELECTRA tells replaced tokens; T5 and BART restore spans: none of these is an objective of
+    ours."""
+    subject = subjects.load(families.save(FAMILIES[family], tmp_path))
+    assert objective_of(subject) == OBJECTIVES.get(family)
+
+
+@pytest.mark.parametrize("kind", ["BertModel", "GPT2Model", "MarianModel"])
+def test_a_model_without_a_head_has_no_objective(kind, tmp_path):
+    family = FAMILIES[kind.removesuffix("Model").lower()]
+    getattr(transformers, kind)(family.config).save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path, family.tokens)
+    assert objective_of(subjects.load(tmp_path)) is None
+
+
+def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_path):
+    subject = subjects.load(families.save(FAMILIES["bert"], tmp_path))
+    subject.tokenizer.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
+    ids = np.random.default_rng(1).integers(4, VOCAB, (1, 50_000))
+    ids[0, 0], ids[0, -1] = 2, 3
+    example = masked(subject, ids, generator(1, "heads", 0))
+    chosen = example.labels != IGNORE
+    assert not chosen[0, [0, -1]].any() and plausible(chosen.sum(), chosen.size - 2, 0.15)
+    assert (example.labels[chosen] == ids[chosen]).all()
+    assert (example.source[~chosen] == ids[~chosen]).all()
+    read = example.source[chosen]
+    mask = subject.tokenizer.mask_token_id
+    # Of the tenth that any token replaces, one in twenty is a mask, and one what stood there.
+    replaced = 0.1 / VOCAB
+    assert plausible((read == mask).sum(), len(read), 0.8 + replaced)
+    assert plausible((read == ids[chosen]).sum(), len(read), 0.1 + replaced)
+    assert set(read) == set(range(VOCAB))
+    ours = ids + N_SPECIAL
+    ours[0, [0, -1]] = EOS
+    same = mlm.Objective().chosen(ours, generator(1, "heads", 0))
+    assert (same == chosen).all()
+
+
+PAIRS = pd.DataFrame({"source": ["w3 w4 w5", "w6 w7"], "target": ["w8 w9", "w4 w5 w6 " * 5]})
+
+
+def test_what_is_read_and_predicted(name, subject):
+    """Nothing is added by this tokenizer; the model reads at most twelve tokens."""
+    objective = OBJECTIVES[name]
+    text = text_of(subject, PAIRS, objective)
+    found = references(subject, objective, text, seed=1)
+    assert [len(example.source) for example in found] == [1, 1]
+    if objective == "mlm":
+        assert [example.source.shape[1] for example in found] == [3, 2]
+        for example in found:
+            kept = example.labels == IGNORE
+            assert (kept | (example.labels >= 3)).all()
+        return
+    assert [example.source[0].tolist() for example in found] == [[3, 4, 5], [6, 7]]
+    if objective == "lm":
+        assert [example.labels[0].tolist() for example in found] == [[4, 5, IGNORE], [7, IGNORE]]
+        return
+    targets = [[8, 9], [4, 5, 6] * 4]
+    assert [example.target[0].tolist() for example in found] == targets
+    assert [example.labels[0].tolist() for example in found] == targets
+
+
+def test_masks_are_drawn_by_the_seed(tmp_path):
+    subject = subjects.load(families.save(FAMILIES["bert"], tmp_path))
+    pairs = pd.DataFrame({"source": ["w3 w4 w5 w6 w7 w8 w9 w10"] * 20})
+    text = text_of(subject, pairs, "mlm")
+    once, again, other = (references(subject, "mlm", text, seed) for seed in (1, 1, 2))
+    assert all((a.source == b.source).all() for a, b in zip(once, again, strict=True))
+    assert any((a.source != b.source).any() for a, b in zip(once, other, strict=True))
+    # Each sentence has masks of its own.
+    assert len({tuple(example.labels[0]) for example in once}) > 1
