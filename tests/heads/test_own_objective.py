@@ -41,17 +41,17 @@ def padded(rows, padding):
     return np.array([row + [padding] * (longest - len(row)) for row in rows])
 
 
-@pytest.fixture(scope="module", params=OBJECTIVES)
+@pytest.fixture(params=OBJECTIVES)
 def name(request):
     return request.param
 
 
-@pytest.fixture(scope="module")
-def folder(name, tmp_path_factory):
-    return families.save(FAMILIES[name], tmp_path_factory.mktemp(name))
+@pytest.fixture
+def folder(name, tmp_path):
+    return families.save(FAMILIES[name], tmp_path)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def subject(folder):
     return subjects.load(folder)
 
@@ -61,7 +61,7 @@ def predictor(name, folder, subject):
     return CheckpointPredictor(folder, subject, OBJECTIVES[name])
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def example(name, subject):
     """Two sentences, the second one padded; of a masked model two and one tokens are predicted."""
     source = padded(TOKENS, subject.padding)
