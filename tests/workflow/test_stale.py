@@ -552,6 +552,25 @@ def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
     assert planned >= {"measure_change", "measure_influence", "measure_checkpoint_heads"}
 
 
+def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
+    """They are in no figure that compares objectives."""
+    checkout.edit(
+        "study.yaml", "training_halves: [lm]", "training_halves: [lm]\ntraining_steps: {lm: [4, 8]}"
+    )
+    new = checkout.summary().keys() - outputs.rules.keys()
+    figures = {f"figures/over_training.{ending}" for ending in ("png", "pdf", "csv")}
+    assert figures < new and all("lm_step" in output for output in new - figures)
+    runs = {output.split("/")[1] for output in new if output.startswith("runs/")}
+    assert runs == {f"lm_step{step}-{seed}" for step in (4, 8) for seed in (1, 2)}
+    tables = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert tables == {
+        *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
+        *("similarity_between_runs", "isotropy", "probes", "influence", "neighbours"),
+    }
+    collected = [f"collect_*:measures/{table}.*" for table in tables]
+    assert checkout.planned() == new | outputs.of(*collected, *JUDGED)
+
+
 @pytest.mark.parametrize(("variant", "tables"), VARIANTS.items(), ids=VARIANTS)
 def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant, tables):
     """It is in no figure that compares objectives."""

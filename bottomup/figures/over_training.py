@@ -1,0 +1,131 @@
+"""How the layers of a run come to be: a column of panels for each objective, a line for each layer,
+by the updates done.
+
+Not in the papers. Above, mutual information with the input token; below, the PWCCA distance of a
+layer to itself at the end of training (Raghu et al. 2017; Saphra and Lopez 2019).
+"""
+
+import re
+
+import pandas as pd
+from matplotlib import colormaps
+from matplotlib.axes import Axes
+from matplotlib.colors import to_hex
+from matplotlib.figure import Figure
+from matplotlib.ticker import NullLocator
+
+from bottomup.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.pairs import RUNS
+from bottomup.figures.points import Tables, join, over_intervals, points, table
+
+NAME = re.compile(r"(.+)_step(\d+)")  # of a run at a step
+INFORMATION = "information with input, nats"
+TO_THE_END = "PWCCA distance to the\nend of training"
+BY = ["panel", "series", "x"]
+TICKS = 7  # at most
+# Layer 0 is dark; the light end of the colors is left out, where nothing is seen on white.
+LAYERS, LIGHTEST = colormaps["viridis"], 0.92
+
+
+@style.paper()
+def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.DataFrame]:
+    """From `mutual_information` and `pwcca_between_runs` of runs at steps and at their end, and a
+    table of metrics for each run, named `objective-seed`: the figure and its points.
+
+    `n_clusters` is the number of clusters that is shown, `variant` the kind of PWCCA. The end is at
+    the step of the lowest dev loss, whose weights a run ends with; the mean over seeds.
+    """
+    information, distances = _information(tables, n_clusters), _distances(tables, variant)
+    objectives = style.ordered(distances["panel"])
+    ends = {name: _end(tables, name) for name in objectives}
+    information = information[information["panel"].isin(objectives)]
+    information = information.fillna({"x": information["panel"].map(ends)})
+    drawn = join(
+        [
+            points(_over_runs(information), quantity=INFORMATION),
+            points(_over_runs(distances), quantity=TO_THE_END),
+        ]
+    ).astype({"series": int, "x": int})
+    return _figure(drawn, ends), drawn
+
+
+def _information(tables: Tables, n_clusters: int) -> pd.DataFrame:
+    """Rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
+    select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
+    select |= {"n_clusters": n_clusters}
+    columns = ["objective", "seed", "layer", "ci_low", "ci_high", "mi_nats"]
+    rows = _where(table(tables, "mutual_information", [*columns, *select]), select)
+    parts = rows["objective"].str.extract(f"^{NAME.pattern}$")
+    named = {"panel": parts[0].fillna(rows["objective"]), "x": parts[1].astype(float)}
+    return rows.assign(**named, series=rows["layer"], value=rows["mi_nats"])
+
+
+def _distances(tables: Tables, variant: str) -> pd.DataFrame:
+    """The same, of pairs of a run at a step and the same run at its end."""
+    columns = [*RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
+    select = {"variant": variant, "weights": "x"}
+    rows = _where(table(tables, "pwcca_between_runs", columns), select)
+    parts = rows["objective_a"].str.extract(f"^{NAME.pattern}$")
+    named = {"panel": parts[0], "x": parts[1].astype(float)}
+    rows = rows.assign(**named, series=rows["layer"], value=rows["distance"])
+    of_one = (rows["panel"] == rows["objective_b"]) & (rows["seed_a"] == rows["seed_b"])
+    if not of_one.any():
+        raise UserError(
+            "no run at a step beside its end in the table pwcca_between_runs; keep some by "
+            "training_steps or leave the figure out"
+        )
+    return rows[of_one]
+
+
+def _where(rows: pd.DataFrame, select: dict) -> pd.DataFrame:
+    for column, wanted in select.items():
+        rows = rows[rows[column] == wanted]
+    return rows
+
+
+def _end(tables: Tables, objective: str) -> int:
+    """The step whose weights the runs under an objective end with."""
+    runs = [name for name in tables if re.fullmatch(rf"{objective}-\d+", name)]
+    if not runs:
+        raise UserError(f"no metrics of {objective}, which say when its training ends; give them")
+    metrics = [table(tables, run, ["step", "dev_loss_nats"]) for run in runs]
+    best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
+    return round(sum(best) / len(best))
+
+
+def _over_runs(rows: pd.DataFrame) -> pd.DataFrame:
+    return over_intervals(rows.sort_values("x"), "value", BY)
+
+
+def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
+    figure = Figure(figsize=(3.6 * len(ends) + 0.5, 5.4), layout="constrained")
+    grid = figure.subplots(2, len(ends), sharex="col", sharey="row", squeeze=False)
+    top = int(drawn["series"].max())
+    looks = {
+        layer: style.Look(str(layer), to_hex(LAYERS(LIGHTEST * layer / top)))
+        for layer in range(top + 1)
+    }
+    for row, quantity in zip(grid, (INFORMATION, TO_THE_END), strict=True):
+        row[0].set_ylabel(quantity)
+        for axes, (name, end) in zip(row, ends.items(), strict=True):
+            of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)
+            style.curves(axes, drawn[of], looks.get)
+            axes.axvline(end, color="black", linewidth=0.7, linestyle=(0, (1, 1.5)))
+    grid[1, 0].set_ylim(bottom=0)
+    for above, below, name in zip(*grid, ends, strict=True):
+        above.set_title(style.objective(name).label)
+        _steps(below, drawn.loc[drawn["panel"] == name, "x"])
+    handles = style.key(drawn, [*looks.values()])
+    style.legend(figure, handles, columns=4 * len(ends), title=style.LAYERS)
+    return figure
+
+
+def _steps(axes: Axes, steps: pd.Series) -> None:
+    """Updates on a logarithmic axis, on which the initial model, at 0, is in a place of its own."""
+    shown = sorted(set(steps))
+    axes.set_xscale("symlog", base=2, linthresh=max(1, min(filter(None, shown))), linscale=1)
+    ticks = shown[:: -(1 + len(shown) // (TICKS + 1))]
+    axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("updates (dotted: the end of training)")
