@@ -7,6 +7,7 @@ layer to itself at the end of training (Raghu et al. 2017; Saphra and Lopez 2019
 
 import re
 
+import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -23,7 +24,7 @@ NAME = re.compile(r"(.+)_step(\d+)")  # of a run at a step
 INFORMATION = "information with input, nats"
 TO_THE_END = "PWCCA distance to the\nend of training"
 BY = ["panel", "series", "x"]
-TICKS = 7  # at most
+TICKS = 8  # about as many at most
 # Layer 0 is dark; the light end of the colors is left out, where nothing is seen on white.
 LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 
@@ -123,9 +124,22 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
 
 def _steps(axes: Axes, steps: pd.Series) -> None:
     """Updates on a logarithmic axis, on which the initial model, at 0, is in a place of its own."""
-    shown = sorted(set(steps))
-    axes.set_xscale("symlog", base=2, linthresh=max(1, min(filter(None, shown))), linscale=1)
-    ticks = shown[:: -(1 + len(shown) // (TICKS + 1))]
-    axes.set_xticks(ticks, [f"{step:,}" for step in ticks])
+    shown = np.unique(steps)
+    axes.set_xscale("symlog", base=2, linthresh=shown[shown > 0][0], linscale=1)
+    scale = axes.xaxis.get_transform()
+    places = scale.transform(shown)
+    margin = 0.04 * np.ptp(places)
+    axes.set_xlim(*scale.inverted().transform([places[0] - margin, places[-1] + margin]))
+    ticks = _apart(places, np.ptp(places) / TICKS)
+    axes.set_xticks(shown[ticks], [f"{step:,}" for step in shown[ticks]])
     axes.xaxis.set_minor_locator(NullLocator())
     axes.set_xlabel("updates (dotted: the end of training)")
+
+
+def _apart(places: np.ndarray, distance: float) -> list[int]:
+    """Of places in order, the last and, going down, each that is as far from the one before."""
+    kept = [len(places) - 1]
+    for i in reversed(range(len(places))):
+        if places[kept[-1]] - places[i] >= distance:
+            kept.append(i)
+    return kept

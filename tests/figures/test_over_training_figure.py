@@ -1,3 +1,5 @@
+from itertools import pairwise
+
 import pytest
 
 from bottomup.errors import UserError
@@ -82,9 +84,13 @@ def test_a_long_run_has_its_last_step_among_the_ticks(tables):
     made = tables(objectives, seeds=(1,))
     made["lm-1"] = made["lm-1"].assign(step=400_000 - made["lm-1"].index[::-1])
     figure, _ = over_training.draw(made, **OPTIONS)
+    figure.draw_without_rendering()
     ticks = [text.get_text() for text in figure.axes[1].get_xticklabels()]
     end = made["lm-1"].loc[made["lm-1"]["dev_loss_nats"].idxmin(), "step"]
-    assert f"{end:,}" in ticks and len(ticks) <= 7
+    assert f"{end:,}" in ticks and 6 <= len(ticks) <= 9
+    labels = [text.get_window_extent() for text in figure.axes[1].get_xticklabels()]
+    labels.sort(key=lambda box: box.x0)
+    assert all(left.x1 < right.x0 for left, right in pairwise(labels))
 
 
 @pytest.mark.parametrize(
