@@ -24,7 +24,7 @@ NAME = re.compile(r"(.+)_step(\d+)")  # of a run at a step
 INFORMATION = "information with input, nats"
 TO_THE_END = "PWCCA distance to the\nend of training"
 BY = ["panel", "series", "x"]
-TICKS = 8  # about as many at most
+TICKS = 9  # about as many at most
 # Layer 0 is dark; the light end of the colors is left out, where nothing is seen on white.
 LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 
