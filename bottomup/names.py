@@ -1,7 +1,8 @@
 """Names of runs, of pairs of them, of what was read and of models with fewer heads, as they stand
 in paths; of each the pattern with Snakemake's wildcards, how it is made, and what it says.
 
-A run is an objective, or a checkpoint, and a seed. `lm_half1` is an objective on half of the text.
+A run is an objective, or a checkpoint, and a seed. `lm_half1` is an objective on half of the text,
+`lm_step128` one as it is after 128 updates.
 """
 
 import re
@@ -10,8 +11,11 @@ RUN = "{objective}-{seed}"
 READING = f"{RUN}.{{reading}}"
 PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
-OBJECTIVE = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"  # that a config may name
+# That a config may name.
+OBJECTIVE = r"(?!.*_(half[12]|step\d+)$)[a-z][a-z0-9_]*"
+CHECKPOINT = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"
 HALF = re.compile(r"_half([12])$")
+STEP = re.compile(r"_step(\d+)$")
 AS_TRAINED = "as_trained"
 
 
@@ -54,6 +58,17 @@ def half(objective: str, number: int) -> str:
 def objective_and_half(name: str) -> tuple[str, int | None]:
     """Of `lm_half1` ("lm", 1); the half is None where all of the text is meant."""
     found = HALF.search(name)
+    return (name[: found.start()], int(found[1])) if found else (name, None)
+
+
+def at_step(objective: str, step: int) -> str:
+    """Of an objective as it is after so many updates."""
+    return f"{objective}_step{step}"
+
+
+def objective_and_step(name: str) -> tuple[str, int | None]:
+    """Of `lm_step128` ("lm", 128); the step is None where the end of the training is meant."""
+    found = STEP.search(name)
     return (name[: found.start()], int(found[1])) if found else (name, None)
 
 

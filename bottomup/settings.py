@@ -33,6 +33,7 @@ class Section(BaseModel):
 
 
 Seed = Annotated[int, Field(ge=0)]
+Step = Annotated[int, Field(ge=0)]
 Clusters = Annotated[int, Field(ge=2)]
 Penalty = Annotated[float, Field(ge=0)]
 Penalties = Annotated[list[Penalty], AfterValidator(unique)]

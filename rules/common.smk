@@ -20,15 +20,15 @@ FREQUENCIES = {
 MEASURES = {  # by table, the parts that it is collected from
     "quality": SLICES.runs(SLICES.trained),
     "mutual_information": SLICES.readings(),
-    "pwcca_between_layers": SLICES.runs(SLICES.looked_at),
+    "pwcca_between_layers": SLICES.runs(SLICES.looked_at + SLICES.steps),
     "pwcca_between_runs": list(SLICES.pairs_of_runs()),
     "similarity_between_runs": SLICES.first_pairs(),
-    "isotropy": SLICES.first_runs(),
-    "probes": SLICES.first_runs(),
-    "change": SLICES.runs(SLICES.looked_at),
-    "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
-    "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
-    "projection": SLICES.first_runs(),
+    "isotropy": SLICES.first_runs(SLICES.looked_at + SLICES.steps),
+    "probes": SLICES.first_runs(SLICES.looked_at + SLICES.steps),
+    "change": SLICES.runs(SLICES.looked_at + SLICES.steps),
+    "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints + SLICES.steps),
+    "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints + SLICES.steps),
+    "projection": SLICES.first_runs(SLICES.looked_at),
     "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),
     "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "gates": SLICES.pruned_runs(),
@@ -42,7 +42,7 @@ MEASURES = {  # by table, the parts that it is collected from
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # A narrow model waits for a GPU longer than it fills it.
 WIDE = STUDY.model.d_model >= 256
-NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.checkpoints)
+NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.steps + SLICES.checkpoints)
 OBJECTIVES = "|".join(SLICES.objectives)
 CHECKPOINTS = "|".join(SLICES.checkpoints) or "(?!)"
 
@@ -216,6 +216,11 @@ def training_threads(wildcards):
     if workflow.nodes is not None or workflow.remote_exec:
         return 4
     return max(1, workflow.cores // len(SLICES.runs(SLICES.trained + SLICES.halves)))
+
+
+def steps_to_keep(objective):
+    """As words of a command."""
+    return " ".join(map(str, STUDY.training_steps.get(objective, [])))
 
 
 def tokens_to_read(objective):

@@ -8,8 +8,11 @@ MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 COMPARED = SLICES.runs(SLICES.compared)
 LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
 # The first seed of each alone: heads of two seeds have nothing in common.
-HEADS_OF = SLICES.first_runs()
+HEADS_OF = SLICES.first_runs(SLICES.looked_at)
 TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
+# Runs at a step, each with the same run at its end; all of these.
+STEPS_AND_ENDS = list(SLICES.steps_and_ends())
+OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
 # Each target under each mask, MT, and the models that they start from.
 OF_MASKS = [
     *("lm", "lm_bidirectional", "mlm", "mlm_causal", "mt"),
@@ -195,11 +198,11 @@ FIGURES = {
     ),
     "projection_ccg": projection("ccg"),
     "isotropy": {
-        "tables": parts_of("isotropy", MEASURES["isotropy"]),
+        "tables": parts_of("isotropy", HEADS_OF),
         "category": "5 What a layer represents",
     },
     "probes": {
-        "tables": parts_of("probes", MEASURES["probes"]),
+        "tables": parts_of("probes", HEADS_OF),
         "category": "5 What a layer represents",
     },
     "head_importance": heads(["lrp_confidence"], "head_importance"),
@@ -242,6 +245,20 @@ FIGURES = {
         "tables": {
             name: [f"<results>/runs/{name}/metrics.jsonl"]
             for name in SLICES.runs(SLICES.trained)
+        },
+        "category": "7 Text and training",
+    },
+    "over_training": {
+        "options": MI_OPTIONS | {"variant": STUDY.measures.pwcca.variants[0]},
+        "tables": {
+            **parts_of("mutual_information", [f"{run}.plain" for run in OVER_TRAINING]),
+            **parts_of(
+                "pwcca_between_runs", [names.pair(*pair) for pair in STEPS_AND_ENDS]
+            ),
+            **{
+                run: [f"<results>/runs/{run}/metrics.jsonl"]
+                for _, run in STEPS_AND_ENDS
+            },
         },
         "category": "7 Text and training",
     },

@@ -29,6 +29,7 @@ for objective in QUICKEST_FIRST:
             mem_mb=memory(4000, 4),
             runtime=partial(training_minutes, objective, training),
             accumulate=training.accumulate,
+            keep=steps_to_keep(objective),
         params:
             settings=partial(SLICES.train, objective),
         shell:
@@ -37,7 +38,48 @@ for objective in QUICKEST_FIRST:
                 --tokens $(dirname $(dirname {input.tokens[0]:q})) \
                 --tokenizers {input.tokenizers:q} --run $(dirname {output.metrics:q}) \
                 --accumulate {resources.accumulate} --gpus {resources.gpu} \
-                --trained trained &>{log:q}
+                --trained trained --keep {resources.keep} &>{log:q}
+            """
+
+
+# A run at an earlier step is found where its training kept it. Where it is not, as of a run that
+# was trained before the step was asked for, it is trained again as far as that.
+for objective in sorted(STUDY.training_steps):
+    training = STUDY.objective_training(objective)
+
+    rule:
+        name:
+            f"train_{objective}_to_step"
+        input:
+            tokens=tokens_of(["train", "dev"], objective),
+            tokenizers=tokenizers_of(objective),
+            whole=f"<results>/runs/{objective}-{{seed}}/metrics.jsonl",
+        output:
+            **model_in(f"<results>/runs/{objective}_step{{step}}-{{seed}}"),
+            metrics=f"<results>/runs/{objective}_step{{step}}-{{seed}}/metrics.jsonl",
+        log:
+            f"<logs>/train_{objective}_to_step.{{step}}.{{seed}}.log",
+        benchmark:
+            f"<benchmarks>/train_{objective}_to_step.{{step}}.{{seed}}.tsv"
+        wildcard_constraints:
+            step="|".join(map(str, STUDY.training_steps[objective])) or "(?!)",
+        priority: 20
+        conda:
+            "../envs/bottomup.yaml"
+        threads: training_threads
+        resources:
+            mem_mb=memory(4000, 4),
+            runtime=partial(training_minutes, objective, training),
+            accumulate=training.accumulate,
+        params:
+            settings=partial(SLICES.train_to_step, objective),
+        shell:
+            """
+            python scripts/train.py --settings {params.settings:q} \
+                --tokens $(dirname $(dirname {input.tokens[0]:q})) \
+                --tokenizers {input.tokenizers:q} --run $(dirname {output.metrics:q}) \
+                --accumulate {resources.accumulate} --gpus {resources.gpu} \
+                --trained trained --whole {input.whole:q} &>{log:q}
             """
 
 

@@ -1,7 +1,9 @@
 """Train one run, or save its initial model where the objective trains nothing.
 
-Settings: objective, seed, module, options, and the sections model and training (docs/config.md).
-Inputs:   the folder of token files, the tokenizer of each side that the objective needs.
+Settings: objective, seed, module, options, and the sections model and training (docs/config.md);
+          step, for the run as it is there.
+Inputs:   the folder of token files, the tokenizer of each side that the objective needs; of a run
+          at a step, the metrics of the run to its end.
 Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoint/ beside them:
           the same command goes on from there after a stop.
 """
@@ -22,6 +24,8 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.run,
         arguments.accumulate,
         arguments.trained,
+        arguments.keep,
+        arguments.whole,
     )
 
 
@@ -34,4 +38,8 @@ if __name__ == "__main__":
     parser.add_argument("--run", type=Path, required=True)
     parser.add_argument("--accumulate", type=int, default=1, help="parts of an update")
     parser.add_argument("--trained", type=Path, required=True, help="finished runs of any study")
+    parser.add_argument(
+        "--keep", type=int, nargs="*", default=[], help="steps whose weights are kept there, too"
+    )
+    parser.add_argument("--whole", type=Path, metavar="METRICS", help="of the run to its end")
     program.run(main, parser, Settings)

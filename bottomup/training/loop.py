@@ -26,6 +26,9 @@ class Trainer:
     A run that was stopped and started again ends with the same bytes as one that was not, on one
     type of CPU with one thread count: whatever is random is derived from the seed and the step.
     Each update is computed in `accumulate` parts, to save memory, whatever `settings` say of that.
+
+    stop: the step at which the run is wanted, None for its end; kept: by step, where the run as it
+    is there is kept on the way.
     """
 
     def __init__(
@@ -39,12 +42,14 @@ class Trainer:
         checkpoint: Checkpoint,
         accumulate: int = 1,
         finished: Finished | None = None,
+        stop: int | None = None,
+        kept: dict[int, Finished] | None = None,
     ):
         self.model, self.objective = model, objective
         self.text, self.dev = text, dev
         self.settings, self.seed = settings, seed
         self.checkpoint, self.accumulate = checkpoint, accumulate
-        self.finished = finished
+        self.finished, self.stop, self.kept = finished, stop, kept or {}
         self.device = next(model.parameters()).device
         self.optimizer = torch.optim.Adam(
             model.parameters(), betas=(0.9, 0.998), eps=1e-9, fused=True
@@ -53,8 +58,9 @@ class Trainer:
     def train(self) -> Progress:
         """Train until `max_tokens` source tokens are read or the dev loss stalls.
 
-        The model ends with the weights of its lowest dev loss. A run that is finished already is
-        taken from where it is kept.
+        The model ends with the weights of its lowest dev loss, or of the step `stop`. A run that is
+        finished already is taken from where it is kept. Raises UserError for a run that ends before
+        `stop`.
         """
         if self.finished and (done := self.finished.load(self.model)):
             return done
@@ -64,7 +70,9 @@ class Trainer:
         for sentences in batches.forever(
             self.text, self.settings.batch_tokens, self.seed, skip=progress.step
         ):
-            if self.ends(progress):
+            if progress.step in self.kept:
+                self.kept[progress.step].save(self.model, progress)
+            if self.ends(progress) or progress.step == self.stop:
                 break
             progress.step += 1
             progress.tokens += int(self.text.source.lengths[sentences].sum())
@@ -75,7 +83,10 @@ class Trainer:
                 losses.clear()
                 meter.evaluated(progress.metrics[-1])
         meter.close()
-        self.checkpoint.load_best(self.model)
+        if self.stop is None:
+            self.checkpoint.load_best(self.model)
+        elif progress.step < self.stop:
+            raise not_reached(self.stop, progress.step)
         if self.finished:
             self.finished.save(self.model, progress)
         return progress
@@ -175,3 +186,12 @@ class Trainer:
             loss, predicted = self.summed_loss(example, smoothing=0.0)
             total, count = total + loss.item(), count + predicted
         return total / count
+
+
+def not_reached(step: int, last: int) -> UserError:
+    """What to say of a step that a run has not come to."""
+    return UserError(
+        f"training ended at step {last}, before step {step} of training_steps: its budget was "
+        "spent or its dev loss stalled; the run itself is whole; take an earlier step, or raise "
+        "training.max_tokens or training.patience"
+    )

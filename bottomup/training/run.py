@@ -2,6 +2,7 @@
 
 import json
 import shutil
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,7 +20,7 @@ from bottomup.seeds import generator
 from bottomup.settings import Half, Model, Trained, Training
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
-from bottomup.training.loop import Trainer
+from bottomup.training.loop import Trainer, not_reached
 
 
 def load_text(tokens: Path, split: str, objective: Objective) -> Text:
@@ -37,11 +38,12 @@ def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
 
 
 class Settings(Trained):
-    """What a run depends on beside its text."""
+    """What a run depends on beside its text; with `step`, the run as it is there."""
 
     model: Model
     training: Training | None = None
     half: Half | None = None
+    step: int | None = None
 
 
 def initial_model(
@@ -72,14 +74,22 @@ def train(
     folder: Path,
     accumulate: int,
     trained: Path,
+    keep: Sequence[int] = (),
+    whole: Path | None = None,
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
     code: digests of the program; a checkpoint of other settings, code or text is set aside;
     tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
     accumulate: parts an update is computed in; trained: the folder of finished runs, of any study,
-    which is left alone without `code`, since nothing then tells versions of the program apart.
+    which is left alone without `code`, since nothing then tells versions of the program apart;
+    keep: steps at which the run is kept there, too, so that it is not trained again for these;
+    whole: of a run at a step, the metrics of the run to its end.
+
+    Raises UserError for a step that the run does not come to.
     """
+    if whole and (last := last_step(whole)) < settings.step:
+        raise not_reached(settings.step, last)
     objective = objectives.load(settings.module, settings.options)
     vocab_sizes = {
         side: Tokenizer.from_file(str(path)).get_vocab_size() for side, path in tokenizers.items()
@@ -105,6 +115,8 @@ def train(
             Checkpoint(folder / "checkpoint", identity),
             accumulate,
             Finished(trained, identity) if code else None,
+            settings.step,
+            {n: Finished(trained, identity | {"step": n}) for n in keep} if code else None,
         )
         progress = trainer.train()
     lines = [json.dumps(line) + "\n" for line in progress.metrics]
@@ -112,6 +124,11 @@ def train(
         save(model, tokenizers, folder / "model")
         (folder / "metrics.jsonl").write_text("".join(lines))
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+
+
+def last_step(metrics: Path) -> int:
+    """The step that a run ended at, which its last line of metrics is about."""
+    return json.loads(metrics.read_text().splitlines()[-1])["step"]
 
 
 def save(model: Transformer, tokenizers: dict[str, Path], folder: Path) -> None:

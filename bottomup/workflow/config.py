@@ -33,6 +33,7 @@ from bottomup.settings import (
     Quality,
     Section,
     Seed,
+    Step,
     Training,
     Views,
     key,
@@ -85,6 +86,11 @@ class Study(Section):
     )
     training_halves: Annotated[list[str], AfterValidator(unique)] = key(
         "objectives of which two more models are trained, each on a half of the text"
+    )
+    training_steps: dict[str, Annotated[list[Step], AfterValidator(unique)]] = key(
+        "by objective, a list of steps, counted in updates, at which its runs are looked at, too; "
+        "0 is the initial model; null removes one",
+        "updates",
     )
     annotation: Annotation
     quality: Quality
@@ -145,7 +151,7 @@ def load(config: dict) -> Study:
     return validated(Study, config)
 
 
-REMOVABLE = ["objectives", "checkpoints", "pruning.penalties", "pruning.controls"]
+REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties", "pruning.controls"]
 
 
 def _plain(config: dict) -> dict:
@@ -278,7 +284,10 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
             continue
         if not re.fullmatch(names.OBJECTIVE, name):
-            yield f"{path}: unknown key; allowed: small letters, digits and _; no _half1 at the end"
+            yield (
+                f"{path}: unknown key; allowed: small letters, digits and _; no _half1 or _step1 "
+                "at the end"
+            )
         checked = {key: value for key, value in options.items() if key != "training"}
         yield from problems(_keys_of(module), checked, path)
         own = options.get("training", {})
@@ -356,6 +365,10 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
 
+    yield from _step_choices(config, trained)
+
+    kept = _section(config, "training_steps")
+    at_steps = {names.at_step(name, step) for name in kept for step in _list(kept, name)}
     checkpoints = _section(config, "checkpoints")
     unit = _section(config, "occurrences").get("unit")
     if checkpoints and unit == "subword":
@@ -364,10 +377,11 @@ def _contradictions(config: dict) -> Iterator[str]:
             "sub-words of their own"
         )
     for name in checkpoints:
-        if name in objectives or name.endswith(TWIN) or not re.fullmatch(names.OBJECTIVE, name):
+        taken = name in objectives or name in at_steps or name.endswith(TWIN)
+        if taken or not re.fullmatch(names.CHECKPOINT, name):
             yield (
                 f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
-                "objective's name, no _untrained at the end"
+                "objective's name or that of a run at a step, no _untrained at the end"
             )
     for path, sign, other, reason in LIMITS:
         found, limit = at(path), at(other)
@@ -386,6 +400,29 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f"measures.mutual_information.other_n_clusters: found {found:g}; "
                 f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
             )
+
+
+def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
+    """An update reads a batch at most, so that a budget has at least so many of them."""
+    steps = _section(config, "training_steps")
+    for name in steps:
+        path = f"training_steps.{name}"
+        if name not in trained:
+            yield (
+                f"{path}: unknown key; "
+                f"allowed: objectives of this study that train ({', '.join(trained)})"
+            )
+            continue
+        own = _section(_section(_section(config, "objectives"), name), "training")
+        training = {"training": _section(config, "training") | own}
+        budget = _number(training, "training.max_tokens")
+        batch = _number(training, "training.batch_tokens")
+        for found in _numbers(steps, name):
+            if found > (last := -(-budget // batch)):
+                yield (
+                    f"{path}: found {found}; allowed: <= {last}, the updates that {budget:,} "
+                    "tokens have for certain (training.max_tokens / training.batch_tokens)"
+                )
 
 
 def _section(config: dict, name: str) -> dict:

@@ -78,6 +78,11 @@ class Slices:
             name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
         ]
         self.looked_at = self.compared + self.checkpoints
+        self.steps = [
+            names.at_step(name, step)
+            for name, steps in study.training_steps.items()
+            for step in steps
+        ]
         self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
         self.source_options = study.source_options()
         self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
@@ -89,10 +94,12 @@ class Slices:
         return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
 
     def seeds(self, objective: str) -> list[int]:
-        """The seeds under which an objective runs, on the whole text or on a half."""
+        """The seeds under which an objective runs, on the whole text or on a half, to its end or
+        to a step."""
         if objective in self.checkpoints:
             return [0]
         name, _ = names.objective_and_half(objective)
+        name, _ = names.objective_and_step(name)
         return self.study.objective_seeds(name)
 
     def masked(self) -> list[str]:
@@ -105,14 +112,14 @@ class Slices:
     def readings(self) -> list[str]:
         """Each run with each reading under which it is looked at, `run.reading`."""
         runs = {
-            "plain": self.runs(self.by_mask + self.checkpoints),
+            "plain": self.runs(self.by_mask + self.checkpoints + self.steps),
             names.AS_TRAINED: self.runs(self.masked()),
         }
         return [f"{run}.{reading}" for reading, some in runs.items() for run in some]
 
-    def first_runs(self) -> list[str]:
+    def first_runs(self, objectives: list[str]) -> list[str]:
         """The run of the first seed of each objective: for what needs no spread over seeds."""
-        return [names.run(name, self.seeds(name)[0]) for name in self.looked_at]
+        return [names.run(name, self.seeds(name)[0]) for name in objectives]
 
     def first_pairs(self) -> list[str]:
         """Of the pairs of runs, those of the first seed, and of one objective those of the first
@@ -131,7 +138,7 @@ class Slices:
 
         A checkpoint with the runs of the first seed, and with its twin; of trained objectives all;
         of initial models those of one objective or one seed; of the objectives that differ in mask
-        or target those of one seed; of halves.
+        or target those of one seed; of halves; a run at a step with itself at the end.
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
@@ -151,6 +158,15 @@ class Slices:
         for name in self.study.training_halves:
             for seed in self.seeds(name):
                 yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
+        for at_step, whole in self.steps_and_ends():
+            yield names.pair(at_step, whole)
+
+    def steps_and_ends(self) -> Iterator[tuple[str, str]]:
+        """Each run at a step, with the same run at its end."""
+        for name in self.steps:
+            objective, _ = names.objective_and_step(name)
+            for seed in self.seeds(name):
+                yield names.run(name, seed), names.run(objective, seed)
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run under this objective reads or predicts."""
@@ -211,6 +227,9 @@ class Slices:
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
         return settings("train", values, self._module(name))
+
+    def train_to_step(self, objective: str, wildcards) -> Slice:
+        return Slice(self.train(objective, wildcards), step=int(wildcards.step))
 
     def checkpoint_files(self, name: str) -> list[str]:
         """What a checkpoint in a folder of the user's is read from."""
@@ -317,8 +336,9 @@ class Slices:
                 for positions in ("changed", "masked", "replaced")
             ]
         # Only a model that reads from left to right is to predict the next token.
+        name, _ = names.objective_and_step(objective)
         predicts_next = (
-            objective not in self.checkpoints and self.study.objective_options(objective).causal
+            objective not in self.checkpoints and self.study.objective_options(name).causal
         )
         return [
             {"label": label, "positions": "all"}

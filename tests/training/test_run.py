@@ -47,11 +47,11 @@ def on_the_cpu(monkeypatch):
 def trained(corpus_files, tmp_path):
     """Train in a folder and return it; finished runs are found in `kept`, by default by none."""
 
-    def trained(settings, folder="run", code=None, tokens=corpus_files.tokens, kept=None):
+    def trained(settings, folder="run", code=None, tokens=corpus_files.tokens, kept=None, **steps):
         code = code or ({"a.py": "digest"} if kept else None)
         tokenizers = corpus_files.tokenizers(settings["module"])
         folders = {"folder": tmp_path / folder, "trained": tmp_path / (kept or f"{folder}.kept")}
-        train(run.Settings(**settings), code, tokens, tokenizers, accumulate=1, **folders)
+        train(run.Settings(**settings), code, tokens, tokenizers, accumulate=1, **folders, **steps)
         return tmp_path / folder
 
     return trained
@@ -229,6 +229,91 @@ def test_only_a_checkpoint_of_the_same_run_is_gone_on_with(
     resumed = trained(**arguments)
     assert begun[0] == (5 if changed == "nothing" else 1)
     assert same_bytes(weights(resumed), weights(trained(folder="never stopped", **arguments)))
+
+
+def at_step(step, objective="mlm", **training):
+    return settings_of(objective, **training) | {"step": step}
+
+
+def bytes_of(folder):
+    files = [path for path in folder.rglob("*") if path.is_file()]
+    return {path.relative_to(folder).as_posix(): path.read_bytes() for path in files}
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
+def test_a_run_at_a_step_has_the_weights_of_that_step(trained, monkeypatch, objective):
+    """Not the best ones so far; kept on the way they are those of a training that stops there."""
+    seen, update = {}, Trainer.update
+
+    def noting(trainer, sentences, step):
+        state = trainer.model.state_dict()
+        seen[step - 1] = {name: weight.clone() for name, weight in state.items()}
+        return update(trainer, sentences, step)
+
+    steps = [0, 1, 4, 7]  # the dev loss is measured every 4 steps
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "update", noting)
+        trained(settings_of(objective), "whole", kept="kept", keep=steps)
+    with monkeypatch.context() as patch:
+        patch.setattr(Trainer, "update", None)
+        found = {
+            step: trained(at_step(step, objective), f"kept {step}", kept="kept") for step in steps
+        }
+    for step, folder in found.items():
+        assert same_bytes(weights(folder), seen[step])
+        alone = trained(at_step(step, objective), f"alone {step}", kept=f"alone kept {step}")
+        assert bytes_of(folder) == bytes_of(alone)
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        assert [json.loads(line)["step"] for line in lines] == [4] * (step >= 4)
+
+
+def test_steps_to_keep_change_nothing_of_the_run(trained):
+    plain = trained(settings_of("mlm"), "plain", kept="one")
+    assert bytes_of(plain) == bytes_of(trained(settings_of("mlm"), kept="two", keep=[0, 5, 8]))
+
+
+def test_a_run_that_is_stopped_and_goes_on_keeps_its_steps(trained, monkeypatch):
+    """Those before the last checkpoint, of step 4, those lost since, and those to come."""
+    steps = [3, 4, 5, 9]
+    with monkeypatch.context() as patch:
+        stop_at(patch, 7)
+        with pytest.raises(KeyboardInterrupt):
+            trained(settings_of("mlm"), kept="kept", keep=steps)
+    begun = stop_at(monkeypatch, 1000)
+    trained(settings_of("mlm"), kept="kept", keep=steps)
+    assert begun[0] == 5
+    begun.clear()
+    resumed = [trained(at_step(step), f"kept {step}", kept="kept") for step in steps]
+    assert begun == []
+    for step, folder in zip(steps, resumed, strict=True):
+        assert bytes_of(folder) == bytes_of(trained(at_step(step), f"alone {step}"))
+
+
+def test_a_step_that_was_not_asked_for_is_trained_as_far_as_that(trained, monkeypatch):
+    """And then it is kept, too, beside the run itself."""
+    whole = trained(settings_of("mlm"), "whole", kept="kept")
+    begun = stop_at(monkeypatch, 1000)
+    first = trained(at_step(6), "first", kept="kept")
+    assert begun == [1, 2, 3, 4, 5, 6]
+    again = trained(at_step(6), "again", kept="kept")
+    assert bytes_of(trained(settings_of("mlm"), "whole again", kept="kept")) == bytes_of(whole)
+    assert len(begun) == 6
+    assert bytes_of(first) == bytes_of(again) != bytes_of(whole)
+
+
+def test_a_step_after_the_end_is_one_line_before_any_training(trained, monkeypatch, tmp_path):
+    whole = trained(settings_of("mlm"), "whole", kept="kept", keep=[1000])
+    last = json.loads((whole / "metrics.jsonl").read_text().splitlines()[-1])["step"]
+    said = rf"ended at step {last}, before step 1000 .*raise training.max_tokens or training.pat"
+    with pytest.raises(UserError, match=said) as raised:
+        trained(at_step(1000), kept="kept")  # nothing tells it beforehand
+    assert "\n" not in str(raised.value)
+    assert not (tmp_path / "run" / "model").exists()
+    at_the_end = trained(at_step(last), "at the end", kept="kept", whole=whole / "metrics.jsonl")
+    assert (at_the_end / "metrics.jsonl").read_bytes() == (whole / "metrics.jsonl").read_bytes()
+    monkeypatch.setattr(Trainer, "update", None)
+    with pytest.raises(UserError, match=said):
+        trained(at_step(1000), "other", kept="kept", whole=whole / "metrics.jsonl")
 
 
 def test_text_of_both_sides_only_where_the_target_is_predicted(corpus_files):

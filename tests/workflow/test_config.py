@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from bottomup.errors import UserError
-from bottomup.names import objective_and_half
+from bottomup.names import at_step, objective_and_half, objective_and_step
 from bottomup.workflow.config import load
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
@@ -190,6 +190,28 @@ def test_the_config_loads_without_torch():
             "train (lm, lm_bidirectional, lm_noise, mlm, mlm_causal, mt, mt_noise)",
         ),
         (
+            "training_steps",
+            {"lmm": [1]},
+            "training_steps.lmm: unknown key; allowed: objectives of ",
+        ),
+        (
+            "training_steps",
+            {"untrained": [1]},
+            "training_steps.untrained: unknown key; allowed: objectives of this study that train "
+            "(lm, lm_bidirectional, lm_noise, mlm, mlm_causal, mt, mt_noise)",
+        ),
+        ("training_steps", [16], "training_steps: found [16]; allowed: section"),
+        ("training_steps", {"lm": 16}, "training_steps.lm: found 16; allowed: "),
+        ("training_steps", {"lm": [1.5]}, "training_steps.lm[0]: found 1.5; allowed: "),
+        ("training_steps", {"lm": [3, -1]}, "training_steps.lm[1]: found -1; allowed: "),
+        ("training_steps", {"lm": [8, 8]}, "training_steps.lm: found [8, 8]; allowed: each value "),
+        (
+            "training_steps",
+            {"lm": [0, 1758], "mt": [1954, 1955]},  # 1,800,000 and 2,000,000 tokens, 1,024 a time
+            "training_steps.mt: found 1955; allowed: <= 1954, the updates that 2,000,000 tokens "
+            "have for certain (training.max_tokens / training.batch_tokens)",
+        ),
+        (
             "corpus__splits__near_duplicates",
             True,
             "corpus.splits.near_duplicates: found true; allowed: one of drop, keep",
@@ -318,6 +340,7 @@ def test_objectives_of_one_module_stand_side_by_side():
         ("a", {"objective": "mlm", "mas": 1}, "objectives.a.mas: unknown key; allowed: "),
         ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
         ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
+        ("lm_step8", {"objective": "lm"}, "objectives.lm_step8: unknown key; allowed: small"),
     ],
 )
 def test_a_wrong_name_of_an_objective(name, section, line):
@@ -525,6 +548,59 @@ def test_halves_are_told_from_names_that_look_alike():
     assert objective_and_half("lm_half1") == ("lm", 1)
     assert objective_and_half("mt_half2") == ("mt", 2)
     assert objective_and_half("lm_half_causal") == ("lm_half_causal", None)
+
+
+@pytest.mark.parametrize("name", ["lm", "mlm_40", "lm_step", "lm_steps2", "a_step1_b"])
+@pytest.mark.parametrize("step", [0, 7, 100_000])
+def test_steps_are_told_from_names_that_look_alike(name, step):
+    assert objective_and_step(name) == (name, None)
+    assert objective_and_step(at_step(name, step)) == (name, step)
+
+
+def with_steps(**steps):
+    return Slices(load(changed(training_steps=steps, seeds=[1, 2])))
+
+
+def test_a_run_at_a_step_is_compared_with_itself_at_its_end():
+    plain, found = with_steps(), with_steps(lm=[0, 8], mlm_causal=[4])
+    assert set(found.pairs_of_runs()) - set(plain.pairs_of_runs()) == {
+        *(f"lm_step{step}-{seed}.lm-{seed}" for step in (0, 8) for seed in (1, 2)),
+        "mlm_causal_step4-1.mlm_causal-1",  # of which there is one seed
+    }
+    assert set(found.readings()) - set(plain.readings()) == {
+        *(f"lm_step{step}-{seed}.plain" for step in (0, 8) for seed in (1, 2)),
+        "mlm_causal_step4-1.plain",
+    }
+    assert found.looked_at == plain.looked_at, "what the papers' figures show"
+
+
+def test_a_training_does_not_hang_on_its_steps():
+    wildcards = SimpleNamespace(seed="1", step="8")
+    plain, found = with_steps(), with_steps(lm=[8])
+    whole = plain.train("lm", wildcards)
+    assert whole == found.train("lm", wildcards)
+    # A run at a step is called by what it is a step of, or it would not be found there.
+    assert found.train_to_step("lm", wildcards) == whole | {"step": 8}
+
+
+def test_a_causal_model_is_to_predict_the_next_token_at_any_step():
+    slices = with_steps(lm=[8], mlm=[8])
+    labels = {name: slices.labels(f"{name}_step8", "plain") for name in ("lm", "mlm")}
+    assert labels == {name: slices.labels(name, "plain") for name in ("lm", "mlm")}
+    assert [len(labels[name]) for name in ("lm", "mlm")] == [2, 1]
+
+
+def test_a_checkpoint_may_be_called_by_its_step():
+    """Unless one of our runs is called so."""
+    config = with_checkpoint("pythia_step1000", package="a==1")
+    assert load(config | {"training_steps": {"lm": [8]}}).checkpoints
+    config = with_checkpoint("lm_step8", package="a==1")
+    [found] = mistakes(config | {"training_steps": {"lm": [8]}})
+    assert found.startswith("checkpoints.lm_step8: unknown key; allowed: small letters")
+
+
+def test_steps_that_a_file_below_asks_for_can_be_removed():
+    assert load(changed(training_steps={"lm": None, "mt": [1]})).training_steps == {"mt": [1]}
 
 
 def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():

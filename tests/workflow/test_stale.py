@@ -346,7 +346,7 @@ SAID = [
     ("bottomup/training/progress.py", "tokens, %d tokens/s, train", "tokens, %d/s, train"),
     ("scripts/train.py", 'help="parts of an update"', 'help="parts"'),
     ("rules/corpus.smk", "python scripts/learn_bpe.py --set", "python  scripts/learn_bpe.py --set"),
-    ("rules/training.smk", "--accumulate {resources", "\\\n --accumulate  {resources"),
+    ("rules/training.smk", "--keep {resources", "\\\n --keep  {resources"),
     ("bottomup/training/loop.py", "learning_rate_scale or raise", "learning_rate_scale, or raise"),
     ("bottomup/training/checkpoint.py", "cannot be written: {error}", "is not written: {error}"),
     ("scripts/measure_views.py", '", ".join(f"{name}', '"; ".join(f"{name}'),
@@ -366,8 +366,8 @@ DONE = [
     ("rules/corpus.smk", "learn_bpe.py --set", "learn_bpe.py --merges 9 --set", FROM_BPE),
     (
         "rules/training.smk",
-        "scripts/train.py --set",
-        "scripts/train.py --seed 9 --set",
+        "--keep {resources",
+        "--seed 9 --keep {resources",
         FROM_TRAINING,
     ),
     ("bottomup/training/loop.py", "return total / max(count, 1)", "return total", FROM_TRAINING),
@@ -552,6 +552,25 @@ def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
     planned = {rule for rule, plan in summary.values() if plan == "update pending"}
     assert not planned & {"train_lm", "measure_head_functions", "prune_heads"}
     assert planned >= {"measure_change", "measure_influence", "measure_checkpoint_heads"}
+
+
+def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
+    """They are in no figure that compares objectives."""
+    checkout.edit(
+        "study.yaml", "training_halves: [lm]", "training_halves: [lm]\ntraining_steps: {lm: [4, 8]}"
+    )
+    new = checkout.summary().keys() - outputs.rules.keys()
+    figures = {f"figures/over_training.{ending}" for ending in ("png", "pdf", "csv")}
+    assert figures < new and all("lm_step" in output for output in new - figures)
+    runs = {output.split("/")[1] for output in new if output.startswith("runs/")}
+    assert runs == {f"lm_step{step}-{seed}" for step in (4, 8) for seed in (1, 2)}
+    tables = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert tables == {
+        *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
+        *("similarity_between_runs", "isotropy", "probes", "influence", "neighbours"),
+    }
+    collected = [f"collect_*:measures/{table}.*" for table in tables]
+    assert checkout.planned() == new | outputs.of(*collected, *JUDGED)
 
 
 @pytest.mark.parametrize(("variant", "tables"), VARIANTS.items(), ids=VARIANTS)
