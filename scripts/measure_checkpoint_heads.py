@@ -5,7 +5,9 @@ Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, whose 
           token file of these words, the blocks of their sentences, annotation.parquet and
           word_frequencies.csv, of which a token is as rare as its word is.
 Outputs:  two tables, as measure_head_importance makes one, with confidence and attention to special
-          tokens alone, of all held-out text; and as measure_head_functions does.
+          tokens alone, of all held-out text; and as measure_head_functions does. No sub-word stands
+          for its word, whatever views.pooling says: weights to all of a word's are added, and of
+          those from them the mean is taken.
 """
 
 import argparse

@@ -97,17 +97,18 @@ def encode(
 def of_occurrences(
     subject: Subject, table: pd.DataFrame, text: Path, tokenizer: Path
 ) -> tuple[Words, np.ndarray]:
-    """The sentences of a table of words as a subject reads them, and where its words are.
+    """The sentences of a table of words as a subject reads them, and which of their words it has.
 
     table: columns text (a sentence's number in the table), sentence (of the split) and position (a
     word's number in its sentence), in order; text: the split's parquet file; tokenizer: that of
-    words. Returns with the sentences the place of each word's last sub-word, or NO_WORD: `[n]`.
+    words. Returns with the sentences the number of each row's word among all of these, in order of
+    the text: `[n]`.
     """
     sentences = table.drop_duplicates("text").set_index("text")["sentence"]
     written = pd.read_parquet(text, columns=["source"])["source"].iloc[sentences]
     words, counts = of_text(subject, written.tolist(), tokenizer)
     starts = np.cumsum([0, *counts])
-    return words, words.last[starts[table["text"]] + table["position"]]
+    return words, (starts[table["text"]] + table["position"]).to_numpy()
 
 
 def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:

@@ -1,7 +1,8 @@
 """What a linear classifier finds in each layer of one run, and in a mix of all.
 
 Rows: one for each layer, task and metric, see `bottomup.measures.probes.probe`; then those of the
-mixes, see `scalar_mix` there. Where occurrences are sub-words, a word is seen through its last.
+mixes, see `scalar_mix` there. Where occurrences are sub-words, a word is seen through its last
+one; where they are words, as `views.pooling` says.
 """
 
 from collections.abc import Iterator
