@@ -29,6 +29,7 @@ MEASURES = {  # by table, the parts that it is collected from
     "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
     "projection": SLICES.first_runs(),
+    "alignment": SLICES.first_runs() if ROWS == "words" else [],
     "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),
     "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "gates": SLICES.pruned_runs(),

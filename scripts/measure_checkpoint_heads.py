@@ -11,7 +11,6 @@ Outputs:  two tables, as measure_head_importance makes one, with confidence and 
 """
 
 import argparse
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -39,7 +38,6 @@ def main(arguments: argparse.Namespace) -> None:
     blocks, text, tokenizer = np.load(arguments.blocks), *arguments.written
     sentences = pd.read_parquet(text, columns=["source"])["source"].tolist()
     words, _ = of_text(subject, sentences, tokenizer)
-    logging.info(f"words that are not seen: {words.unaligned}; {words.cut} sentences are cut off")
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
     rows = [
         columns_of(settings.run) | row

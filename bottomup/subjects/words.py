@@ -1,7 +1,7 @@
 """Words of a text in the sub-words of any tokenizer, told by where both stand in the text."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,13 @@ class Words:
     last: np.ndarray
     unaligned: dict[str, int]
     cut: int
+
+    def not_read(self) -> Iterator[dict]:
+        """Rows of a table: unit, reason, n and total, how many words are not aligned for each
+        reason, or sentences cut off, of how many."""
+        for reason, n in self.unaligned.items():
+            yield {"unit": "word", "reason": reason, "n": n, "total": len(self.first)}
+        yield {"unit": "sentence", "reason": CUT, "n": self.cut, "total": len(self.tokens)}
 
 
 def encode(

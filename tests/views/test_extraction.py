@@ -169,6 +169,32 @@ def test_a_word_is_seen_through_its_last_sub_word_or_their_mean(checkpoint, run_
     assert np.isnan(found[0, :, 0]).sum() == 4
 
 
+def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, run_script):
+    """Of the three sentences, occurrences are in the first two; in the last one a word is cut."""
+    table = pd.read_parquet(checkpoint / "occurrences.parquet")
+    table[table["text"] < 2].to_parquet(checkpoint / "occurrences.parquet")
+    run_script(
+        "measure_alignment",
+        {"objective": "bert", "seed": 0, "code": "digest"},
+        *("--model", checkpoint / "model", "--occurrences", checkpoint / "occurrences.parquet"),
+        *("--written", checkpoint / "test.parquet", checkpoint / "words.json"),
+        *("--table", checkpoint / "alignment.csv"),
+    )
+    found = pd.read_csv(checkpoint / "alignment.csv")
+    assert (found["objective"] == "bert").all() and (found["seed"] == 0).all()
+    rows = found.set_index(["text", "unit", "reason"])[["n", "total"]]
+    assert {of: tuple(row) for of, row in zip(rows.index, rows.to_numpy(), strict=True)} == {
+        ("occurrences", "word", "vanished"): (0, 7),
+        ("occurrences", "word", "cut off"): (0, 7),
+        ("occurrences", "word", "shared"): (3, 7),
+        ("occurrences", "sentence", "cut off"): (0, 2),
+        ("test", "word", "vanished"): (0, 13),
+        ("test", "word", "cut off"): (1, 13),
+        ("test", "word", "shared"): (3, 13),
+        ("test", "sentence", "cut off"): (1, 3),
+    }
+
+
 def test_program(tmp_path, corpus_files, run_script):
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     model = initial("lm", vocab=size)
