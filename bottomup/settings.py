@@ -139,8 +139,9 @@ class Occurrences(Section):
 
     n: int = key("positions drawn", "occurrences", ge=1)
     unit: Literal["subword", "word"] = key(
-        "what an occurrence is: a sub-word, as in the papers, or a word, seen through its last "
-        "sub-word, so that models with other sub-words are seen on the same rows"
+        "what an occurrence is: a sub-word, as in the papers, or a word, seen through its "
+        "sub-words as views.pooling says, so that models with other sub-words are seen on the same "
+        "rows"
     )
     seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
     as_trained_draws: int = key("times that MLM masks each sentence anew", "draws", ge=1)
@@ -173,6 +174,11 @@ class Views(Section):
     """Representations on disk."""
 
     dtype: Literal["float16", "float32"] = key("type of the numbers in view files")
+    pooling: Literal["last", "mean"] = key(
+        "what stands for a word, where occurrences.unit is word: its last sub-word, or the mean of "
+        "all; influence hides and compares sub-words as they are, and heads are judged by weights "
+        "between them, whatever stands here"
+    )
 
 
 class MutualInformation(Section):

@@ -29,6 +29,7 @@ MEASURES = {  # by table, the parts that it is collected from
     "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints + SLICES.steps),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints + SLICES.steps),
     "projection": SLICES.first_runs(SLICES.looked_at),
+    "alignment": SLICES.first_runs(SLICES.looked_at) if ROWS == "words" else [],
     "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),
     "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
     "gates": SLICES.pruned_runs(),

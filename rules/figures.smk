@@ -241,6 +241,10 @@ FIGURES = {
         },
         "category": "7 Text and training",
     },
+    "alignment": {
+        "tables": parts_of("alignment", MEASURES["alignment"]),
+        "category": "7 Text and training",
+    },
     "learning_curves": {
         "tables": {
             name: [f"<results>/runs/{name}/metrics.jsonl"]

@@ -134,3 +134,30 @@ rule extract_views:
             --views {output.views:q} --batch-tokens {resources.batch_tokens} \
             --gpus {resources.gpu} &>{log:q}
         """
+
+
+rule measure_alignment:
+    input:
+        **MODEL,
+        occurrences="<results>/occurrences/words/occurrences.parquet",
+        written=WRITTEN,
+    output:
+        table="<results>/measures/alignment/{objective}-{seed}.csv",
+    log:
+        "<logs>/measure_alignment.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_alignment.{objective}-{seed}.tsv"
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 10),
+        runtime=minutes(15, 0.1),
+    params:
+        settings=SLICES.measure_alignment,
+    shell:
+        """
+        python scripts/measure_alignment.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --occurrences {input.occurrences:q} \
+            --written {input.written:q} --table {output.table:q} &>{log:q}
+        """

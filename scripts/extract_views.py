@@ -1,6 +1,6 @@
 """Extract the views of one run under one reading: an array of all layers.
 
-Settings: dtype (float16 or float32).
+Settings: dtype (float16 or float32); pooling, what stands for a word (last or mean).
 Inputs:   the run's model folder; the reading's token file and table of occurrences; where these
           are words: test.parquet and tokenizer.words.json, whose words they are.
 Outputs:  an array [layers + 1, n_occurrences, d_model]; NaN for words that the run's tokenizer
@@ -8,10 +8,8 @@ Outputs:  an array [layers + 1, n_occurrences, d_model]; NaN for words that the 
 """
 
 import argparse
-import logging
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from bottomup import program, subjects
@@ -23,24 +21,20 @@ from bottomup.views.extraction import extract
 
 
 def main(arguments: argparse.Namespace) -> None:
-    subject = subjects.load(arguments.model)
+    subject, settings = subjects.load(arguments.model), arguments.settings
     text = TokenFile.load(arguments.text)
     columns = ["text", "sentence", "position"]
     table = pd.read_parquet(arguments.occurrences, columns=columns)
     if arguments.written:
-        words, positions = of_occurrences(subject, table, *arguments.written)
-        text, table = words.tokens, table.assign(position=positions)
-        counts = ", ".join(f"{count} {reason}" for reason, count in words.unaligned.items())
-        logging.info(
-            f"{np.sum(positions < 0)} of {len(table)} words are not seen; in all: {counts}"
-        )
-        logging.info(f"{words.cut} of {len(text)} sentences are cut off")
+        words, rows = of_occurrences(subject, table, *arguments.written)
+        first = words.first if settings.pooling == "mean" else words.last
+        text, table = words.tokens, table.assign(first=first[rows], position=words.last[rows])
     extract(
         subject,
         text,
         table,
         arguments.views,
-        arguments.settings.dtype,
+        settings.dtype,
         arguments.batch_tokens,
         device(),
     )

@@ -8,11 +8,12 @@ Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, whose 
           blocks of its sentences.
 Outputs:  two tables, as measure_head_importance makes one, confidence and attention to special
           tokens being of the whole test split, gradient and loss of its own objective, where it has
-          one; and as measure_head_functions does.
+          one; and as measure_head_functions does. No sub-word stands for its word, whatever
+          views.pooling says: weights to all of a word's are added, and of those from them the mean
+          is taken.
 """
 
 import argparse
-import logging
 from pathlib import Path
 
 import numpy as np
@@ -47,7 +48,6 @@ def main(arguments: argparse.Namespace) -> None:
     blocks, text, tokenizer = np.load(arguments.blocks), *arguments.written
     sentences = pd.read_parquet(text, columns=["source"])["source"].tolist()
     words, _ = of_text(subject, sentences, tokenizer)
-    logging.info(f"words that are not seen: {words.unaligned}; {words.cut} sentences are cut off")
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
     rows = rows_of(found, blocks[order], jackknife.n_blocks(blocks))
     dev_blocks = np.load(arguments.dev_blocks)

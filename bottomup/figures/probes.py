@@ -1,15 +1,17 @@
 """What a linear classifier finds in each layer: a row of panels for each task.
 
-Source: Hewitt and Liang 2019 (control tasks), Voita and Titov 2020 (code length).
+Source: Hewitt and Liang 2019 (control tasks), Voita and Titov 2020 (code length), Tenney et al.
+2019 (center of gravity).
 """
 
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, over_intervals, points, table
+from bottomup.figures.points import Tables, join, over_intervals, points, table
 
 NEEDED = [
     *("objective", "seed", "layer", "task", "metric", "value", "ci_low", "ci_high", "baseline"),
@@ -20,6 +22,8 @@ METRICS = {
     "selectivity": "accuracy less that on the control task",
     "compression": "compression, times",
 }
+CENTER, CENTER_LABEL = "center_of_gravity", "center of gravity of the scalar mix, layers"
+MARKER = 6  # a triangle that hangs from where it stands
 TASKS = {"tag": "part of speech", "relation": "dependency relation", "ccg": "CCG category"}
 
 
@@ -27,24 +31,26 @@ TASKS = {"tag": "part of speech", "relation": "dependency relation", "ccg": "CCG
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From `probes`: the figure and its points.
 
-    A line across the panels is what a classifier that sees nothing reaches.
+    A line across the panels is what a classifier that sees nothing reaches; a mark on the layer
+    axis of accuracy, the center of gravity of the mix of all layers.
     """
-    measured = table(tables, "probes", NEEDED)
-    measured = measured[measured["metric"].isin(METRICS)].sort_values("layer")
+    named = table(tables, "probes", NEEDED).rename(columns={"objective": "series", "layer": "x"})
+    named["panel"] = named["task"] + ": " + named["metric"]
+    measured = named[named["metric"].isin(METRICS)].sort_values("x")
     if measured.empty:
         raise UserError(
             f"no rows with metric {', '.join(METRICS)} in the table probes; measure them or leave "
             "the figure out"
         )
-    panels = measured["task"] + ": " + measured["metric"]
-    named = measured.assign(panel=panels).rename(columns={"objective": "series", "layer": "x"})
-    drawn = points(over_intervals(named, "value", ["panel", "series", "x"])).assign(
+    drawn = points(over_intervals(measured, "value", ["panel", "series", "x"])).assign(
         quantity=lambda rows: rows["panel"].str.partition(": ")[2].map(METRICS)
     )
-    return _figure(named, drawn), drawn
+    centers = over_intervals(named[named["metric"] == CENTER], "value", ["panel", "series"])
+    marks = points(centers, quantity=CENTER_LABEL)
+    return _figure(measured, drawn, marks), join([drawn, marks])
 
 
-def _figure(measured: pd.DataFrame, drawn: pd.DataFrame) -> Figure:
+def _figure(measured: pd.DataFrame, drawn: pd.DataFrame, marks: pd.DataFrame) -> Figure:
     tasks = [name for name in TASKS if name in set(measured["task"])]
     figure = Figure(
         figsize=(3.6 * len(METRICS) + 0.4, 2.9 * len(tasks) + 0.6), layout="constrained"
@@ -54,9 +60,22 @@ def _figure(measured: pd.DataFrame, drawn: pd.DataFrame) -> Figure:
     ):
         for one, metric in zip(axes, METRICS, strict=True):
             _panel(one, measured[measured["panel"] == f"{task}: {metric}"], drawn)
+        _mark(axes[0], marks[marks["panel"] == f"{task}: {CENTER}"])
     looks = [style.objective(name) for name in style.ordered(drawn["series"])]
-    style.legend(figure, style.key(drawn, looks))
+    handles = style.key(drawn, looks)
+    if len(marks):
+        handles.append(
+            Line2D([], [], color=style.GRAY, marker=MARKER, linestyle="", label=CENTER_LABEL)
+        )
+    style.legend(figure, handles)
     return figure
+
+
+def _mark(axes: Axes, centers: pd.DataFrame) -> None:
+    """Marks on the layer axis, one for each series."""
+    colors = [style.objective(name).color for name in centers["series"]]
+    place = {"transform": axes.get_xaxis_transform(), "clip_on": False}
+    axes.scatter(centers["y"], [0] * len(centers), 45, colors, marker=MARKER, **place)
 
 
 def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:

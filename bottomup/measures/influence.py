@@ -9,6 +9,9 @@ What is hidden is either one token, as in the paper ("the influencing token", wr
 all tokens of the group that a sentence holds. The latter grows with their number, too, so that
 frequent tokens come out as influential whatever they do.
 
+Tokens are hidden and compared as they are, one or more to a word, whatever `views.pooling` says: in
+a mean over a word, what is hidden from one of its tokens would be mixed with what others still see.
+
 Groups differ in more than what they mean: in how many sub-words make a word, and in how long the
 sentences are that hold it. So two distances stand side by side, which `matching` tells apart:
 

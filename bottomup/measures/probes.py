@@ -5,8 +5,8 @@ less that on a control task, which can only be learned by heart (Hewitt and Lian
 and Interpreting Probes with Control Tasks", section 2); the length of the labels' online code,
 short where few examples are enough, and its compression (Voita and Titov 2020, "Information-
 Theoretic Probing with Minimum Description Length", section 2.2); and of all layers together the
-scalar mix with its center of gravity (Tenney et al. 2019, "BERT Rediscovers the Classical NLP
-Pipeline", equations 1 and 2).
+scalar mix, with its center of gravity and the layer expected by cumulative scores (Tenney, Das and
+Pavlick 2019, "BERT Rediscovers the Classical NLP Pipeline", section 3.2).
 
 The probe is a softmax regression with an L2 penalty. Linear taggers in the literature are trained
 by Adam at a rate of 0.001 for up to 50 epochs, until the loss on development sentences has not
@@ -15,8 +15,9 @@ L-BFGS on all examples looks for its one optimum, and what early stopping is for
 penalty, whose strength the development sentences choose.
 
 With 20,000 occurrences, 128 neurons and 45 tags, a classifier takes about 5 s of one core for all
-strengths, `probe` with its control task and code 14 s, and a mix of 7 layers 20 s. All grow with
-the product of the three numbers: to predict the word itself, take frequent words, or a GPU.
+strengths, `probe` with its control task and code 14 s, and `scalar_mix` of 7 layers, with a mix up
+to each of them, 90 s. All grow with the product of the three numbers: to predict the word itself,
+take frequent words, or a GPU.
 """
 
 from collections.abc import Callable, Iterator
@@ -69,20 +70,6 @@ class Classifier:
     def logits(self, x: Tensor) -> Tensor:
         """Of views `[layers, n, d]`: `[n, n_labels]`."""
         return torch.addmm(self.bias, self.mixed(x), self.weights.T)
-
-
-@dataclass(frozen=True)
-class Mix:
-    """weights: s of equation 1, `[layers]`, which sum to 1; accuracy: on `n` test occurrences."""
-
-    weights: np.ndarray
-    accuracy: float
-    n: int
-
-    @property
-    def center_of_gravity(self) -> float:
-        """sum_l l s_l (Tenney et al. 2019, equation 2), in layers: from 0 to the top one."""
-        return float(np.arange(len(self.weights)) @ self.weights)
 
 
 def probe(
@@ -178,18 +165,36 @@ def online_code_length(
 
 
 def scalar_mix(
+    task: str,
     views: np.ndarray,
     labels: np.ndarray,
     sentences: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
     seed: int = 1,
     device: torch.device | str | None = None,
-) -> Mix:
-    """A probe of gamma sum_l s_l h_l, s = softmax(a), trained with a (Tenney et al., equation 1).
+) -> Iterator[dict]:
+    """Rows as those of `probe`, with `layer`, empty where a value is of all layers together.
 
-    views: `[layers, n, d]`, layer 0 first; labels, sentences: `[n]`. All neurons of all layers are
-    standardized: otherwise a layer of twice the norm would need half the weight to say the same.
-    gamma scales all layers alike, which the classifier's weights do already, and would only undo
-    their penalty: it is 1.
+    The probe is of gamma sum_l s_l h_l, s = softmax(a), trained with a (Tenney et al. 2019,
+    equation 1; Peters et al. 2018, "Deep contextualized word representations", equation 1).
+
+    views: `[layers, n, d]`, layer 0 first; the rest as in `probe`. Metrics:
+
+    mix_accuracy: share, of the probe of layers 0 to `layer`: at the top, of all;
+    mix_weight: s_l of `layer` in the mix of all, which sum to 1;
+    center_of_gravity: sum_l l s_l (equation 2), from 0 to the top layer;
+    expected_layer: sum_l l d_l / sum_l d_l, d_l being by how much layer l raises mix_accuracy
+        (equations 3 and 4); below 0 or above the top layer where some layers lower it, and empty
+        where all of them together do not raise it.
+
+    n: test occurrences; of mix_weight and center_of_gravity those for training. These two have no
+    interval: they are of the classifier, which is given, and one for each block left out would take
+    as many trainings. Their baseline is that of equal weights.
+
+    All neurons of all layers are standardized: otherwise a layer of twice the norm would need half
+    the weight to say the same. gamma scales all layers alike, which the classifier's weights do
+    already, and would only undo their penalty: it is 1.
 
     Not convex: it starts from the best classifier of the layers' mean. One layer is cheaper than a
     mix unless the others add more than the penalty asks for it, so that a few layers get all the
@@ -198,13 +203,30 @@ def scalar_mix(
 
     Raises UserError as `probe`.
     """
-    _require_rows(views[0], labels=labels, sentences=sentences)
+    _require_rows(views[0], labels=labels, sentences=sentences, blocks=blocks)
     distinct, targets = np.unique(labels, return_inverse=True)
     _require_labels(len(distinct))
     parts = split(sentences, seed)
-    x = standardized(views, device)
-    hits, classifier = _hits(x, targets, len(distinct), parts)
-    return Mix(classifier.scalars.softmax(0).double().cpu().numpy(), float(hits.mean()), len(hits))
+    of_text = targets, len(distinct), parts, blocks, count
+    layers = np.arange(len(views))
+    probes = [_accuracy(standardized(views[: top + 1], device), *of_text) for top in layers]
+    scores = np.stack([score for score, _ in probes])
+    weights = probes[-1][1].scalars.softmax(0).double().cpu().numpy()
+    baseline = _accuracy(standardized(np.zeros((1, len(labels), 1)), device), *of_text)[0][0]
+
+    def row(metric: str, value: dict, baseline: float, part: int, layer: int = pd.NA) -> dict:
+        names = {"layer": layer, "task": task, "metric": metric}
+        sizes = {"n": len(parts[part]), "n_labels": len(distinct)}
+        return {**names, **value, "baseline": float(baseline), **sizes}
+
+    for layer, score in enumerate(scores):
+        value = jackknife.estimate("value", score[0], score[1:])
+        yield row("mix_accuracy", value, baseline, -1, layer)
+    for layer, weight in enumerate(weights):
+        yield row("mix_weight", _given(weight), 1 / len(layers), 0, layer)
+    yield row("center_of_gravity", _given(layers @ weights), layers.mean(), 0)
+    expected = _expected_layer(scores)
+    yield row("expected_layer", jackknife.estimate("value", expected[0], expected[1:]), np.nan, -1)
 
 
 def pairs(
@@ -270,11 +292,38 @@ def _accuracies(
     count: int,
 ) -> dict[str, np.ndarray]:
     """By metric, its value and those without each block, `[1 + count]`; tasks: real, control."""
-    of_test = blocks[parts[-1]]
-    sizes = jackknife.sums(np.ones(len(of_test)), of_test, count)
-    hits = (_hits(x, labels, n_labels, parts)[0] for labels in tasks)
-    real, control = (jackknife.ratio(jackknife.sums(hit, of_test, count), sizes) for hit in hits)
+    real, control = (_accuracy(x, labels, n_labels, parts, blocks, count)[0] for labels in tasks)
     return {"accuracy": real, "control_accuracy": control, "selectivity": real - control}
+
+
+def _accuracy(
+    x: Tensor,
+    labels: np.ndarray,
+    n_labels: int,
+    parts: list[np.ndarray],
+    blocks: np.ndarray,
+    count: int,
+) -> tuple[np.ndarray, Classifier]:
+    """The share of the test occurrences that a probe is right about, and those without each block,
+    `[1 + count]`; and the probe."""
+    hits, classifier = _hits(x, labels, n_labels, parts)
+    of_test = blocks[parts[-1]]
+    sums, sizes = (jackknife.sums(terms, of_test, count) for terms in (hits, np.ones(len(hits))))
+    return jackknife.ratio(sums, sizes), classifier
+
+
+def _expected_layer(scores: np.ndarray) -> np.ndarray:
+    """Of the scores of layers 0 to l, `[layers, ...]`, the layer expected (Tenney et al. 2019,
+    equation 4), `[...]`; NaN where the last is not above the first."""
+    gains = np.diff(scores, axis=0)
+    gained = gains.sum(axis=0)
+    weighted = np.tensordot(np.arange(1, len(scores)), gains, axes=1)
+    return jackknife.ratio(weighted, np.where(gained > 0, gained, np.nan))
+
+
+def _given(value: float) -> dict:
+    """The columns of a value that has none without each block."""
+    return {"value": float(value), "ci_low": np.nan, "ci_high": np.nan, jackknife.WITHOUT: None}
 
 
 def _code(

@@ -1,7 +1,7 @@
 """Words of a text in the sub-words of any tokenizer, told by where both stand in the text."""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,6 +41,13 @@ class Words:
     last: np.ndarray
     unaligned: dict[str, int]
     cut: int
+
+    def not_read(self) -> Iterator[dict]:
+        """Rows of a table: unit, reason, n and total, how many words are not aligned for each
+        reason, or sentences cut off, of how many."""
+        for reason, n in self.unaligned.items():
+            yield {"unit": "word", "reason": reason, "n": n, "total": len(self.first)}
+        yield {"unit": "sentence", "reason": CUT, "n": self.cut, "total": len(self.tokens)}
 
 
 def encode(
@@ -97,17 +104,18 @@ def encode(
 def of_occurrences(
     subject: Subject, table: pd.DataFrame, text: Path, tokenizer: Path
 ) -> tuple[Words, np.ndarray]:
-    """The sentences of a table of words as a subject reads them, and where its words are.
+    """The sentences of a table of words as a subject reads them, and which of their words it has.
 
     table: columns text (a sentence's number in the table), sentence (of the split) and position (a
     word's number in its sentence), in order; text: the split's parquet file; tokenizer: that of
-    words. Returns with the sentences the place of each word's last sub-word, or NO_WORD: `[n]`.
+    words. Returns with the sentences the number of each row's word among all of these, in order of
+    the text: `[n]`.
     """
     sentences = table.drop_duplicates("text").set_index("text")["sentence"]
     written = pd.read_parquet(text, columns=["source"])["source"].iloc[sentences]
     words, counts = of_text(subject, written.tolist(), tokenizer)
     starts = np.cumsum([0, *counts])
-    return words, words.last[starts[table["text"]] + table["position"]]
+    return words, (starts[table["text"]] + table["position"]).to_numpy()
 
 
 def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:

@@ -1,7 +1,8 @@
-"""What a linear classifier finds in each layer of one run.
+"""What a linear classifier finds in each layer of one run, and in a mix of all.
 
-Rows: one for each layer, task and metric, see `bottomup.measures.probes.probe`. A word is seen
-through its last sub-word.
+Rows: one for each layer, task and metric, see `bottomup.measures.probes.probe`; then those of the
+mixes, see `scalar_mix` there. Where occurrences are sub-words, a word is seen through its last
+one; where they are words, as `views.pooling` says.
 """
 
 from collections.abc import Iterator
@@ -10,7 +11,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.measures import jackknife
-from bottomup.measures.probes import probe
+from bottomup.measures.probes import probe, scalar_mix
 from bottomup.seeds import generator
 from bottomup.settings import Probes as Settings
 from bottomup.tables import Seen
@@ -27,6 +28,10 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
             found = probe(task, view[kept], labels, *of_occurrences, count, settings.seed)
             for row in found:
                 yield {"layer": layer, **row}
+    _, *of_text = of_occurrences
+    for task in settings.tasks:
+        labels = occurrences[task].to_numpy()
+        yield from scalar_mix(task, seen.views[:, kept], labels, *of_text, count, settings.seed)
 
 
 def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:

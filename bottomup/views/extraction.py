@@ -24,13 +24,15 @@ def extract(
     """Write the representations of the table's occurrences, `[layers + 1, n, d_model]`.
 
     text: as the subject reads it; table: rows in text order, with `text` and `position`, below 0
-    for an occurrence that the subject does not see, whose rows are NaN; file: .npy; dtype:
-    "float16" or "float32"; batch_tokens: padded tokens encoded at once.
+    for an occurrence that the subject does not see, whose rows are NaN, and with `first` where an
+    occurrence is the mean of the tokens from there to `position`; file: .npy; dtype: "float16" or
+    "float32"; batch_tokens: padded tokens encoded at once.
     """
     shape = (subject.layers + 1, len(table), subject.d_model)
     views = np.lib.format.open_memmap(file, "w+", dtype, shape)
     subject.model.to(device)
     positions = table["position"].to_numpy()
+    firsts = table.get("first", table["position"]).to_numpy()
     bounds = np.searchsorted(table["text"].to_numpy(), np.arange(len(text) + 1))
     for sentences in in_order(Text(text), batch_tokens):
         ids = padded(text, sentences, subject.padding)
@@ -39,10 +41,25 @@ def extract(
         rows = np.concatenate([np.arange(bounds[s], bounds[s + 1]) for s in sentences])
         row_in_batch = np.repeat(np.arange(len(sentences)), counts)
         for view, states in zip(views, hidden_states, strict=True):
-            view[rows] = states.cpu().numpy()[row_in_batch, positions[rows]]
+            places = row_in_batch, firsts[rows], positions[rows]
+            view[rows] = means(states.cpu().numpy(), *places)
     check_finite(views)
     views[:, positions < 0] = np.nan
     views.flush()
+
+
+def means(
+    states: np.ndarray, sentences: np.ndarray, firsts: np.ndarray, lasts: np.ndarray
+) -> np.ndarray:
+    """The mean of the tokens from each of `firsts` to that of `lasts`, in their `sentences`, `[n]`.
+
+    states: `[batch, length, d_model]`. Returns `[n, d_model]`; of one token its own bits.
+    """
+    lengths = lasts - firsts + 1
+    starts = np.cumsum(lengths) - lengths
+    places = np.arange(lengths.sum()) + np.repeat(firsts - starts, lengths)
+    sums = np.add.reduceat(states[np.repeat(sentences, lengths), places], starts, axis=0)
+    return sums / lengths[:, None].astype(states.dtype)
 
 
 def check_finite(views: np.ndarray) -> None:

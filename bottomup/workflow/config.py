@@ -371,6 +371,11 @@ def _contradictions(config: dict) -> Iterator[str]:
     at_steps = {names.at_step(name, step) for name in kept for step in _list(kept, name)}
     checkpoints = _section(config, "checkpoints")
     unit = _section(config, "occurrences").get("unit")
+    if unit == "subword" and _section(config, "views").get("pooling") == "mean":
+        yield (
+            'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since '
+            "each occurrence is one sub-word; or set occurrences.unit to word"
+        )
     if checkpoints and unit == "subword":
         yield (
             'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have '

@@ -320,6 +320,9 @@ class Slices:
     def extract_views(self) -> Slice:
         return settings("extract_views", self.study.views)
 
+    def measure_alignment(self, wildcards) -> Slice:
+        return settings("measure_alignment", named(wildcards))
+
     def measure_views(self, table: str, wildcards) -> Slice:
         options = getattr(self.study.measures, SECTION.get(table, table))
         values = {"table": table, "run": named(wildcards), "options": options}

@@ -1,10 +1,13 @@
 import itertools
 
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.collections import PathCollection
+from matplotlib.colors import to_rgba
 
 from bottomup.errors import UserError
-from bottomup.figures import probes
+from bottomup.figures import probes, style
 
 OBJECTIVES, LAYERS = ("lm", "untrained"), 3
 
@@ -44,6 +47,30 @@ def test_a_row_of_panels_for_each_task_shows_the_measured_values(nothing_cut_off
     assert shown["y"].tolist() == pytest.approx([0.55, 0.65, 0.75])
     assert shown["low"].tolist() == pytest.approx([0.54, 0.64, 0.74])
     assert figure.axes[0].get_ylabel() == "accuracy, share"
+    nothing_cut_off(figure)
+
+
+def test_the_center_of_gravity_is_marked_on_the_layer_axis(nothing_cut_off):
+    """Of accuracy alone, in the color of the objective, and in the points."""
+    measured = table()
+    centers = measured[(measured["layer"] == 0) & (measured["metric"] == "accuracy")].assign(
+        metric="center_of_gravity", layer=np.nan, ci_low=np.nan, ci_high=np.nan, baseline=1.0
+    )
+    centers["value"] = [1.2, 0.4, 1.9, 0.1]  # of tag: lm, untrained; of ccg
+    figure, drawn = probes.draw({"probes": pd.concat([measured, centers])})
+    found = drawn[drawn["quantity"].str.startswith("center of gravity")]
+    names = [f"{task}: center_of_gravity" for task in ("tag", "tag", "ccg", "ccg")]
+    assert found["panel"].tolist() == names
+    assert found["series"].tolist() == [*OBJECTIVES, *OBJECTIVES]
+    assert found["y"].tolist() == [1.2, 0.4, 1.9, 0.1]
+    assert found[["x", "low", "high"]].isna().all(axis=None)
+    marks = [[c for c in axes.collections if isinstance(c, PathCollection)] for axes in figure.axes]
+    assert [len(of_panel) for of_panel in marks] == [1, 0, 0, 1, 0, 0]
+    colors = [to_rgba(style.objective(name).color) for name in OBJECTIVES]
+    for [mark], values in ((marks[0], [1.2, 0.4]), (marks[3], [1.9, 0.1])):
+        assert mark.get_offsets().tolist() == [[value, 0] for value in values]
+        assert mark.get_facecolors().tolist() == [list(color) for color in colors]
+    assert found["quantity"].iloc[0] in [text.get_text() for text in figure.legends[0].texts]
     nothing_cut_off(figure)
 
 

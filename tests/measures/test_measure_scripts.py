@@ -253,7 +253,12 @@ def test_probes_of_each_layer(measure, run):
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert len(table) == LAYERS * 5 and (table["n_labels"] == 2).all()
+    # Of each layer five and two of the mixes, and two of all together.
+    assert len(table) == LAYERS * (5 + 2) + 2 and (table["n_labels"] == 2).all()
+    of_all = table[table["layer"].isna()]
+    assert of_all["metric"].tolist() == ["center_of_gravity", "expected_layer"]
+    # Whole numbers, in a column that has empty cells.
+    assert "lm,1,0,tag,accuracy," in (run / "table.csv").read_text()
     # Whole sentences, of each of which six sub-words end words.
     assert (table.loc[table["metric"] == "compression", "n"] == 300).all()
     # Tags go by turns, whatever the view.

@@ -3,8 +3,11 @@
 from itertools import pairwise
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
+from scipy.optimize import minimize
+from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
 from bottomup.errors import UserError
@@ -18,6 +21,17 @@ def probe(view, labels, words=None, length=5, count=10, **options):
     words = labels if words is None else words
     rows = probes.probe("task", view, labels, words, sentences, sentences % count, count, **options)
     return {row["metric"]: row for row in rows}
+
+
+def mixed(views, labels):
+    """The values of `probes.scalar_mix` by metric, arrays where there is one for each layer."""
+    sentences = np.arange(len(labels)) // 5
+    rows = pd.DataFrame(probes.scalar_mix("task", views, labels, sentences, sentences % 10, 10))
+    of_layers = {"mix_accuracy", "mix_weight"}
+    return {
+        name: rows["value"].to_numpy() if name in of_layers else rows["value"].item()
+        for name, rows in rows.groupby("metric")
+    }
 
 
 def repeated(labels, n_sentences):
@@ -168,12 +182,15 @@ def test_the_mix_is_the_only_layer_that_tells(informative):
     labels = generator.integers(3, size=900)
     views = generator.normal(size=(3, 900, 4))
     views[informative, :, :3] += 2 * np.eye(3)[labels]
-    mix = probes.scalar_mix(views, labels, np.arange(900) // 5)
-    assert mix.weights.sum() == pytest.approx(1)
-    assert mix.weights[informative] > 0.9
-    assert mix.center_of_gravity == pytest.approx(informative, abs=0.15)
-    assert mix.accuracy > 0.6
-    assert mix.n == 90
+    found = mixed(views, labels)
+    assert found["mix_weight"].sum() == pytest.approx(1)
+    assert found["mix_weight"][informative] > 0.9
+    assert found["center_of_gravity"] == pytest.approx(informative, abs=0.15)
+    tells = np.arange(3) >= informative
+    assert (found["mix_accuracy"][tells] > 0.6).all()
+    assert (found["mix_accuracy"][~tells] < 0.5).all()
+    if informative:  # what comes after layer 0 adds to it by chance
+        assert found["expected_layer"] == pytest.approx(informative, abs=0.15)
 
 
 def test_layers_that_tell_a_half_each_share_the_mix():
@@ -183,17 +200,78 @@ def test_layers_that_tell_a_half_each_share_the_mix():
     views = np.zeros((2, 1500, 2))
     views[0, :, 0] = labels // 2 + 0.1 * generator.normal(size=1500)
     views[1, :, 1] = labels % 2 + 0.1 * generator.normal(size=1500)
-    mix = probes.scalar_mix(views, labels, np.arange(1500) // 5)
-    np.testing.assert_allclose(mix.weights, 0.5, atol=0.1)
-    assert mix.accuracy == 1
+    found = mixed(views, labels)
+    np.testing.assert_allclose(found["mix_weight"], 0.5, atol=0.1)
+    assert found["mix_accuracy"][0] < 0.7 and found["mix_accuracy"][1] == 1
+    assert found["expected_layer"] == 1
 
 
 def test_layers_that_say_the_same_at_any_scale_share_the_mix():
     generator = np.random.default_rng(0)
     labels = generator.integers(3, size=300)
     view = generator.normal(size=(300, 4)) + np.eye(4)[labels]
-    mix = probes.scalar_mix(np.stack([view, 10 * view]), labels, np.arange(300) // 5)
-    np.testing.assert_allclose(mix.weights, 0.5, atol=1e-3)
+    found = mixed(np.stack([view, 10 * view, 0.1 * view]), labels)
+    np.testing.assert_allclose(found["mix_weight"], 1 / 3, atol=1e-3)
+    assert found["center_of_gravity"] == pytest.approx(1, abs=3e-3)
+    # They gain nothing, and so there is no layer where it would be gained.
+    assert np.isnan(found["expected_layer"])
+
+
+def test_a_mix_of_one_layer_is_the_probe_of_that_layer():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(3, size=600)
+    views = generator.normal(size=(2, 600, 4)) + np.eye(4)[labels]
+    sentences = np.arange(600) // 5
+    rows = list(probes.scalar_mix("tag", views, labels, sentences, sentences % 10, 10))
+    alone = probe(views[0], labels)["accuracy"]
+    assert all(row["task"] == "tag" and row["n_labels"] == 3 for row in rows)
+    first = rows[0]
+    assert (first["layer"], first["metric"]) == (0, "mix_accuracy")
+    for name in ("value", "ci_low", "ci_high", "baseline", "n"):
+        assert first[name] == alone[name]
+    np.testing.assert_array_equal(first["without"], alone["without"])
+    [center] = [row for row in rows if row["metric"] == "center_of_gravity"]
+    # One in ten sentences is for development and one for test, and the center has no interval.
+    assert (center["n"], center["baseline"], center["without"]) == (480, 0.5, None)
+    assert pd.isna(center["layer"]) and np.isnan(center["ci_low"])
+
+
+def test_the_expected_layer_weighs_layers_by_what_they_gain():
+    # Of all: gains of 0.1 at layer 1 and 0.3 at layer 3. Without a block: a loss at layer 1.
+    scores = np.array([[0.5, 0.5, 0.6], [0.6, 0.4, 0.6], [0.6, 0.4, 0.6], [0.9, 0.9, 0.6]])
+    found = probes._expected_layer(scores)
+    assert found[:2].tolist() == pytest.approx([(0.1 * 1 + 0.3 * 3) / 0.4, (-0.1 + 1.5) / 0.4])
+    assert np.isnan(found[2])
+
+
+def test_a_mix_is_an_optimum_of_its_loss(monkeypatch):
+    """By SciPy, which goes on from it; and of its classifier, which SciPy finds from zero."""
+    monkeypatch.setattr(probes, "SLOPE", 1e-6)
+    generator = np.random.default_rng(0)
+    labels, strength = generator.integers(3, size=200), 2.0
+    views = generator.normal(size=(3, 200, 4))
+    views[0, :, 0] += labels == 1
+    views[2, :, 1] += labels == 2
+    x = probes.standardized(views, "cpu")
+    found = probes.fit(x, torch.from_numpy(labels), 3, strength)
+    x = x.double().numpy()
+
+    def loss(parameters, scalars):
+        weights, bias = parameters[:12].reshape(3, 4), parameters[12:15]
+        logits = np.einsum("l,lnd->nd", softmax(scalars), x) @ weights.T + bias
+        of_examples = -log_softmax(logits, axis=1)[np.arange(200), labels].sum()
+        return of_examples - log_softmax(bias).sum() / 2 + strength / 2 * (weights**2).sum()
+
+    parts = (found.weights.flatten(), found.bias, found.scalars)
+    parameters, scalars = torch.cat(parts).double().numpy()[:15], parts[2].double().numpy()
+    least = loss(parameters, scalars)
+    fixed = minimize(loss, np.zeros(15), args=(scalars,))
+    assert fixed.fun == pytest.approx(least, abs=1e-3)
+    np.testing.assert_allclose(fixed.x[:12], parameters[:12], atol=3e-3)
+    joint = minimize(lambda z: loss(z[:15], z[15:]), np.append(parameters, scalars))
+    assert joint.fun == pytest.approx(least, abs=1e-3)
+    np.testing.assert_allclose(softmax(joint.x[15:]), softmax(scalars), atol=0.01)
+    assert (softmax(scalars)[[0, 2]] > 0.2).all()
 
 
 def test_a_classifier_is_that_of_scikit_learn(monkeypatch):

@@ -106,9 +106,8 @@ def test_words_of_a_table_are_found_in_what_a_subject_reads(folder, tmp_path):
         {"text": [0, 1, 1, 1, 1], "sentence": [2, 1, 1, 1, 1], "position": [0, 0, 1, 2, 3]}
     )
     subject = subjects.load(folder)
-    found, places = of_occurrences(
-        subject, table, tmp_path / "test.parquet", tmp_path / "words.json"
-    )
+    found, rows = of_occurrences(subject, table, tmp_path / "test.parquet", tmp_path / "words.json")
+    places = found.last[rows]
     assert isinstance(found.tokens, TokenFile) and len(found.tokens) == 2
     read = [subject.tokenizer.convert_ids_to_tokens(found.tokens.sentence(i)) for i in range(2)]
     for text, position, place in zip(table["text"], table["position"], places, strict=True):

@@ -3,13 +3,22 @@ import pandas as pd
 import pytest
 import torch
 from tokenizers import Tokenizer
+from tokenizers.models import WordPiece
+from tokenizers.pre_tokenizers import WhitespaceSplit
+from tokenizers.processors import BertProcessing
+from transformers import PreTrainedTokenizerFast
 
+from bottomup import subjects
+from bottomup.corpus import bpe
+from bottomup.corpus.encoding import encode
 from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import learn
 from bottomup.errors import UserError
 from bottomup.subjects import Run
 from bottomup.training.run import save
 from bottomup.views.extraction import extract
 from bottomup.views.occurrences import plain
+from tests.subjects import families
 from tests.tiny import drawn, initial, random_tokens
 
 CPU = torch.device("cpu")
@@ -86,6 +95,106 @@ def test_what_is_not_seen_is_nan(views):
     np.testing.assert_array_equal(found[:, ~hidden], views(model)[:, ~hidden])
 
 
+def test_an_occurrence_may_be_the_mean_of_several_tokens(views):
+    """Of all, of the last two, or of the last token up to its own."""
+    model, table = drawn("mlm"), READING.table
+    position = table["position"].to_numpy()
+    first = np.select([table.index % 3 == 0, table.index % 3 == 1], [0, position - 1], position)
+    hidden = table.index % 7 == 3
+    first = np.where(hidden, -1, np.maximum(first, 0))
+    found = views(model, table.assign(first=first, position=table["position"].mask(hidden, -1)))
+    start = table.index - position
+    for view, of_tokens in zip(found, alone(model, table), strict=True):
+        for row in np.flatnonzero(~hidden):
+            expected = of_tokens[start[row] + first[row] : row + 1].mean(axis=0)
+            np.testing.assert_allclose(view[row], expected, rtol=1e-4, atol=1e-5)
+        assert np.isnan(view[hidden]).all()
+
+
+PIECES = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "a", "##1", "##2", "##3"]
+# A sentence, and where the sub-words of each of its words stand; none where it has none of its own.
+SPLIT = [
+    ("a12 a a3", [(1, 2, 3), (4,), (5, 6)]),
+    # Read as one unknown word: a1, the comma and a2 cannot be told from each other.
+    ("a1,a2 a33", [(), (), (), (2, 3, 4)]),
+    # Twelve tokens are read, of which the last is [SEP]: the end of the last word is cut off.
+    ("a1 a1 a1 a1 a a12", [(1, 2), (3, 4), (5, 6), (7, 8), (9,), ()]),
+]
+
+
+@pytest.fixture
+def checkpoint(tmp_path):
+    """A checkpoint whose tokenizer splits words, and the words of `SPLIT` as occurrences."""
+    folder = families.save(families.FAMILIES["bert"], tmp_path / "model")
+    vocabulary = {piece: number for number, piece in enumerate(PIECES)}
+    tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = WhitespaceSplit()
+    tokenizer.post_processor = BertProcessing(("[SEP]", 3), ("[CLS]", 2))
+    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]").save_pretrained(folder)
+    texts = [text for text, _ in SPLIT]
+    pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
+    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
+    words.save(str(tmp_path / "words.json"))
+    files = {name: tmp_path / f"{name}.npy" for name in ("ids", "words", "offsets")}
+    encode(words, [texts], **files)
+    ranks = np.zeros(words.get_vocab_size(), dtype=int)
+    table = plain(TokenFile.load(tmp_path), np.arange(len(SPLIT)), ranks).table
+    table.to_parquet(tmp_path / "occurrences.parquet")
+    assert len(table) == sum(len(places) for _, places in SPLIT)
+    return tmp_path
+
+
+@pytest.mark.parametrize("pooling", ["last", "mean"])
+def test_a_word_is_seen_through_its_last_sub_word_or_their_mean(checkpoint, run_script, pooling):
+    run_script(
+        "extract_views",
+        {"dtype": "float32", "pooling": pooling, "code": "digest"},
+        *("--model", checkpoint / "model", "--text", checkpoint),
+        *("--written", checkpoint / "test.parquet", checkpoint / "words.json"),
+        *("--occurrences", checkpoint / "occurrences.parquet"),
+        *("--views", checkpoint / "views.npy"),
+    )
+    found = np.load(checkpoint / "views.npy")
+    subject = subjects.load(checkpoint / "model")
+    expected = []
+    for text, places in SPLIT:
+        ids = subject.tokenizer(text)["input_ids"]
+        ids = torch.tensor([[*ids[:11], ids[-1]] if len(ids) > 12 else ids])
+        states = torch.stack(subject.hidden_states(ids))[:, 0].numpy()
+        for some in places:
+            some = some if pooling == "mean" else some[-1:]
+            nothing = np.full_like(states[:, 0], np.nan)
+            expected.append(np.mean([states[:, i] for i in some], axis=0) if some else nothing)
+    np.testing.assert_allclose(found, np.stack(expected, axis=1), rtol=1e-4, atol=1e-5)
+    assert np.isnan(found[0, :, 0]).sum() == 4
+
+
+def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, run_script):
+    """Of the three sentences, occurrences are in the first two; in the last one a word is cut."""
+    table = pd.read_parquet(checkpoint / "occurrences.parquet")
+    table[table["text"] < 2].to_parquet(checkpoint / "occurrences.parquet")
+    run_script(
+        "measure_alignment",
+        {"objective": "bert", "seed": 0, "code": "digest"},
+        *("--model", checkpoint / "model", "--occurrences", checkpoint / "occurrences.parquet"),
+        *("--written", checkpoint / "test.parquet", checkpoint / "words.json"),
+        *("--table", checkpoint / "alignment.csv"),
+    )
+    found = pd.read_csv(checkpoint / "alignment.csv")
+    assert (found["objective"] == "bert").all() and (found["seed"] == 0).all()
+    rows = found.set_index(["text", "unit", "reason"])[["n", "total"]]
+    assert {of: tuple(row) for of, row in zip(rows.index, rows.to_numpy(), strict=True)} == {
+        ("occurrences", "word", "vanished"): (0, 7),
+        ("occurrences", "word", "cut off"): (0, 7),
+        ("occurrences", "word", "shared"): (3, 7),
+        ("occurrences", "sentence", "cut off"): (0, 2),
+        ("test", "word", "vanished"): (0, 13),
+        ("test", "word", "cut off"): (1, 13),
+        ("test", "word", "shared"): (3, 13),
+        ("test", "sentence", "cut off"): (1, 3),
+    }
+
+
 def test_program(tmp_path, corpus_files, run_script):
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     model = initial("lm", vocab=size)
@@ -95,7 +204,7 @@ def test_program(tmp_path, corpus_files, run_script):
     reading.table.to_parquet(tmp_path / "occurrences.parquet")
     run_script(
         "extract_views",
-        {"dtype": "float16", "code": "digest"},
+        {"dtype": "float16", "pooling": "last", "code": "digest"},
         *("--model", tmp_path / "model", "--text", corpus_files.tokens / "test.source"),
         *("--occurrences", tmp_path / "occurrences.parquet", "--views", tmp_path / "views.npy"),
         *("--batch-tokens", 40),

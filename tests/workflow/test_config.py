@@ -252,6 +252,11 @@ def test_the_config_loads_without_torch():
             511,
             "measures.change.occurrences: found 511; allowed: >= 4 * model.d_model (512)",
         ),
+        (
+            "views__pooling",
+            "mean",
+            'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since ',
+        ),
         ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
     ],
 )
@@ -267,7 +272,7 @@ def test_a_missing_key_says_what_it_may_hold():
     del config["quality"]["beam_size"], config["views"]
     assert mistakes(config) == [
         "quality.beam_size: missing; allowed: whole number, >= 1",
-        "views: missing; allowed: section of dtype",
+        "views: missing; allowed: section of dtype, pooling",
     ]
 
 
@@ -348,6 +353,14 @@ def test_a_wrong_name_of_an_objective(name, section, line):
     config["objectives"][name] = section
     [found] = mistakes(config)
     assert found.startswith(line)
+
+
+def test_words_may_be_seen_through_all_their_sub_words():
+    of_words = [
+        load(changed(occurrences__unit="word", views__pooling=pooling)).views.pooling
+        for pooling in ("last", "mean")
+    ]
+    assert of_words == ["last", "mean"]
 
 
 def with_checkpoint(name="bert", unit="word", **section):

@@ -1,0 +1,43 @@
+"""Count the words that a run's tokenizer cannot tell from others, or that are cut off.
+
+Settings: objective and seed.
+Inputs:   the run's model folder; the table of occurrences, which are words; test.parquet and
+          tokenizer.words.json, whose words they are.
+Outputs:  a table, by text: `occurrences`, the sentences of views and influence, and `test`, those
+          of the whole split, in which the heads of checkpoints are judged.
+"""
+
+import argparse
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program, subjects
+from bottomup.settings import Run
+from bottomup.subjects.words import of_occurrences, of_text
+from bottomup.tables import columns_of
+
+
+def main(arguments: argparse.Namespace) -> None:
+    subject = subjects.load(arguments.model)
+    text, tokenizer = arguments.written
+    table = pd.read_parquet(arguments.occurrences, columns=["text", "sentence", "position"])
+    sentences = pd.read_parquet(text, columns=["source"])["source"].tolist()
+    texts = {
+        "occurrences": of_occurrences(subject, table, text, tokenizer)[0],
+        "test": of_text(subject, sentences, tokenizer)[0],
+    }
+    rows = [
+        columns_of(arguments.settings) | {"text": name} | row
+        for name, words in texts.items()
+        for row in words.not_read()
+    ]
+    pd.DataFrame(rows).to_csv(arguments.table, index=False)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("model", "occurrences", "table"):
+        parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--written", type=Path, nargs=2, required=True, help="as in extract_views")
+    program.run(main, parser, Run)
