@@ -14,6 +14,7 @@ Outputs:  two tables, as measure_head_importance makes one, confidence and atten
 """
 
 import argparse
+import logging
 from pathlib import Path
 
 import numpy as np

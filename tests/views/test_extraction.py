@@ -152,7 +152,7 @@ def test_a_word_is_seen_through_its_last_sub_word_or_their_mean(checkpoint, run_
         *("--model", checkpoint / "model", "--text", checkpoint),
         *("--written", checkpoint / "test.parquet", checkpoint / "words.json"),
         *("--occurrences", checkpoint / "occurrences.parquet"),
-        *("--views", checkpoint / "views.npy"),
+        *("--views", checkpoint / "views.npy", "--batch-tokens", 40),
     )
     found = np.load(checkpoint / "views.npy")
     subject = subjects.load(checkpoint / "model")
