@@ -26,11 +26,11 @@ MEASURES = {  # by table, the parts that it is collected from
     "isotropy": SLICES.first_runs(),
     "probes": SLICES.first_runs(),
     "change": SLICES.runs(SLICES.looked_at),
-    "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
+    "influence": SLICES.runs(SLICES.attending(SLICES.by_noise) + SLICES.checkpoints),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
     "projection": SLICES.first_runs(),
-    "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),
-    "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
+    "head_importance": SLICES.runs(SLICES.attending(SLICES.compared) + SLICES.checkpoints),
+    "head_functions": SLICES.runs(SLICES.attending(SLICES.by_noise) + SLICES.checkpoints),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [
@@ -43,7 +43,7 @@ PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # A narrow model waits for a GPU longer than it fills it.
 GPUS = 1 if STUDY.model.d_model >= 256 else 0
 NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.checkpoints)
-OBJECTIVES = "|".join(SLICES.objectives)
+ATTENDING = "|".join(SLICES.attending(SLICES.objectives)) or "(?!)"
 CHECKPOINTS = "|".join(SLICES.checkpoints) or "(?!)"
 
 

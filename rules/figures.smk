@@ -8,8 +8,9 @@ MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 COMPARED = SLICES.runs(SLICES.compared)
 LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
 # The first seed of each alone: heads of two seeds have nothing in common.
-HEADS_OF = SLICES.first_runs()
-TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
+WITH_HEADS = MEASURES["head_importance"]
+HEADS_OF = [run for run in SLICES.first_runs() if run in WITH_HEADS]
+TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in WITH_HEADS]
 # Each target under each mask, MT, and the models that they start from.
 OF_MASKS = [
     *("lm", "lm_bidirectional", "mlm", "mlm_causal", "mt"),
@@ -176,7 +177,9 @@ FIGURES = {
     "matching": {
         "tables": {
             measure: [
-                f"<results>/measures/{measure}/{name}.parquet" for name in COMPARED
+                f"<results>/measures/{measure}/{name}.parquet"
+                for name in COMPARED
+                if name in MEASURES["influence"]
             ]
             for measure in ("change", "influence")
         },

@@ -84,6 +84,10 @@ class Slices:
 
     # What there is.
 
+    def attending(self, objectives: list[str]) -> list[str]:
+        """Those whose models have heads, which tokens can be hidden from, too."""
+        return [name for name in objectives if self.study.attends(name)]
+
     def runs(self, objectives: list[str]) -> list[str]:
         """Names of runs, objective x seed."""
         return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
@@ -205,12 +209,12 @@ class Slices:
 
     def train(self, objective: str, wildcards) -> Slice:
         name, half = names.objective_and_half(objective)
-        values = self._run(name, wildcards.seed) | {"model": self.study.model}
+        values = self._run(name, wildcards.seed) | {"model": self.study.objective_shape(name)}
         if name in self.trained:
             values["training"] = self.study.objective_training(name)
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
-        return settings("train", values, self._module(name))
+        return settings("train", values, self._module(name), *self._trunk(name))
 
     def checkpoint_files(self, name: str) -> list[str]:
         """What a checkpoint in a folder of the user's is read from."""
@@ -228,8 +232,10 @@ class Slices:
         return settings("learn_words", {})
 
     def measure_quality(self, wildcards) -> Slice:
+        objective = wildcards.objective
         values = {"run": self._named_run(wildcards), "scoring": self._scoring(wildcards)}
-        return settings("measure_quality", values, self._module(wildcards.objective))
+        modules = [self._module(objective), *self._trunk(objective)]
+        return settings("measure_quality", values, *modules)
 
     def measure_head_importance(self, wildcards) -> Slice:
         heads, beam = self.study.heads, None
@@ -297,8 +303,8 @@ class Slices:
         }
         return settings("draw_occurrences", values, self._module(objective))
 
-    def extract_views(self) -> Slice:
-        return settings("extract_views", self.study.views)
+    def extract_views(self, wildcards) -> Slice:
+        return settings("extract_views", self.study.views, *self._trunk(wildcards.objective))
 
     def measure_views(self, table: str, wildcards) -> Slice:
         options = getattr(self.study.measures, SECTION.get(table, table))
@@ -420,3 +426,10 @@ class Slices:
 
     def _module(self, objective: str) -> str:
         return f"bottomup.objectives.{self.study.objective_module(objective)}"
+
+    def _trunk(self, objective: str) -> list[str]:
+        """The module of a trunk that is chosen by name."""
+        name, _ = names.objective_and_half(objective)
+        if name in self.checkpoints or self.study.attends(name):
+            return []
+        return [f"bottomup.model.trunks.{self.study.objective_trunk(name)}"]
