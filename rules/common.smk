@@ -29,8 +29,12 @@ MEASURES = {  # by table, the parts that it is collected from
     "influence": SLICES.runs(SLICES.attending(SLICES.by_noise) + SLICES.checkpoints),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints),
     "projection": SLICES.first_runs(),
-    "head_importance": SLICES.runs(SLICES.attending(SLICES.compared) + SLICES.checkpoints),
-    "head_functions": SLICES.runs(SLICES.attending(SLICES.by_noise) + SLICES.checkpoints),
+    "head_importance": SLICES.runs(
+        SLICES.attending(SLICES.compared) + SLICES.checkpoints
+    ),
+    "head_functions": SLICES.runs(
+        SLICES.attending(SLICES.by_noise) + SLICES.checkpoints
+    ),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [

@@ -121,7 +121,7 @@ def projection(picture):
 
 # By figure, in the order of the report: the module that draws it (its own name where none is
 # given) and its options; its tables; the published curves behind it; the objectives without which
-# there is none; and where the report lists it.
+# there is none, and among which these are to be; and where the report lists it.
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
@@ -168,6 +168,7 @@ FIGURES = {
         ),
         "published": ["influence_freq", "influence_freq_iwd"],
         "needs": ["lm", "lm_noise", "mt", "mt_noise"],
+        "among": SLICES.attending(SLICES.objectives),
         "category": "4 Change and influence",
     },
     "change_pos": by_group("change", "pos", "change_pos", "4 Change and influence"),
@@ -262,7 +263,7 @@ FIGURES = {
 FIGURES = {
     name: figure
     for name, figure in FIGURES.items()
-    if set(figure.get("needs", [])) <= set(SLICES.objectives)
+    if set(figure.get("needs", [])) <= set(figure.get("among", SLICES.objectives))
     and all(figure["tables"].values())
 }
 

@@ -226,9 +226,10 @@ def _module(name: str, section: dict) -> str:
     return section.get("objective") or name
 
 
-def _trunk(section: dict) -> Any:
-    """What the model of an objective's section is."""
-    return section.get("trunk", Runs.model_fields["trunk"].default)
+def _trunk(section: dict) -> str:
+    """What the model of an objective's section is; "" where that is no text."""
+    found = section.get("trunk", Runs.model_fields["trunk"].default)
+    return found if isinstance(found, str) else ""
 
 
 def _runs(objective: dict) -> dict:
@@ -314,7 +315,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield from problems(Training, own, f"{path}.training")
 
 
-def _trunk_choice(path: str, objective: type[BaseModel], trunk: Any) -> Iterator[str]:
+def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator[str]:
     if trunk not in TRUNKS:
         return
     allowed = TRUNKS.keys()

@@ -363,6 +363,10 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
             'objectives.lm.trunk: found "gru"; allowed: one of transformer, lstm, convolution',
         ),
         (
+            {"objectives__lm": {"trunk": ["lstm"]}},
+            'objectives.lm.trunk: found ["lstm"]; allowed: one of transformer, lstm, convolution',
+        ),
+        (
             {"objectives__mt": {"trunk": "lstm"}, "pruning__penalties": {}},
             'objectives.mt.trunk: found "lstm"; allowed: transformer, which has a decoder',
         ),
