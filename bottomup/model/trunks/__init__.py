@@ -2,7 +2,8 @@
 
 A trunk is a class `Layer(width, one_way)`: `forward` takes representations `[batch, length, width]`
 and which ids are tokens, bool `[batch, length]`, and returns what the layer makes of them, of the
-same shape; `one_way`: from the left alone. `GATES` is how many maps share each of its matrices.
+same shape; `one_way`: from the left alone. `GATES` is how many maps share each of its matrices,
+`ADDS_FROM` the layer, counted from 1, from which on each adds to what it reads.
 """
 
 import importlib
@@ -48,17 +49,17 @@ class TrunkConfig(PreTrainedConfig):
 class Encoder(nn.Module):
     """Token embedding, and a stack of layers for each direction.
 
-    Both directions share the embedding (Peters et al. 2018, section 3.1). The layers above the
-    first add to what they read, as in ELMo.
+    Both directions share the embedding (Peters et al. 2018, section 3.1).
     """
 
     def __init__(self, config: TrunkConfig):
         super().__init__()
         width = config.d_model // config.directions
-        one_way, kind = config.causal or config.both_ways, module(config.trunk).Layer
+        one_way, kind = config.causal or config.both_ways, module(config.trunk)
+        self.adds_from = kind.ADDS_FROM
         self.embedding = Embedding(config.vocab_size, width)
         self.stacks = nn.ModuleList(
-            nn.ModuleList(kind(width, one_way) for _ in range(config.num_hidden_layers))
+            nn.ModuleList(kind.Layer(width, one_way) for _ in range(config.num_hidden_layers))
             for _ in range(config.directions)
         )
         self.dropout = Dropout(config.dropout)
@@ -83,10 +84,10 @@ class Encoder(nn.Module):
     def read(self, stack: nn.ModuleList, embedded: Tensor, tokens: Tensor) -> list[Tensor]:
         """The embeddings and what follows each layer, `[batch, length, width]`."""
         states = [embedded]
-        for number, layer in enumerate(stack):
+        for number, layer in enumerate(stack, start=1):
             # What is added up stays in float32, whatever the matrix products are computed in.
             made = self.dropout(layer(states[-1], tokens)).to(embedded.dtype)
-            states.append(states[-1] + made if number > 0 else made)
+            states.append(states[-1] + made if number >= self.adds_from else made)
         return states
 
 

@@ -4,6 +4,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 GATES = 2  # what passes, and how much of it
+ADDS_FROM = 1
 # Tokens that a layer sees: with 5 a layer has 10 d_model^2 weights, where a Transformer's has 12.
 KERNEL = 5
 

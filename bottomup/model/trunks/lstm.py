@@ -6,6 +6,7 @@ from torch import Tensor, nn
 from bottomup.model.trunks import backwards
 
 GATES = 4  # input, forget, cell, output: in this order in PyTorch's matrices
+ADDS_FROM = 2  # as in ELMo (Peters et al. 2018, section 3.4)
 
 
 class Layer(nn.Module):
