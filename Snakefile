@@ -67,7 +67,7 @@ rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
         [f"<results>/measures/{name}.csv" for name, parts in MEASURES.items() if parts],
-        "<results>/measures/heads.csv",
+        ["<results>/measures/heads.csv"] if MEASURES["head_functions"] else [],
         expand("<results>/figures/{figure}.png", figure=FIGURES),
         "<results>/measures/calibration.csv",
         "<results>/claims.html",

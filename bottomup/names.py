@@ -72,6 +72,12 @@ def objective_and_step(name: str) -> tuple[str, int | None]:
     return (name[: found.start()], int(found[1])) if found else (name, None)
 
 
+def whole(name: str) -> str:
+    """Of an objective on half of the text, or at a step, the objective alone."""
+    name, _ = objective_and_half(name)
+    return objective_and_step(name)[0]
+
+
 def masked_for(drawn: str) -> str | None:
     """The objective whose masks were drawn: of `as_trained_mlm` it is `mlm`; None of `plain`, of
     sub-words, and of `words`, which all models read as they are."""

@@ -349,6 +349,15 @@ class Pruning(Section):
 # What programs take beside sections.
 
 
+class Trunk(Section):
+    """The shape of a model that is no Transformer, by its module of bottomup/model/trunks."""
+
+    trunk: str
+    layers: int
+    d_model: int
+    dropout: float
+
+
 class Run(Section):
     """What tables call a run."""
 

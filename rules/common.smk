@@ -26,12 +26,18 @@ MEASURES = {  # by table, the parts that it is collected from
     "isotropy": SLICES.first_runs(SLICES.looked_at + SLICES.steps),
     "probes": SLICES.first_runs(SLICES.looked_at + SLICES.steps),
     "change": SLICES.runs(SLICES.looked_at + SLICES.steps),
-    "influence": SLICES.runs(SLICES.by_noise + SLICES.checkpoints + SLICES.steps),
+    "influence": SLICES.runs(
+        SLICES.attending(SLICES.by_noise + SLICES.steps) + SLICES.checkpoints
+    ),
     "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints + SLICES.steps),
     "projection": SLICES.first_runs(SLICES.looked_at),
     "alignment": SLICES.first_runs(SLICES.looked_at) if ROWS == "words" else [],
-    "head_importance": SLICES.runs(SLICES.compared + SLICES.checkpoints),
-    "head_functions": SLICES.runs(SLICES.by_noise + SLICES.checkpoints),
+    "head_importance": SLICES.runs(
+        SLICES.attending(SLICES.compared) + SLICES.checkpoints
+    ),
+    "head_functions": SLICES.runs(
+        SLICES.attending(SLICES.by_noise) + SLICES.checkpoints
+    ),
     "gates": SLICES.pruned_runs(),
     "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
     "pruned_functions": [
@@ -44,7 +50,7 @@ PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # A narrow model waits for a GPU longer than it fills it.
 WIDE = STUDY.model.d_model >= 256
 NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.steps + SLICES.checkpoints)
-OBJECTIVES = "|".join(SLICES.objectives)
+ATTENDING = "|".join(SLICES.attending(SLICES.objectives)) or "(?!)"
 CHECKPOINTS = "|".join(SLICES.checkpoints) or "(?!)"
 
 

@@ -8,8 +8,10 @@ MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 COMPARED = SLICES.runs(SLICES.compared)
 LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
 # The first seed of each alone: heads of two seeds have nothing in common.
-HEADS_OF = SLICES.first_runs(SLICES.looked_at)
-TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in COMPARED]
+FIRST_RUNS = SLICES.first_runs(SLICES.looked_at)
+WITH_HEADS = MEASURES["head_importance"]
+HEADS_OF = [run for run in FIRST_RUNS if run in WITH_HEADS]
+TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in WITH_HEADS]
 # Runs at a step, each with the same run at its end; all of these.
 STEPS_AND_ENDS = list(SLICES.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
@@ -123,7 +125,7 @@ def projection(picture):
 
 # By figure, in the order of the report: the module that draws it (its own name where none is
 # given) and its options; its tables; the published curves behind it; the objectives without which
-# there is none; and where the report lists it.
+# there is none, and among which these are to be; and where the report lists it.
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
@@ -170,6 +172,7 @@ FIGURES = {
         ),
         "published": ["influence_freq", "influence_freq_iwd"],
         "needs": ["lm", "lm_noise", "mt", "mt_noise"],
+        "among": SLICES.attending(SLICES.objectives),
         "category": "4 Change and influence",
     },
     "change_pos": by_group("change", "pos", "change_pos", "4 Change and influence"),
@@ -179,7 +182,9 @@ FIGURES = {
     "matching": {
         "tables": {
             measure: [
-                f"<results>/measures/{measure}/{name}.parquet" for name in COMPARED
+                f"<results>/measures/{measure}/{name}.parquet"
+                for name in COMPARED
+                if name in MEASURES["influence"]
             ]
             for measure in ("change", "influence")
         },
@@ -198,11 +203,11 @@ FIGURES = {
     ),
     "projection_ccg": projection("ccg"),
     "isotropy": {
-        "tables": parts_of("isotropy", HEADS_OF),
+        "tables": parts_of("isotropy", FIRST_RUNS),
         "category": "5 What a layer represents",
     },
     "probes": {
-        "tables": parts_of("probes", HEADS_OF),
+        "tables": parts_of("probes", FIRST_RUNS),
         "category": "5 What a layer represents",
     },
     "head_importance": heads(["lrp_confidence"], "head_importance"),
@@ -286,7 +291,7 @@ FIGURES = {
 FIGURES = {
     name: figure
     for name, figure in FIGURES.items()
-    if set(figure.get("needs", [])) <= set(SLICES.objectives)
+    if set(figure.get("needs", [])) <= set(figure.get("among", SLICES.objectives))
     and all(figure["tables"].values())
 }
 

@@ -14,7 +14,7 @@ rule measure_head_importance:
     benchmark:
         "<benchmarks>/measure_head_importance.{objective}-{seed}.tsv"
     wildcard_constraints:
-        objective=OBJECTIVES,
+        objective=ATTENDING,
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -47,7 +47,7 @@ rule measure_head_functions:
     benchmark:
         "<benchmarks>/measure_head_functions.{objective}-{seed}.tsv"
     wildcard_constraints:
-        objective=OBJECTIVES,
+        objective=ATTENDING,
     priority: 20
     conda:
         "../envs/bottomup.yaml"

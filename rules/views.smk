@@ -125,7 +125,7 @@ rule extract_views:
         runtime=minutes(60, 0.1),
         batch_tokens=4096,
     params:
-        settings=SLICES.extract_views(),
+        settings=SLICES.extract_views,
     shell:
         """
         python scripts/extract_views.py --settings {params.settings:q} \

@@ -13,7 +13,8 @@ from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
-from bottomup.settings import Model
+from bottomup.model.trunks import TrunkModel
+from bottomup.settings import Model, Trunk
 from bottomup.training.batches import Text
 from bottomup.training.run import initial_model
 
@@ -30,14 +31,20 @@ DROPOUT = {"dropout": 0.1, "attention_dropout": 0.1}
 VOCAB = 20
 
 
-def initial(objective: str, seed: int = 1, vocab: int = VOCAB, **shape) -> Transformer:
-    """The model before training, as an objective needs it."""
+def initial(
+    objective: str, seed: int = 1, vocab: int = VOCAB, trunk: str | None = None, **shape
+) -> Transformer | TrunkModel:
+    """The model before training, as an objective needs it; a Transformer without `trunk`."""
     loaded = objectives.load(objective, {})
-    shape = Model(**SHAPE | shape)
+    shape = SHAPE | shape
+    if trunk is None:
+        shape = Model(**shape)
+    else:
+        shape = Trunk(trunk=trunk, **{key: shape[key] for key in ("layers", "d_model", "dropout")})
     return initial_model(shape, loaded, seed, {"source": vocab, "target": vocab})
 
 
-def drawn(objective: str, seed: int = 1, scale: float = 0.3, **shape) -> Transformer:
+def drawn(objective: str, seed: int = 1, scale: float = 0.3, **shape) -> Transformer | TrunkModel:
     """A model for evaluation in which no bias is 0 and no norm's weight is 1."""
     model = initial(objective, seed, **shape).eval()
     noise(model, seed, scale)

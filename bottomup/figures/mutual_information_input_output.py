@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import information, style
 from bottomup.figures.information import Row
-from bottomup.figures.points import Tables
+from bottomup.figures.points import Tables, table
 
 PUBLISHED = "ib_src_dst_lm_mlm"
 # A masked position says nothing of its token at the input: only replaced ones have an input
@@ -25,7 +25,9 @@ def draw(tables: Tables, objective: str, n_clusters: int) -> tuple[Figure, pd.Da
 
     `n_clusters` is the number of clusters that is shown, of those measured.
     """
-    places = MASKED if objective == "mlm" else PLAIN
+    measured = table(tables, "mutual_information", ["objective", "reading"])
+    readings = measured.loc[measured["objective"] == objective, "reading"]
+    places = MASKED if (readings == "as_trained").any() else PLAIN
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     published = published[published["panel"] == style.objective(objective).label]
     rows = [

@@ -24,7 +24,8 @@ class Example:
 
     source: what the encoder reads, `[batch, length]`;
     target: what the decoder reads shifted, `[batch, target_length]`, None without decoder;
-    labels: the token to predict from each position of the predicted side, IGNORE elsewhere.
+    labels: the token to predict from each position of the predicted side, IGNORE elsewhere; of two
+    directions, those of the one from the left and then those of the other.
     """
 
     source: np.ndarray
@@ -44,6 +45,7 @@ class Objective(BaseModel, ABC):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     causal: ClassVar[bool] = False
+    both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
     masked: ClassVar[bool] = False  # reads other tokens in place of some: looked at so, too
     accuracy: ClassVar[str] = "accuracy"  # what the table of quality calls it

@@ -18,6 +18,7 @@ from bottomup.corpus.specials import EOS, PAD
 from bottomup.errors import UserError
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import EncoderLayer, Encoding, Transformer
+from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.subjects import checkpoint
 from bottomup.subjects.attending import from_others, one_pass
 
@@ -317,6 +318,35 @@ class Run(Subject):
         return mask.tril() if self.model.config.causal else mask
 
 
+class OtherTrunk(Subject):
+    """A model of ours that is no Transformer, and has no heads.
+
+    Layer 0 is the token embedding, layer n what layer n adds up to; where two directions do not see
+    each other, that of both side by side, the one from the left first.
+    """
+
+    model: TrunkModel
+
+    @property
+    def causal(self) -> bool:
+        return self.model.config.causal
+
+    @property
+    def masks(self) -> bool:
+        """Whether each position sees both sides; the untrained control counts, as of a `Run`."""
+        return not self.causal and not self.model.config.both_ways
+
+    @property
+    def encoder(self) -> nn.Module:
+        return self.model.encoder
+
+
+OURS = {
+    TransformerConfig.model_type: (Transformer, Run),
+    TrunkConfig.model_type: (TrunkModel, OtherTrunk),
+}
+
+
 @contextmanager
 def _gated(layers: Sequence[EncoderLayer], gates: Tensor | None) -> Iterator[None]:
     """Within it, the layers' own gates are multiplied by `gates` `[layers, heads]`."""
@@ -332,16 +362,17 @@ def _gated(layers: Sequence[EncoderLayer], gates: Tensor | None) -> Iterator[Non
 
 
 def load(folder: str | Path) -> Subject:
-    """The model in a Hugging Face folder, a `Run` if it is one of ours.
+    """The model in a Hugging Face folder, a `Run` or an `OtherTrunk` if it is one of ours.
 
     Weights are read from safetensors alone, and nothing from the folder is run or fetched. Raises
     UserError where there is no such model, where transformers does not know its kind, and where
     weights or a fast tokenizer are missing.
     """
     folder = Path(folder)
-    if checkpoint.model_type(folder) == TransformerConfig.model_type:
+    if kinds := OURS.get(checkpoint.model_type(folder)):
+        model, subject = kinds
         checkpoint.require_weights(folder)
-        return Run(Transformer.from_pretrained(folder), TokenizerOfARun.from_pretrained(folder))
+        return subject(model.from_pretrained(folder), TokenizerOfARun.from_pretrained(folder))
     return Subject(checkpoint.trained(folder), checkpoint.tokenizer(folder))
 
 
@@ -352,7 +383,8 @@ def untrained(folder: str | Path, seed: int) -> Subject:
     ones that a run of that seed starts from. No weights are read, and no random state changes.
     """
     folder = Path(folder)
-    if checkpoint.model_type(folder) == TransformerConfig.model_type:
-        config = TransformerConfig.from_pretrained(folder)
-        return Run(Transformer(config, seed), TokenizerOfARun.from_pretrained(folder))
+    if kinds := OURS.get(checkpoint.model_type(folder)):
+        model, subject = kinds
+        config = model.config_class.from_pretrained(folder)
+        return subject(model(config, seed), TokenizerOfARun.from_pretrained(folder))
     return Subject(checkpoint.initial(folder, seed), checkpoint.tokenizer(folder))

@@ -15,9 +15,10 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
+from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.objectives import Objective
 from bottomup.seeds import generator
-from bottomup.settings import Half, Model, Trained, Training
+from bottomup.settings import Half, Model, Trained, Training, Trunk
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer, not_reached
@@ -40,16 +41,27 @@ def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
 class Settings(Trained):
     """What a run depends on beside its text; with `step`, the run as it is there."""
 
-    model: Model
+    model: Model | Trunk
     training: Training | None = None
     half: Half | None = None
     step: int | None = None
 
 
 def initial_model(
-    shape: Model, objective: Objective, seed: int, vocab_sizes: dict[str, int]
-) -> Transformer:
+    shape: Model | Trunk, objective: Objective, seed: int, vocab_sizes: dict[str, int]
+) -> Transformer | TrunkModel:
     """The model before training, in the shape that the objective needs."""
+    if isinstance(shape, Trunk):
+        config = TrunkConfig(
+            trunk=shape.trunk,
+            vocab_size=vocab_sizes["source"],
+            num_hidden_layers=shape.layers,
+            hidden_size=shape.d_model,
+            dropout=shape.dropout,
+            causal=objective.causal,
+            both_ways=objective.both_ways,
+        )
+        return TrunkModel(config, seed=seed)
     translates = objective.predicts == "target"
     config = TransformerConfig(
         vocab_size=vocab_sizes["source"],
@@ -131,7 +143,7 @@ def last_step(metrics: Path) -> int:
     return json.loads(metrics.read_text().splitlines()[-1])["step"]
 
 
-def save(model: Transformer, tokenizers: dict[str, Path], folder: Path) -> None:
+def save(model: Transformer | TrunkModel, tokenizers: dict[str, Path], folder: Path) -> None:
     """Write weights, config and tokenizers as a Hugging Face folder; the source side's on top."""
     model.save_pretrained(folder)
     pad, end, unknown, mask = SPECIALS

@@ -12,13 +12,13 @@ import pkgutil
 import re
 from collections.abc import Iterator
 from functools import partial
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, create_model
 
 from bottomup import names
 from bottomup.errors import UserError
-from bottomup.kinds import GATED
+from bottomup.kinds import GATED, TRUNKS
 from bottomup.measures.initial import TWIN
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
@@ -35,6 +35,7 @@ from bottomup.settings import (
     Seed,
     Step,
     Training,
+    Trunk,
     Views,
     key,
     unique,
@@ -59,6 +60,9 @@ class Runs(Section):
 
     objective: str | None = key(
         "a module of bottomup/objectives; null is the one of the section's name", default=None
+    )
+    trunk: Literal[*TRUNKS] = key(
+        "what the model is; only a transformer has heads, and a decoder", default="transformer"
     )
     training: dict[str, Any] = key("what overrides the section `training`", default={})
     n_seeds: int | None = key(
@@ -123,6 +127,21 @@ class Study(Section):
         if objective not in self.objective_names():
             return []
         return self.seeds[: _runs(self.objectives[objective]).get("n_seeds")]
+
+    def objective_trunk(self, objective: str) -> str:
+        """What an objective's model is."""
+        return _trunk(self.objectives[objective])
+
+    def attends(self, objective: str) -> bool:
+        """Whether an objective's model has attention, and heads."""
+        return TRUNKS[self.objective_trunk(objective)]
+
+    def objective_shape(self, objective: str) -> Model | Trunk:
+        """The shape of an objective's model: of the section `model` what its trunk has."""
+        if self.attends(objective):
+            return self.model
+        shape = self.model.model_dump(include={"layers", "d_model", "dropout"})
+        return Trunk(trunk=self.objective_trunk(objective), **shape)
 
     def objective_training(self, objective: str) -> Training:
         """The `training` section with what the objective has of its own."""
@@ -213,6 +232,12 @@ def _module(name: str, section: dict) -> str:
     return section.get("objective") or name
 
 
+def _trunk(section: dict) -> str:
+    """What the model of an objective's section is; "" where that is no text."""
+    found = section.get("trunk", Runs.model_fields["trunk"].default)
+    return found if isinstance(found, str) else ""
+
+
 def _runs(objective: dict) -> dict:
     """Of an objective's section what any objective may have."""
     return {name: value for name, value in objective.items() if name in Runs.model_fields}
@@ -290,12 +315,27 @@ def _objective_choices(config: dict) -> Iterator[str]:
             )
         checked = {key: value for key, value in options.items() if key != "training"}
         yield from problems(_keys_of(module), checked, path)
+        yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
         own = options.get("training", {})
         if isinstance(own, dict):
             everything = _section(config, "training") | own
             yield from problems(Training, everything, f"{path}.training", only=own)
         else:
             yield from problems(Training, own, f"{path}.training")
+
+
+def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator[str]:
+    if trunk not in TRUNKS:
+        return
+    allowed = TRUNKS.keys()
+    if objective.predicts == "target":
+        allowed = [name for name, attends in TRUNKS.items() if attends]
+        reason = "which has a decoder"
+    if objective.both_ways:
+        allowed = [name for name, attends in TRUNKS.items() if not attends]
+        reason = "of which one reads from each end"
+    if trunk not in allowed:
+        yield f'{path}: found "{trunk}"; allowed: {", ".join(allowed)}, {reason}'
 
 
 def _keys_of(objective: str) -> type[BaseModel]:
@@ -311,6 +351,8 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         module = _module(name, _section(chosen, name))
         if module not in known:
             yield f"{path}: unknown key; {nearest(name, [*known, *chosen])}"
+        elif not TRUNKS.get(trunk := _trunk(_section(chosen, name)), True):
+            yield f"{path}: {trunk} has no heads; allowed: null, or a transformer as its trunk"
         elif isinstance(sweep, dict) and objective_model(module).predicts != "target":
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"

@@ -89,6 +89,10 @@ class Slices:
 
     # What there is.
 
+    def attending(self, objectives: list[str]) -> list[str]:
+        """Those whose models have heads, which tokens can be hidden from, too."""
+        return [name for name in objectives if self.study.attends(names.whole(name))]
+
     def runs(self, objectives: list[str]) -> list[str]:
         """Names of runs, objective x seed."""
         return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
@@ -98,9 +102,7 @@ class Slices:
         to a step."""
         if objective in self.checkpoints:
             return [0]
-        name, _ = names.objective_and_half(objective)
-        name, _ = names.objective_and_step(name)
-        return self.study.objective_seeds(name)
+        return self.study.objective_seeds(names.whole(objective))
 
     def masked(self) -> list[str]:
         """Objectives that are looked at as they were trained, too; not by words, of which only some
@@ -221,12 +223,12 @@ class Slices:
 
     def train(self, objective: str, wildcards) -> Slice:
         name, half = names.objective_and_half(objective)
-        values = self._run(name, wildcards.seed) | {"model": self.study.model}
+        values = self._run(name, wildcards.seed) | {"model": self.study.objective_shape(name)}
         if name in self.trained:
             values["training"] = self.study.objective_training(name)
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
-        return settings("train", values, self._module(name))
+        return settings("train", values, self._module(name), *self._trunk(name))
 
     def train_to_step(self, objective: str, wildcards) -> Slice:
         return Slice(self.train(objective, wildcards), step=int(wildcards.step))
@@ -247,8 +249,10 @@ class Slices:
         return settings("learn_words", {})
 
     def measure_quality(self, wildcards) -> Slice:
+        objective = wildcards.objective
         values = {"run": self._named_run(wildcards), "scoring": self._scoring(wildcards)}
-        return settings("measure_quality", values, self._module(wildcards.objective))
+        modules = [self._module(objective), *self._trunk(objective)]
+        return settings("measure_quality", values, *modules)
 
     def measure_head_importance(self, wildcards) -> Slice:
         heads, beam = self.study.heads, None
@@ -317,8 +321,8 @@ class Slices:
         }
         return settings("draw_occurrences", values, self._module(objective))
 
-    def extract_views(self) -> Slice:
-        return settings("extract_views", self.study.views)
+    def extract_views(self, wildcards) -> Slice:
+        return settings("extract_views", self.study.views, *self._trunk(wildcards.objective))
 
     def measure_alignment(self, wildcards) -> Slice:
         return settings("measure_alignment", named(wildcards))
@@ -444,3 +448,10 @@ class Slices:
 
     def _module(self, objective: str) -> str:
         return f"bottomup.objectives.{self.study.objective_module(objective)}"
+
+    def _trunk(self, objective: str) -> list[str]:
+        """The module of a trunk that is chosen by name."""
+        name = names.whole(objective)
+        if name in self.checkpoints or self.study.attends(name):
+            return []
+        return [f"bottomup.model.trunks.{self.study.objective_trunk(name)}"]

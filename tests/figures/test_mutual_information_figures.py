@@ -103,6 +103,18 @@ def test_input_and_output_of_one_objective(study, objective):
         assert behind["y"].tolist() == expected.tolist()
 
 
+def test_what_reads_masks_is_shown_so_whatever_it_is_called(study):
+    table = study()["mutual_information"]
+    named = table.assign(objective=table["objective"].replace("mlm", "mlm_conv"))
+    points = [
+        mutual_information_input_output.draw(
+            {"mutual_information": each}, objective=name, n_clusters=1000
+        )[1]
+        for name, each in (("mlm", table), ("mlm_conv", named))
+    ]
+    assert points[0]["y"].equals(points[1]["y"]) and "mlm_conv" in set(points[1]["series"])
+
+
 def test_order_of_rows_in_the_table_does_not_matter(study):
     tables = study()
     shuffled = {name: table.sample(frac=1, random_state=1) for name, table in tables.items()}

@@ -13,7 +13,7 @@ TARGET = np.arange(8).reshape(4, 2)
 def test_each_has_a_file_and_loads():
     names = modules("objectives")
     assert {"lm", "mlm", "mt", "untrained", "untrained_causal"} <= set(names)
-    assert {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"} <= set(names)
+    assert {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional", "bilm"} <= set(names)
     for name in names:
         assert isinstance(objectives.load(name, {}), objectives.Objective)
 
@@ -22,6 +22,7 @@ def test_mask_and_target_of_each():
     loaded = {name: objectives.load(name, {}) for name in modules("objectives")}
     causal = {name for name, objective in loaded.items() if objective.causal}
     assert causal == {"lm", "lm_noise", "mlm_causal", "untrained_causal"}
+    assert {name for name, objective in loaded.items() if objective.both_ways} == {"bilm"}
     predicts = {name: objective.predicts for name, objective in loaded.items()}
     other = {"mt": "target", "mt_noise": "target", "untrained": None, "untrained_causal": None}
     assert predicts == dict.fromkeys(loaded, "source") | other

@@ -288,10 +288,11 @@ def test_the_optimizer_is_the_papers(trainer):
 # What it is for
 
 
-def test_lm_learns_what_follows_what(trainer):
+@pytest.mark.parametrize("trunk", [None, "lstm", "convolution"])
+def test_lm_learns_what_follows_what(trainer, trunk):
     """Below the unigram entropy, hence from context, and near what context cannot tell."""
     sentences = [[4, 5, 6, 7, 8], [9, 5, 10, 7, 11], [12, 5, 13, 7, 14], [15, 6, 16, 17, 18]]
-    run = trainer(settings=changed(max_tokens=7000, warmup_steps=30))
+    run = trainer(settings=changed(max_tokens=7000, warmup_steps=30), trunk=trunk)
     run.text = run.dev = Text(tokens_of(sentences * 3))
     first, last = run.dev_loss(), run.train().metrics[-1]["dev_loss_nats"]
     predicted = np.array([[*s[1:], 1] for s in sentences]).ravel()
@@ -309,8 +310,9 @@ def test_smoothing_counts_in_training_and_not_in_dev_losses(trainer):
     assert plain.update(sentences, 1) != pytest.approx(smooth.update(sentences, 1), rel=1e-3)
 
 
-def test_bfloat16_stays_close(trainer):
-    exact = trainer("lm", "float32").train().metrics[-1]["dev_loss_nats"]
-    low = trainer("lm", "bfloat16", changed(precision="bfloat16"))
+@pytest.mark.parametrize("trunk", [None, "lstm", "convolution"])
+def test_bfloat16_stays_close(trainer, trunk):
+    exact = trainer("lm", "float32", trunk=trunk).train().metrics[-1]["dev_loss_nats"]
+    low = trainer("lm", "bfloat16", changed(precision="bfloat16"), trunk=trunk)
     assert low.train().metrics[-1]["dev_loss_nats"] == pytest.approx(exact, rel=0.02)
     assert all(p.dtype == torch.float32 for p in low.model.parameters())

@@ -74,6 +74,21 @@ def test_a_run_is_a_model_and_its_metrics(trained, objective):
     assert subjects.load(folder / "model").layers == 2
 
 
+@pytest.mark.parametrize(
+    ("objective", "trunk"), [("lm", "lstm"), ("bilm", "lstm"), ("mlm", "convolution")]
+)
+def test_a_trunk_that_is_no_transformer(trained, objective, trunk):
+    shape = {"trunk": trunk, "layers": 2, "d_model": 16, "dropout": 0.1}
+    folder = trained(settings_of(objective) | {"model": shape})
+    metrics = [json.loads(line) for line in (folder / "metrics.jsonl").read_text().splitlines()]
+    assert metrics[-1]["dev_loss_nats"] < metrics[0]["dev_loss_nats"]
+    subject = subjects.load(folder / "model")
+    assert (subject.layers, subject.d_model, subject.heads) == (2, 16, 0)
+    assert subject.model.config.trunk == trunk
+    again = trained(settings_of(objective) | {"model": shape}, "again")
+    assert same_bytes(weights(folder), weights(again))
+
+
 def test_untrained_is_the_initial_model(trained, corpus_files):
     folder = trained(settings_of("untrained"))
     assert (folder / "metrics.jsonl").read_text() == ""

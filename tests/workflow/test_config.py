@@ -129,7 +129,7 @@ def test_the_config_loads_without_torch():
         (
             "objectives__mllm",
             {},
-            "objectives.mllm: unknown key; allowed: lm, lm_bidirectional, lm_noise, mlm, "
+            "objectives.mllm: unknown key; allowed: bilm, lm, lm_bidirectional, lm_noise, mlm, "
             "mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean mlm?",
         ),
         ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
@@ -153,10 +153,10 @@ def test_the_config_loads_without_torch():
             "objectives__lm",
             {"trainig": {}},
             "objectives.lm.trainig: unknown key; "
-            "allowed: label_smoothing, n_seeds, objective, training; did you mean training?",
+            "allowed: label_smoothing, n_seeds, objective, training, trunk; did you mean training?",
         ),
-        ("objectives", {}, "objectives: found none; allowed: at least one of lm, "),
-        ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of lm, "),
+        ("objectives", {}, "objectives: found none; allowed: at least one of bilm, lm"),
+        ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of bilm, lm"),
         (
             "corpus__sources__libreoffice_help__languages",
             ["en", "xx"],
@@ -340,8 +340,8 @@ def test_objectives_of_one_module_stand_side_by_side():
 @pytest.mark.parametrize(
     ("name", "section", "line"),
     [
-        ("mlm_40", {}, "objectives.mlm_40: unknown key; allowed: lm, "),
-        ("a", {"objective": "mln"}, 'objectives.a.objective: found "mln"; allowed: lm, '),
+        ("mlm_40", {}, "objectives.mlm_40: unknown key; allowed: bilm, lm, "),
+        ("a", {"objective": "mln"}, 'objectives.a.objective: found "mln"; allowed: bilm, lm, '),
         ("a", {"objective": "mlm", "mas": 1}, "objectives.a.mas: unknown key; allowed: "),
         ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
         ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
@@ -361,6 +361,65 @@ def test_words_may_be_seen_through_all_their_sub_words():
         for pooling in ("last", "mean")
     ]
     assert of_words == ["last", "mean"]
+
+
+def test_a_trunk_has_of_the_shape_what_it_needs():
+    lstm = {"objective": "lm", "trunk": "lstm"}
+    study = load(changed(objectives__lm_lstm=lstm))
+    slices, run = Slices(study), SimpleNamespace(objective="lm_lstm", seed="1")
+    shape = {"trunk": "lstm", "layers": 6, "d_model": 128, "dropout": 0.1}
+    assert slices.train("lm_lstm", run)["model"] == shape
+    assert slices.train("lm", run)["model"] == DEFAULT["model"]
+    assert slices.train("lm_lstm", run)["training"] == slices.train("lm", run)["training"]
+    # The trunk's code counts where it is run, and only there.
+    file = "bottomup/model/trunks/lstm.py"
+    transformer = SimpleNamespace(objective="lm", seed="1")
+    for slice_of in (
+        lambda wildcards: slices.train(wildcards.objective, wildcards),
+        slices.extract_views,
+        slices.measure_quality,
+    ):
+        assert file in slice_of(run)["code"] and file not in slice_of(transformer)["code"]
+    assert file not in slices.measure_views("change", run)["code"]
+    assert slices.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
+    # Halves of a text and checkpoints have names of their own.
+    halves = load(changed(objectives__lm_lstm=lstm, training_halves=["lm", "lm_lstm"]))
+    for name, expected in (("lm_half1", False), ("lm_lstm_half2", True)):
+        found = Slices(halves).extract_views(SimpleNamespace(objective=name, seed="1"))
+        assert (file in found["code"]) == expected
+    with_bert = Slices(load(with_checkpoint(package="a==1")))
+    assert with_bert.extract_views(SimpleNamespace(objective="bert", seed="0"))["dtype"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (
+            {"objectives__lm": {"trunk": "gru"}, "pruning__penalties": {}},
+            'objectives.lm.trunk: found "gru"; allowed: one of transformer, lstm, convolution',
+        ),
+        (
+            {"objectives__lm": {"trunk": ["lstm"]}},
+            'objectives.lm.trunk: found ["lstm"]; allowed: one of transformer, lstm, convolution',
+        ),
+        (
+            {"objectives__mt": {"trunk": "lstm"}, "pruning__penalties": {}},
+            'objectives.mt.trunk: found "lstm"; allowed: transformer, which has a decoder',
+        ),
+        (
+            {"objectives__bilm": {}},
+            'objectives.bilm.trunk: found "transformer"; allowed: lstm, convolution, of which one '
+            "reads from each end",
+        ),
+        (
+            {"objectives__mlm": {"trunk": "convolution"}},
+            "pruning.penalties.mlm: convolution has no heads; allowed: null, or a transformer as "
+            "its trunk",
+        ),
+    ],
+)
+def test_a_trunk_that_cannot_do_it(keys, line):
+    assert mistakes(changed(**keys)) == [line]
 
 
 def with_checkpoint(name="bert", unit="word", **section):

@@ -72,6 +72,7 @@ def test_imported_is_what_importing_loads(script, shown):
 @pytest.mark.parametrize(
     "module",
     [f"bottomup.objectives.{name}" for name in config.modules("objectives")]
+    + [f"bottomup.model.trunks.{name}" for name in config.modules("model.trunks")]
     + [f"bottomup.corpus.sources.{name}" for name in config.modules("corpus.sources")],
 )
 def test_modules_chosen_by_name_bring_what_they_import(module, shown):

@@ -182,6 +182,11 @@ COMPARED = [
     *AVERAGED[5:],
     "plot_projection_*",
 ]
+# What of this is about attention.
+OF_ATTENTION = [
+    *("collect_*:measures/head*", "collect_*:measures/influence*"),
+    *("plot_*head*", "plot_importance_agreement", "plot_influence_*", "plot_matching"),
+]
 # The same for objectives whose heads are pruned.
 COMPARED_PRUNED = [
     *COMPARED,
@@ -536,6 +541,20 @@ def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
     assert new >= {"figures/mutual_information_mlm_40.png", "views/mlm_40-2/as_trained.npy"}
     assert all("mlm_40" in output for output in new)
     assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  elmo: {objective: bilm, trunk: lstm}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert all("elmo" in output for output in new)
+    measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert measured == {
+        *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
+        *("similarity_between_runs", "isotropy", "probes", "change", "neighbours", "projection"),
+    }
+    # Nor are tables and figures of heads, or of hidden tokens, other ones.
+    planned = checkout.planned()
+    assert planned == new | (outputs.of(*COMPARED) - outputs.of(*OF_ATTENTION))
 
 
 def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):

@@ -1,0 +1,153 @@
+"""Trunks that are no Transformer, for the same objectives: a file each, which a config names.
+
+A trunk is a class `Layer(width, one_way)`: `forward` takes representations `[batch, length, width]`
+and which ids are tokens, bool `[batch, length]`, and returns what the layer makes of them, of the
+same shape; `one_way`: from the left alone. `GATES` is how many maps share each of its matrices,
+`ADDS_FROM` the layer, counted from 1, from which on each adds to what it reads.
+"""
+
+import importlib
+from types import ModuleType
+from typing import ClassVar
+
+import torch
+from torch import Tensor, nn
+from transformers import PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import BaseModelOutput
+
+from bottomup.corpus.specials import PAD
+from bottomup.model.dropout import Dropout
+from bottomup.model.transformer import Embedding
+from bottomup.seeds import derive
+
+
+class TrunkConfig(PreTrainedConfig):
+    """Shape of one model.
+
+    `trunk` is a module of this package. `causal`: each position sees itself and what stands before
+    it; `both_ways`: so do half of its `d_model` dimensions, and the other half see it and what
+    stands after it.
+    """
+
+    model_type = "bottomup_trunk"
+    attribute_map: ClassVar[dict[str, str]] = {"d_model": "hidden_size"}
+
+    trunk: str = "lstm"
+    vocab_size: int = 4
+    num_hidden_layers: int = 6
+    hidden_size: int = 128
+    dropout: float = 0.1
+    causal: bool = False
+    both_ways: bool = False
+
+    @property
+    def directions(self) -> int:
+        """Stacks of layers that do not see each other."""
+        return 2 if self.both_ways else 1
+
+
+class Encoder(nn.Module):
+    """Token embedding, and a stack of layers for each direction.
+
+    Both directions share the embedding (Peters et al. 2018, section 3.1).
+    """
+
+    def __init__(self, config: TrunkConfig):
+        super().__init__()
+        width = config.d_model // config.directions
+        one_way, kind = config.causal or config.both_ways, module(config.trunk)
+        self.adds_from = kind.ADDS_FROM
+        self.embedding = Embedding(config.vocab_size, width)
+        self.stacks = nn.ModuleList(
+            nn.ModuleList(kind.Layer(width, one_way) for _ in range(config.num_hidden_layers))
+            for _ in range(config.directions)
+        )
+        self.dropout = Dropout(config.dropout)
+
+    def forward(
+        self, ids: Tensor, attention_mask: Tensor | None = None, output_hidden_states: bool = False
+    ) -> BaseModelOutput:
+        """Encode token ids `[batch, length]`, padded on the right; by default PAD is padding.
+
+        Layer 0 is the token embedding, layer n what layer n adds up to, each `[batch, length,
+        d_model]`: the directions, from the left first, side by side.
+        """
+        tokens = ids != PAD if attention_mask is None else attention_mask.bool()
+        embedded = self.dropout(self.embedding(ids))
+        ways = [self.read(self.stacks[0], embedded, tokens)]
+        for stack in self.stacks[1:]:
+            from_right = self.read(stack, backwards(embedded, tokens), tokens)
+            ways.append([backwards(states, tokens) for states in from_right])
+        layers = tuple(torch.cat(states, dim=-1) for states in zip(*ways, strict=True))
+        return BaseModelOutput(layers[-1], layers if output_hidden_states else None)
+
+    def read(self, stack: nn.ModuleList, embedded: Tensor, tokens: Tensor) -> list[Tensor]:
+        """The embeddings and what follows each layer, `[batch, length, width]`."""
+        states = [embedded]
+        for number, layer in enumerate(stack, start=1):
+            # What is added up stays in float32, whatever the matrix products are computed in.
+            made = self.dropout(layer(states[-1], tokens)).to(embedded.dtype)
+            states.append(states[-1] + made if number >= self.adds_from else made)
+        return states
+
+
+class TrunkModel(PreTrainedModel):
+    """Encoder, norm, and an untied output layer that both directions share.
+
+    `seed` draws the initial weights, of each parameter from a stream of its own, as those of the
+    Transformer; the embedding and the output layer of one shape are the same.
+    """
+
+    config_class = TrunkConfig
+    base_model_prefix = ""
+
+    def __init__(self, config: TrunkConfig, seed: int = 0):
+        super().__init__(config)
+        width = config.d_model // config.directions
+        self.encoder = Encoder(config)
+        self.norm = nn.LayerNorm(width)
+        self.head = nn.Linear(width, config.vocab_size, bias=False)
+        self.post_init()
+        if not self.head.weight.is_meta:
+            initialize(self, seed)
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Left to `initialize`, which needs the parameters' full names."""
+
+    def forward(self, source: Tensor, target: None = None) -> Tensor:
+        """States from which `head` predicts, one for each position of `source` `[batch, length]`.
+
+        `[batch, length, d_model]`; of two directions `[batch, 2 * length, d_model / 2]`, those from
+        the left first.
+        """
+        states = self.encoder(source).last_hidden_state
+        return self.norm(torch.cat(states.chunk(self.config.directions, dim=-1), dim=1))
+
+
+def module(trunk: str) -> ModuleType:
+    """The module of a trunk, by its name in a config."""
+    return importlib.import_module(f"{__name__}.{trunk}")
+
+
+def backwards(x: Tensor, tokens: Tensor) -> Tensor:
+    """Each sentence from its last token to its first, padding where it was; its own inverse.
+
+    x: `[batch, length, width]`; tokens: bool `[batch, length]`.
+    """
+    positions = torch.arange(tokens.shape[1], device=tokens.device)
+    last = tokens.sum(dim=1, keepdim=True) - 1
+    order = torch.where(tokens, last - positions, positions)
+    return x.gather(1, order[..., None].expand_as(x))
+
+
+@torch.no_grad()
+def initialize(model: TrunkModel, seed: int) -> None:
+    """Draw the weights: Glorot uniform maps, N(0, 1/width) embeddings; biases stay as they are."""
+    gates = module(model.config.trunk).GATES
+    for name, parameter in model.named_parameters():
+        stream = torch.Generator().manual_seed(derive(seed, "initial", name))
+        if name.endswith("tokens.weight"):
+            parameter.normal_(0.0, parameter.shape[1] ** -0.5, generator=stream)
+        elif parameter.dim() > 1:
+            for block in parameter.chunk(gates if name.startswith("encoder.") else 1):
+                nn.init.xavier_uniform_(block, generator=stream)

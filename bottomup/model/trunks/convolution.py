@@ -1,0 +1,27 @@
+"""Gated convolutions (Dauphin et al. 2017, Gehring et al. 2017)."""
+
+from torch import Tensor, nn
+from torch.nn import functional
+
+GATES = 2  # what passes, and how much of it
+ADDS_FROM = 1
+# Tokens that a layer sees: with 5 a layer has 10 d_model^2 weights, where a Transformer's has 12.
+KERNEL = 5
+
+
+class Layer(nn.Module):
+    """Norm, convolution, gated linear unit; each position sees `KERNEL` tokens, the last of which
+    it is itself, or the middle one. Beyond the ends of a sentence stand zeros."""
+
+    def __init__(self, width: int, one_way: bool):
+        super().__init__()
+        before = KERNEL - 1 if one_way else KERNEL // 2
+        self.around = (before, KERNEL - 1 - before)
+        self.norm = nn.LayerNorm(width)
+        self.convolution = nn.Conv1d(width, GATES * width, KERNEL)
+        nn.init.zeros_(self.convolution.bias)
+
+    def forward(self, x: Tensor, tokens: Tensor) -> Tensor:
+        x = self.norm(x) * tokens[..., None]
+        x = self.convolution(functional.pad(x.mT, self.around)).mT
+        return functional.glu(x, dim=-1)

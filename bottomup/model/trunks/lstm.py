@@ -1,0 +1,33 @@
+"""Long short-term memory (Hochreiter and Schmidhuber 1997)."""
+
+import torch
+from torch import Tensor, nn
+
+from bottomup.model.trunks import backwards
+
+GATES = 4  # input, forget, cell, output: in this order in PyTorch's matrices
+ADDS_FROM = 2  # as in ELMo (Peters et al. 2018, section 3.4)
+
+
+class Layer(nn.Module):
+    """An LSTM from the left; or one from each side, half as wide, side by side."""
+
+    def __init__(self, width: int, one_way: bool):
+        super().__init__()
+        directions = 1 if one_way else 2
+        self.lstms = nn.ModuleList(lstm(width, width // directions) for _ in range(directions))
+
+    def forward(self, x: Tensor, tokens: Tensor) -> Tensor:
+        ways = [self.lstms[0](x)[0]]
+        for from_right in self.lstms[1:]:
+            ways.append(backwards(from_right(backwards(x, tokens))[0], tokens))
+        return torch.cat(ways, dim=-1)
+
+
+def lstm(width: int, out: int) -> nn.LSTM:
+    """One that remembers at first: biases 0, of the forget gate 1 (Jozefowicz et al. 2015)."""
+    made = nn.LSTM(width, out, batch_first=True)
+    for bias in (made.bias_ih_l0, made.bias_hh_l0):
+        nn.init.zeros_(bias)
+    nn.init.ones_(made.bias_ih_l0.chunk(GATES)[1])
+    return made

@@ -1,0 +1,24 @@
+"""Forward and backward language modelling on the source side, as in ELMo (Peters et al. 2018)."""
+
+import numpy as np
+
+from bottomup.corpus.specials import PAD
+from bottomup.objectives import IGNORE, Example, lm
+
+
+class Objective(lm.Objective):
+    """Tokens predicted from those before and again from those after; needs the key trunk.
+
+    Two directions that do not see each other read the text (section 3.1). The labels of the one
+    from the right stand after those of the one from the left, `[batch, 2 * length]`. Their losses
+    add up.
+    """
+
+    causal = False
+    both_ways = True
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        forward = super().example(source, target, vocab_size, rng)
+        before = np.full_like(source, IGNORE)
+        before[:, 1:] = np.where(source[:, 1:] == PAD, IGNORE, source[:, :-1])
+        return Example(source, None, np.concatenate([forward.labels, before], axis=1))
