@@ -1,6 +1,6 @@
 """Simulate how often each claim would be decided: wrongly, or as the papers have it.
 
-Settings: estimators (see judge_claims.py); studies (simulated for each claim); seed.
+Settings: estimators and initial (see judge_claims.py); studies (simulated for each claim); seed.
 Inputs:   tables of measures, as for judge_claims.py.
 Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate.
 """
@@ -20,17 +20,19 @@ from bottomup.settings import Section
 
 class Settings(Section):
     estimators: dict[str, dict[str, Any]]
+    initial: dict[str, str]
     studies: int
     seed: int
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    findings, _ = find_all(CLAIMS, load(arguments.tables, settings.estimators))
+    ours = load(arguments.tables, settings.estimators)
+    findings, _ = find_all(CLAIMS, ours, settings.initial)
     papers = {name: table(name, frame) for name, frame in published.frames().items()}
     # What is asked beyond the papers has no curves, only the size of what it is to be told from.
     shown = [one.claim for one in findings.values() if one.claim.paper != "beyond"]
-    theirs, _ = find_all(shown, papers)
+    theirs, _ = find_all(shown, papers, settings.initial)
     found = calibrate(findings, theirs, priors(findings.values()), settings.studies, settings.seed)
     found.to_csv(arguments.table, index=False)
 

@@ -18,7 +18,6 @@ from pydantic import AfterValidator, BaseModel, create_model
 
 from bottomup.errors import UserError
 from bottomup.kinds import GATED
-from bottomup.measures.initial import TWIN
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
     Annotation,
@@ -38,6 +37,7 @@ from bottomup.settings import (
     unique,
 )
 from bottomup.workflow import names
+from bottomup.workflow.names import TWIN
 
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"

@@ -12,6 +12,7 @@ PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
 OBJECTIVE = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"  # that a config may name
 HALF = re.compile(r"_half([12])$")
+TWIN = "_untrained"  # ends the name of a checkpoint's untrained twin
 AS_TRAINED = "as_trained"
 
 

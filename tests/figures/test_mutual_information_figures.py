@@ -80,13 +80,13 @@ def test_published_curves_are_the_data_less_layer_0(study):
         assert drawn.loc[name, "y"].tolist() == expected.tolist()
 
 
-@pytest.mark.parametrize("objective", ["lm", "mlm"])
-def test_input_and_output_of_one_objective(study, objective):
+@pytest.mark.parametrize(("objective", "reading"), [("lm", "plain"), ("mlm", "as_trained")])
+def test_input_and_output_of_one_objective(study, objective, reading):
     published = load_published("ib_src_dst_lm_mlm")
     tables = study() | {"ib_src_dst_lm_mlm": published}
-    _, points = mutual_information_input_output.draw(tables, objective=objective, n_clusters=1000)
-    reading = "as_trained" if objective == "mlm" else "plain"
-    positions = {"input": "replaced", "output": "changed"} if objective == "mlm" else {}
+    shown = {"objective": objective, "reading": reading, "n_clusters": 1000}
+    _, points = mutual_information_input_output.draw(tables, **shown)
+    positions = {"input": "replaced", "output": "changed"} if reading == "as_trained" else {}
     for token, series in (("input", "src"), ("output", "dst")):
         groups = measured(
             tables["mutual_information"],
@@ -141,7 +141,7 @@ def test_one_estimator(study):
 def test_an_objective_that_was_not_measured(study):
     with pytest.raises(UserError, match=r"objective mlm.*found objectives mt, lm"):
         mutual_information_input_output.draw(
-            study(objectives=("lm", "mt")), objective="mlm", n_clusters=1000
+            study(objectives=("lm", "mt")), "mlm", "as_trained", n_clusters=1000
         )
 
 
