@@ -16,6 +16,7 @@ OBJECTIVE = r"(?!.*_(half[12]|step\d+)$)[a-z][a-z0-9_]*"
 CHECKPOINT = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"
 HALF = re.compile(r"_half([12])$")
 STEP = re.compile(r"_step(\d+)$")
+TWIN = "_untrained"  # ends the name of a checkpoint's untrained twin
 AS_TRAINED = "as_trained"
 
 

@@ -2,6 +2,7 @@
 #
 # A figure takes the parts of a measure that it shows, and so exists as soon as these do.
 
+from bottomup.objectives import Question
 
 MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 # What the papers compare; the variants of an objective have figures of their own.
@@ -15,11 +16,15 @@ TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in WITH_HEADS]
 # Runs at a step, each with the same run at its end; all of these.
 STEPS_AND_ENDS = list(SLICES.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
-# Each target under each mask, MT, and the models that they start from.
-OF_MASKS = [
-    *("lm", "lm_bidirectional", "mlm", "mlm_causal", "mt"),
-    *("untrained", "untrained_causal"),
-]
+UNTRAINED = set(SLICES.compared) - set(SLICES.trained)
+# Each target under each mask, and the models that they start from.
+OF_MASKS = sorted(SLICES.by_mask)
+# By objective with token dropout, those without that have its target.
+WITHOUT_DROPOUT = {
+    variant: plain
+    for variant in SLICES.attending(SLICES.variants(Question.TOKEN_DROPOUT))
+    if (plain := SLICES.attending(SLICES.beside(variant)))
+}
 
 
 def parts_of(measure, names=LOOKED_AT):
@@ -38,7 +43,7 @@ def input_and_output(objective, reading):
     """What the layers of runs under one objective have of what is read and of what is predicted."""
     return {
         "module": "mutual_information_input_output",
-        "options": MI_OPTIONS | {"objective": objective},
+        "options": MI_OPTIONS | {"objective": objective, "reading": reading},
         "tables": information([objective], reading),
         "published": ["ib_src_dst_lm_mlm"],
         "caption": f"mutual_information_{'mlm' if reading == 'as_trained' else 'lm'}",
@@ -46,16 +51,16 @@ def input_and_output(objective, reading):
     }
 
 
-def pairs_of(objectives, measure="pwcca_between_runs"):
-    """The same for distances, of pairs of runs under these objectives."""
-    shown = [
-        pair
-        for pair in MEASURES[measure]
-        if all(
-            names.objective_and_seed(run)[0] in objectives
-            for run in names.runs_of(pair)
-        )
-    ]
+def pairs_of(objectives, measure="pwcca_between_runs", untrained=False):
+    """The same for distances, of pairs of runs under these objectives; of untrained ones those of
+    one kind, or any."""
+    shown = []
+    for pair in MEASURES[measure]:
+        a, b = (names.objective_and_seed(run)[0] for run in names.runs_of(pair))
+        if {a, b} <= set(objectives) and (
+            a == b or untrained or not {a, b} & UNTRAINED
+        ):
+            shown.append(pair)
     return parts_of(measure, shown)
 
 
@@ -95,21 +100,24 @@ def heads(published, *measures):
     }
 
 
-def all_kinds(measure, published=()):
-    """Of MT models with gates on all kinds of heads, and of whole ones."""
-    shown = [
-        part
-        for part in MEASURES[measure]
-        for run, attention, method in [names.run_attention_and_method(part)]
-        if names.objective_and_seed(run)[0] == "mt"
-        and attention == "all"
-        and method in ("gates", "none")
-    ]
+def all_kinds(name, measure, published=(), **options):
+    """Of models with gates on all kinds of heads, and of whole ones, a figure for each objective;
+    the published ones are about MT."""
+    shown = {}
+    for part in MEASURES[measure]:
+        run, attention, method = names.run_attention_and_method(part)
+        if attention == "all" and method in ("gates", "none"):
+            shown.setdefault(names.objective_and_seed(run)[0], []).append(part)
     return {
-        "options": {"objective": "mt"},
-        "tables": parts_of(measure, shown),
-        "published": published,
-        "category": "6 Attention heads",
+        name if objective == "mt" else f"{name}_{objective}": {
+            "module": name,
+            "options": {"objective": objective, **options},
+            "tables": parts_of(measure, parts),
+            "published": published if objective == "mt" else [],
+            "caption": name,
+            "category": "6 Attention heads",
+        }
+        for objective, parts in shown.items()
     }
 
 
@@ -124,8 +132,8 @@ def projection(picture):
 
 
 # By figure, in the order of the report: the module that draws it (its own name where none is
-# given) and its options; its tables; the published curves behind it; the objectives without which
-# there is none, and among which these are to be; and where the report lists it.
+# given) and its options; its tables; the published curves behind it; what there is none without;
+# and where the report lists it.
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
@@ -168,11 +176,17 @@ FIGURES = {
     ),
     "influence_with_token_dropout": {
         "tables": parts_of(
-            "influence", SLICES.runs(["lm", "lm_noise", "mt", "mt_noise"])
+            "influence",
+            SLICES.runs(
+                dict.fromkeys(
+                    name
+                    for variant, plain in WITHOUT_DROPOUT.items()
+                    for name in [*plain, variant]
+                )
+            ),
         ),
+        "options": {"variants": WITHOUT_DROPOUT},
         "published": ["influence_freq", "influence_freq_iwd"],
-        "needs": ["lm", "lm_noise", "mt", "mt_noise"],
-        "among": SLICES.attending(SLICES.objectives),
         "category": "4 Change and influence",
     },
     "change_pos": by_group("change", "pos", "change_pos", "4 Change and influence"),
@@ -216,6 +230,13 @@ FIGURES = {
             **parts_of("head_importance", HEADS_OF),
             **parts_of("head_functions", HEADS_OF),
         },
+        "options": {
+            "initial": {
+                name: SLICES.initial(name)
+                for name in SLICES.looked_at
+                if SLICES.initial(name) != name
+            }
+        },
         "category": "6 Attention heads",
     },
     "importance_agreement": {
@@ -234,10 +255,11 @@ FIGURES = {
         ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"], "pruning"
     ),
     "functions_kept": heads(["functions_retained"], "pruned_functions", "gates"),
-    "heads_kept_by_attention": all_kinds("pruning", ["heads_dying_by_attn_type_both"]),
-    "decoder_heads_by_layers": all_kinds("gates", ["heads_dying_decoder"]),
-    "gates_over_time": all_kinds("gates")
-    | {"options": {"objective": "mt", "attention": "all"}},
+    **all_kinds(
+        "heads_kept_by_attention", "pruning", ["heads_dying_by_attn_type_both"]
+    ),
+    **all_kinds("decoder_heads_by_layers", "gates", ["heads_dying_decoder"]),
+    **all_kinds("gates_over_time", "gates", attention="all"),
     "corpus_overview": {
         "options": {"n_tokens": STUDY.measures.mutual_information.n_tokens},
         "tables": {
@@ -272,7 +294,9 @@ FIGURES = {
         "category": "7 Text and training",
     },
     "mask": {
-        "options": MI_OPTIONS | {"variant": STUDY.measures.pwcca.variants[0]},
+        "options": MI_OPTIONS
+        | {"variant": STUDY.measures.pwcca.variants[0]}
+        | {"models": {name: SLICES.model(name) for name in OF_MASKS}},
         "tables": {
             "mutual_information": [
                 f"<results>/measures/mutual_information/{run}.plain.parquet"
@@ -282,17 +306,19 @@ FIGURES = {
                 f"<results>/measures/neighbours/{run}.parquet"
                 for run in SLICES.runs(OF_MASKS)
             ],
-            **pairs_of(OF_MASKS),
+            **pairs_of(OF_MASKS, untrained=True),
         },
-        "needs": OF_MASKS,
+        "needs": [
+            SLICES.variants(Question.MASK),
+            *(SLICES.initial(name) for name in OF_MASKS),
+        ],
         "category": "8 The attention mask",
     },
 }
 FIGURES = {
     name: figure
     for name, figure in FIGURES.items()
-    if set(figure.get("needs", [])) <= set(figure.get("among", SLICES.objectives))
-    and all(figure["tables"].values())
+    if all(figure.get("needs", [])) and all(figure["tables"].values())
 }
 
 

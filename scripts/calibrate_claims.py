@@ -1,6 +1,6 @@
 """Simulate how often each claim would be decided: wrongly, or as the papers have it.
 
-Settings: estimators (see judge_claims.py); studies (simulated for each claim); seed.
+Settings: estimators and initial (see judge_claims.py); studies (simulated for each claim); seed.
 Inputs:   tables of measures, as for judge_claims.py.
 Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate; claims
           about heads that the study lacks are among them, measured as if such heads were there.
@@ -22,6 +22,7 @@ from bottomup.settings import Section
 
 class Settings(Section):
     estimators: dict[str, dict[str, Any]]
+    initial: dict[str, str]
     studies: int
     seed: int
 
@@ -29,12 +30,13 @@ class Settings(Section):
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tables = load(arguments.tables, settings.estimators)
-    findings, missing = find_all(CLAIMS, tables)
+    findings, missing = find_all(CLAIMS, tables, settings.initial)
     lacking = [claim for claim in CLAIMS if claim.name in missing]
-    as_if, _ = find_all(lacking, as_if_there(tables))
+    as_if, _ = find_all(lacking, as_if_there(tables), settings.initial)
     papers = {name: table(name, frame) for name, frame in published.frames().items()}
     # What is asked beyond the papers has no curves, only the size of what it is to be told from.
-    theirs, _ = find_all([claim for claim in CLAIMS if claim.paper != "beyond"], papers)
+    shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
+    theirs, _ = find_all(shown, papers, settings.initial)
     usual = priors(as_if.values()) | priors(findings.values())
     found = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
     found.assign(as_if=found["claim"].isin(as_if)).to_csv(arguments.table, index=False)

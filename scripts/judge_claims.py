@@ -2,7 +2,7 @@
 
 Settings: estimators, by table: which of several estimates in it to judge by, values by column;
           others, by name: another choice in one table [table, values by column], whose verdict is
-          to stand beside.
+          to stand beside; initial, by objective, that of the models that it starts from.
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
           called by their files; rank correlations of our curves with the published ones.
 Outputs:  the claims, a row each, with their verdicts; undecided where their table is not given.
@@ -25,6 +25,7 @@ from bottomup.settings import Section
 class Settings(Section):
     estimators: dict[str, dict[str, Any]]
     others: dict[str, tuple[str, dict[str, Any]]]
+    initial: dict[str, str]
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -36,7 +37,8 @@ def main(arguments: argparse.Namespace) -> None:
         for path in arguments.tables
         if path.stem == name
     }
-    claims = judge(CLAIMS, tables, pd.read_csv(arguments.correlations), others)
+    correlations = pd.read_csv(arguments.correlations)
+    claims = judge(CLAIMS, tables, settings.initial, correlations, others)
     claims.to_csv(arguments.table, index=False)
     counts = claims["verdict"].value_counts()
     logging.info(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))

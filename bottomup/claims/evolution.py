@@ -30,7 +30,6 @@ from bottomup.claims.curves import (
     top,
 )
 from bottomup.claims.tables import Tables
-from bottomup.measures.initial import INITIAL
 
 CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="evolution")
@@ -205,7 +204,8 @@ def untrained_forgets_nothing(tables: Tables) -> Parts:
     def lost(objective: str) -> np.ndarray:
         return loss(information(tables, objective))
 
-    return every(PAPER, lambda name: lost(name) - lost(INITIAL[name]))
+    untrained = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained"}
+    return every(PAPER, lambda name: lost(name) - lost(untrained[name]))
 
 
 @claim(

@@ -1,6 +1,6 @@
 """What a study's tables say of a claim: its parts in every run, before and after training."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -183,14 +183,17 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
 
 
 def find_all(
-    claims: Iterable[Claim], tables: Tables
+    claims: Iterable[Claim], tables: Tables, initial: Mapping[str, str]
 ) -> tuple[dict[str, Finding], dict[str, NotMeasuredError]]:
-    """What the tables say of each claim, by name; and what is missing for the others."""
-    runs, initial = Runs.of(tables), Runs.of(untrained(tables))
+    """What the tables say of each claim, by name; and what is missing for the others.
+
+    initial: by objective, that of the models that it starts from, as in `controls.untrained`.
+    """
+    runs, before = Runs.of(tables), Runs.of(untrained(tables, initial))
     found, missing = {}, {}
     for claim in claims:
         try:
-            found[claim.name] = find(claim, runs, initial)
+            found[claim.name] = find(claim, runs, before)
         except NotMeasuredError as error:
             missing[claim.name] = error
     return found, missing

@@ -26,25 +26,29 @@ OPPOSITE = {"reproduced": "contradicted", "contradicted": "reproduced"}
 def judge(
     claims: Sequence[Claim],
     tables: Tables,
+    initial: Mapping[str, str],
     correlations: pd.DataFrame,
     others: Mapping[str, tuple[str, Tables]],
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 
-    correlations: of our curves with the published ones, as from `comparison.correlate`; a claim has
-    the mean of those of its curves. others: by name of another estimator, the table that it is
-    about, and the tables with it. What was not measured leaves a claim undecided.
+    initial: see `find_all`. correlations: of our curves with the published ones, as from
+    `comparison.correlate`; a claim has the mean of those of its curves. others: by name of another
+    estimator, the table that it is about, and the tables with it. What was not measured leaves a
+    claim undecided.
 
     Of the verdicts on one paper that are not "undecided", the expected share of wrong ones is held
     at 5 %, however the claims hang together (Benjamini and Yekutieli 2001); `uncorrected` is the
     verdict on the claim alone.
     """
-    found, missing = find_all(claims, tables)
+    found, missing = find_all(claims, tables, initial)
     usual = priors(found.values())
     decided = {name: one.decided(usual[one.claim.measure]) for name, one in found.items()}
     verdicts = corrected(claims, decided)
     elsewhere = {
-        other: verdicts_of([claim for claim in claims if claim.measure == measure], with_it)
+        other: verdicts_of(
+            [claim for claim in claims if claim.measure == measure], with_it, initial
+        )
         for other, (measure, with_it) in others.items()
     }
     rows = []
@@ -76,9 +80,11 @@ def corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[s
     return verdicts
 
 
-def verdicts_of(claims: Sequence[Claim], tables: Tables) -> dict[str, str]:
+def verdicts_of(
+    claims: Sequence[Claim], tables: Tables, initial: Mapping[str, str]
+) -> dict[str, str]:
     """The verdicts on each claim alone, by name, where the tables have what it needs."""
-    found, _ = find_all(claims, tables)
+    found, _ = find_all(claims, tables, initial)
     usual = priors(found.values())
     return {name: one.decided(usual[one.claim.measure]).verdict for name, one in found.items()}
 

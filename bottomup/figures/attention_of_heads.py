@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from bottomup.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
-from bottomup.measures.initial import initial, is_initial
 
 IMPORTANCE = [*heads.HEAD, "importance", "value", "ci_low", "ci_high"]
 FUNCTIONS = ["objective", "seed", "layer", "head", "function", "accuracy", "ci_low", "ci_high"]
@@ -28,11 +27,13 @@ TWIN = style.Look("the same, untrained", style.GRAY, "D")
 
 
 @style.paper()
-def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.DataFrame]:
     """From `head_importance` and `head_functions`: the figure and its points, a panel for each
     model with the heads of its twin. Only the lowest seed is shown.
+
+    initial: the models to show, and of each the untrained one that it starts from, if known.
     """
-    drawn = _points(tables)
+    drawn = _points(tables, initial)
     names = style.ordered(drawn["panel"])
     figure = Figure(figsize=(1.9 * len(names) + 1.2, 5.6), layout="constrained")
     grid = figure.subplots(len(QUANTITIES), len(names), sharex="col", sharey="row", squeeze=False)
@@ -54,14 +55,14 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def _points(tables: Tables) -> pd.DataFrame:
+def _points(tables: Tables, initial: dict[str, str | None]) -> pd.DataFrame:
     importance = heads.select(tables, "head_importance", IMPORTANCE, attention="encoder")
     wanted = {"attention": "encoder", "function": "positional"}
     positional = heads.select(tables, "head_functions", FUNCTIONS, **wanted)
     positional = positional.assign(importance="positional", value=positional["accuracy"])
     rows = heads.first_seed(pd.concat([importance, positional]))
     rows = rows[rows["importance"].isin(list(QUANTITIES))]
-    models = [name for name in rows["objective"].unique() if not is_initial(name)]
+    models = [name for name in rows["objective"].unique() if name in initial]
     if not models:
         raise UserError("only untrained models in the table head_importance; measure others, too")
     rows = rows.rename(
@@ -77,7 +78,7 @@ def _points(tables: Tables) -> pd.DataFrame:
     parts = [
         points(rows[rows["series"] == series], panel=name)
         for name in style.ordered(models)
-        for series in (initial(name), name)
+        for series in (initial[name], name)
     ]
     return join(parts)
 

@@ -22,12 +22,11 @@ PRUNED = {name: f"{name} pruned" for name in GATED} | {"all": "all attention pru
 
 
 def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.DataFrame:
-    """Rows of the table `name` with these values, without models trained with token dropout.
+    """Rows of the table `name` with these values.
 
     Raises `UserError` for none, with the values that there are.
     """
     rows = table(tables, name, list(dict.fromkeys([*columns, *wanted])))
-    rows = rows[~rows["objective"].str.endswith("_noise")]
     for column, value in wanted.items():
         found = ", ".join(sorted(rows[column].astype(str).unique())) or "none"
         rows = rows[rows[column] == value]

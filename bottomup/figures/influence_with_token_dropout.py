@@ -13,7 +13,6 @@ from bottomup.figures import groups, style
 from bottomup.figures.influence_of_groups import COLUMNS, counts, finish
 from bottomup.figures.points import Tables, join
 
-PANELS = ["mt", "mt_noise", "lm", "lm_noise"]
 PUBLISHED = {
     "influence_freq": {"MT": "mt", "LM": "lm"},
     "influence_freq_iwd": {"MT": "mt_noise", "LM": "lm_noise"},
@@ -21,18 +20,20 @@ PUBLISHED = {
 
 
 @style.paper()
-def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, variants: dict[str, list[str]]) -> tuple[Figure, pd.DataFrame]:
     """From `influence`, and `influence_freq` and `influence_freq_iwd` where given: figure, points.
 
+    variants: objectives with token dropout, and of each those without that it stands beside.
     Raises `UserError` where no model was trained with token dropout.
     """
     rows = groups.select(tables, "influence", "frequency_rank", COLUMNS)
-    panels = [name for name in PANELS if name in set(rows["panel"])]
-    if not any(name.endswith("_noise") for name in panels):
+    found = set(rows["panel"])
+    if not found & variants.keys():
         raise UserError(
-            f"no objective with token dropout; found {', '.join(style.ordered(rows['panel']))}, in "
-            f"the table influence; add mt_noise or lm_noise to the study or leave the figure out"
+            f"no objective with token dropout; found {', '.join(style.ordered(found))}, in the "
+            f"table influence; add mt_noise or lm_noise to the study or leave the figure out"
         )
+    panels = [name for name in _panels(variants) if name in found]
     rows = rows[rows["panel"].isin(panels)]
     theirs = [
         groups.published(
@@ -42,3 +43,12 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     ]
     drawn = join([groups.ours(rows.rename(columns={"layer": "x"})), *theirs])
     return groups.draw(drawn, panels, "frequency_rank", counts(rows), finish), drawn
+
+
+def _panels(variants: dict[str, list[str]]) -> list[str]:
+    """Each objective, followed by its variants."""
+    plain = style.ordered(name for names in variants.values() for name in names)
+    beside = [
+        [name, *(variant for variant, names in variants.items() if name in names)] for name in plain
+    ]
+    return list(dict.fromkeys(name for names in beside for name in names))

@@ -3,7 +3,8 @@ the next token or a masked one, each predicted under a causal mask and by a mode
 sides; by layer, beside MT and the models before training.
 """
 
-from dataclasses import replace
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, over_intervals, points, table
 from bottomup.measures import jackknife
-from bottomup.measures.initial import INITIAL
 
 # Marker and line of a mask, and the marker of two.
 CAUSAL, BOTH, ACROSS = ("<", (0, (3, 1.2))), ("o", "-"), "X"
@@ -28,42 +28,63 @@ TITLES = {
     TRAINED: "trained:\nmask and target together",
     GAIN: "trained less untrained with the same mask:\nwhat training adds",
 }
-PAIRS = {
-    "untrained, mask differs": {"untrained-untrained_causal": "causal – both sides"},
-    "trained, target or mask differs": {
-        "lm-lm_bidirectional": "LM: causal – both sides",
-        "mlm-mlm_causal": "MLM: causal – both sides",
-        "lm-mlm_causal": "causal: LM – MLM",
-        "mlm-lm_bidirectional": "both sides: MLM – LM",
-    },
-    "trained, as in the paper": {
-        "lm-mlm": "LM – MLM, mask differs, too",
-        "lm-mt": "LM – MT, mask differs, too",
-        "mt-mlm": "MT – MLM",
-    },
+PAIRS = ["untrained, mask differs", "trained, target or mask differs", "trained, as in the paper"]
+# Of pairs with names that are known; others are called by the names of both.
+LABELS = {
+    "untrained-untrained_causal": "causal – both sides",
+    "lm-lm_bidirectional": "LM: causal – both sides",
+    "mlm-mlm_causal": "MLM: causal – both sides",
+    "lm-mlm_causal": "causal: LM – MLM",
+    "mlm-lm_bidirectional": "both sides: MLM – LM",
+    "lm-mlm": "LM – MLM, mask differs, too",
+    "lm-mt": "LM – MT, mask differs, too",
+    "mt-mlm": "MT – MLM",
 }
 
 
+@dataclass(frozen=True)
+class Model:
+    """What is known of a model: its mask, the untrained model that it starts from (an untrained one
+    from itself), what it predicts (the objective that it is trained under, or is a variant of), and
+    whether it is such a variant."""
+
+    causal: bool
+    initial: str
+    target: str | None
+    variant: bool
+
+    @property
+    def trained(self) -> bool:
+        return self.target is not None
+
+
+Models = dict[str, Model]
+
+
 @style.paper()
-def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.DataFrame]:
+def draw(
+    tables: Tables, models: dict[str, dict], n_clusters: int, variant: str
+) -> tuple[Figure, pd.DataFrame]:
     """From `mutual_information` and `neighbours`, with the values without each block, and
     `pwcca_between_runs`: the figure and its points.
 
-    `n_clusters` is the number of clusters that is shown, `variant` the kind of PWCCA. The trained
-    model and the untrained one are compared within a seed.
+    `models` are the objectives to show, with the fields of `Model`; `n_clusters` is the number of
+    clusters that is shown, `variant` the kind of PWCCA. The trained model and the untrained one are
+    compared within a seed.
     """
+    known = {name: Model(**model) for name, model in models.items()}
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     named = {"mi_nats": "value", "clustering_error_nats": "noise"}
     information = _runs(tables, "mutual_information", select | {"n_clusters": n_clusters}, named)
     token = _runs(tables, "neighbours", {"property": "token", "metric": "cosine"}, {})
     drawn = join(
         [
-            points(_levels(information), quantity=INFORMATION),
-            points(_levels(token.assign(noise=0.0)), quantity=TOKEN),
-            points(_distances(tables, variant), quantity=style.DISTANCE),
+            points(_levels(information, known), quantity=INFORMATION),
+            points(_levels(token.assign(noise=0.0), known), quantity=TOKEN),
+            points(_distances(tables, known, variant), quantity=style.DISTANCE),
         ]
     )
-    return _figure(drawn), drawn
+    return _figure(drawn, known), drawn
 
 
 def _runs(tables: Tables, name: str, select: dict, named: dict) -> pd.DataFrame:
@@ -81,17 +102,18 @@ def _some(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows
 
 
-def _levels(rows: pd.DataFrame) -> pd.DataFrame:
+def _levels(rows: pd.DataFrame, models: Models) -> pd.DataFrame:
     """Each model, and each trained one less its initial one: mean and span of intervals."""
-    trained = rows["series"].isin(INITIAL)
+    trained = rows["series"].isin([name for name, model in models.items() if model.trained])
     panels = rows.assign(panel=np.where(trained, TRAINED, UNTRAINED))
-    return _over_runs(pd.concat([panels, _gain(rows).assign(panel=GAIN)]))
+    gain = _gain(rows, {name: models[name].initial for name in rows.loc[trained, "series"]})
+    return _over_runs(pd.concat([panels, gain.assign(panel=GAIN)]))
 
 
-def _gain(rows: pd.DataFrame) -> pd.DataFrame:
+def _gain(rows: pd.DataFrame, initial_of: dict[str, str]) -> pd.DataFrame:
     """In pairs, block by block: what two models owe to the text that they share cancels."""
     initial = rows.rename(columns={"series": "initial"})
-    pairs = rows.assign(initial=rows["series"].map(INITIAL)).merge(
+    pairs = rows.assign(initial=rows["series"].map(initial_of)).merge(
         initial, on=["initial", "seed", "x"], suffixes=("", "_initial")
     )
     values = pairs["value"] - pairs["value_initial"]
@@ -103,35 +125,53 @@ def _gain(rows: pd.DataFrame) -> pd.DataFrame:
     return pairs.assign(value=values)
 
 
-def _distances(tables: Tables, variant: str) -> pd.DataFrame:
-    pairs = {
-        frozenset(pair.split("-")): {"panel": panel, "series": pair}
-        for panel, labels in PAIRS.items()
-        for pair in labels
-    }
+def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
     runs = ["objective_a", "seed_a", "objective_b", "seed_b"]
     columns = [*runs, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
     measured = table(tables, "pwcca_between_runs", columns)
     of = (measured["variant"] == variant) & (measured["weights"] == "x")
     rows = measured[of & (measured["seed_a"] == measured["seed_b"])]
-    keys = [frozenset(pair) for pair in zip(rows["objective_a"], rows["objective_b"], strict=True)]
-    rows = rows[[key in pairs for key in keys]]
-    places = pd.DataFrame([pairs[key] for key in keys if key in pairs], index=rows.index)
-    rows = _some(rows, "pwcca_between_runs").join(places)
+    pairs = [*zip(rows["objective_a"], rows["objective_b"], strict=True)]
+    panels = [_panel(pair, models) for pair in pairs]
+    rows = rows.assign(series=[*map(_series, pairs)], panel=panels).dropna(subset="panel")
+    rows = _some(rows, "pwcca_between_runs")
     return _over_runs(rows.rename(columns={"layer": "x", "distance": "value"}))
+
+
+def _series(pair: tuple[str, str]) -> str:
+    """A pair's name, whichever way round it was measured."""
+    return next((name for name in LABELS if {*name.split("-")} == {*pair}), "-".join(pair))
+
+
+def _panel(pair: tuple[str, str], models: Models) -> str | None:
+    """Where two models are compared: those that differ in both mask and target, as variants do
+    with one another, are not."""
+    a, b = (models[name] for name in pair)
+    untrained, variants, compared = PAIRS
+    if not a.trained:
+        return untrained if a.causal != b.causal else None
+    if not (a.variant or b.variant):
+        return compared
+    return variants if a.causal == b.causal or a.target == b.target else None
 
 
 def _over_runs(rows: pd.DataFrame) -> pd.DataFrame:
     return over_intervals(rows.sort_values("x"), "value", ["panel", "series", "x"])
 
 
-def _figure(drawn: pd.DataFrame) -> Figure:
+def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
+    def of_model(name: str) -> style.Look:
+        return _model(name, models)
+
+    def of_pair(pair: str) -> style.Look:
+        return _pair(pair, models)
+
     figure = Figure(figsize=(9.6, 8.6), layout="constrained")
     grid = figure.subplots(3, 3)
     for row, (quantity, shown) in zip(grid, drawn.groupby("quantity", sort=False), strict=True):
         row[1].sharey(row[0])
         row[0].set_ylabel(quantity)
-        panels, look = (PAIRS, _pair) if quantity == style.DISTANCE else (TITLES, _model)
+        panels, look = (PAIRS, of_pair) if quantity == style.DISTANCE else (TITLES, of_model)
         for axes, panel in zip(row, panels, strict=True):
             style.curves(axes, shown[shown["panel"] == panel], look)
             style.layer_axis(axes)
@@ -141,30 +181,42 @@ def _figure(drawn: pd.DataFrame) -> Figure:
         axes.axhline(0, color="black", linewidth=0.7)
     grid[2, 2].sharey(grid[2, 0])
     for axes, panel in zip(grid[2], PAIRS, strict=True):
-        _name_pairs(axes, panel)
-    models = drawn[drawn["quantity"] == INFORMATION]
-    shown = set(models["series"])
-    looks = [_model(name) for name in dict.fromkeys([*INITIAL.values(), *INITIAL]) if name in shown]
-    style.legend(figure, style.key(models, looks), columns=4, title=MASKS)
+        _name_pairs(axes, panel, drawn[drawn["panel"] == panel], of_pair)
+    shown = drawn[drawn["quantity"] == INFORMATION]
+    looks = [of_model(name) for name in _ordered(set(shown["series"]), models)]
+    style.legend(figure, style.key(shown, looks), columns=4, title=MASKS)
     return figure
 
 
-def _name_pairs(axes: Axes, panel: str) -> None:
+def _ordered(names: set[str], models: Models) -> list[str]:
+    """Untrained models first, then by target, causal ones first."""
+
+    def place(name: str) -> tuple:
+        return models[name].target or "", not models[name].causal, name
+
+    return sorted(names, key=place)
+
+
+def _name_pairs(
+    axes: Axes, panel: str, shown: pd.DataFrame, look: Callable[[str], style.Look]
+) -> None:
     axes.set_title(panel)
     axes.set_ylim(bottom=0)
-    looks = {label: _pair(pair) for pair, label in PAIRS[panel].items()}
+    pairs = set(shown["series"])
+    looks = {LABELS[pair]: look(pair) for pair in LABELS if pair in pairs}
+    looks |= {look(pair).label: look(pair) for pair in sorted(pairs - LABELS.keys())}
     handles = [Line2D([], [], label=label, **style.stroke(look)) for label, look in looks.items()]
     axes.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.22))
 
 
-def _model(name: str) -> style.Look:
+def _model(name: str, models: Models) -> style.Look:
     """The color tells the target, all else the mask."""
-    marker, linestyle = CAUSAL if INITIAL.get(name, name) == "untrained_causal" else BOTH
+    marker, linestyle = CAUSAL if models[name].causal else BOTH
     return replace(style.objective(name), marker=marker, linestyle=linestyle)
 
 
-def _pair(pair: str) -> style.Look:
+def _pair(pair: str, models: Models) -> style.Look:
     """Striped in the colors of two targets, with the marker of the mask that both have."""
-    markers = {_model(name).marker for name in pair.split("-")}
+    markers = {_model(name, models).marker for name in pair.split("-")}
     marker = markers.pop() if len(markers) == 1 else ACROSS
     return replace(style.pair(*pair.split("-")), marker=marker)

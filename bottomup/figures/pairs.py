@@ -15,11 +15,8 @@ PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
 
 
 def named(measured: pd.DataFrame) -> pd.DataFrame:
-    """Rows by layer (`x`) with the name of their pair (`series`); untrained runs only with others
-    of one objective."""
-    a, b = measured["objective_a"], measured["objective_b"]
-    initial = a.isin(style.UNTRAINED) | b.isin(style.UNTRAINED)
-    rows = measured[(a == b) | ~initial].rename(columns={"layer": "x"})
+    """Rows by layer (`x`) with the name of their pair (`series`)."""
+    rows = measured.rename(columns={"layer": "x"})
     series = [_series(a, b) for a, b in zip(rows["objective_a"], rows["objective_b"], strict=True)]
     return rows.assign(series=series)
 

@@ -6,6 +6,7 @@ import zlib
 from collections.abc import Callable, Iterable
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from itertools import product
 from pathlib import Path
 
 import matplotlib
@@ -81,7 +82,10 @@ OBJECTIVES = {
     "untrained_causal": Look("untrained, causal mask", "#3d3d3d", "<", (0, (2, 1.5))),
 }
 UNTRAINED = ["untrained", "untrained_causal"]
-SPARE = [("#CC79A7", "v"), ("#E69F00", "<"), ("#56B4E9", ">"), ("#000000", "*")]
+# For objectives of other names.
+SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
+SPARE_MARKERS = ["v", ">", "*", "p", "h", "8", "H"]
+_spared: dict[tuple[str, str], str] = {}  # of a figure: who has which of them
 # Attention in MT; colors and markers are kept apart from those of the objectives but for MT's own.
 KINDS = {
     "encoder": Look("encoder self-attention", "#0072B2", "o"),
@@ -107,11 +111,21 @@ METHODS = {
 
 
 def objective(name: str) -> Look:
-    """The look of an objective, the same in every figure; one not in the papers gets a spare."""
+    """The look of an objective, the same in every figure; one not in the papers gets a spare.
+
+    Its name says which, unless another one in the figure has that: then the next that is free, so
+    that no two share a color or a marker as long as there are others.
+    """
     if name in OBJECTIVES:
         return OBJECTIVES[name]
-    color, marker = SPARE[zlib.crc32(name.encode()) % len(SPARE)]
-    return Look(name.replace("_", " "), color, marker)
+    n = len(SPARE_COLORS)
+    first = zlib.crc32(name.encode()) % n
+    for turn, step in product(range(n), range(n)):
+        place = (first + step) % n
+        spare = SPARE_COLORS[place], SPARE_MARKERS[(place + turn) % n]
+        if _spared.setdefault(spare, name) == name:
+            break
+    return Look(name.replace("_", " "), *spare)
 
 
 def pair(first: str, second: str) -> Look:
@@ -146,6 +160,7 @@ def ordered(names: Iterable[str]) -> list[str]:
 @contextmanager
 def paper():
     """Draw and save with these settings alone, whatever the user's matplotlib is set to."""
+    _spared.clear()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(RC)

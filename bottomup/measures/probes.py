@@ -315,9 +315,9 @@ def _accuracy(
 def _expected_layer(scores: np.ndarray) -> np.ndarray:
     """Of the scores of layers 0 to l, `[layers, ...]`, the layer expected (Tenney et al. 2019,
     equation 4), `[...]`; NaN where the last is not above the first."""
-    gains = np.diff(scores, axis=0)
-    gained = gains.sum(axis=0)
-    weighted = np.tensordot(np.arange(1, len(scores)), gains, axes=1)
+    # Gains added up one by one could leave a rest where they come to nothing.
+    gained = scores[-1] - scores[0]
+    weighted = np.tensordot(np.arange(1, len(scores)), np.diff(scores, axis=0), axes=1)
     return jackknife.ratio(weighted, np.where(gained > 0, gained, np.nan))
 
 

@@ -8,6 +8,7 @@ import importlib
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from typing import ClassVar, Literal
 
 import numpy as np
@@ -39,6 +40,21 @@ class Example:
             yield Example(self.source[rows], target, self.labels[rows])
 
 
+class Question(Enum):
+    """What a variant is trained for."""
+
+    MASK = "what the attention mask does, and what the target"
+    TOKEN_DROPOUT = "whether a model relies on single tokens"
+
+
+@dataclass(frozen=True)
+class Variant:
+    """Of the objective whose target it has, for one question: compared only where that is asked."""
+
+    of: str
+    question: Question
+
+
 class Objective(BaseModel, ABC):
     """What a model reads, what it predicts and where, and whether its encoder is causal."""
 
@@ -47,9 +63,11 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
-    masked: ClassVar[bool] = False  # reads other tokens in place of some: looked at so, too
+    # Reads other tokens in place of some, as its methods `chosen` and `corrupt` have it (those of
+    # MLM): looked at so, too.
+    masked: ClassVar[bool] = False
     accuracy: ClassVar[str] = "accuracy"  # what the table of quality calls it
-    variant: ClassVar[bool] = False  # of another objective, for one question: compared with it only
+    variant: ClassVar[Variant | None] = None
 
     label_smoothing: float = Field(
         0.0, ge=0, lt=1, description="probability spread over the other words of the vocabulary"

@@ -3,7 +3,7 @@
 import numpy as np
 
 from bottomup.corpus.specials import PAD
-from bottomup.objectives import IGNORE, Example, mlm
+from bottomup.objectives import IGNORE, Example, Question, Variant, mlm
 
 
 class Objective(mlm.Objective):
@@ -14,7 +14,7 @@ class Objective(mlm.Objective):
     """
 
     accuracy = "accuracy"
-    variant = True
+    variant = Variant("lm", Question.MASK)
 
     def example(self, source, target, vocab_size, rng) -> Example:
         chosen = self.chosen(source, rng)

@@ -2,13 +2,13 @@
 
 from pydantic import Field
 
-from bottomup.objectives import Example, lm, with_random_tokens
+from bottomup.objectives import Example, Question, Variant, lm, with_random_tokens
 
 
 class Objective(lm.Objective):
     """Predict the true next token after tokens some of which are random (evolution, influence)."""
 
-    variant = True
+    variant = Variant("lm", Question.TOKEN_DROPOUT)
 
     replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
 

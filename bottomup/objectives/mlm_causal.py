@@ -1,10 +1,10 @@
 """Masked language modelling under the mask of LM: what is hidden is predicted from the left."""
 
-from bottomup.objectives import mlm
+from bottomup.objectives import Question, Variant, mlm
 
 
 class Objective(mlm.Objective):
     """MLM's targets with LM's mask: tells apart what the two do to a representation."""
 
     causal = True
-    variant = True
+    variant = Variant("mlm", Question.MASK)

@@ -2,13 +2,13 @@
 
 from pydantic import Field
 
-from bottomup.objectives import Example, mt, with_random_tokens
+from bottomup.objectives import Example, Question, Variant, mt, with_random_tokens
 
 
 class Objective(mt.Objective):
     """Predict the true translation of a source with tokens replaced (evolution, influence)."""
 
-    variant = True
+    variant = Variant("mt", Question.TOKEN_DROPOUT)
 
     replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
 

@@ -19,7 +19,7 @@ from pydantic import AfterValidator, BaseModel, create_model
 from bottomup import names
 from bottomup.errors import UserError
 from bottomup.kinds import GATED, TRUNKS
-from bottomup.measures.initial import TWIN
+from bottomup.names import TWIN
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
     Annotation,

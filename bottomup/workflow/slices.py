@@ -13,14 +13,13 @@ from pydantic_core import to_jsonable_python
 
 from bottomup import names
 from bottomup.kinds import GATED
-from bottomup.measures.initial import TWIN
+from bottomup.names import TWIN
+from bottomup.objectives import Question
 from bottomup.workflow.config import Study
 from bottomup.workflow.digest import digest
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
-# Each target, the next token or the masked one, under each mask, of one side or both.
-MASK_AND_TARGET = ["lm", "mlm", "mlm_causal", "lm_bidirectional"]
 # By table, its section of `measures`, where that has another name.
 SECTION = {
     "pwcca_between_layers": "pwcca",
@@ -70,9 +69,8 @@ class Slices:
             name for name in self.objectives if not study.objective_options(name).variant
         ]
         # And the variants, each where its question is asked.
-        variants = [name for name in self.objectives if name not in self.compared]
-        self.by_mask = self.compared + [name for name in variants if name in MASK_AND_TARGET]
-        self.by_noise = self.compared + [name for name in variants if name not in MASK_AND_TARGET]
+        self.by_mask = self.compared + self.variants(Question.MASK)
+        self.by_noise = self.compared + self.variants(Question.TOKEN_DROPOUT)
         # Models from elsewhere, each followed by its untrained twin.
         self.checkpoints = [
             name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
@@ -92,6 +90,48 @@ class Slices:
     def attending(self, objectives: list[str]) -> list[str]:
         """Those whose models have heads, which tokens can be hidden from, too."""
         return [name for name in objectives if self.study.attends(names.whole(name))]
+
+    def variants(self, question: Question) -> list[str]:
+        """The objectives that are variants of others for this question."""
+        of = {name: self.study.objective_options(name).variant for name in self.objectives}
+        return [name for name, variant in of.items() if variant and variant.question is question]
+
+    def target(self, objective: str) -> str | None:
+        """The module of the objective that this one is, or is a variant of; None if it predicts
+        nothing."""
+        variant = self.study.objective_options(objective).variant
+        if objective not in self.trained:
+            return None
+        return variant.of if variant else self.study.objective_module(objective)
+
+    def beside(self, variant: str) -> list[str]:
+        """What has the target of a variant and is compared with all."""
+        return [name for name in self.compared if self.target(name) == self.target(variant)]
+
+    def initial(self, model: str) -> str | None:
+        """The untrained model that one starts from, of an untrained one itself; None if the study
+        has none: a checkpoint's twin, or of the objectives without training the first whose
+        encoder is the same."""
+        if model in self.checkpoints:
+            return model.removesuffix(TWIN) + TWIN
+        if model not in self.trained:
+            return model
+
+        def encoder(name: str) -> tuple[str, bool]:
+            return self.study.objective_trunk(name), self.study.objective_options(name).causal
+
+        untrained = (name for name in self.objectives if name not in self.trained)
+        return next((name for name in untrained if encoder(name) == encoder(model)), None)
+
+    def model(self, objective: str) -> dict:
+        """What is known of an objective's models, for a figure that asks what they differ in."""
+        options = self.study.objective_options(objective)
+        return {
+            "causal": options.causal,
+            "initial": self.initial(objective),
+            "target": self.target(objective),
+            "variant": options.variant is not None,
+        }
 
     def runs(self, objectives: list[str]) -> list[str]:
         """Names of runs, objective x seed."""
@@ -139,8 +179,9 @@ class Slices:
         """Pairs of runs, `run.run`, that a claim or a figure compares.
 
         A checkpoint with the runs of the first seed, and with its twin; of trained objectives all;
-        of initial models those of one objective or one seed; of the objectives that differ in mask
-        or target those of one seed; of halves; a run at a step with itself at the end.
+        of initial models those of one objective or one seed; of the variants in mask or target
+        those of one seed with what predicts tokens of the same side; of halves; a run at a step
+        with itself at the end.
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
@@ -153,8 +194,11 @@ class Slices:
             initial = n_trained == 0 and (a == b or seed_a == seed_b)
             if n_trained == len({a, b}) or initial:
                 yield names.pair(names.run(a, seed_a), names.run(b, seed_b))
-        for a, b in combinations([name for name in MASK_AND_TARGET if name in self.trained], 2):
-            if not {a, b} <= set(self.compared):
+        options = {name: self.study.objective_options(name) for name in self.by_mask}
+        # Causal ones first, as LM is.
+        variants = sorted(self.variants(Question.MASK), key=lambda name: not options[name].causal)
+        for a, b in combinations(self.compared + variants, 2):
+            if b in variants and options[a].predicts == options[b].predicts:
                 for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
                     yield names.pair(names.run(a, seed), names.run(b, seed))
         for name in self.study.training_halves:
@@ -372,12 +416,25 @@ class Slices:
         return settings("compare_with_published", {})
 
     def judge_claims(self) -> Slice:
-        values = {"estimators": self._estimators(), "others": self._other_estimators()}
+        values = {
+            "estimators": self._estimators(),
+            "others": self._other_estimators(),
+            "initial": self._initial(),
+        }
         return settings("judge_claims", values)
 
     def calibrate_claims(self) -> Slice:
-        values = {"estimators": self._estimators(), "studies": 1000, "seed": 1}
+        values = {
+            "estimators": self._estimators(),
+            "initial": self._initial(),
+            "studies": 1000,
+            "seed": 1,
+        }
         return settings("calibrate_claims", values)
+
+    def _initial(self) -> dict[str, str]:
+        initial = {name: self.initial(name) for name in self.objectives}
+        return {name: untrained for name, untrained in initial.items() if untrained}
 
     def _estimators(self) -> dict:
         """Claims are about the estimates that the figures show, and groups that can be compared."""

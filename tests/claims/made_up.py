@@ -15,6 +15,11 @@ from bottomup.measures import jackknife
 NO_CORRELATIONS = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 N_BLOCKS = 20
+# The models that each starts from.
+INITIAL = {
+    **dict.fromkeys(["mt", "mlm", "lm_bidirectional", "mt_noise", "untrained"], "untrained"),
+    **dict.fromkeys(["lm", "mlm_causal", "lm_noise", "untrained_causal"], "untrained_causal"),
+}
 
 
 def claim(parts, **data) -> Claim:
@@ -78,13 +83,13 @@ def tables(frames):
 
 
 def judged(frames, claims=CLAIMS, correlations=NO_CORRELATIONS, others=()):
-    rows = judge(claims, tables(frames), correlations, {**dict(others)})
+    rows = judge(claims, tables(frames), INITIAL, correlations, {**dict(others)})
     return rows.set_index("claim")
 
 
 def finding(name, frames):
     """What is found of a claim; NotMeasuredError is raised."""
-    found, missing = find_all([BY_NAME[name]], tables(frames))
+    found, missing = find_all([BY_NAME[name]], tables(frames), INITIAL)
     if missing:
         raise missing[name]
     return found[name]

@@ -10,7 +10,7 @@ from bottomup.claims.calibration import COLUMNS, Truth, calibrate
 from bottomup.claims.finding import find_all
 from bottomup.claims.inference import NO_PRIOR, Prior, enough
 from bottomup.measures import jackknife
-from tests.claims.made_up import N_BLOCKS, claim, tables
+from tests.claims.made_up import INITIAL, N_BLOCKS, claim, tables
 from tests.claims.test_finding import of
 
 OBJECTIVES, SEEDS = ("mt", "lm"), (1, 2, 3)
@@ -45,7 +45,7 @@ ONE = replace(BOTH, name="one", one_of=True)
 
 
 def found(frames, claims=(BOTH, ONE)):
-    return find_all(claims, tables(frames))[0]
+    return find_all(claims, tables(frames), INITIAL)[0]
 
 
 @pytest.fixture(scope="module")

@@ -8,7 +8,7 @@ import pytest
 from bottomup.claims import calibration
 from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.reference import reference
-from tests.claims.made_up import moved, value_of
+from tests.claims.made_up import INITIAL, moved, value_of
 from tests.tiny import ROOT
 
 ESTIMATORS = {
@@ -20,7 +20,7 @@ OTHERS = {
     # Of a table that this study does not have.
     "classifier": ["no_such_table", {"estimator": "classifier"}],
 }
-SETTINGS = {"estimators": ESTIMATORS, "others": OTHERS}
+SETTINGS = {"estimators": ESTIMATORS, "others": OTHERS, "initial": INITIAL}
 # As is told of no paper.
 BEYOND = [claim.name for claim in CLAIMS if claim.paper == "beyond"]
 
@@ -113,7 +113,7 @@ def test_an_estimator_that_no_row_has_is_named_and_decides_nothing(study, run_sc
     assert message in caplog.messages
     assert claims.loc["mt_and_mlm_closest", "verdict"] == "reproduced"
     assert pd.isna(claims.loc["mt_and_mlm_closest", "other_estimators"])
-    settings = {"estimators": {"pwcca_between_runs": wrong}, "others": {}}
+    settings = SETTINGS | {"estimators": {"pwcca_between_runs": wrong}, "others": {}}
     claims = judge(run_script, folder, tables, settings=settings)
     assert set(claims["verdict"]) == {"undecided"} and claims["value"].isna().all()
 
@@ -122,7 +122,7 @@ def test_a_study_is_calibrated_from_its_tables(study, run_script):
     folder, tables = study
     run_script(
         "calibrate_claims",
-        {"estimators": ESTIMATORS, "studies": 40, "seed": 1},
+        {"estimators": ESTIMATORS, "initial": INITIAL, "studies": 40, "seed": 1},
         *("--tables", *(path for path in tables if path.stem == "change")),
         *("--table", folder / "calibration.csv"),
     )
@@ -143,7 +143,7 @@ def test_claims_about_heads_that_are_not_there_are_calibrated_as_if_they_were(st
     moved(frame, frame["accuracy"] / 10).to_parquet(functions)
     run_script(
         "calibrate_claims",
-        {"estimators": ESTIMATORS, "studies": 40, "seed": 1},
+        {"estimators": ESTIMATORS, "initial": INITIAL, "studies": 40, "seed": 1},
         *("--tables", functions, *(path for path in tables if path.stem == "head_importance")),
         *("--table", folder / "calibration.csv"),
     )

@@ -7,7 +7,7 @@ import pandas as pd
 
 from bottomup.claims.controls import untrained
 from bottomup.claims.curves import between_objectives
-from tests.claims.made_up import of_runs, tables
+from tests.claims.made_up import INITIAL, of_runs, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
 RUNS = [(name, seed) for name in ("lm", "mlm", "mt", "untrained") for seed in (1, 2)]
@@ -20,7 +20,7 @@ def before():
     rows = pd.DataFrame(rows, columns=[*PAIR, "layer"])
     made = of_runs(np.arange(len(rows)) / 100, 0.001, np.random.default_rng(0))
     frame = pd.concat([rows, made], axis="columns")
-    return frame, untrained(tables({"pwcca_between_runs": frame}))
+    return frame, untrained(tables({"pwcca_between_runs": frame}), INITIAL)
 
 
 def distance(frame, *pair):
@@ -54,15 +54,17 @@ def test_a_pair_that_several_objectives_share_is_there_for_each():
 
 
 def test_runs_take_the_names_of_what_starts_from_them():
-    frame = of_runs([1.0, 2.0, 3.0], 0.1, np.random.default_rng(0), seed=1)
-    frame["objective"] = ["lm", "untrained", "untrained_causal"]
-    found = untrained(tables({"change": frame}))["change"]
+    frame = of_runs([1.0, 2.0, 3.0, 4.0], 0.1, np.random.default_rng(0), seed=1)
+    frame["objective"] = ["lm", "untrained", "untrained_causal", "start"]
+    initial = INITIAL | {"mlm_40": "untrained", "spans": "start", "start": "start"}
+    found = untrained(tables({"change": frame}), initial)["change"]
     values = dict(zip(found.rows["objective"], found.values("distance")[:, 0], strict=True))
     assert values["lm"] == values["mlm_causal"] == values["untrained_causal"] == 3
-    assert values["mt"] == values["mlm"] == values["lm_bidirectional"] == 2
+    assert values["mt"] == values["mlm"] == values["lm_bidirectional"] == values["mlm_40"] == 2
+    assert values["spans"] == values["start"] == 4
 
 
 def test_without_initial_models_nothing_is_before_training():
     frame = of_runs([1.0], 0.1, np.random.default_rng(0), seed=1, objective="lm")
-    found = untrained(tables({"change": frame, "pairs": frame.drop(columns="objective")}))
+    found = untrained(tables({"change": frame, "pairs": frame.drop(columns="objective")}), INITIAL)
     assert found["change"].rows.empty and "pairs" not in found

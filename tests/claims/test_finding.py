@@ -9,7 +9,7 @@ import pytest
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
 from bottomup.claims.inference import NO_PRIOR
-from tests.claims.made_up import claim, of_runs, tables
+from tests.claims.made_up import INITIAL, claim, of_runs, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
@@ -32,7 +32,7 @@ def of(*objectives):
 
 
 def found_of(made_up, these):
-    found, missing = find_all([made_up], these)
+    found, missing = find_all([made_up], these, INITIAL)
     if missing:
         raise missing[made_up.name]
     return found[made_up.name]
@@ -157,7 +157,7 @@ def test_documents_in_one_block_decide_nothing():
 def test_the_prior_of_a_table_is_that_of_its_claims():
     zero = {"untrained": [0, 0, 0], "untrained_causal": [0, 0, 0]}
     these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2], **zero)
-    found, _ = find_all([claim(of("mt", "lm", "mlm"))], these)
+    found, _ = find_all([claim(of("mt", "lm", "mlm"))], these, INITIAL)
     prior = priors(found.values())["change"]
     # Geometric mean of 1, 9, 1/4 and of the least part's, 1/4: three runs have the factor of two
     # degrees of freedom, as the prior has.

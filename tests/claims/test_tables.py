@@ -120,7 +120,7 @@ def test_an_estimator_that_was_not_measured_leaves_its_table_empty(rng, tmp_path
     assert caplog.messages == [
         "left out: no rows with matching matched in change, found published, ten_types"
     ]
-    findings, missing = find_all(CLAIMS, tables)
+    findings, missing = find_all(CLAIMS, tables, {})
     assert not findings and missing.keys() == {claim.name for claim in CLAIMS}
 
 

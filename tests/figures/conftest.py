@@ -61,11 +61,18 @@ def mutual_information(layers, seeds, objectives):
     return pd.DataFrame(rows)
 
 
+def is_task(a, b):
+    """Whether two objectives are compared: models of one, or trained ones."""
+    return a == b or not {a, b} & {"untrained", "untrained_causal"}
+
+
 def pwcca_between_runs(layers, seeds, objectives):
-    """All pairs of different runs, both variants, both weightings."""
+    """All pairs of different runs that are compared, both variants, both weightings."""
     runs = list(itertools.product(objectives, seeds))
     rows = []
     for (a, seed_a), (b, seed_b) in itertools.combinations(runs, 2):
+        if not is_task(a, b):
+            continue
         apart = 0.3 if a == b else 0.4 + 0.02 * (ord(a[-2]) + ord(b[-1]) - 215)
         for layer, variant, weights in itertools.product(
             range(layers + 1), ("definition", "svcca-2019"), "xy"
@@ -94,7 +101,8 @@ def similarity_between_runs(layers, seeds, objectives):
     """Pairs of the first seed, and of one objective those of the first two; runs of different
     objectives are further apart, and all of them in higher layers."""
     first, *others = seeds
-    pairs = [((a, first), (b, first)) for a, b in itertools.combinations(objectives, 2)]
+    different = [pair for pair in itertools.combinations(objectives, 2) if is_task(*pair)]
+    pairs = [((a, first), (b, first)) for a, b in different]
     pairs += [((a, first), (a, second)) for a in objectives for second in others[:1]]
     rows = []
     for ((a, seed_a), (b, seed_b)), layer, (measure, unrelated) in itertools.product(

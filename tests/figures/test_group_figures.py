@@ -119,10 +119,13 @@ def test_a_grouping_that_was_not_measured(study):
         draw("change", "frequency_rank", tables)
 
 
+WITH_DROPOUT = {"lm_noise": ["lm"], "mt_noise": ["mt"]}
+
+
 def test_token_dropout_beside_training_without(study, nothing_cut_off):
     published = {name: load_published(name) for name in ("influence_freq", "influence_freq_iwd")}
     tables = study(objectives=("lm", "lm_noise", "mlm", "mt", "mt_noise"))
-    figure, points = influence_with_token_dropout.draw(tables | published)
+    figure, points = influence_with_token_dropout.draw(tables | published, WITH_DROPOUT)
     titles = ["MT", "MT, token dropout", "LM", "LM, token dropout"]
     assert [axes.get_title("left") for axes in figure.axes] == titles * 2
     nothing_cut_off(figure)
@@ -141,13 +144,21 @@ def test_token_dropout_beside_training_without(study, nothing_cut_off):
 def test_one_objective_with_token_dropout(study):
     published = {"influence_freq_iwd": load_published("influence_freq_iwd")}
     tables = study(objectives=("lm", "lm_noise")) | published
-    _, points = influence_with_token_dropout.draw(tables)
+    _, points = influence_with_token_dropout.draw(tables, WITH_DROPOUT)
     assert set(points["panel"]) == {"lm", "lm_noise"}
+
+
+def test_a_new_objective_with_token_dropout_stands_beside_all_that_have_its_target(study):
+    tables = study(objectives=("lm", "lm_noise", "mlm", "mlm_40", "mlm_hidden"))
+    variants = {"lm_noise": ["lm"], "mlm_hidden": ["mlm", "mlm_40"]}
+    figure, _ = influence_with_token_dropout.draw(tables, variants)
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert titles == ["LM", "LM, token dropout", "MLM", "mlm hidden", "mlm 40"]
 
 
 def test_no_objective_with_token_dropout(study):
     with pytest.raises(UserError, match=r"found mt, lm, mlm, untrained, .*add mt_noise"):
-        influence_with_token_dropout.draw(study())
+        influence_with_token_dropout.draw(study(), WITH_DROPOUT)
 
 
 def test_matching_shows_groups_relative_to_their_mean(study, nothing_cut_off):

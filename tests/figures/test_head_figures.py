@@ -25,9 +25,11 @@ from bottomup.figures import (
 )
 from bottomup.figures.points import load_published
 
+INITIAL = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained", "mlm_40": "untrained"}
+INITIAL |= {"bert": "bert_untrained", "spans": None}
 # By module: its options, tables, and published curves.
 FIGURES = {
-    attention_of_heads: ({}, ["head_importance", "head_functions"], []),
+    attention_of_heads: ({"initial": INITIAL}, ["head_importance", "head_functions"], []),
     head_importance: ({}, ["head_importance"], ["lrp_confidence"]),
     head_functions: ({}, ["head_functions", "head_importance"], ["functions_ru_de_fr"]),
     syntactic_heads: ({"threshold": 0.1}, ["head_functions"], ["syntactic_accuracy"]),
@@ -190,11 +192,14 @@ def attention(objectives):
 
 
 def test_each_model_stands_beside_its_untrained_twin():
-    names = ["lm", "bert", "untrained", "bert_untrained", "untrained_causal"]
+    names = ["lm", "bert", "untrained", "bert_untrained", "untrained_causal", "mlm_40", "spans"]
     figure, points = draw(attention_of_heads, attention(names))
-    assert titles(figure) == ["LM", "bert"]
+    assert titles(figure) == ["LM", "bert", "mlm 40", "spans"]
     twins = points.groupby("panel")["series"].unique().map(set).to_dict()
-    assert twins == {"lm": {"lm", "untrained_causal"}, "bert": {"bert", "bert_untrained"}}
+    assert twins == {
+        **{"lm": {"lm", "untrained_causal"}, "bert": {"bert", "bert_untrained"}},
+        **{"mlm_40": {"mlm_40", "untrained"}, "spans": {"spans"}},
+    }
     for quantity, expected in {
         "confidence": [0.1, 0.15],
         "special": [0.5, 0.6],
@@ -260,17 +265,6 @@ def test_what_is_missing_is_one_line(figure):
             assert "\n" not in str(error.value)
 
 
-@EVERY
-def test_models_with_token_dropout_alone(figure):
-    tables = study(1, 2, (1,), (0,))
-    noisy = {
-        name: table.assign(objective=table["objective"] + "_noise")
-        for name, table in tables.items()
-    }
-    with pytest.raises(UserError, match=r"^no .*; found none, in the table"):
-        draw(figure, noisy)
-
-
 # Importance.
 
 LAYER = {"relevance_alpha_beta": [0.2, 0.5, 0.3], "confidence": [0.9, 0.1, 0.4]}
@@ -278,7 +272,6 @@ TWO_LAYERS = {
     ("lm", 2, "encoder", 1): LAYER,
     ("lm", 2, "encoder", 2): {"relevance_alpha_beta": [0.6, 0.4], "confidence": [0.7, 0.8]},
     ("lm", 3, "encoder", 1): {"relevance_alpha_beta": [1.0], "confidence": [1.0]},
-    ("lm_noise", 1, "encoder", 1): LAYER,
     ("mt", 2, "cross", 1): LAYER,
     ("mt", 2, "encoder", 1): LAYER,
 }
@@ -292,7 +285,7 @@ def test_heads_by_relevance_of_the_first_seed():
     confidence = {"quantity": "confidence"}
     assert series(points, "lm, encoder", "layer 1", **confidence) == [(1, 0.1), (2, 0.4), (3, 0.9)]
     assert series(points, "lm, encoder", "layer 2", **confidence) == [(1, 0.7), (2, 0.8)]
-    assert len(points[points["source"] == "ours"]) == 2 * (5 + 3 + 3), "no token dropout, one seed"
+    assert len(points[points["source"] == "ours"]) == 2 * (5 + 3 + 3), "one seed"
 
 
 def test_maps_have_the_top_layer_on_top_and_one_scale_a_row():
@@ -418,7 +411,6 @@ SYNTACTIC = [
     ["lm", 1, 1, 1, "nsubj_to_head", np.nan, np.nan, np.nan, np.nan],
     ["lm", 1, 1, 1, "dobj_to_head", 0.0, np.nan, np.nan, 1.0],
     ["mlm", 1, 1, 1, "dobj_to_head", np.nan, np.nan, np.nan, np.nan],
-    ["mt_noise", 1, 1, 1, "nsubj_to_head", 0.9, 0.8, 1.0, 0.5],
 ]
 
 

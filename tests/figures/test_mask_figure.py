@@ -8,17 +8,28 @@ from bottomup.figures import mask, style
 
 CAUSAL = ["lm", "mlm_causal", "untrained_causal"]
 BOTH = ["lm_bidirectional", "mlm", "mt", "untrained"]
-SHOWN = {"n_clusters": 1000, "variant": "definition"}
+TARGETS = {"lm": "lm", "mlm_causal": "mlm", "lm_bidirectional": "lm", "mlm": "mlm", "mt": "mt"}
+MODELS = {
+    name: {
+        "causal": name in CAUSAL,
+        "initial": "untrained_causal" if name in CAUSAL else "untrained",
+        "target": TARGETS.get(name),
+        "variant": name in ("mlm_causal", "lm_bidirectional"),
+    }
+    for name in [*CAUSAL, *BOTH]
+}
+SHOWN = {"models": MODELS, "n_clusters": 1000, "variant": "definition"}
 # Student's 97.5 % point with two degrees of freedom, from a table: three blocks have two.
 T = 4.302653
 
 
-def study(seeds=(1, 2)):
+def study(seeds=(1, 2), others=()):
     """Two layers and three blocks; every objective falls by a tenth of its place, each seed more.
 
-    mlm_causal and lm_bidirectional have the first seed alone.
+    mlm_causal and lm_bidirectional have the first seed alone. Trained models are not compared with
+    untrained ones, nor MT with those two.
     """
-    names = [*CAUSAL, *BOTH]
+    names = [*CAUSAL, *BOTH, *others]
     runs = [
         (name, seed)
         for name, seed in product(names, seeds)
@@ -46,6 +57,8 @@ def study(seeds=(1, 2)):
             **{"ci_low": distance - 0.1, "ci_high": distance + 0.1},
         }
         for ((a, seed_a), (b, seed_b)), layer in product(combinations(runs, 2), (0, 1))
+        if len({name.startswith("untrained") for name in (a, b)}) == 1
+        if not ("mt" in (a, b) and {"mlm_causal", "lm_bidirectional"} & {a, b})
         for variant, weights in product(("definition", "svcca-2019"), "xy")
         for distance in [0.1 * seed_a + layer * (0.1 if seed_a == seed_b else 0.7)]
     ]
@@ -142,16 +155,47 @@ def test_pairs_are_of_one_seed_and_as_the_study_names_them():
 
 
 def test_color_is_the_target_and_line_and_marker_are_the_mask():
-    looks = {name: mask._model(name) for name in [*CAUSAL, *BOTH]}
+    known = {name: mask.Model(**model) for name, model in MODELS.items()}
+    looks = {name: mask._model(name, known) for name in known}
     lines = [{(looks[name].marker, looks[name].linestyle) for name in of} for of in (CAUSAL, BOTH)]
     assert [len(line) for line in lines] == [1, 1] and lines[0] != lines[1]
     assert looks["lm"].color == looks["lm_bidirectional"].color
     assert looks["mlm"].color == looks["mlm_causal"].color
-    markers = {pair: mask._pair(pair).marker for labels in mask.PAIRS.values() for pair in labels}
+    markers = {pair: mask._pair(pair, known).marker for pair in mask.LABELS}
     assert markers["lm-mlm_causal"] == looks["lm"].marker
     assert markers["mlm-lm_bidirectional"] == markers["mt-mlm"] == looks["mlm"].marker
     across = {markers[pair] for pair in ("lm-lm_bidirectional", "mlm-mlm_causal", "lm-mlm")}
     assert len(across) == 1 and not across & {looks["lm"].marker, looks["mlm"].marker}
+
+
+def test_other_objectives_take_their_place_by_mask_and_target():
+    others = {
+        "mlm_40": MODELS["mlm"],
+        "mlm_causal_40": MODELS["mlm_causal"],
+        "spans": MODELS["mlm"] | {"target": "spans"},
+    }
+    figure, points = mask.draw(study((1,), others), **SHOWN | {"models": MODELS | others})
+    # Their places are 7, 8 and 9, those of the initial ones 2 and 6.
+    gain = at_top(points, mask.TOKEN, mask.GAIN)["y"]
+    assert gain[list(others)].tolist() == pytest.approx([-0.1, -0.6, -0.3])
+    shown = points[points["quantity"] == style.DISTANCE]
+    panels = {panel: set(part["series"]) for panel, part in shown.groupby("panel")}
+    untrained, variants, compared = mask.PAIRS
+    assert panels[untrained] == {"untrained-untrained_causal"}
+    assert {"mlm-mlm_40", "mlm-spans", "mt-mlm_40", "lm-spans"} < panels[compared]
+    assert not any("causal" in pair for pair in panels[compared])
+    # One target, or one mask.
+    assert {"mlm_causal-mlm_40", "mlm_causal-mlm_causal_40", "lm-mlm_causal_40"} < panels[variants]
+    assert not {"mlm_causal-spans", "mlm_causal_40-spans"} & panels[variants]
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert {"mlm 40", "mlm causal 40", "spans"} < set(labels)
+    names = [
+        text.get_text()
+        for axes in figure.axes
+        if axes.get_legend()
+        for text in axes.get_legend().get_texts()
+    ]
+    assert "MLM–mlm 40" in names and len(names) == len(set(names)) == shown["series"].nunique()
 
 
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])

@@ -84,5 +84,7 @@ def test_a_measure_that_is_missing_or_unknown(study):
 
 
 def test_nothing_to_compare(study):
-    fails(study(objectives=("lm", "untrained"), seeds=(1,)), "two objectives or two seeds")
+    tables = study(objectives=("lm", "mt"), seeds=(1,))
+    tables["similarity_between_runs"]["seed_b"] = 2
+    fails(tables, "two objectives or two seeds")
     fails({}, "table 'similarity_between_runs' is missing")

@@ -64,6 +64,19 @@ def test_a_new_objective_has_a_look_of_its_own_in_every_figure():
     assert look.color not in {known.color for known in style.OBJECTIVES.values()}
 
 
+def test_new_objectives_are_told_apart():
+    with style.paper():
+        looks = {name: style.objective(name) for name in [f"mlm_{n}" for n in range(20)]}
+        first = [*looks.values()][: len(style.SPARE_COLORS)]
+        for part in ("color", "marker"):
+            assert len({getattr(look, part) for look in first}) == len(first)
+        assert len({(look.color, look.marker) for look in looks.values()}) == 20
+        assert looks == {name: style.objective(name) for name in reversed(looks)}
+    # A figure is the same whatever was drawn before.
+    with style.paper():
+        assert style.objective("mlm_0") == looks["mlm_0"]
+
+
 def test_order_of_objectives():
     names = ["untrained_causal", "untrained", "zz", "mlm", "aa", "lm", "mt", "lm"]
     last = ["untrained", "untrained_causal"]

@@ -244,6 +244,12 @@ def test_the_expected_layer_weighs_layers_by_what_they_gain():
     assert np.isnan(found[2])
 
 
+def test_what_is_gained_and_lost_again_leaves_no_layer():
+    scores = np.array([390, 1025, 317, 276, 826, 723, 390]) / 1149
+    assert np.diff(scores).sum() > 0  # by rounding alone
+    assert np.isnan(probes._expected_layer(scores))
+
+
 def test_a_mix_is_an_optimum_of_its_loss(monkeypatch):
     """By SciPy, which goes on from it; and of its classifier, which SciPy finds from zero."""
     monkeypatch.setattr(probes, "SLOPE", 1e-6)

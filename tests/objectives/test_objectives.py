@@ -3,7 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from bottomup import objectives
-from bottomup.objectives import IGNORE, Example
+from bottomup.objectives import IGNORE, Example, Question, Variant
 from bottomup.workflow.config import modules
 
 SOURCE = np.arange(12).reshape(4, 3)
@@ -30,8 +30,13 @@ def test_mask_and_target_of_each():
 
 def test_variants_are_those_of_another_objective_for_one_question():
     loaded = {name: objectives.load(name, {}) for name in modules("objectives")}
-    variants = {name for name, objective in loaded.items() if objective.variant}
-    assert variants == {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"}
+    variants = {name: objective.variant for name, objective in loaded.items() if objective.variant}
+    assert variants == {
+        "lm_noise": Variant("lm", Question.TOKEN_DROPOUT),
+        "mt_noise": Variant("mt", Question.TOKEN_DROPOUT),
+        "mlm_causal": Variant("mlm", Question.MASK),
+        "lm_bidirectional": Variant("lm", Question.MASK),
+    }
 
 
 def test_only_mt_smooths_by_default():

@@ -333,6 +333,7 @@ def test_objectives_of_one_module_stand_side_by_side():
     assert study.objective_options("mlm").choose == 0.15
     slices = Slices(study)
     assert slices.masked() == ["mlm", "mlm_40"]
+    assert slices.model("mlm_40") == slices.model("mlm")
     drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_40"))
     assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.4
 
@@ -530,6 +531,17 @@ def test_variants_in_mask_or_target_are_compared_under_one_seed():
         "mlm_causal-1.lm_bidirectional-1",
     }
     assert pairs_of_runs(mt={}, lm_bidirectional={}) == {"mt-1.mt-2"}
+
+
+def test_a_model_starts_from_the_untrained_one_with_its_mask():
+    start = {"objective": "untrained"}
+    study = load(changed(objectives={"lm": {}, "mlm": {}, "start": start, "start_b": start}))
+    slices = Slices(study)
+    names = ["lm", "mlm", "start", "start_b"]
+    assert [slices.initial(name) for name in names] == [None, "start", "start", "start_b"]
+    assert slices.judge_claims()["initial"] == {
+        **{"mlm": "start", "start": "start", "start_b": "start_b"}
+    }
 
 
 def test_token_dropout_is_compared_with_nothing():
