@@ -17,8 +17,8 @@ TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in WITH_HEADS]
 STEPS_AND_ENDS = list(SLICES.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
 UNTRAINED = set(SLICES.compared) - set(SLICES.trained)
-# Each target under each mask, and the models that they start from.
-OF_MASKS = sorted(SLICES.by_mask)
+# Each target under each mask, and the models that they start from, where there are any.
+OF_MASKS = sorted(name for name in SLICES.by_mask if SLICES.initial(name))
 # By objective with token dropout, those without that have its target.
 WITHOUT_DROPOUT = {
     variant: plain
@@ -308,10 +308,7 @@ FIGURES = {
             ],
             **pairs_of(OF_MASKS, untrained=True),
         },
-        "needs": [
-            SLICES.variants(Question.MASK),
-            *(SLICES.initial(name) for name in OF_MASKS),
-        ],
+        "needs": [set(OF_MASKS) & set(SLICES.variants(Question.MASK))],
         "category": "8 The attention mask",
     },
 }

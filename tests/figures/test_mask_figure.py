@@ -198,6 +198,17 @@ def test_other_objectives_take_their_place_by_mask_and_target():
     assert "MLM–mlm 40" in names and len(names) == len(set(names)) == shown["series"].nunique()
 
 
+def test_models_of_one_mask_alone():
+    tables = study()
+    for name, table in tables.items():
+        columns = [column for column in table if column.startswith("objective")]
+        tables[name] = table[table[columns].isin(BOTH).all(axis="columns")]
+    models = {name: MODELS[name] for name in BOTH}
+    figure, points = mask.draw(tables, **SHOWN | {"models": models})
+    figure.draw_without_rendering()
+    assert mask.PAIRS[0] not in set(points["panel"])
+
+
 @pytest.mark.parametrize("seeds", [(1,), (1, 2, 3)])
 def test_all_is_in_sight(seeds, nothing_cut_off):
     figure, _ = mask.draw(study(seeds), **SHOWN)
