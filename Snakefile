@@ -67,8 +67,11 @@ rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
         [f"<results>/measures/{name}.csv" for name, parts in MEASURES.items() if parts],
-        ["<results>/measures/heads.csv"] if MEASURES["head_functions"] else [],
+        (
+            ["<results>/measures/heads.csv"]
+            if MEASURES["head_importance"] and MEASURES["head_functions"]
+            else []
+        ),
         expand("<results>/figures/{figure}.png", figure=FIGURES),
-        "<results>/measures/calibration.csv",
-        "<results>/claims.html",
+        ["<results>/measures/calibration.csv", "<results>/claims.html"] if JUDGED else [],
     localrule: True

@@ -285,6 +285,15 @@ class Projection(Section):
     seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
 
 
+# That a study may leave out.
+Table = Literal[
+    *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
+    *("similarity_between_runs", "isotropy", "probes", "change", "influence", "neighbours"),
+    *("projection", "alignment", "head_importance", "head_functions"),
+    *("gates", "pruning", "pruned_functions"),
+]
+
+
 class Measures(Section):
     """What is measured on the views."""
 

@@ -47,6 +47,7 @@ MEASURES = {  # by table, the parts that it is collected from
     ],
 }
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
+MEASURES |= dict.fromkeys(STUDY.leave_out, [])
 # A narrow model waits for a GPU longer than it fills it.
 WIDE = STUDY.model.d_model >= 256
 NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.steps + SLICES.checkpoints)

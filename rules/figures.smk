@@ -10,7 +10,7 @@ COMPARED = SLICES.runs(SLICES.compared)
 LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
 # The first seed of each alone: heads of two seeds have nothing in common.
 FIRST_RUNS = SLICES.first_runs(SLICES.looked_at)
-WITH_HEADS = MEASURES["head_importance"]
+WITH_HEADS = SLICES.runs(SLICES.attending(SLICES.compared) + SLICES.checkpoints)
 HEADS_OF = [run for run in FIRST_RUNS if run in WITH_HEADS]
 TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in WITH_HEADS]
 # Runs at a step, each with the same run at its end; all of these.
@@ -312,11 +312,20 @@ FIGURES = {
         "category": "8 The attention mask",
     },
 }
-FIGURES = {
-    name: figure
-    for name, figure in FIGURES.items()
-    if all(figure.get("needs", [])) and all(figure["tables"].values())
-}
+LEFT_OUT = tuple(f"<results>/measures/{name}/" for name in STUDY.leave_out)
+
+
+def can_be_drawn(figure):
+    """Whether there is all that a figure shows."""
+    tables = figure["tables"].values()
+    return (
+        all(figure.get("needs", []))
+        and all(tables)
+        and not any(path.startswith(LEFT_OUT) for paths in tables for path in paths)
+    )
+
+
+FIGURES = {name: figure for name, figure in FIGURES.items() if can_be_drawn(figure)}
 
 
 for number, (name, figure) in enumerate(FIGURES.items(), start=1):

@@ -34,6 +34,7 @@ from bottomup.settings import (
     Section,
     Seed,
     Step,
+    Table,
     Training,
     Trunk,
     Views,
@@ -101,6 +102,9 @@ class Study(Section):
     occurrences: Occurrences
     views: Views
     measures: Measures
+    leave_out: Annotated[list[Table], AfterValidator(unique)] = key(
+        "tables that are not made, with the figures that show them; claims about them are undecided"
+    )
     heads: Heads
     pruning: Pruning
 

@@ -183,6 +183,7 @@ def test_the_config_loads_without_torch():
         ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
         ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
         ("training_halves", ["untrained"], 'training_halves: found "untrained"; allowed: '),
+        ("leave_out", ["probe"], 'leave_out[0]: found "probe"; allowed: '),
         (
             "training_halves",
             ["untrained_causal"],

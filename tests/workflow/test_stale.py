@@ -581,6 +581,26 @@ def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
     assert planned >= {"measure_change", "measure_influence", "measure_checkpoint_heads"}
 
 
+def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, outputs):
+    left = ["mutual_information", "head_importance"]
+    checkout.edit(
+        "study.yaml", "training_halves: [lm]", f"training_halves: [lm]\nleave_out: {left}"
+    )
+    wanted = checkout.summary().keys()
+    gone = outputs.rules.keys() - wanted
+    assert wanted < outputs.rules.keys()
+    assert {output for output in gone if output.startswith("measures/")} >= {
+        f"measures/{table}.csv" for table in [*left, "heads"]
+    }
+    figures = {
+        output.split("/")[1].split(".")[0] for output in gone if output.startswith("figures/")
+    }
+    assert figures >= {"mutual_information_input", "mutual_information_lm", "head_importance"}
+    assert not figures & {"syntactic_heads", "change_pos", "distance_between_tasks", "probes"}
+    # Judged anew, by fewer tables.
+    assert checkout.planned() == outputs.of(*JUDGED)
+
+
 def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
     """They are in no figure that compares objectives."""
     checkout.edit(
