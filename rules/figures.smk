@@ -10,9 +10,9 @@ COMPARED = SLICES.runs(SLICES.compared)
 LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
 # The first seed of each alone: heads of two seeds have nothing in common.
 FIRST_RUNS = SLICES.first_runs(SLICES.looked_at)
-WITH_HEADS = SLICES.runs(SLICES.attending(SLICES.compared) + SLICES.checkpoints)
-HEADS_OF = [run for run in FIRST_RUNS if run in WITH_HEADS]
-TRAINED = [run for run in SLICES.runs(SLICES.trained) if run in WITH_HEADS]
+WITH_HEADS = SLICES.attending(SLICES.compared) + SLICES.checkpoints
+HEADS_OF = SLICES.first_runs(WITH_HEADS)
+TRAINED = SLICES.runs([name for name in SLICES.trained if name in WITH_HEADS])
 # Runs at a step, each with the same run at its end; all of these.
 STEPS_AND_ENDS = list(SLICES.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
@@ -233,7 +233,7 @@ FIGURES = {
         "options": {
             "initial": {
                 name: SLICES.initial(name)
-                for name in SLICES.looked_at
+                for name in WITH_HEADS
                 if SLICES.initial(name) != name
             }
         },
