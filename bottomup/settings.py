@@ -337,22 +337,24 @@ class Gates(Section):
 
 
 class Pruning(Section):
-    """Fine-tuning of converged runs with fewer and fewer heads."""
+    """Fine-tuning of converged runs, and of checkpoints, with fewer and fewer heads."""
 
     penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(
-        "by objective and by whose heads may go (encoder, decoder, cross, all, or two as in "
-        "encoder+cross): factors of the expected number of open heads in a layer, which adds to "
-        "the loss; null removes a sweep",
+        "by objective or checkpoint and by whose heads may go (encoder, decoder, cross, all, or "
+        "two as in encoder+cross): factors of the expected number of open heads in a layer, which "
+        "adds to the loss; null removes a sweep",
         "nats",
     )
     n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
     controls: dict[Control, Penalties] = key(
-        "other ways to as few heads, with the penalties of the sweeps at which they are tried: "
-        "the same heads from scratch, random ones, or those of the highest importance",
+        "other ways to as few heads of a run, with the penalties of the sweeps at which they are "
+        "tried: the same heads from scratch, random ones, or those of the highest importance",
         "nats",
     )
     gates: Gates
-    training: dict[str, Any] = key("what overrides the run's own training")
+    training: dict[str, Any] = key(
+        "what overrides the run's own training, or for a checkpoint the section `training`"
+    )
 
 
 # What programs take beside sections.

@@ -38,8 +38,8 @@ MEASURES = {  # by table, the parts that it is collected from
     "head_functions": SLICES.runs(
         SLICES.attending(SLICES.by_noise) + SLICES.checkpoints
     ),
-    "gates": SLICES.pruned_runs(),
-    "pruning": SLICES.whole_runs() + SLICES.pruned_runs(),
+    "gates": SLICES.pruned_runs() + SLICES.pruned_checkpoints(),
+    "pruning": SLICES.whole_runs() + SLICES.pruned_runs() + SLICES.pruned_checkpoints(),
     "pruned_functions": [
         run
         for run in SLICES.pruned_runs()
@@ -175,6 +175,16 @@ def pruned_or_whole(file):
     return path
 
 
+def training_and_gates(wildcards):
+    """What pruning a checkpoint left beside its model, where it was pruned."""
+    if wildcards.method == "none":
+        return []
+    return [
+        f"{PRUNED}/metrics.jsonl",
+        f"<results>/measures/gates/{names.PRUNED}.csv",
+    ]
+
+
 def parts_ending(ending):
     """The parts that a table is collected from."""
 
@@ -223,7 +233,8 @@ def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
     if workflow.nodes is not None or workflow.remote_exec:
         return 4
-    return max(1, workflow.cores // len(SLICES.runs(SLICES.trained + SLICES.halves)))
+    runs = SLICES.runs(SLICES.trained + SLICES.halves)
+    return max(1, workflow.cores // max(1, len(runs)))
 
 
 def steps_to_keep(objective):

@@ -150,6 +150,8 @@ rule prune_heads:
         f"<logs>/prune_heads.{names.PRUNED}.log",
     benchmark:
         f"<benchmarks>/prune_heads.{names.PRUNED}.tsv"
+    wildcard_constraints:
+        objective=ATTENDING,
     conda:
         "../envs/bottomup.yaml"
     threads: training_threads
@@ -189,6 +191,8 @@ rule measure_pruning:
         f"<logs>/measure_pruning.{names.PRUNED}.log",
     benchmark:
         f"<benchmarks>/measure_pruning.{names.PRUNED}.tsv"
+    wildcard_constraints:
+        objective=ATTENDING,
     priority: 20
     conda:
         "../envs/bottomup.yaml"
@@ -204,6 +208,77 @@ rule measure_pruning:
             --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
             --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
             --table {output.table:q} --gpus {resources.gpu} &>{log:q}
+        """
+
+
+# Under the objective of its own, in its own tokens.
+rule prune_checkpoint:
+    input:
+        **MODEL,
+        train="<results>/corpus/train.parquet",
+        dev="<results>/corpus/dev.parquet",
+    output:
+        **PRUNED_MODEL,
+        metrics=f"{PRUNED}/metrics.jsonl",
+        gates=f"<results>/measures/gates/{names.PRUNED}.csv",
+    log:
+        f"<logs>/prune_checkpoint.{names.PRUNED}.log",
+    benchmark:
+        f"<benchmarks>/prune_checkpoint.{names.PRUNED}.tsv"
+    wildcard_constraints:
+        objective=CHECKPOINTS,
+        method="gates",
+    conda:
+        "../envs/bottomup.yaml"
+    threads: training_threads
+    resources:
+        mem_mb=memory(4000, 30),
+        # Its width is not known before it is there.
+        runtime=minutes(24 * 60, 1),
+        accumulate=lambda wildcards: pruning(wildcards).accumulate,
+    params:
+        settings=SLICES.prune_checkpoint,
+    shell:
+        """
+        python scripts/prune_checkpoint.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --train {input.train:q} --dev {input.dev:q} \
+            --folder $(dirname {output.metrics:q}) --gates {output.gates:q} \
+            --accumulate {resources.accumulate} --gpus {resources.gpu} \
+            --trained trained &>{log:q}
+        """
+
+
+rule measure_checkpoint_pruning:
+    input:
+        model=pruned_or_whole("model/model.safetensors"),
+        config=pruned_or_whole("model/config.json"),
+        tokenizer=pruned_or_whole("model/tokenizer.json"),
+        pruned=training_and_gates,
+        test="<results>/corpus/test.parquet",
+        blocks="<results>/corpus/blocks.test.npy",
+    output:
+        table=f"<results>/measures/pruning/{names.PRUNED}.csv",
+        estimates=f"<results>/measures/pruning/{names.PRUNED}.parquet",
+    log:
+        f"<logs>/measure_checkpoint_pruning.{names.PRUNED}.log",
+    benchmark:
+        f"<benchmarks>/measure_checkpoint_pruning.{names.PRUNED}.tsv"
+    wildcard_constraints:
+        objective=CHECKPOINTS,
+    priority: 20
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(4000, 30),
+        runtime=minutes(60, 1),
+    params:
+        settings=SLICES.measure_checkpoint_pruning,
+    shell:
+        """
+        python scripts/measure_checkpoint_pruning.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --pruned {input.pruned:q} \
+            --test {input.test:q} --blocks {input.blocks:q} --table {output.table:q} \
+            --gpus {resources.gpu} &>{log:q}
         """
 
 

@@ -66,7 +66,7 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
     # transformers would draw these at random, and say so in its log alone.
     drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
     # A pooler reads the top layer and is not looked at; checkpoints of masked models have none.
-    lacking = [name for name in _learned(model) & drawn if "pooler" not in name]
+    lacking = [name for name in learned(model) & drawn if "pooler" not in name]
     if lacking:
         raise UserError(
             f"{len(lacking)} weights of the {model.config.model_type} in {folder} are missing or "
@@ -84,7 +84,7 @@ def initial(folder: Path, seed: int) -> PreTrainedModel:
         return _attended(AutoModel.from_config(config, trust_remote_code=False, **FAMILY_OWN))
 
 
-def _learned(model: PreTrainedModel) -> set[str]:
+def learned(model: PreTrainedModel) -> set[str]:
     """Names of the weights that training changes: not those of sinusoidal positions, say."""
     with torch.device("meta"):
         fresh = type(model)(model.config)

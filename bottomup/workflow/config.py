@@ -153,8 +153,11 @@ class Study(Section):
         return validated(Training, dict(self.training) | own)
 
     def pruning_training(self, objective: str) -> Training:
-        """How the objective's runs are fine-tuned with fewer heads."""
-        return validated(Training, dict(self.objective_training(objective)) | self.pruning.training)
+        """How the objective's runs, or a checkpoint, are fine-tuned with fewer heads."""
+        own = self.training
+        if objective in self.objectives:
+            own = self.objective_training(objective)
+        return validated(Training, dict(own) | self.pruning.training)
 
     def scratch_training(self, objective: str) -> Training:
         """How a model with fewer heads is trained from scratch: as long as one that is pruned."""
@@ -349,29 +352,32 @@ def _keys_of(objective: str) -> type[BaseModel]:
 
 def _pruning_choices(config: dict) -> Iterator[str]:
     pruning, known = _section(config, "pruning"), modules("objectives")
-    chosen = _section(config, "objectives")
+    chosen, checkpoints = _section(config, "objectives"), _section(config, "checkpoints")
     for name, sweep in _section(pruning, "penalties").items():
         path = f"pruning.penalties.{name}"
         module = _module(name, _section(chosen, name))
+        if name in checkpoints:
+            continue  # what heads it has, and what it was trained for, is known once it is there
         if module not in known:
-            yield f"{path}: unknown key; {nearest(name, [*known, *chosen])}"
+            yield f"{path}: unknown key; {nearest(name, [*known, *chosen, *checkpoints])}"
         elif not TRUNKS.get(trunk := _trunk(_section(chosen, name)), True):
             yield f"{path}: {trunk} has no heads; allowed: null, or a transformer as its trunk"
         elif isinstance(sweep, dict) and objective_model(module).predicts != "target":
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
-    yield from _control_choices(pruning)
+    yield from _control_choices(pruning, checkpoints)
     own = pruning.get("training")
     if isinstance(own, dict):
         everything = _section(config, "training") | own
         yield from problems(Training, everything, "pruning.training", only=own)
 
 
-def _control_choices(pruning: dict) -> Iterator[str]:
+def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
+    """Controls are tried on runs alone."""
     swept = {
         penalty
-        for sweep in _section(pruning, "penalties").values()
-        if isinstance(sweep, dict)
+        for name, sweep in _section(pruning, "penalties").items()
+        if isinstance(sweep, dict) and name not in checkpoints
         for attention in sweep
         for penalty in _numbers(sweep, attention)
         if penalty > 0

@@ -233,9 +233,21 @@ class Slices:
             if method == "gates" or penalty in pruning.controls[method]
         ]
 
+    def pruned_checkpoints(self) -> list[str]:
+        """Each pruned checkpoint, named as the runs are; by gates alone."""
+        pruning = self.study.pruning
+        return [
+            names.pruned(run, attention, "gates", penalty)
+            for name in self.study.checkpoints
+            for run in self.runs([name])[: pruning.n_seeds]
+            for attention, penalties in pruning.penalties.get(name, {}).items()
+            for penalty in penalties
+        ]
+
     def whole_runs(self) -> list[str]:
         """What these are compared with, `run.attention.none_0`."""
-        pruned = [names.run_attention_and_method(name)[:2] for name in self.pruned_runs()]
+        every = self.pruned_runs() + self.pruned_checkpoints()
+        pruned = [names.run_attention_and_method(name)[:2] for name in every]
         return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     # What each rule depends on.
@@ -344,6 +356,22 @@ class Slices:
             "gated_layers": len(GATED[wildcards.attention]) * self.study.model.layers,
         }
         return settings("measure_pruning", values, self._module(wildcards.objective))
+
+    def prune_checkpoint(self, wildcards) -> Slice:
+        values = named(wildcards) | {
+            "pruned": self._pruned(wildcards),
+            "training": self.study.pruning_training(wildcards.objective),
+            "gates": self.study.pruning.gates,
+        }
+        return settings("prune_checkpoint", values)
+
+    def measure_checkpoint_pruning(self, wildcards) -> Slice:
+        values = {
+            "run": named(wildcards),
+            "pruned": self._pruned(wildcards),
+            "seed": self.study.quality.seed,
+        }
+        return settings("measure_checkpoint_pruning", values)
 
     def annotate_words(self) -> Slice:
         annotation = self.study.annotation

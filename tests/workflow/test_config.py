@@ -480,6 +480,59 @@ def test_a_wrong_checkpoint_is_one_line(config, line):
     assert found.startswith(line)
 
 
+def pruned_checkpoint(**keys):
+    return changed(checkpoints={"bert": {"package": "a==1"}}, occurrences__unit="word", **keys)
+
+
+def test_a_checkpoint_is_pruned_by_gates_alone():
+    penalties = {"bert": {"encoder": [0, 0.3], "all": [1]}, "lm": {"encoder": [0.3]}}
+    config = pruned_checkpoint(
+        pruning__penalties=penalties, pruning__controls={"random": [0.3]}, pruning__n_seeds=1
+    )
+    study = load(config)
+    slices = Slices(study)
+    assert slices.pruned_runs() == ["lm-1.encoder.gates_0.3", "lm-1.encoder.random_0.3"]
+    assert slices.pruned_checkpoints() == [
+        *("bert-0.encoder.gates_0", "bert-0.encoder.gates_0.3", "bert-0.all.gates_1")
+    ]
+    assert slices.whole_runs() == [
+        *("lm-1.encoder.none_0", "bert-0.encoder.none_0", "bert-0.all.none_0")
+    ]
+    wildcards = SimpleNamespace(**vars(PRUNED) | {"objective": "bert", "seed": "0"})
+    training = slices.prune_checkpoint(wildcards)["training"]
+    own = DEFAULT["training"] | DEFAULT["pruning"]["training"]
+    assert training == {key: value for key, value in own.items() if key != "accumulate"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (
+            {"pruning__penalties": {"bart": {"encoder": [0]}}},
+            "pruning.penalties.bart: unknown key; allowed: bert, ",
+        ),
+        (
+            {"pruning__penalties": {"bert_untrained": {"encoder": [0]}}},
+            "pruning.penalties.bert_untrained: unknown key; ",
+        ),
+        (
+            {"pruning__penalties": {"bert": {"encoders": [0]}}},
+            "pruning.penalties.bert.encoders: unknown key; allowed: encoder, decoder, ",
+        ),
+        (
+            {
+                "pruning__penalties": {"bert": {"encoder": [0.7]}, "lm": {"encoder": [0.3]}},
+                "pruning__controls": {"random": [0.7]},
+            },
+            "pruning.controls.random: found 0.7; allowed: penalties of a sweep (0.3)",
+        ),
+    ],
+)
+def test_a_wrong_sweep_of_a_checkpoint_is_one_line(keys, line):
+    [found] = mistakes(pruned_checkpoint(**keys))
+    assert found.startswith(line)
+
+
 def test_an_objective_has_its_own_training():
     study = load(changed(objectives__mlm={"mask": 0.5, "training": {"patience": 9}}))
     assert study.objective_training("mlm").patience == 9

@@ -601,6 +601,38 @@ def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, out
     assert checkout.planned() == outputs.of("compare_with_published", *JUDGED)
 
 
+def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
+    checkout.edit("study.yaml", "occurrences: {n: 1000,", "occurrences: {unit: word, n: 1000,")
+    checkout.edit(
+        "study.yaml", "seeds: [1, 2]", "seeds: [1, 2]\ncheckpoints: {bert: {package: a==1}}"
+    )
+    before = checkout.summary()
+    checkout.edit("study.yaml", "penalties: {mt:", "penalties: {bert: {encoder: [0, 0.3]}, mt:")
+    after = checkout.summary()
+    new = {name: after[name][0] for name in after.keys() - before.keys()}
+    model = ("model.safetensors", "config.json", "tokenizer.json")
+    made = {
+        f"pruned/bert-0/encoder/gates_{penalty}/{file}"
+        for penalty in ("0", "0.3")
+        for file in ("metrics.jsonl", *(f"model/{name}" for name in model))
+    }
+    gates = {f"measures/gates/bert-0.encoder.gates_{penalty}.csv" for penalty in ("0", "0.3")}
+    assert {name for name, rule in new.items() if rule == "prune_checkpoint"} == made | gates
+    assert {name for name, rule in new.items() if rule == "measure_checkpoint_pruning"} == {
+        f"measures/pruning/bert-0.encoder.{name}.{ending}"
+        for name in ("none_0", "gates_0", "gates_0.3")
+        for ending in ("csv", "parquet")
+    }
+    assert set(new.values()) == {"prune_checkpoint", "measure_checkpoint_pruning"}
+    pending = [
+        {name for name, (_, plan) in summary.items() if plan == "update pending"}
+        for summary in (before, after)
+    ]
+    shown = pending[1] - pending[0] - new.keys()
+    assert {"figures/quality_against_heads.png", "measures/gates.csv"} <= shown
+    assert not any("pruned_functions" in name for name in shown)
+
+
 def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
     """They are in no figure that compares objectives."""
     checkout.edit(

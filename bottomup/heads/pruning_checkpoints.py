@@ -1,0 +1,321 @@
+"""Which heads a checkpoint can do without: by gates that fine-tuning closes.
+
+As a run is pruned (see `pruning`), but with the layers that predict, in its own tokens, and for its
+own objective. Heads that closed are then taken out of the weights that read them.
+"""
+
+import hashlib
+import json
+import shutil
+from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
+from types import SimpleNamespace
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from transformers.pytorch_utils import Conv1D
+
+from bottomup import subjects
+from bottomup.device import device
+from bottomup.errors import UserError
+from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_of, text_of
+from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time
+from bottomup.kinds import GATED
+from bottomup.measures import jackknife
+from bottomup.objectives import IGNORE, Example
+from bottomup.seeds import generator
+from bottomup.settings import Gates, Pruned, Run, Training
+from bottomup.subjects import Subject, checkpoint
+from bottomup.tables import columns_of
+from bottomup.training.batches import Text, in_order, padded
+from bottomup.training.checkpoint import Checkpoint, Finished, writing
+from bottomup.training.precision import autocast
+
+# Part of what is measured: masks are drawn by batch.
+BATCH_TOKENS = 2048
+Place = tuple[str, int, int]  # of a head: kind of attention, layer and head, from 1
+
+
+class OwnText(Text):
+    """Sentences in a checkpoint's tokens, of which none may stand for padding alone."""
+
+    def batch(self, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
+        """As of any text, but with IGNORE as padding."""
+        target = None if self.target is None else padded(self.target, sentences, IGNORE)
+        return padded(self.source, sentences, IGNORE), target
+
+
+@dataclass(frozen=True)
+class OwnObjective:
+    """A checkpoint's own objective, as training calls it; name: as `objective_of` has it."""
+
+    subject: Subject
+    name: str
+    label_smoothing: float = 0.0
+
+    def text(self, file: Path) -> OwnText:
+        """A split's parquet file as the checkpoint reads it."""
+        pairs = pd.read_parquet(file, columns=["source", "target"])
+        text = text_of(self.subject, pairs, self.name)
+        return OwnText(text.source, text.target)
+
+    def example(
+        self,
+        source: np.ndarray,
+        target: np.ndarray | None,
+        vocab_size: int,
+        rng: np.random.Generator,
+    ) -> Example:
+        """Of a batch of an `OwnText`; the vocabulary is the checkpoint's, whatever is given."""
+        inside, padding = source != IGNORE, self.subject.padding
+        read = np.where(inside, source, padding)
+        if self.name == "mt":
+            return Example(read, np.where(target == IGNORE, padding, target), target)
+        if self.name == "lm":
+            following = np.pad(source[:, 1:], [(0, 0), (0, 1)], constant_values=IGNORE)
+            return Example(read, None, following)
+        found = masked(self.subject, read, rng)
+        labels = np.where(inside, found.labels, IGNORE)
+        return Example(np.where(inside, found.source, padding), None, labels)
+
+
+class Heads(nn.Module):
+    """The heads of one attention; gates: what their outputs are multiplied by, `[heads]`."""
+
+    def __init__(self, gates: Tensor):
+        super().__init__()
+        self.heads = len(gates)
+        self.register_buffer("gates", gates)
+
+
+class GatedCheckpoint(nn.Module):
+    """A checkpoint with the layers that predict, as a `Pruner` trains it: what it was trained to
+    learn learns on."""
+
+    def __init__(self, predictor: CheckpointPredictor):
+        super().__init__()
+        self.predictor, self.whole = predictor, predictor.model
+        learns = checkpoint.learned(self.whole)
+        for name, parameter in self.whole.named_parameters():
+            parameter.requires_grad_(name in learns)
+        gates = predictor.gates.items()
+        self.heads = nn.ModuleDict({kind: nn.ModuleList(map(Heads, some)) for kind, some in gates})
+        # What training asks of the config of a model of ours.
+        config = self.whole.config
+        self.config = SimpleNamespace(vocab_size=config.vocab_size, d_model=config.hidden_size)
+
+    def attentions(self) -> dict[str, nn.ModuleList]:
+        """The attention modules of each kind, from the bottom up."""
+        return dict(self.heads.items())
+
+    def summed_loss(self, example: Example) -> tuple[Tensor, int]:
+        """See `Predictor.summed_loss`."""
+        self.predictor.gates = {
+            kind: [module.gates for module in modules] for kind, modules in self.heads.items()
+        }
+        return self.predictor.summed_loss(example)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """What training changes; of weights that layers share once, as safetensors wants it."""
+        parameters = {name: weight.detach() for name, weight in self.named_parameters()}
+        return parameters | dict(self.heads.named_buffers(prefix="heads"))
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        super().load_state_dict(state, strict=False)
+
+
+class OwnFineTuner(FineTuner):
+    """Fine-tunes a checkpoint, whose loss is its own."""
+
+    model: GatedCheckpoint
+
+    def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
+        """Of the predicted tokens in nats, and how many these are; nothing is smoothed."""
+        with autocast(self.device, self.settings.precision):
+            return self.model.summed_loss(example)
+
+
+class CheckpointPruner(Pruner, OwnFineTuner):
+    """A `Pruner` whose loss of training is a checkpoint's own."""
+
+
+class Settings(Run):
+    """What a checkpoint with fewer heads depends on beside the checkpoint and the text.
+
+    pruned: whose heads may go, a key of GATED, at which penalty.
+    """
+
+    pruned: Pruned
+    training: Training
+    gates: Gates
+
+
+def opened(folder: Path, name: str, attention: str) -> tuple[CheckpointPredictor, OwnObjective]:
+    """A checkpoint with the layers that predict, and its own objective.
+
+    name: what the study calls it; attention: whose heads are to go, a key of GATED. Raises
+    UserError where it has no objective of its own, or no such heads.
+    """
+    subject = subjects.load(folder)
+    objective = objective_of(subject)
+    if objective is None:
+        raise UserError(
+            f"{name} cannot be pruned: it predicts neither masked tokens, nor the next one, nor, "
+            "as Marian, a translation, so that no loss tells which heads it can do without; remove "
+            f"pruning.penalties.{name}, or take a checkpoint with the layers that predict, as "
+            "`architectures` in its config.json says"
+        )
+    predictor = CheckpointPredictor(folder, subject, objective, device())
+    there = [kind for kind, gates in predictor.gates.items() if gates]
+    if not set(GATED[attention]) <= set(there):
+        raise UserError(
+            f"pruning.penalties.{name}.{attention}: {name} has no such heads that can be closed; "
+            f"allowed: {', '.join(there) or 'null, as it has none'}"
+        )
+    return predictor, OwnObjective(subject, objective)
+
+
+def prune(
+    settings: Settings,
+    code: dict[str, str] | None,
+    start: Path,
+    train: Path,
+    dev: Path,
+    folder: Path,
+    table: Path,
+    accumulate: int,
+    trained: Path,
+) -> None:
+    """Fine-tune a checkpoint with gates on its heads.
+
+    Writes `model/`, without the heads that closed, and `metrics.jsonl` to `folder`, and the gates
+    at each evaluation, by `step`, to `table`, as `pruning.prune` does.
+
+    start: the checkpoint's folder; train, dev: parquet files of the splits; code, trained: see
+    `training.run.train`.
+    """
+    pruned = settings.pruned
+    predictor, objective = opened(start, settings.objective, pruned.attention)
+    reading = what_reads_heads(predictor)
+    text, dev_text = objective.text(train), objective.text(dev)
+    weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
+    read = {"model": weights, "text": text.digest(), "dev_text": dev_text.digest()}
+    identity = settings.model_dump(mode="json") | read | {"code": code}
+    model = GatedCheckpoint(predictor)
+    if predictor.subject.translates and pruned.attention == "encoder":
+        # Or it would take over what the heads did; embeddings that it shares, too.
+        model.whole.get_decoder().requires_grad_(False)
+    progress = CheckpointPruner(
+        model,
+        objective,
+        text,
+        dev_text,
+        settings.training,
+        settings.seed,
+        Checkpoint(folder / "checkpoint", identity),
+        accumulate,
+        Finished(trained, identity) if code else None,
+        kinds=GATED[pruned.attention],
+        penalty=pruned.penalty,
+        **dict(settings.gates),
+    ).train()
+    gates = gates_over_time(progress)
+    take_out(gates, reading)
+    curve = [
+        {name: value for name, value in line.items() if name != "gates"}
+        for line in progress.metrics
+    ]
+    run = columns_of(settings) | dict(pruned)
+    with writing("the model", folder / "checkpoint"):
+        shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizer, too
+        model.whole.save_pretrained(folder / "model")
+        (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
+        pd.DataFrame(run, index=gates.index).join(gates).to_csv(table, index=False)
+    shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+
+
+@torch.no_grad()
+def what_reads_heads(predictor: CheckpointPredictor) -> dict[Place, tuple[Tensor, Tensor]]:
+    """By head, the weight of the projection that reads its output, a row for each number that is
+    read, and which rows read this head, bool.
+
+    Families call and place these projections differently, so that each is found by what reaches it:
+    a head's gate of NaN. Raises UserError where what is found is no projection of one layer's heads
+    side by side, so that heads cannot be taken out of it.
+    """
+    found, calls = [], Counter()
+
+    def note(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+        calls[module] += 1
+        rows = inputs[0].isnan().flatten(0, -2).any(0)
+        if not found and rows.any():
+            found.append((module, rows))
+
+    hooks = [
+        module.register_forward_pre_hook(note)
+        for module in predictor.model.modules()
+        if isinstance(module, nn.Linear | Conv1D)
+    ]
+    ids = np.array([[0]])
+    example = Example(ids, ids if predictor.subject.translates else None, ids)
+    reading = {}
+    for kind, gates in predictor.gates.items():
+        for layer, gate in enumerate(gates, 1):
+            for head in range(len(gate)):
+                found.clear()
+                calls.clear()
+                gate[head] = torch.nan
+                predictor.losses(example)
+                gate[head] = 1.0
+                module, rows = found[0] if found else (None, gate)
+                if calls[module] != 1 or rows.sum() * len(gate) != len(rows):
+                    raise UserError(
+                        f"heads cannot be taken out of a {predictor.model.config.model_type}: no "
+                        f"weights read those of layer {layer} ({kind}) alone; remove its "
+                        "penalties from pruning.penalties"
+                    )
+                weight = module.weight if isinstance(module, Conv1D) else module.weight.mT
+                reading[kind, layer, head + 1] = weight.detach(), rows
+    for hook in hooks:
+        hook.remove()
+    return reading
+
+
+def take_out(gates: pd.DataFrame, reading: dict[Place, tuple[Tensor, Tensor]]) -> None:
+    """Set the weights to 0 that read the heads which are closed at the last step of a table."""
+    for place in closed(gates):
+        weight, rows = reading[place]
+        weight[rows] = 0.0
+
+
+def closed(gates: pd.DataFrame) -> list[Place]:
+    """The heads that are closed at the last step of a table of gates."""
+    last = gates[(gates["step"] == gates["step"].max()) & ~gates["kept"]]
+    return list(last[PLACE].itertuples(index=False, name=None))
+
+
+@torch.inference_mode()
+def right_token(
+    predictor: CheckpointPredictor,
+    objective: OwnObjective,
+    text: OwnText,
+    blocks: np.ndarray,
+    seed: int,
+) -> np.ndarray:
+    """The mean probability of the right token (geometric mean), 0 to 1, then that without each
+    block: `[1 + n_blocks]`.
+
+    blocks: that of each sentence of `text`, `[n_sentences]`; seed: of the masks.
+    """
+    found = np.zeros((len(text.source), 2))
+    for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
+        rng = generator(seed, "quality", index)
+        vocab_size = predictor.model.config.vocab_size
+        example = objective.example(*text.batch(sentences), vocab_size, rng)
+        losses, predicted = predictor.losses(example)
+        found[sentences] = torch.stack([losses, predicted.double()], dim=1).cpu().numpy()
+    losses, predicted = jackknife.sums(found, blocks, jackknife.n_blocks(blocks)).T
+    return np.exp(-jackknife.ratio(losses, predicted))

@@ -1,0 +1,73 @@
+"""Measure a checkpoint whose heads were pruned, or as it is, by its own objective.
+
+Settings: run (objective and seed); pruned: attention, method (none: not at all) and penalty; seed
+          (of masks).
+Inputs:   the checkpoint's folder, or the pruned one's with its metrics and gates; test.parquet,
+          which it reads in its own tokens, and the blocks of its sentences.
+Outputs:  a table of one row, as measure_pruning makes one: quality is the probability of the right
+          token, of translations, too; nothing is translated, and no smaller model is written.
+"""
+
+import argparse
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bottomup import program
+from bottomup.heads.pruning_checkpoints import closed, opened, right_token
+from bottomup.kinds import GATED, KINDS
+from bottomup.measures import jackknife
+from bottomup.settings import Pruned, Run, Section
+from bottomup.tables import columns_of
+
+
+class Settings(Section):
+    run: Run
+    pruned: Pruned
+    seed: int
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings, pruned = arguments.settings, arguments.settings.pruned
+    predictor, objective = opened(arguments.model, settings.run.objective, pruned.attention)
+    text, blocks = objective.text(arguments.test), np.load(arguments.blocks)
+    whole, *without = right_token(predictor, objective, text, blocks, settings.seed)
+    without = np.array(without)
+    heads = {kind: sum(map(len, gates)) for kind, gates in predictor.gates.items()}
+    dev_loss, penalty = math.nan, math.nan
+    if pruned.method != "none":
+        metrics, gates = arguments.pruned
+        for kind, _, _ in closed(pd.read_csv(gates)):
+            heads[kind] -= 1
+        dev_loss = pd.read_json(metrics, lines=True)["dev_loss_nats"].iloc[-1]
+        penalty = pruned.penalty
+    gated_layers = sum(len(predictor.gates[kind]) for kind in GATED[pruned.attention])
+    row = columns_of(settings.run) | {
+        "attention": pruned.attention,
+        "method": pruned.method,
+        "penalty": penalty,
+        "penalty_of_sum": penalty / gated_layers,
+        "start": "trained",
+        **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
+        **jackknife.estimate("quality", whole, without),
+        "probability": whole,
+        f"probability_{jackknife.WITHOUT}": without,
+        **dict.fromkeys(["bleu", "chrf"], math.nan),
+        "test_loss_nats": -math.log(whole),
+        "accuracy": math.nan,
+        "dev_loss_nats": dev_loss,
+        **dict.fromkeys(["parameters", "megabytes"], math.nan),
+    }
+    jackknife.write([row], arguments.table)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--pruned", type=Path, nargs="*", help="its metrics, its table of gates")
+    parser.add_argument("--test", type=Path, required=True)
+    parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
+    parser.add_argument("--table", type=Path, required=True)
+    program.run(main, parser, Settings)

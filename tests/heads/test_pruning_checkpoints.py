@@ -1,0 +1,314 @@
+"""Checkpoints of some families pruned on a text that repeats itself."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from bottomup.errors import UserError
+from bottomup.figures import quality_against_heads
+from bottomup.heads import pruning_checkpoints
+from bottomup.heads.pruning_checkpoints import (
+    CheckpointPruner,
+    Settings,
+    closed,
+    opened,
+    prune,
+    right_token,
+    what_reads_heads,
+)
+from bottomup.objectives import IGNORE
+from bottomup.seeds import generator
+from tests.heads.test_own_objective import DECODER, OBJECTIVES, scale
+from tests.subjects import families
+from tests.subjects.families import FAMILIES, HEADS, LAYERS, WIDTH
+from tests.training.test_loop import stop_before
+
+PRUNED = {"bert": "encoder", "gpt2": "encoder", "marian": "all"}
+TRAINING = {
+    "batch_tokens": 60,
+    "max_tokens": 3000,
+    "warmup_steps": 5,
+    "learning_rate_scale": 0.1,
+    "evaluate_every_steps": 10,
+    "patience": 3,
+    "dev_seed": 1,
+    "precision": "float32",
+}
+GATES = {"learning_rate": 0.1, "initial_log_alpha": 2.0}
+# A word tells the next one, and, shifted by one, its translation.
+SENTENCES = [" ".join(f"w{5 + (start + i) % 6}" for i in range(6)) for start in range(6)]
+TRANSLATED = [sentence.replace("w5", "w12") for sentence in SENTENCES]
+
+
+@pytest.fixture(autouse=True)
+def on_the_cpu(monkeypatch):
+    monkeypatch.setattr(pruning_checkpoints, "device", lambda: torch.device("cpu"))
+
+
+@pytest.fixture(params=PRUNED)
+def name(request):
+    return request.param
+
+
+@pytest.fixture
+def start(name, tmp_path):
+    return families.save(FAMILIES[name], tmp_path / "start")
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "text.parquet"
+    pd.DataFrame({"source": SENTENCES * 4, "target": TRANSLATED * 4}).to_parquet(path)
+    return path
+
+
+@pytest.fixture
+def pruned(name, start, file, tmp_path):
+    """Prune, to a folder: its table of gates and its metrics."""
+
+    def run(folder="pruned", penalty=0.0, attention=PRUNED[name], **training):
+        settings = Settings(
+            objective=name,
+            seed=0,
+            pruned={"attention": attention, "method": "gates", "penalty": penalty},
+            training=TRAINING | training,
+            gates=GATES,
+        )
+        folder = tmp_path / folder
+        folder.mkdir(exist_ok=True)
+        table = folder / "gates.csv"
+        prune(settings, {}, start, file, file, folder, table, 1, folder / "trained")
+        lines = (folder / "metrics.jsonl").read_text().splitlines()
+        return pd.read_csv(table), [json.loads(line) for line in lines]
+
+    return run
+
+
+def last(gates):
+    return gates[gates["step"] == gates["step"].max()]
+
+
+def test_without_a_penalty_the_loss_falls_and_heads_stay(pruned):
+    gates, metrics = pruned()
+    assert metrics[-1]["train_loss_nats"] < 0.8 * metrics[0]["train_loss_nats"]
+    assert metrics[-1]["dev_loss_nats"] < 0.9 * metrics[0]["dev_loss_nats"]
+    assert last(gates)["kept"].all()
+
+
+def test_a_high_penalty_closes_every_head(pruned):
+    gates, metrics = pruned(penalty=100.0)
+    assert last(gates)["kept"].tolist() == [False] * len(last(gates))
+    # What is added to the loss is the penalty for heads that are nearly all open at first.
+    assert metrics[0]["train_loss_nats"] > 100
+
+
+def test_a_row_for_each_head_that_may_go(name, pruned):
+    gates, metrics = pruned()
+    kinds = ["encoder", "decoder", "cross"] if name == "marian" else ["encoder"]
+    rows = [(k, n, h) for k in kinds for n in range(1, LAYERS + 1) for h in range(1, HEADS + 1)]
+    for step, found in gates.groupby("step"):
+        assert [*found[["kind", "layer", "head"]].itertuples(index=False, name=None)] == rows
+        assert step in [line["step"] for line in metrics]
+    assert set(gates["kept"]) <= {True, False}
+    assert set(gates["objective"]) == {name} and set(gates["method"]) == {"gates"}
+
+
+def test_the_model_is_without_the_heads_that_closed(name, start, pruned, file, tmp_path):
+    """Its loss is that of its own weights with the columns of open heads alone, and no other
+    column is 0."""
+    gates, metrics = pruned(penalty=0.03)
+    gone = closed(gates)
+    assert 0 < len(gone) < len(last(gates))
+    family, folder = FAMILIES[name], tmp_path / "pruned" / "model"
+    model = family.trained.from_pretrained(folder)
+    for kind, layer, head in last(gates)[["kind", "layer", "head"]].itertuples(index=False):
+        path = DECODER.get(kind, family.projection).format(layer - 1)
+        projection = model.base_model.get_submodule(path)
+        weight = projection.weight if path.endswith("c_proj") else projection.weight.mT
+        width = WIDTH // HEADS
+        columns = weight[(head - 1) * width : head * width]
+        assert (columns == 0).all() if (kind, layer, head) in gone else (columns != 0).all()
+    # The dev loss, which training measured through gates of 0 and 1, is the model's own.
+    predictor, objective = opened(folder, name, PRUNED[name])
+    text, total, count = objective.text(file), 0.0, 0
+    for index, sentences in enumerate(pruning_checkpoints.in_order(text, 60)):
+        example = objective.example(*text.batch(sentences), 20, generator(1, "dev", index))
+        losses, predicted = predictor.losses(example)
+        total, count = total + losses.sum().item(), count + predicted.sum().item()
+    assert metrics[-1]["dev_loss_nats"] == pytest.approx(total / count, rel=1e-5)
+
+
+@pytest.mark.parametrize("family", OBJECTIVES)
+def test_a_projection_is_found_by_what_reaches_it(family, tmp_path):
+    """Without what reads a head the model is the one without the head's columns, set by hand."""
+    folder = families.save(FAMILIES[family], tmp_path)
+    predictor, _ = opened(folder, family, "encoder")
+    for (kind, layer, head), (weight, rows) in what_reads_heads(predictor).items():
+        before = weight.clone()
+        weight[rows] = 0.0
+        expected = FAMILIES[family].trained.from_pretrained(folder)
+        scale(expected, FAMILIES[family], kind, layer - 1, head - 1, 0)
+        found = dict(predictor.model.named_parameters())
+        for key, parameter in expected.named_parameters():
+            torch.testing.assert_close(found[key], parameter, rtol=0, atol=0)
+        weight.copy_(before)
+
+
+def test_quality_is_the_probability_of_the_right_token(name, start, file):
+    """Against the loss that transformers computes, without masks; and without each block."""
+    if OBJECTIVES[name] == "mlm":
+        pytest.skip("its masks are drawn")
+    predictor, objective = opened(start, name, "encoder")
+    text, blocks = objective.text(file), np.arange(24) % 3
+    found = right_token(predictor, objective, text, blocks, seed=1)
+    model = FAMILIES[name].trained.from_pretrained(start).double().eval()
+    sums = []
+    for sentence in range(24):
+        source, target = text.batch(np.array([sentence]))
+        labels = source if target is None else target
+        with torch.no_grad():
+            source, labels = torch.from_numpy(source), torch.from_numpy(labels)
+            loss = model(input_ids=source, labels=labels).loss.item()
+        count = labels.shape[1] - (name == "gpt2")
+        sums.append((loss * count, count))
+    sums = np.array(sums)
+    kept = [np.ones(24, bool), *(blocks != block for block in range(3))]
+    expected = [np.exp(-sums[rows, 0].sum() / sums[rows, 1].sum()) for rows in kept]
+    np.testing.assert_allclose(found, expected, rtol=1e-5)
+
+
+@pytest.mark.parametrize("name", ["bert"])
+def test_quality_of_a_masked_model_is_of_the_masked_tokens(name, start, file):
+    """With an output layer that finds all tokens alike it is one over their number."""
+    predictor, objective = opened(start, name, "encoder")
+    with torch.no_grad():
+        predictor.model.cls.predictions.transform.LayerNorm.weight.zero_()
+        predictor.model.cls.predictions.transform.LayerNorm.bias.zero_()
+        predictor.model.cls.predictions.bias.zero_()
+    found = right_token(predictor, objective, objective.text(file), np.arange(24) % 2, seed=1)
+    np.testing.assert_allclose(found, 1 / families.VOCAB, rtol=1e-6)
+
+
+def test_padding_is_neither_read_nor_predicted(name, start, tmp_path):
+    """A sentence has the loss that it has alone."""
+    pairs = pd.DataFrame({"source": ["w5 w6 w7 w8", "w9 w5"], "target": ["w5 w6", "w7 w8 w9"]})
+    pairs.to_parquet(tmp_path / "two.parquet")
+    predictor, objective = opened(start, name, "encoder")
+    text = objective.text(tmp_path / "two.parquet")
+    source, target = text.batch(np.array([0, 1]))
+    assert source.tolist() == [[5, 6, 7, 8], [9, 5, IGNORE, IGNORE]]
+    both = objective.example(source, target, 20, generator(1))
+    assert (both.source[1, 2:] == predictor.subject.padding).all()
+    outside = source == IGNORE if target is None else target == IGNORE
+    assert (both.labels[outside] == IGNORE).all()
+    losses, counts = predictor.losses(both)
+    alone = pruning_checkpoints.Example(
+        both.source[1:, :2], None if target is None else both.target[1:], both.labels[1:]
+    )
+    if target is None:
+        alone = pruning_checkpoints.Example(both.source[1:, :2], None, both.labels[1:, :2])
+    loss, count = predictor.losses(alone)
+    torch.testing.assert_close(loss[0], losses[1], rtol=1e-5, atol=1e-6)
+    assert count[0] == counts[1]
+
+
+def test_the_same_twice_and_after_a_stop(name, pruned, monkeypatch, tmp_path):
+    pruned("whole", penalty=0.5, max_tokens=1500)
+    pruned("again", penalty=0.5, max_tokens=1500)
+    train = CheckpointPruner.train
+    with monkeypatch.context() as patch:
+
+        def stopping(self):
+            patch.setattr(CheckpointPruner, "train", train)
+            stop_before(self, 15)
+            raise KeyboardInterrupt
+
+        patch.setattr(CheckpointPruner, "train", stopping)
+        with pytest.raises(KeyboardInterrupt):
+            pruned("stopped", penalty=0.5, max_tokens=1500)
+    assert (tmp_path / "stopped" / "checkpoint" / "state.json").exists()
+    pruned("stopped", penalty=0.5, max_tokens=1500)
+    for file in ("model/model.safetensors", "metrics.jsonl", "gates.csv"):
+        [whole, *others] = [
+            (tmp_path / folder / file).read_bytes() for folder in ("whole", "again", "stopped")
+        ]
+        assert others == [whole, whole]
+    assert not (tmp_path / "stopped" / "checkpoint").exists()
+
+
+@pytest.mark.parametrize("name", ["marian"])
+def test_pruning_the_encoder_leaves_the_decoder(name, start, pruned, tmp_path):
+    gates, _ = pruned(attention="encoder", penalty=0.5)
+    assert set(gates["kind"]) == {"encoder"}
+    before, after = (
+        dict(FAMILIES[name].trained.from_pretrained(folder).named_parameters())
+        for folder in (start, tmp_path / "pruned" / "model")
+    )
+    moved = {key for key in before if not torch.equal(before[key], after[key])}
+    assert moved and all(key.startswith("model.encoder.layers") for key in moved)
+
+
+@pytest.mark.parametrize("name", ["electra", "t5", "bart"])
+def test_without_an_objective_of_its_own_it_is_not_pruned(name, start):
+    with pytest.raises(UserError, match=f"^{name} cannot be pruned: .*pruning.penalties.{name}, "):
+        opened(start, name, "encoder")
+
+
+@pytest.mark.parametrize("name", ["gpt2"])
+def test_heads_that_it_has_not_cannot_go(name, start):
+    line = "^pruning.penalties.gpt2.all: gpt2 has no such heads .*; allowed: encoder$"
+    with pytest.raises(UserError, match=line):
+        opened(start, name, "all")
+
+
+def test_programs_prune_and_measure(name, start, file, tmp_path, run_script):
+    """The rows of a checkpoint as it is and with fewer heads, as the figure draws them."""
+    np.save(tmp_path / "blocks.npy", np.arange(24) % 3)
+    run, folder, gates = {"objective": name, "seed": 0}, tmp_path / "pruned", tmp_path / "found.csv"
+    attention, rows = PRUNED[name], []
+    pruned = {"attention": attention, "method": "gates", "penalty": 0.03}
+    run_script(
+        "prune_checkpoint",
+        run | {"pruned": pruned, "training": TRAINING, "gates": GATES, "code": {}},
+        *("--model", start, "--train", file, "--dev", file, "--folder", folder),
+        *("--gates", gates, "--trained", tmp_path / "kept"),
+    )
+    for method, model in (("none", start), ("gates", folder / "model")):
+        if method == "none":
+            pruned_as, left = pruned | {"method": "none", "penalty": None}, []
+        else:
+            pruned_as, left = pruned, [folder / "metrics.jsonl", gates]
+        run_script(
+            "measure_checkpoint_pruning",
+            {"run": run, "pruned": pruned_as, "seed": 1, "code": {}},
+            *("--model", model, "--pruned", *left, "--test", file),
+            *("--blocks", tmp_path / "blocks.npy", "--table", tmp_path / f"{method}.csv"),
+        )
+        rows.append(pd.read_csv(tmp_path / f"{method}.csv"))
+        predictor, objective = opened(model, name, attention)
+        found = right_token(predictor, objective, objective.text(file), np.arange(24) % 3, 1)
+        estimates = pd.read_parquet(tmp_path / f"{method}.parquet")
+        assert estimates["quality"].tolist() == found[:1].tolist()
+        assert estimates["without"][0].tolist() == found[1:].tolist()
+    whole, fewer = (row.iloc[0] for row in rows)
+    kept = last(pd.read_csv(gates)).query("kept").groupby("kind").size().to_dict()
+    for kind in ("encoder", "decoder", "cross"):
+        there = kind == "encoder" or name == "marian"
+        assert whole[f"heads_{kind}"] == (LAYERS * HEADS if there else 0)
+        assert fewer[f"heads_{kind}"] == kept.get(kind, 0)
+    assert 0 < sum(kept.values()) < whole[["heads_encoder", "heads_decoder", "heads_cross"]].sum()
+    assert np.isnan(whole["penalty"]) and np.isnan(whole["dev_loss_nats"])
+    layers = LAYERS * (3 if name == "marian" else 1)
+    assert fewer["penalty_of_sum"] == pytest.approx(0.03 / layers)
+    dev_loss = json.loads((folder / "metrics.jsonl").read_text().splitlines()[-1])["dev_loss_nats"]
+    assert fewer["dev_loss_nats"] == pytest.approx(dev_loss)
+    assert fewer["test_loss_nats"] == pytest.approx(-np.log(fewer["quality"]))
+    assert fewer["quality"] > whole["quality"]  # it was trained on this text, and whole was not
+    _, drawn = quality_against_heads.draw({"pruning": pd.concat(rows)})
+    ours = drawn[drawn["source"] == "ours"].set_index("series")
+    assert ours.loc["gates", "x"] == sum(kept.values())
+    expected = fewer["test_loss_nats"] - whole["test_loss_nats"]
+    assert ours.loc["gates", "y"] == pytest.approx(expected)
