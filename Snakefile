@@ -73,5 +73,7 @@ rule all:
             else []
         ),
         expand("<results>/figures/{figure}.png", figure=FIGURES),
-        ["<results>/measures/calibration.csv", "<results>/claims.html"] if JUDGED else [],
+        ["<results>/measures/calibration.csv", "<results>/claims.html"]
+        if JUDGED
+        else [],
     localrule: True
