@@ -165,7 +165,7 @@ FIGURES = {
         "category": "3 Distance",
     },
     "similarity_between_runs": {
-        "tables": pairs_of(SLICES.compared + SLICES.halves, "similarity_between_runs"),
+        "tables": pairs_of(SLICES.looked_at + SLICES.halves, "similarity_between_runs"),
         "category": "3 Distance",
     },
     "change_frequency_rank": by_group(

@@ -1,5 +1,5 @@
-"""How alike runs are by measures other than PWCCA, by layer: runs of different objectives, and two
-runs of one, as in `distance_between_tasks`.
+"""How alike runs are by measures other than PWCCA, by layer: runs of different objectives, two runs
+of one, and models from elsewhere with these and with their untrained twins.
 
 Not in the papers.
 """
@@ -32,7 +32,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """
     measured = table(tables, "similarity_between_runs", NEEDED)
     _check(list(measured["measure"].unique()))
-    kept = pairs.comparable(pairs.named(measured), "similarity_between_runs")
+    kept = pairs.named(measured)
     kept = kept.assign(quantity=kept["measure"].map(QUANTITIES), panel=kept["measure"])
     kept = kept.sort_values(["panel", "x"])
     drawn = points(over_intervals(kept, "value", ["quantity", "panel", "series", "x"]))

@@ -1,3 +1,4 @@
+import pandas as pd
 import pytest
 
 from bottomup.errors import UserError
@@ -83,8 +84,14 @@ def test_a_measure_that_is_missing_or_unknown(study):
     fails(tables, "measures cka_debiased, overlap, rsa, ")
 
 
-def test_nothing_to_compare(study):
+def test_a_model_from_elsewhere_is_compared_whatever_its_seed(study):
     tables = study(objectives=("lm", "mt"), seeds=(1,))
-    tables["similarity_between_runs"]["seed_b"] = 2
-    fails(tables, "two objectives or two seeds")
+    table = tables["similarity_between_runs"]
+    elsewhere = table.assign(objective_b="bert", seed_b=0)
+    tables["similarity_between_runs"] = pd.concat([table, elsewhere])
+    _, points = similarity_between_runs.draw(tables)
+    assert set(points["series"]) == {"lm-mt", "lm-bert"}
+
+
+def test_nothing_to_compare():
     fails({}, "table 'similarity_between_runs' is missing")
