@@ -287,8 +287,8 @@ FIGURES = {
                 "pwcca_between_runs", [names.pair(*pair) for pair in STEPS_AND_ENDS]
             ),
             **{
-                run: [f"<results>/runs/{run}/metrics.jsonl"]
-                for _, run in STEPS_AND_ENDS
+                end: [f"<results>/runs/{end}/metrics.jsonl"]
+                for _, end in STEPS_AND_ENDS
             },
         },
         "category": "7 Text and training",

@@ -63,8 +63,7 @@ models.
 ones is at most {LEVEL:.0%}, however the claims hang together (Benjamini and Yekutieli 2001). The
 column `uncorrected` has the verdict on the claim alone. What the paper on heads asks of MT is asked
 anew of LM and MLM, with the margin of MT's claim; what the paper has not compared is asked for by
-three hundredths. These, and what is asked beyond the papers, are families of
-their own.
+three hundredths. These, and what is asked beyond the papers, are families of their own.
 
 **Other estimators.** Where a measure leaves a choice open (clusters or a classifier, how groups
 are matched, the variant of PWCCA, the metric of neighbors, the rule of relevance), the verdict

@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
+from transformers import PreTrainedModel
 
 from bottomup import objectives, subjects
 from bottomup.device import device
@@ -185,16 +186,31 @@ def prune(
     else:
         close(model, gates)
         progress = FineTuner(*arguments).train()
+    named = pd.DataFrame(columns_of(settings) | dict(pruned), index=gates.index).join(gates)
+    save(model, start, progress, named, folder, table)
+
+
+def save(
+    model: PreTrainedModel,
+    start: Path,
+    progress: Progress,
+    gates: pd.DataFrame,
+    folder: Path,
+    table: Path,
+) -> None:
+    """Write what pruning ends with, as `prune` says; what it would go on from is removed.
+
+    start: the folder that the model was opened from; gates: with the columns that name the model.
+    """
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics
     ]
-    run = columns_of(settings) | dict(pruned)
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
         model.save_pretrained(folder / "model")
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
-        pd.DataFrame(run, index=gates.index).join(gates).to_csv(table, index=False)
+        gates.to_csv(table, index=False)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
 
 

@@ -5,8 +5,6 @@ own objective. Heads that closed are then taken out of the weights that read the
 """
 
 import hashlib
-import json
-import shutil
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,20 +20,19 @@ from bottomup import subjects
 from bottomup.device import device
 from bottomup.errors import UserError
 from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_of, text_of
-from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time
+from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time, save
 from bottomup.kinds import GATED
 from bottomup.measures import jackknife
+from bottomup.measures.quality import BATCH_TOKENS
 from bottomup.objectives import IGNORE, Example
 from bottomup.seeds import generator
 from bottomup.settings import Gates, Pruned, Run, Training
 from bottomup.subjects import Subject, checkpoint
 from bottomup.tables import columns_of
 from bottomup.training.batches import Text, in_order, padded
-from bottomup.training.checkpoint import Checkpoint, Finished, writing
+from bottomup.training.checkpoint import Checkpoint, Finished
 from bottomup.training.precision import autocast
 
-# Part of what is measured: masks are drawn by batch.
-BATCH_TOKENS = 2048
 Place = tuple[str, int, int]  # of a head: kind of attention, layer and head, from 1
 
 
@@ -224,17 +221,8 @@ def prune(
     ).train()
     gates = gates_over_time(progress)
     take_out(gates, reading)
-    curve = [
-        {name: value for name, value in line.items() if name != "gates"}
-        for line in progress.metrics
-    ]
-    run = columns_of(settings) | dict(pruned)
-    with writing("the model", folder / "checkpoint"):
-        shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizer, too
-        model.whole.save_pretrained(folder / "model")
-        (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
-        pd.DataFrame(run, index=gates.index).join(gates).to_csv(table, index=False)
-    shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+    named = pd.DataFrame(columns_of(settings) | dict(pruned), index=gates.index).join(gates)
+    save(model.whole, start, progress, named, folder, table)
 
 
 @torch.no_grad()

@@ -157,10 +157,10 @@ def test_a_projection_is_found_by_what_reaches_it(family, tmp_path):
         weight.copy_(before)
 
 
+@pytest.mark.parametrize("name", ["gpt2", "marian"], indirect=True)
 def test_quality_is_the_probability_of_the_right_token(name, start, file):
-    """Against the loss that transformers computes, without masks; and without each block."""
-    if OBJECTIVES[name] == "mlm":
-        pytest.skip("its masks are drawn")
+    """Of what draws no masks, against the loss that transformers computes; and without each
+    block."""
     predictor, objective = opened(start, name, "encoder")
     text, blocks = objective.text(file), np.arange(24) % 3
     found = right_token(predictor, objective, text, blocks, seed=1)
