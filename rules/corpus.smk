@@ -4,7 +4,7 @@
 # Nodes of a cluster often have no network.
 rule fetch_corpus:
     input:
-        SLICES.source_options.input_files(),
+        STUDY.source_options().input_files(),
     output:
         pairs="<results>/corpus/pairs.parquet",
     log:

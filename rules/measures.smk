@@ -1,30 +1,20 @@
 # Measures: views -> tidy tables, a part for each run or pair of runs, then one table a measure.
 
 
-ANNOTATED = {"annotations": f"<results>/occurrences/{ROWS}/annotations.parquet"}
-OF_TOKENS = {"frequencies": FREQUENCIES[ROWS]}
-# By table, a module of bottomup/tables: whose views it is about, and what it reads beside them.
-OF_VIEWS = {
-    "mutual_information": (READING, OF_TOKENS),
-    "pwcca_between_layers": (RUN, {}),
-    "pwcca_between_runs": (PAIR, {}),
-    "similarity_between_runs": (PAIR, {}),
-    "change": (RUN, ANNOTATED),
-    "neighbours": (RUN, ANNOTATED),
-    "isotropy": (RUN, {}),
-    "probes": (RUN, ANNOTATED),
-}
+ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
+BESIDE = {"annotations": ANNOTATIONS, "frequencies": FREQUENCIES[ROWS]}
+PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR}
 
-for table, (part, beside) in OF_VIEWS.items():
+for table, about in TABLES.items():
+    part = PATTERNS[about.part]
 
     rule:
         name:
             f"measure_{table}"
         input:
+            **{name: BESIDE[name] if name in about.reads else [] for name in BESIDE},
             views=views_of(part),
             occurrences=drawn("occurrences.parquet"),
-            annotations=beside.get("annotations", []),
-            frequencies=beside.get("frequencies", []),
         output:
             table=f"<results>/measures/{table}/{part}.csv",
             estimates=f"<results>/measures/{table}/{part}.parquet",
@@ -55,7 +45,7 @@ rule measure_influence:
         **MODEL,
         text=drawn(*(f"{array}.npy" for array in ARRAYS)),
         occurrences=drawn("occurrences.parquet"),
-        annotations=ANNOTATED["annotations"],
+        annotations=ANNOTATIONS,
         written=WRITTEN,
     output:
         table="<results>/measures/influence/{objective}-{seed}.csv",
@@ -89,7 +79,7 @@ rule project_views:
         masked_views=masked_views,
         masked_occurrences=masked_occurrences,
         occurrences=f"<results>/occurrences/{ROWS}/occurrences.parquet",
-        annotations=ANNOTATED["annotations"],
+        annotations=ANNOTATIONS,
         frequencies=FREQUENCIES[ROWS],
     output:
         table="<results>/measures/projection/{objective}-{seed}.csv",

@@ -3,7 +3,7 @@
 # A rule for each objective, so that the quick ones can go first. All else goes before training, so
 # that figures exist as early as their runs allow.
 
-QUICKEST_FIRST = sorted([*SLICES.objectives, *SLICES.halves], key=tokens_to_read)
+QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
 
 for objective in QUICKEST_FIRST:
     training = STUDY.objective_training(names.objective_and_half(objective)[0])

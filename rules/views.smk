@@ -80,7 +80,7 @@ rule annotate_occurrences:
 
 rule open_checkpoint:
     input:
-        lambda wildcards: SLICES.checkpoint_files(wildcards.objective),
+        lambda wildcards: SUBJECTS.checkpoint_files(wildcards.objective),
     output:
         **model_in("<results>/runs/{objective}-0"),
     log:
