@@ -24,17 +24,17 @@ FREQUENCIES = {
 TABLES = {name: module.TABLE for name, module in tables().items()}
 MEASURES = {  # by table, the parts that it is collected from
     **{name: SUBJECTS.parts(table) for name, table in TABLES.items()},
-    "quality": SUBJECTS.runs(SUBJECTS.trained),
+    "quality": SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.steps),
     "influence": SUBJECTS.runs(
         SUBJECTS.attending(SUBJECTS.by_noise + SUBJECTS.steps) + SUBJECTS.checkpoints
     ),
-    "projection": SUBJECTS.first_runs(SUBJECTS.looked_at),
+    "projection": SUBJECTS.first_runs(SUBJECTS.looked_at + SUBJECTS.steps),
     "alignment": SUBJECTS.first_runs(SUBJECTS.looked_at) if ROWS == "words" else [],
     "head_importance": SUBJECTS.runs(
-        SUBJECTS.attending(SUBJECTS.compared) + SUBJECTS.checkpoints
+        SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps) + SUBJECTS.checkpoints
     ),
     "head_functions": SUBJECTS.runs(
-        SUBJECTS.attending(SUBJECTS.by_noise) + SUBJECTS.checkpoints
+        SUBJECTS.attending(SUBJECTS.by_noise + SUBJECTS.steps) + SUBJECTS.checkpoints
     ),
     "gates": SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints(),
     "pruning": SUBJECTS.whole_runs()
@@ -53,7 +53,7 @@ WIDE = STUDY.model.d_model >= 256
 NAMES = "|".join(
     SUBJECTS.objectives + SUBJECTS.halves + SUBJECTS.steps + SUBJECTS.checkpoints
 )
-ATTENDING = "|".join(SUBJECTS.attending(SUBJECTS.objectives)) or "(?!)"
+ATTENDING = "|".join(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps)) or "(?!)"
 CHECKPOINTS = "|".join(SUBJECTS.checkpoints) or "(?!)"
 
 

@@ -304,12 +304,12 @@ class Slices:
         return self._run(wildcards.objective, wildcards.seed)
 
     def _run(self, objective: str, seed: str) -> dict:
-        module = self.study.objective_module(objective)
-        options = self.study.objective_options(objective)
+        module = self.study.objective_module(names.whole(objective))
+        options = self.study.objective_options(names.whole(objective))
         return {"objective": objective, "module": module, "options": options, "seed": int(seed)}
 
     def _module(self, objective: str) -> str:
-        return f"bottomup.objectives.{self.study.objective_module(objective)}"
+        return f"bottomup.objectives.{self.study.objective_module(names.whole(objective))}"
 
     def _trunk(self, objective: str) -> list[str]:
         """The module of a trunk that is chosen by name."""

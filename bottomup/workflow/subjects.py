@@ -171,8 +171,7 @@ class Subjects:
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run under this objective reads or predicts."""
-        name, _ = names.objective_and_half(objective)
-        translates = self.study.objective_options(name).predicts == "target"
+        translates = self.study.objective_options(names.whole(objective)).predicts == "target"
         return SIDES if translates else ["source"]
 
     def pruned_runs(self) -> list[str]:

@@ -651,9 +651,10 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     assert tables == {
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "probes", "influence", "neighbours"),
+        *("projection", "quality", "head_importance", "head_functions"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
-    assert checkout.planned() == new | outputs.of(*collected, *JUDGED)
+    assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
