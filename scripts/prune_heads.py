@@ -16,8 +16,10 @@ import pandas as pd
 from bottomup import program
 from bottomup.heads.pruning import Settings, as_many, prune
 from bottomup.seeds import derive
+from bottomup.training.stopping import listening
 
 
+@listening()
 def main(arguments: argparse.Namespace) -> None:
     settings, pruned, gates = arguments.settings, arguments.settings.pruned, None
     if pruned.method != "gates":

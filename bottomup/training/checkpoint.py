@@ -34,6 +34,7 @@ class Progress:
     best_dev_loss: float = float("inf")
     stale_evaluations: int = 0
     metrics: list[dict] = field(default_factory=list)  # the lines of metrics.jsonl
+    losses: list[float] = field(default_factory=list)  # of the updates since the last of them
 
 
 class Checkpoint:
@@ -54,7 +55,7 @@ class Checkpoint:
         progress: Progress,
         best: bool,
     ) -> None:
-        """Replace the checkpoint; the weights become the best ones if `best`.
+        """Replace the checkpoint; the weights become the best ones if `best`, or if none are.
 
         `state.json` is renamed into place last, and names the weights that belong to it.
         """
@@ -62,7 +63,7 @@ class Checkpoint:
         weights = model.state_dict()
         newest = f"step_{progress.step}"
         previous = self.state()
-        best_name = newest if best else previous["best"]
+        best_name = newest if best or not previous else previous["best"]
         files = {f"{newest}.optimizer": optimizer_tensors(optimizer), newest: weights}
         with writing(f"the checkpoint of step {progress.step}", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
