@@ -1,5 +1,6 @@
 # What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
 
+import os
 import re
 from functools import partial
 
@@ -48,6 +49,14 @@ MEASURES = {  # by table, the parts that it is collected from
 }
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 MEASURES |= dict.fromkeys(STUDY.leave_out, [])
+# Of one reading: layers of float16, or more.
+VIEWS_MB = (
+    STUDY.occurrences.n
+    * (STUDY.model.layers + 1)
+    * STUDY.model.d_model
+    * int(STUDY.views.dtype.removeprefix("float"))
+    / 8e6
+)
 # A narrow model waits for a GPU longer than it fills it.
 WIDE = STUDY.model.d_model >= 256
 NAMES = "|".join(
@@ -55,6 +64,11 @@ NAMES = "|".join(
 )
 ATTENDING = "|".join(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps)) or "(?!)"
 CHECKPOINTS = "|".join(SUBJECTS.checkpoints) or "(?!)"
+
+
+# On a cluster, small jobs go as one: all that prepare the text, all that look at one run, and those
+# that compare two as many at a time as the profile says.
+OF_ONE_RUN = f"look_at_{RUN}"
 
 
 wildcard_constraints:
@@ -199,11 +213,25 @@ def parts_ending(ending):
     return paths
 
 
+def with_its_run(wildcards):
+    """The group of a job about a run as a whole, or about one with fewer heads."""
+    if wildcards.get("method", "none") != "none":
+        return "pruned"
+    return f"look_at_{names.run(wildcards.objective, wildcards.get('seed', 0))}"
+
+
+def size_mb(files):
+    """Of files; of views that the same group makes first, what they come to."""
+    there = sum(os.path.getsize(path) for path in files if os.path.exists(path))
+    views = sum("/views/" in path for path in files if not os.path.exists(path))
+    return there / 1e6 + views * VIEWS_MB
+
+
 def memory(base_mb, per_input_mb):
     """Memory in MB of a job that holds its input, more at each new attempt."""
 
     def mem_mb(wildcards, input, attempt):
-        return int(attempt * (base_mb + per_input_mb * input.size_mb))
+        return int(attempt * (base_mb + per_input_mb * size_mb(input)))
 
     return mem_mb
 
@@ -212,7 +240,7 @@ def minutes(base, per_input_mb):
     """Minutes of a job that goes through its input, more at each new attempt."""
 
     def runtime(wildcards, input, attempt):
-        return int(attempt * (base + per_input_mb * input.size_mb))
+        return int(attempt * (base + per_input_mb * size_mb(input)))
 
     return runtime
 
@@ -233,7 +261,10 @@ def gpus(settings, wildcards):
 
 def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
-    if workflow.nodes is not None or workflow.remote_exec:
+    if workflow.remote_exec:
+        # Snakemake sees all cores of the node, whatever the job was given.
+        return int(os.environ.get("SLURM_CPUS_PER_TASK", 4))
+    if workflow.nodes is not None:
         return 4
     runs = SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.halves)
     return max(1, workflow.cores // max(1, len(runs)))
@@ -269,5 +300,5 @@ def training_minutes(objective, training, wildcards, attempt):
     layers = 12 * model.layers * model.d_model**2
     output = STUDY.corpus.bpe.merges * model.d_model
     parameters = (layers + output) * len(SUBJECTS.sides(objective))
-    speed = 1e13 if WIDE else 5e9  # operations a second
+    speed = 1e13 if WIDE else 2e10  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)

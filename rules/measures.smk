@@ -23,11 +23,13 @@ for table, about in TABLES.items():
         benchmark:
             f"<benchmarks>/measure_{table}.{part}.tsv"
         priority: 20
+        group:
+            "pairs" if part == PAIR else OF_ONE_RUN
         conda:
             "../envs/bottomup.yaml"
         resources:
             mem_mb=memory(3000, 2),
-            runtime=minutes(120, 0.02),
+            runtime=minutes(30, 0.1),
         params:
             settings=partial(SLICES.measure_views, table),
         shell:
@@ -55,6 +57,8 @@ rule measure_influence:
     benchmark:
         "<benchmarks>/measure_influence.{objective}-{seed}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -88,11 +92,13 @@ rule project_views:
     benchmark:
         "<benchmarks>/project_views.{objective}-{seed}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 2),
-        runtime=minutes(60, 0.02),
+        runtime=minutes(30, 0.02),
     params:
         settings=SLICES.project_views,
     shell:
