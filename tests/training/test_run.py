@@ -387,7 +387,7 @@ def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_pa
     killed = subprocess.run(command, env=os.environ | cpu, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     state = json.loads((tmp_path / "killed" / "checkpoint" / "state.json").read_text())
-    assert state["progress"]["step"] == 28
+    assert state["state"]["progress"]["step"] == 28
     resumed, never_stopped = (
         trained(settings, folder, {"scripts/train.py": "digest"})
         for folder in ("killed", "never stopped")
