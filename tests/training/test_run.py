@@ -400,7 +400,7 @@ def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_pa
     killed = subprocess.run(command, env=os.environ | CPU, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     state = json.loads((tmp_path / "killed" / "checkpoint" / "state.json").read_text())
-    assert state["progress"]["step"] == 28
+    assert state["state"]["progress"]["step"] == 28
     assert same_run(*(trained(settings, name, DIGEST) for name in ("killed", "never stopped")))
 
 
