@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from bottomup import running
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 
@@ -65,6 +66,7 @@ def run(
             if lines := problems(model, arguments.settings):
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
+        running.follow()
         main(arguments)
     except UserError as error:
         sys.exit(f"error: {error}")
