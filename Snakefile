@@ -14,9 +14,11 @@
 
 import os
 import sys
+from pathlib import Path
 
 from snakemake.utils import min_version
 
+from bottomup import running
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
 from bottomup.workflow.reasons import say_what_differs
@@ -38,12 +40,21 @@ except UserError as error:
 
 # Programs in scripts/ find the library from here, wherever a job runs.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
+# Of the Snakemake that sent this one to a node: jobs there are ended by the cluster.
+os.environ.pop(running.FOLDER, None)
 
 
 pathvars:
     results=f"results/{STUDY.study}",
     logs=f"results/{STUDY.study}/logs",
     benchmarks=f"results/{STUDY.study}/benchmarks",
+
+
+onstart:
+    try:
+        running.start(Path(f"results/{STUDY.study}"))
+    except UserError as error:
+        sys.exit(f"error: {error}")
 
 
 include: "rules/common.smk"

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from bottomup import running
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
@@ -67,6 +68,7 @@ def run(
             if lines := problems(model, arguments.settings):
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
+        running.follow()
         if arguments.gpus:
             lease(arguments.gpus)
         main(arguments)
