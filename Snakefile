@@ -21,10 +21,17 @@ from snakemake.utils import min_version
 from bottomup import running
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
+from bottomup.workflow.reading import started
 from bottomup.workflow.reasons import say_what_differs
 
 min_version("9.25")
 say_what_differs()
+
+# Before Snakemake reads it, and runs what is in a template.
+try:
+    STUDY = load(*started(workflow, sys.argv))
+except UserError as error:
+    sys.exit(f"error: the study cannot start:\n{error}")
 
 
 configfile: "config.yaml"
@@ -32,11 +39,6 @@ configfile: "config.yaml"
 
 report: "docs/report.rst"
 
-
-try:
-    STUDY = load(config)
-except UserError as error:
-    sys.exit(f"error: the config is wrong in these keys:\n{error}")
 
 # Programs in scripts/ find the library from here, wherever a job runs.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")

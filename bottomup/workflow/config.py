@@ -6,11 +6,12 @@ are modules with options of their own, which their own models check.
 
 import copy
 import importlib
+import json
 import math
 import operator
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Annotated, Any, Literal
@@ -196,13 +197,14 @@ class Study(Section):
         return whole.model_copy(update={"max_tokens": whole.max_tokens + after.max_tokens})
 
 
-def load(config: dict) -> Study:
+def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     """The config as a study.
 
-    Raises UserError with a line for every mistake: the key, what was found, what is allowed.
+    Raises UserError with a line for every mistake: the key, what was found, what is allowed; those
+    in the files that it stands in come first.
     """
     config = _plain(config)
-    lines = problems(Study, config) + _choices(config) + [*_contradictions(config)]
+    lines = [*mistakes, *problems(Study, config), *_choices(config), *_contradictions(config)]
     if lines:
         raise UserError("\n".join(lines))
     return validated(Study, config)
@@ -214,7 +216,8 @@ REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties",
 def _plain(config: dict) -> dict:
     """A config as if it had been written in one file: entries that are null left out where a later
     file may remove one, and no text for numbers."""
-    config = copy.deepcopy(unquoted(Study, config))
+    # JSON knows no keys but text.
+    config = copy.deepcopy(unquoted(Study, json.loads(json.dumps(config, default=str))))
     for path in REMOVABLE:
         *sections, last = path.split(".")
         parent = config
