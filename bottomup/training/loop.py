@@ -66,7 +66,7 @@ class Trainer:
             return done
         progress = self.checkpoint.load(self.model, self.optimizer)
         meter = Meter(progress.tokens, self.settings.max_tokens)
-        saved = progress.step
+        began = saved = progress.step
         for sentences in batches.forever(
             self.text, self.settings.batch_tokens, self.seed, skip=progress.step
         ):
@@ -78,7 +78,7 @@ class Trainer:
                 if progress.step > saved:
                     self.checkpoint.save(self.model, self.optimizer, progress, best=False)
                 meter.close()
-                stopping.leave(number, progress.step)
+                stopping.leave(number, progress.step, began)
             progress.step += 1
             progress.tokens += int(self.text.source.lengths[sentences].sum())
             progress.losses.append(self.update(sentences, progress.step))

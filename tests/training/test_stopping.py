@@ -5,6 +5,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -126,11 +127,47 @@ def scontrol(tmp_path, monkeypatch):
 def test_only_a_job_whose_time_is_up_is_queued_again_by_itself(scontrol, tmp_path, number):
     """What is cancelled stays so, and SLURM itself queues again what it preempts."""
     with pytest.raises(SystemExit) as left:
-        stopping.leave(number, step=5)
+        stopping.leave(number, step=5, began=4)
     assert left.value.code == 75
     asked = tmp_path / "asked"
-    assert asked.exists() == (number == signal.SIGUSR1)
+    assert asked.exists() == (number in (signal.SIGUSR1, signal.SIGALRM))
     assert not asked.exists() or asked.read_text() == "requeue 12_3\n"
+
+
+def test_a_training_that_came_no_further_is_not_queued_again(scontrol, tmp_path):
+    with pytest.raises(SystemExit) as left:
+        stopping.leave(signal.SIGALRM, step=5, began=5)
+    assert left.value.code == 75
+    assert not (tmp_path / "asked").exists()
+
+
+@pytest.mark.parametrize(
+    ("said", "seconds"),
+    [
+        ("0:59", 59),
+        ("10:00", 600),
+        ("1:02:03", 3723),
+        ("2-01:00:05", 176405),
+        ("UNLIMITED", None),
+        ("INVALID", None),
+        ("", None),
+    ],
+)
+def test_how_long_a_job_may_run(scontrol, said, seconds):
+    """In the forms of squeue's manual, TimeLeft."""
+    scontrol.with_name("squeue").write_text(f'#!/bin/sh\necho "{said}"\n')
+    scontrol.with_name("squeue").chmod(0o755)
+    assert stopping.seconds_left() == seconds
+
+
+def test_time_is_up_before_slurm_says_so(scontrol, trainer, monkeypatch, tmp_path):
+    """Of two seconds a quarter, of which whole ones are 0, is for saving."""
+    monkeypatch.setattr(stopping, "seconds_left", lambda: 2)
+    run = trainer("lm")
+    update = run.update
+    monkeypatch.setattr(run, "update", lambda *given: time.sleep(0.5) or update(*given))
+    assert stopped(run.train) == 75
+    assert (tmp_path / "asked").read_text() == "requeue 12_3\n"
 
 
 @pytest.mark.parametrize("said", ["refused", "missing", "no SLURM"])
@@ -143,6 +180,6 @@ def test_where_slurm_does_not_queue_it_again_it_leaves_alike(scontrol, monkeypat
     else:
         monkeypatch.delenv("SLURM_JOB_ID")
     with pytest.raises(SystemExit) as left:
-        stopping.leave(signal.SIGUSR1, step=5)
+        stopping.leave(signal.SIGUSR1, step=5, began=4)
     assert left.value.code == 75
     assert ("SLURM does not run job 12_3 again" in caplog.text) == (said != "no SLURM")
