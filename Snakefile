@@ -9,7 +9,6 @@
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
 #   logs/          one file a job
-#   digests/       of what each job wrote, a file a job: sha256sum --check
 #   benchmarks/    time and memory of each job
 
 import os
@@ -69,16 +68,10 @@ include: "rules/figures.smk"
 include: "rules/claims.smk"
 
 
-DIGESTS = f"results/{STUDY.study}/digests"
-NOTE_DIGESTS = (
-    f"&& mkdir -p {DIGESTS} "
-    f"&& sha256sum {{output:q}} >{DIGESTS}/$(basename {{log:q}} .log).sha256"
-)
-
 for each in workflow.rules:
     if each.shellcmd:
         # A command is compared as text, in which blank space makes no difference.
-        each.shellcmd = " ".join([*each.shellcmd.split(), NOTE_DIGESTS])
+        each.shellcmd = " ".join(each.shellcmd.split())
         # What the command line says of a rule's resources stays.
         each.resources.setdefault("gpu", partial(gpus, each.params.settings))
 
