@@ -3,8 +3,14 @@
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from tokenize import TokenError
 
 import numpy as np
+
+from bottomup.corpus.specials import EOS
+from bottomup.errors import UserError
+
+AGAIN = "delete it, so that it is made again"
 
 
 @dataclass(frozen=True)
@@ -23,9 +29,27 @@ class TokenFile:
 
     @classmethod
     def load(cls, folder: Path) -> "TokenFile":
-        """Map ids.npy, words.npy and offsets.npy of `folder` into memory."""
-        names = ("ids", "words", "offsets")
-        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names))
+        """Map ids.npy, words.npy and offsets.npy of `folder` into memory.
+
+        Raises UserError where one of them is damaged, or they are not of the same text.
+        """
+        files = [folder / f"{name}.npy" for name in ("ids", "words", "offsets")]
+        types = (np.int32, np.int32, np.int64)
+        tokens = cls(*map(_mapped, files, types))
+        ids, words, offsets = tokens.ids, tokens.words, tokens.offsets
+        if not (
+            len(offsets) > 0 == offsets[0]
+            and offsets[-1] == len(ids) == len(words)
+            and (tokens.lengths > 0).all()
+            and (ids[offsets[1:] - 1] == EOS).all()
+            and (ids >= 0).all()
+        ):
+            raise UserError(
+                f"{folder} has {len(ids)} tokens in ids.npy and {len(words)} in words.npy, which "
+                f"the {len(offsets)} of offsets.npy do not cut into sentences that end in </s>; "
+                f"{AGAIN}"
+            )
+        return tokens
 
     def save(self, folder: Path) -> None:
         """Write the files that `load` maps."""
@@ -51,3 +75,17 @@ class TokenFile:
         shift = np.repeat(self.offsets[sentences] - offsets[:-1], lengths)
         index = shift + np.arange(offsets[-1])
         return TokenFile(self.ids[index], self.words[index], offsets)
+
+
+def _mapped(path: Path, dtype: type) -> np.ndarray:
+    try:
+        array = np.lib.format.open_memmap(path, mode="r")
+    # A header is a Python literal: damage shows in as many ways.
+    except (OSError, ValueError, TypeError, OverflowError, TokenError) as error:
+        raise UserError(f"{path} cannot be read ({error}); {AGAIN}") from error
+    if array.dtype != dtype or array.ndim != 1:
+        raise UserError(
+            f"{path} is {array.dtype} of shape {array.shape}; "
+            f"expected {np.dtype(dtype)} of shape (n,): {AGAIN}"
+        )
+    return array
