@@ -8,6 +8,7 @@ alike.
 
 import importlib
 from collections.abc import Iterable
+from importlib.metadata import entry_points
 from itertools import chain, pairwise
 
 import numpy as np
@@ -25,11 +26,14 @@ COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
 
 
 def load(name: str) -> Language:
-    """The pipeline of the module `name`, with no more than tags and trees need.
+    """The pipeline `name` of an installed package, with no more than tags and trees need.
 
-    Raises UserError where there is no such module, or it is no pipeline with a tagger and a parser.
+    Raises UserError where no package has it, or it is no pipeline with a tagger and a parser. What
+    only lies on the path, as a file of that name does, is never run.
     """
     try:
+        if not entry_points(group="spacy_models", name=name):
+            raise ImportError("no package offers it to spaCy")
         pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
     except ImportError as error:
         raise UserError(

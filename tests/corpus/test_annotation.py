@@ -12,6 +12,7 @@ from ccg_chart import phrases
 from moses_words import words
 from tokenizers import Tokenizer
 
+from bottomup.corpus import annotation
 from bottomup.corpus.annotation import annotate, load, require_words_of
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.ccg import derived
@@ -167,6 +168,7 @@ def module(monkeypatch):
         made = ModuleType("en_made_up")
         vars(made).update(content)
         monkeypatch.setitem(sys.modules, "en_made_up", made)
+        monkeypatch.setattr(annotation, "entry_points", lambda group, name: [name])
         return "en_made_up"
 
     return module
@@ -175,6 +177,13 @@ def module(monkeypatch):
 def test_a_pipeline_that_is_not_installed():
     with pytest.raises(UserError, match=r"found en_core_web_xs, .* run: pip install"):
         load("en_core_web_xs")
+
+
+def test_a_file_of_that_name_is_not_run(tmp_path, monkeypatch):
+    (tmp_path / "en_planted.py").write_text("raise SystemExit('was run')")
+    monkeypatch.syspath_prepend(tmp_path)
+    with pytest.raises(UserError, match="found en_planted, which is not installed"):
+        load("en_planted")
 
 
 def test_a_module_that_is_no_pipeline_or_has_no_parser(module):
