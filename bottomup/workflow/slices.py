@@ -16,7 +16,7 @@ from bottomup.kinds import GATED
 from bottomup.names import TWIN
 from bottomup.objectives import Question
 from bottomup.workflow.config import Study
-from bottomup.workflow.digest import digest
+from bottomup.workflow.digest import content, digest
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
@@ -252,10 +252,13 @@ class Slices:
 
     # What each rule depends on.
 
-    def fetch_corpus(self) -> Slice:
+    def fetch_corpus(self, wildcards) -> Slice:
         source = self.study.corpus.source
         options = self.source_options.model_dump(mode="json", by_alias=True)
         values = {"source": source, "options": options}
+        # Snakemake looks into a file that is newer, and into no folder.
+        if files := self.source_options.read_files():
+            values["content"] = content(*files)
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
     def clean_corpus(self) -> Slice:
