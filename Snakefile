@@ -11,6 +11,7 @@
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
+import atexit
 import os
 import sys
 from pathlib import Path
@@ -19,7 +20,8 @@ from snakemake.utils import min_version
 
 from bottomup import running
 from bottomup.errors import UserError
-from bottomup.workflow.config import load
+from bottomup.workflow.config import load, require_packages
+from bottomup.workflow.failures import say_what_failed
 from bottomup.workflow.reading import started
 from bottomup.workflow.reasons import say_what_differs
 
@@ -29,6 +31,8 @@ say_what_differs()
 # Before Snakemake reads it, and runs what is in a template.
 try:
     STUDY = load(*started(workflow, sys.argv))
+    if not workflow.deployment_settings.deployment_method:
+        require_packages(STUDY)
 except UserError as error:
     sys.exit(f"error: the study cannot start:\n{error}")
 
@@ -90,3 +94,7 @@ rule all:
         if JUDGED
         else [],
     localrule: True
+
+
+onerror:
+    atexit.register(say_what_failed, workflow.scheduler.failed)

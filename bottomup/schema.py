@@ -61,6 +61,8 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
             yield f"matching {entry.pattern}"
         if shortest := getattr(entry, "min_length", None):
             yield "not empty" if shortest == 1 else f"at least {shortest}"
+        if longest := getattr(entry, "max_length", None):
+            yield f"at most {longest}"
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -168,7 +170,8 @@ def _allowed_at(annotation: Any, location: tuple | list) -> str:
         if origin is dict:
             annotation, metadata = inner[1], ()
         elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            annotation, metadata = keys(annotation)[part].annotation, keys(annotation)[part].metadata
+            field = keys(annotation)[part]
+            annotation, metadata = field.annotation, field.metadata
         else:
             break
     return _words(annotation, metadata)

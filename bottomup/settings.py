@@ -5,6 +5,9 @@ from where it stands here. All of them are in one module that imports little, be
 workflow imports is imported again by each of its jobs.
 """
 
+import os
+import re
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -13,6 +16,7 @@ from pydantic import (
     ConfigDict,
     DirectoryPath,
     Field,
+    FilePath,
     model_validator,
 )
 
@@ -26,12 +30,23 @@ def unique(values: list) -> list:
     return values
 
 
+def meant(path: Path) -> Path:
+    """`path`, if it is absolute or stays in the folder of the workflow, and is no pattern."""
+    if Path(os.path.normpath(path)).parts[:1] == ("..",):
+        raise ValueError("allowed: a path in the repository, or an absolute one")
+    if re.search("[{}<>]", str(path)):
+        raise ValueError("allowed: a name without { } < >, which Snakemake fills in; rename it")
+    return path
+
+
 class Section(BaseModel):
     """A part of the config; unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+Folder = Annotated[DirectoryPath, AfterValidator(meant)]
+File = Annotated[FilePath, AfterValidator(meant)]
 Seed = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=0)]
 Penalty = Annotated[float, Field(ge=0)]
@@ -84,10 +99,10 @@ class Corpus(Section):
 class Model(Section):
     """The Transformer's shape, the same for every objective."""
 
-    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1)
+    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1, le=1000)
     heads: int = key("attention heads a layer; must divide d_model", "heads", ge=1)
-    d_model: int = key("width of a representation; even", "dimensions", ge=2)
-    d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1)
+    d_model: int = key("width of a representation; even", "dimensions", ge=2, le=100_000)
+    d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1, le=1_000_000)
     dropout: float = key("share set to zero of residual and ReLU", ge=0, lt=1)
     attention_dropout: float = key("share set to zero of attention weights", ge=0, lt=1)
 
@@ -118,8 +133,11 @@ class Training(Section):
 class Annotation(Section):
     """Part of speech, dependency relation and CCG category of each held-out word."""
 
-    pipeline: str = key("module with a spaCy pipeline for the source language, e.g. from PyPI")
-    depccg_model: DirectoryPath | None = key(
+    pipeline: str = key(
+        "installed package with a spaCy pipeline for the source language, e.g. from PyPI",
+        pattern=r"^\w+$",
+    )
+    depccg_model: Folder | None = key(
         "folder of a depccg model; null derives CCG categories from the dependencies"
     )
 
@@ -149,14 +167,14 @@ class Occurrences(Section):
 class Checkpoint(Section):
     """A model that the study did not train: one of folder, package and hub."""
 
-    folder: DirectoryPath | None = key("that holds it, in the form of Hugging Face", default=None)
+    folder: Folder | None = key("that holds it, in the form of Hugging Face", default=None)
     package: str | None = key(
         "name==version of a wheel on the package index that holds it",
         default=None,
-        pattern=r"^[\w.-]+==[\w.]+$",
+        pattern=r"^\w[\w.-]*==[\w.]+$",
     )
     hub: str | None = key(
-        "name on the Hugging Face hub", default=None, pattern=r"^[\w.-]+(/[\w.-]+)?$"
+        "name on the Hugging Face hub", default=None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)?$"
     )
     revision: str | None = key("commit of `hub`", default=None, pattern=r"^[0-9a-f]{40}$")
 
@@ -236,9 +254,9 @@ class Heads(Section):
 class Gates(Section):
     """Hard-Concrete gates, which open and close heads."""
 
-    learning_rate: float = key("constant; weights keep that of training", gt=0)
+    learning_rate: float = key("constant; weights keep that of training", gt=0, le=1)
     initial_log_alpha: float = key(
-        "where gates start; 0 is half open, 2 open with probability 0.94"
+        "where gates start; 0 is half open, 2 open with probability 0.94", ge=-10, le=10
     )
 
 

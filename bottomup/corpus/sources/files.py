@@ -7,11 +7,12 @@ documents are not known, every line is its own, so that splits are by sentence.
 from pathlib import Path
 
 import pandas as pd
-from pydantic import Field, FilePath, model_validator
+from pydantic import Field, model_validator
 
 from bottomup.corpus.archives import BROKEN, decompressed
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
+from bottomup.settings import File
 
 MAX_LINE_BYTES = 2**24
 
@@ -19,12 +20,12 @@ MAX_LINE_BYTES = 2**24
 class Options(SourceOptions):
     """Which files; relative paths start from the folder in which the workflow runs."""
 
-    source: FilePath | None = Field(None, description="source text, one sentence a line")
-    target: FilePath | None = Field(None, description="its translation, line by line")
-    documents: FilePath | None = Field(
+    source: File | None = Field(None, description="source text, one sentence a line")
+    target: File | None = Field(None, description="its translation, line by line")
+    documents: File | None = Field(
         None, description="names of the documents that the lines of `source` come from"
     )
-    tsv: FilePath | None = Field(
+    tsv: File | None = Field(
         None,
         description="instead of the three: lines of source, target and, optionally, document, "
         "separated by tabs and not quoted",

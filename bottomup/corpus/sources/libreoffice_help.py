@@ -19,11 +19,12 @@ from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import DirectoryPath, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bottomup.corpus.archives import members
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
+from bottomup.settings import Folder
 
 LOG = logging.getLogger(__name__)
 
@@ -63,7 +64,7 @@ class Options(SourceOptions):
         description="archive: expected SHA-256 of the help packs by language, in hexadecimal; "
         "a language left out is not checked",
     )
-    folder: DirectoryPath | None = Field(
+    folder: Folder | None = Field(
         None, description="folder: a folder that holds <language>/text/**/*.html at some depth"
     )
 
@@ -80,6 +81,9 @@ class Options(SourceOptions):
         if (self.origin == "folder") != (self.folder is not None):
             raise ValueError("`folder` goes with `from: folder`, and with nothing else")
         return self
+
+    def read_files(self) -> list[str]:
+        return [str(path) for path in self.folder.rglob("*.html")] if self.folder else []
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:

@@ -23,6 +23,8 @@ DatasetId = Annotated[str, Field(pattern=r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\
 class Options(SourceOptions):
     """Which data sets, and how much of them."""
 
+    package = "mtdata"
+
     datasets: list[DatasetId] = Field(
         min_length=1,
         description="ids as `mtdata list` prints them, for example Statmt-europarl-10-deu-eng",
