@@ -39,9 +39,8 @@ def test_going_on_after_a_signal_is_never_having_stopped(
     assert stopped(run.train) == 75
     step = MOMENTS[moment]
     assert f"stopped by {number.name} after step {step};" in caplog.text
-    assert (
-        json.loads((run.checkpoint.folder / "state.json").read_text())["newest"] == f"step_{step}"
-    )
+    state = json.loads((run.checkpoint.folder / "state.json").read_text())["state"]
+    assert state["newest"] == step
     resumed = trainer("mlm", **DROPOUT)
     assert resumed.train() == expected
     assert same_bytes(resumed.model.state_dict(), whole.model.state_dict())

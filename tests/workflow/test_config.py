@@ -450,7 +450,8 @@ def test_packages_that_are_not_installed_are_said_together():
 def test_penalties_that_differ_little_are_two_jobs():
     penalties = [0, 0.1, 0.1000000001, 0.12345678, 1, 1e-7, 250000]
     slices = Slices(load(changed(pruning__penalties={"lm": {"encoder": penalties}})))
-    runs = [run.split("gates_")[1] for run in slices.pruned_runs() if run.startswith("lm-1.")]
+    pruned = slices.subjects.pruned_runs()
+    runs = [run.split("gates_")[1] for run in pruned if run.startswith("lm-1.")]
     assert runs == ["0", "0.1", "0.1000000001", "0.12345678", "1", "1e-07", "250000"]
     found = [
         slices.prune_heads(SimpleNamespace(**vars(PRUNED) | {"objective": "lm", "penalty": run}))
@@ -687,7 +688,7 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
         ),
         (
             with_checkpoint("lm", package="a==1"),
-            "checkpoints.lm: unknown key; allowed: small letters, digits and _, no objective's ",
+            "checkpoints.lm: unknown key; allowed: small letters, digits and _, at most 60",
         ),
         (
             with_checkpoint(unit="subword", package="a==1"),
