@@ -42,3 +42,14 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def as_written(path: Path, written: str) -> bool:
+    """Whether a file is there, and has the digest that it was written with."""
+    return path.is_file() and digest(path) == written
+
+
+def noted(listing: Path) -> dict[Path, str]:
+    """By path the digest that was noted, in a file as `sha256sum` writes it."""
+    pairs = [line.split(maxsplit=1) for line in listing.read_text(errors="replace").splitlines()]
+    return {Path(pair[1]): pair[0] for pair in pairs if len(pair) == 2}
