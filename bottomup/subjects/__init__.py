@@ -174,6 +174,12 @@ class Subject:
             raise UserError(
                 f"{length} tokens in a sentence, {self._name} reads at most {most}; cut it"
             )
+        known = getattr(self.model.config, "vocab_size", None)
+        if known is not None and ((ids < 0) | (ids >= known)).any():
+            raise UserError(
+                f"ids from {int(ids.min())} to {int(ids.max())} in a sentence, {self._name} knows "
+                f"0 to {known - 1}; the text or the model is of another tokenizer: make both again"
+            )
         changed = gates is not None or hidden is not None
         if changed and not self.heads:
             raise UserError(f"{self._name} has no attention that can be changed")

@@ -58,8 +58,8 @@ class Checkpoint:
         progress: Progress,
         best: bool,
     ) -> None:
-        """Add a state, for which the one before the newest goes; its weights are best if `best`, or
-        if there is no other.
+        """Add a state, for which the one before the newest goes; its weights are best if `best`,
+        or if none are.
 
         `state.json` is renamed into place last, after what it said has become `previous.json`.
         """
@@ -85,10 +85,11 @@ class Checkpoint:
             }
             aside = self.folder / "state.tmp"
             aside.write_text(json.dumps({"digest": digest_of(state), "state": state}))
-            if before:
+            if before and before["newest"] != newest:
                 os.replace(self.folder / STATES[0], self.folder / STATES[1])
             os.replace(aside, self.folder / STATES[0])
-        keep = {*digests, *(before["files"] if before else ())}
+        states = filter(None, (read_state(self.folder / name) for name in STATES))
+        keep = {name for state in states for name in state["files"]}
         for path in self.folder.glob("step_*.safetensors"):
             if path.name not in keep:
                 path.unlink()

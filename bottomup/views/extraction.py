@@ -68,5 +68,9 @@ def check_finite(views: np.ndarray) -> None:
         if not np.isfinite(view).all():
             raise UserError(
                 f"representations of layer {layer} are too large for {view.dtype}; "
-                "set views.dtype to float32"
+                + (
+                    "set views.dtype to float32"
+                    if view.dtype == np.float16
+                    else "the model is damaged or has diverged: make it again"
+                )
             )

@@ -226,6 +226,38 @@ def with_another_word(tokens, folder):
     return folder
 
 
+def test_a_torn_checkpoint_ends_in_the_same_bytes(trained, monkeypatch, tmp_path):
+    """Checkpoints are of the steps 4 and 8; the newer one is as a full disk leaves it."""
+    with monkeypatch.context() as patch:
+        stop_at(patch, 10)
+        with pytest.raises(KeyboardInterrupt):
+            trained(settings_of("lm"))
+    (tmp_path / "run/checkpoint/step_8.optimizer.safetensors").write_bytes(b"")
+    begun = stop_at(monkeypatch, None)
+    torn = trained(settings_of("lm"))
+    assert begun[0] == 5
+    whole = trained(settings_of("lm"), "whole")
+    for name in ("metrics.jsonl", "model/model.safetensors"):
+        assert (torn / name).read_bytes() == (whole / name).read_bytes()
+
+
+@pytest.mark.parametrize("split", ["train", "dev"])
+@pytest.mark.parametrize("found", ["no sentences", "the id 1000"])
+def test_token_files_that_do_not_fit(trained, corpus_files, tmp_path, split, found):
+    tokens = with_another_word(corpus_files.tokens, tmp_path / "tokens")
+    if found == "no sentences":
+        empty = TokenFile(np.zeros(0, np.int32), np.zeros(0, np.int32), np.zeros(1, np.int64))
+        empty.save(tokens / f"{split}.source")
+    else:
+        path = tokens / f"{split}.source/ids.npy"
+        ids = np.load(path)
+        ids[0] = 1000
+        np.save(path, ids)
+    words = rf"{split}.source has {found}; expected are ids below \d+, .*: delete the folder"
+    with pytest.raises(UserError, match=words):
+        trained(settings_of("lm"), tokens=tokens)
+
+
 @pytest.mark.parametrize("changed", ["nothing", "settings", "code", "text"])
 def test_only_a_checkpoint_of_the_same_run_is_gone_on_with(
     trained, monkeypatch, corpus_files, tmp_path, changed
