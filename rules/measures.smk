@@ -148,3 +148,4 @@ use rule collect_tables as collect_estimates with:
         "<logs>/collect_estimates.{measure}.log",
     benchmark:
         "<benchmarks>/collect_estimates.{measure}.tsv"
+    localrule: True
