@@ -50,7 +50,7 @@ def start(folder: Path) -> None:
     os.environ.update({FOLDER: str(folder), STARTED_BY: this})
 
     def stop(number: int, frame: FrameType | None) -> NoReturn:
-        may_run.close()
+        fcntl.flock(may_run, fcntl.LOCK_UN)
         raise KeyboardInterrupt
 
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
