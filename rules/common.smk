@@ -300,5 +300,6 @@ def training_minutes(objective, training, wildcards, attempt):
     layers = 12 * model.layers * model.d_model**2
     output = STUDY.corpus.bpe.merges * model.d_model
     parameters = (layers + output) * len(SUBJECTS.sides(objective))
-    speed = 1e13 if WIDE else 2e10  # operations a second
+    without_gpus = "gpu" in (workflow.resource_settings.default_resources or [])
+    speed = 1e13 if WIDE and not without_gpus else 2e10  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)
