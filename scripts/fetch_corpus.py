@@ -1,6 +1,7 @@
 """Fetch the pairs of a corpus source.
 
-Settings: source (a module of bottomup/corpus/sources), options (of that source).
+Settings: source (a module of bottomup/corpus/sources), options (of that source), content (a digest
+          of the files on disk that it reads, if any).
 Outputs: pairs.parquet with document, element, source, target.
 """
 
@@ -16,6 +17,7 @@ from bottomup.settings import Section
 class Settings(Section):
     source: str
     options: dict[str, Any]
+    content: str | None = None
 
 
 def main(arguments):

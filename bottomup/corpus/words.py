@@ -36,5 +36,9 @@ def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tu
     """
     texts = [unicodedata.normalize("NFC", text) for text in texts]
     for text, encoding in zip(texts, tokenizer.encode_batch(texts), strict=True):
-        n_words = 1 + max((word for word in encoding.word_ids if word is not None), default=-1)
-        yield text, [encoding.word_to_chars(word) for word in range(n_words)]
+        # Not by encoding.word_to_chars, which looks through all tokens for each word.
+        found: dict[int, tuple[int, int]] = {}
+        for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
+            if word is not None:
+                found[word] = found.get(word, (start, end))[0], end
+        yield text, list(found.values())

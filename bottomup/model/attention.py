@@ -96,7 +96,9 @@ def fused_attention(
     """Each head's output, `[batch, heads, queries, d_head]`, by PyTorch's fused kernels.
 
     On a CPU these are fast in float32 only, whatever the matrix products are computed in, and
-    have no dropout: with it, PyTorch falls back to separate steps.
+    have no dropout: with it, PyTorch falls back to separate steps. On a GPU all have dropout: the
+    flash kernel serves where there is no mask, and the memory-efficient one takes the mask as it is
+    given, bool and broadcast, for heads whose width is a multiple of 8 (of 4 in float32).
     """
     if queries.device.type == "cpu":
         queries, keys, values = queries.float(), keys.float(), values.float()

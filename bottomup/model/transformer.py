@@ -106,10 +106,14 @@ class Encoder(nn.Module):
         self.dropout = Dropout(config.dropout)
 
     def forward(
-        self, ids: Tensor, output_hidden_states: bool = False, output_attentions: bool = False
+        self,
+        ids: Tensor,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+        padded: bool | None = None,
     ) -> Encoding:
-        """Encode token ids `[batch, length]`, padded with PAD on the right."""
-        mask = self.mask(ids)
+        """Encode token ids `[batch, length]`, padded with PAD on the right; padded: see `mask`."""
+        mask = self.mask(ids, padded)
         x = self.embed(ids)
         hidden_states, attentions = [x], []
         for layer in self.layers:
@@ -127,12 +131,13 @@ class Encoder(nn.Module):
         embedded = self.embedding(ids)
         return self.dropout(embedded + positions(embedded))
 
-    def mask(self, ids: Tensor) -> Tensor | None:
+    def mask(self, ids: Tensor, padded: bool | None = None) -> Tensor | None:
         """Which keys may be attended to, `[batch, 1, 1, length]`, or None for all of them.
 
         Causal attention needs no mask for padding, since padding only ever stands to the right.
+        `padded`: as in `padding_mask`.
         """
-        return None if self.causal else padding_mask(ids)
+        return None if self.causal else padding_mask(ids, padded)
 
 
 class DecoderLayer(nn.Module):
@@ -254,16 +259,19 @@ class Transformer(PreTrainedModel):
             kinds["cross"] = [layer.cross for layer in self.decoder.layers]
         return kinds
 
-    def forward(self, source: Tensor, target: Tensor | None = None) -> Tensor:
+    def forward(
+        self, source: Tensor, target: Tensor | None = None, padded: bool | None = None
+    ) -> Tensor:
         """States from which `head` predicts, `[batch, length, d_model]`.
 
         Without decoder: one for each source position. With decoder: one for each position of
-        `target` `[batch, length]`, which the decoder reads shifted to the right.
+        `target` `[batch, length]`, which the decoder reads shifted to the right. `padded`: as in
+        `padding_mask`, of the source.
         """
-        states = self.encoder(source).states
+        states = self.encoder(source, padded=padded).states
         if target is None:
             return states
-        return self.decoder(target[:, :-1], states, padding_mask(source))
+        return self.decoder(target[:, :-1], states, padding_mask(source, padded))
 
 
 def initialize(model: Transformer, seed: int) -> None:
@@ -300,7 +308,11 @@ def positions(embedded: Tensor, start: int = 0) -> Tensor:
     return torch.cat([angles.sin(), angles.cos()], dim=-1)
 
 
-def padding_mask(ids: Tensor) -> Tensor | None:
-    """True at tokens, `[batch, 1, 1, length]`; None where nothing is padded."""
+def padding_mask(ids: Tensor, padded: bool | None = None) -> Tensor | None:
+    """True at tokens, `[batch, 1, 1, length]`; None where nothing is padded.
+
+    padded: whether anything is, if that is known; to look is to wait for the device.
+    """
     tokens = ids != PAD
-    return None if bool(tokens.all()) else tokens[:, None, None, :]
+    padded = not bool(tokens.all()) if padded is None else padded
+    return tokens[:, None, None, :] if padded else None

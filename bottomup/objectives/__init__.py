@@ -33,6 +33,11 @@ class Example:
     target: np.ndarray | None
     labels: np.ndarray
 
+    @property
+    def predicted(self) -> int:
+        """At how many positions something is predicted."""
+        return int(np.count_nonzero(self.labels != IGNORE))
+
     def split(self, parts: int) -> Iterator["Example"]:
         """The same in at most `parts` runs of whole sentences."""
         for rows in np.array_split(np.arange(len(self.source)), min(parts, len(self.source))):

@@ -174,6 +174,12 @@ class Subject:
             raise UserError(
                 f"{length} tokens in a sentence, {self._name} reads at most {most}; cut it"
             )
+        known = getattr(self.model.config, "vocab_size", None)
+        if known is not None and ((ids < 0) | (ids >= known)).any():
+            raise UserError(
+                f"ids from {int(ids.min())} to {int(ids.max())} in a sentence, {self._name} knows "
+                f"0 to {known - 1}; the text or the model is of another tokenizer: make both again"
+            )
         changed = gates is not None or hidden is not None
         if changed and not self.heads:
             raise UserError(f"{self._name} has no attention that can be changed")
@@ -371,8 +377,7 @@ def load(folder: str | Path) -> Subject:
     folder = Path(folder)
     if kinds := OURS.get(checkpoint.model_type(folder)):
         model, subject = kinds
-        checkpoint.require_weights(folder)
-        return subject(model.from_pretrained(folder), TokenizerOfARun.from_pretrained(folder))
+        return subject(checkpoint.of_ours(folder, model), _tokenizer(folder))
     return Subject(checkpoint.trained(folder), checkpoint.tokenizer(folder))
 
 
@@ -385,6 +390,12 @@ def untrained(folder: str | Path, seed: int) -> Subject:
     folder = Path(folder)
     if kinds := OURS.get(checkpoint.model_type(folder)):
         model, subject = kinds
-        config = model.config_class.from_pretrained(folder)
-        return subject(model(config, seed), TokenizerOfARun.from_pretrained(folder))
+        with checkpoint.one_line(folder):
+            config = model.config_class.from_pretrained(folder)
+        return subject(model(config, seed), _tokenizer(folder))
     return Subject(checkpoint.initial(folder, seed), checkpoint.tokenizer(folder))
+
+
+def _tokenizer(folder: Path) -> TokenizerOfARun:
+    with checkpoint.one_line(folder):
+        return TokenizerOfARun.from_pretrained(folder)

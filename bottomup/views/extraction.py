@@ -1,5 +1,6 @@
 """Extraction: one pass over a reading's text, one array of all layers."""
 
+import os
 from pathlib import Path
 
 import numpy as np
@@ -30,6 +31,7 @@ def extract(
     """
     shape = (subject.layers + 1, len(table), subject.d_model)
     views = np.lib.format.open_memmap(file, "w+", dtype, shape)
+    reserve(file)
     subject.model.to(device)
     positions = table["position"].to_numpy()
     firsts = table.get("first", table["position"]).to_numpy()
@@ -46,6 +48,20 @@ def extract(
     check_finite(views)
     views[:, positions < 0] = np.nan
     views.flush()
+
+
+def reserve(file: Path) -> None:
+    """Give a file its room on the disk; OSError where there is too little.
+
+    A page of a memory map that finds none when it is written kills the program without a word.
+    """
+    if not hasattr(os, "posix_fallocate"):  # as on macOS
+        return
+    with file.open("r+b") as opened:
+        try:
+            os.posix_fallocate(opened.fileno(), 0, file.stat().st_size)
+        except OSError as error:
+            raise OSError(error.errno, error.strerror, str(file)) from error
 
 
 def means(
@@ -68,5 +84,9 @@ def check_finite(views: np.ndarray) -> None:
         if not np.isfinite(view).all():
             raise UserError(
                 f"representations of layer {layer} are too large for {view.dtype}; "
-                "set views.dtype to float32"
+                + (
+                    "set views.dtype to float32"
+                    if view.dtype == np.float16
+                    else "the model is damaged or has diverged: make it again"
+                )
             )

@@ -6,27 +6,29 @@ are modules with options of their own, which their own models check.
 
 import copy
 import importlib
+import json
 import math
 import operator
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import partial
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, create_model
 
-from bottomup import names
+from bottomup import names, settings
 from bottomup.errors import UserError
 from bottomup.kinds import GATED, TRUNKS
 from bottomup.names import TWIN
+from bottomup.packages import is_installed
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
     Annotation,
     Checkpoint,
     Corpus,
     Heads,
-    Measures,
     Model,
     Occurrences,
     Pruning,
@@ -34,7 +36,6 @@ from bottomup.settings import (
     Section,
     Seed,
     Step,
-    Table,
     Training,
     Trunk,
     Views,
@@ -42,6 +43,10 @@ from bottomup.settings import (
     unique,
 )
 
+LARGEST = 2**63 - 1  # whole number: others overflow somewhere
+LONGEST = 60  # name, in characters: two of them, with their seeds, are one file's
+# Of weights; with any higher one Adam leaves where it started and finds nothing.
+HIGHEST_RATE = 0.1
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"
 # Of two keys. A comparison with NaN, which stands for a key that is wrong by itself, is false.
@@ -54,6 +59,38 @@ LIMITS = [
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
+
+
+def modules(room: str) -> list[str]:
+    """The modules of a room of the library, from which the config chooses by name."""
+    path = importlib.import_module(f"bottomup.{room}").__path__
+    return sorted(module.name for module in pkgutil.iter_modules(path))
+
+
+def tables() -> dict[str, ModuleType]:
+    """The tables of what is measured on views, by name."""
+    return {name: importlib.import_module(f"bottomup.tables.{name}") for name in modules("tables")}
+
+
+def sections() -> dict[str, Any]:
+    """The sections of `measures` of these tables, as fields of a model; one whose keys all have
+    defaults may be missing."""
+    own = {module.TABLE.section or name: module.Settings for name, module in tables().items()}
+    return {
+        name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
+        for name, model in own.items()
+    }
+
+
+Measures = create_model(
+    "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
+)
+# Tables that a study may leave out: these, and those of programs of their own.
+LEFT_OUT = (
+    *tables(),
+    *("quality", "influence", "projection", "alignment", "head_importance", "head_functions"),
+    *("gates", "pruning", "pruned_functions"),
+)
 
 
 class Runs(Section):
@@ -74,7 +111,9 @@ class Runs(Section):
 class Study(Section):
     """One config: corpus, model, objectives, seeds, what to measure."""
 
-    study: str = key("name; results live under results/<study>", pattern=r"^[A-Za-z0-9][\w.-]*$")
+    study: str = key(
+        "name; results live under results/<study>", pattern=r"^[A-Za-z0-9][\w.-]{0,59}$"
+    )
     corpus: Corpus
     model: Model
     training: Training
@@ -83,7 +122,7 @@ class Study(Section):
         "other options of the module that the key objective names; null removes one"
     )
     seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
-        "one run for each seed and objective", min_length=1
+        "one run for each seed and objective", min_length=1, max_length=100
     )
     checkpoints: dict[str, Checkpoint] = key(
         "models from elsewhere, by name, that are looked at beside the runs; each with its "
@@ -102,7 +141,7 @@ class Study(Section):
     occurrences: Occurrences
     views: Views
     measures: Measures
-    leave_out: Annotated[list[Table], AfterValidator(unique)] = key(
+    leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(
         "tables that are not made, with the figures that show them; claims about them are undecided"
     )
     heads: Heads
@@ -165,16 +204,48 @@ class Study(Section):
         return whole.model_copy(update={"max_tokens": whole.max_tokens + after.max_tokens})
 
 
-def load(config: dict) -> Study:
+def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     """The config as a study.
 
-    Raises UserError with a line for every mistake: the key, what was found, what is allowed.
+    Raises UserError with a line for every mistake: the key, what was found, what is allowed; those
+    in the files that it stands in come first.
     """
+    if overflowing := [*_overflowing(config)]:
+        raise UserError("\n".join([*mistakes, *overflowing]))
     config = _plain(config)
-    lines = problems(Study, config) + _choices(config) + [*_contradictions(config)]
+    lines = [*mistakes, *problems(Study, config), *_choices(config), *_contradictions(config)]
     if lines:
         raise UserError("\n".join(lines))
     return validated(Study, config)
+
+
+def require_packages(study: Study) -> None:
+    """Raise UserError, with a line for each, unless the packages that a study chooses are there."""
+    lines, source = [], study.corpus.source
+    if not is_installed(pipeline := study.annotation.pipeline):
+        lines.append(
+            f'annotation.pipeline: found "{pipeline}", which is not installed; allowed: the '
+            "package of a spaCy pipeline; run: pip install -r envs/requirements.lock"
+        )
+    if (package := study.source_options().package) and not is_installed(package):
+        lines.append(
+            f'corpus.source: found "{source}", which needs a package that is not installed; '
+            f"run: pip install {package}"
+        )
+    if lines:
+        raise UserError("\n".join(lines))
+
+
+def _overflowing(value: Any, path: str = "") -> Iterator[str]:
+    """A line for each whole number with which nothing else can be computed."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from _overflowing(inner, f"{path}.{name}" if path else str(name))
+    elif isinstance(value, list):
+        for index, inner in enumerate(value):
+            yield from _overflowing(inner, f"{path}[{index}]")
+    elif isinstance(value, int) and abs(value) > LARGEST:
+        yield f"{path}: found {str(value)[:20]}...; allowed: whole numbers up to {LARGEST}"
 
 
 REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties", "pruning.controls"]
@@ -183,7 +254,8 @@ REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties",
 def _plain(config: dict) -> dict:
     """A config as if it had been written in one file: entries that are null left out where a later
     file may remove one, and no text for numbers."""
-    config = copy.deepcopy(unquoted(Study, config))
+    # JSON knows no keys but text.
+    config = copy.deepcopy(unquoted(Study, json.loads(json.dumps(config, default=str))))
     for path in REMOVABLE:
         *sections, last = path.split(".")
         parent = config
@@ -218,12 +290,6 @@ def _without_null(section: dict) -> dict:
     }
 
 
-def modules(room: str) -> list[str]:
-    """The modules of a room of the library, from which the config chooses by name."""
-    path = importlib.import_module(f"bottomup.{room}").__path__
-    return sorted(module.name for module in pkgutil.iter_modules(path))
-
-
 def source_model(name: str) -> type[BaseModel]:
     """The options of a corpus source."""
     return importlib.import_module(f"bottomup.corpus.sources.{name}").Options
@@ -235,8 +301,9 @@ def objective_model(name: str) -> type[BaseModel]:
 
 
 def _module(name: str, section: dict) -> str:
-    """The module that an objective's section is about."""
-    return section.get("objective") or name
+    """The module that an objective's section is about; its name where the section is wrong."""
+    found = section.get("objective")
+    return found if found and isinstance(found, str) else name
 
 
 def _trunk(section: dict) -> str:
@@ -260,6 +327,7 @@ def _choices(config: dict) -> list[str]:
     return [
         *_source_choice(_section(config, "corpus")),
         *_objective_choices(config),
+        *_comparison_choice(config),
         *_pipeline_choice(config),
         *_pruning_choices(config),
     ]
@@ -282,10 +350,10 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
     """spaCy names a pipeline after its language."""
     corpus = _section(config, "corpus")
     source = corpus.get("source")
-    options = _section(corpus, "sources").get(source, {})
     pipeline = _section(config, "annotation").get("pipeline")
     if source not in modules("corpus.sources") or not isinstance(pipeline, str):
         return
+    options = _section(corpus, "sources").get(source, {})
     if problems(source_model(source), options):
         return
     language = validated(source_model(source), options).languages[0]
@@ -309,19 +377,27 @@ def _objective_choices(config: dict) -> Iterator[str]:
         yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
     for name, options in chosen.items():
         path, module = f"objectives.{name}", _module(name, options)
+        if not isinstance(found := options.get("objective"), str | None):
+            yield f"{path}.objective: found {json.dumps(found)}; allowed: text or null"
+            continue
         if module not in known and module == name:
             yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
             continue
         if module not in known:
             yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
             continue
-        if not re.fullmatch(names.OBJECTIVE, name):
+        if not re.fullmatch(names.OBJECTIVE, name) or len(name) > LONGEST:
             yield (
-                f"{path}: unknown key; allowed: small letters, digits and _; no _half1 or _step1 "
-                "at the end"
+                f"{path}: unknown key; allowed: small letters, digits and _, at most {LONGEST}; no "
+                "_half1 or _step1 at the end"
             )
         checked = {key: value for key, value in options.items() if key != "training"}
         yield from problems(_keys_of(module), checked, path)
+        if _number(options, "n_seeds") > (seeds := len(_list(config, "seeds"))) > 0:
+            yield (
+                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, how many seeds "
+                "this study has"
+            )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
         own = options.get("training", {})
         if isinstance(own, dict):
@@ -329,6 +405,21 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield from problems(Training, everything, f"{path}.training", only=own)
         else:
             yield from problems(Training, own, f"{path}.training")
+
+
+def _comparison_choice(config: dict) -> Iterator[str]:
+    """A variant is looked at only beside what it is a variant of."""
+    chosen, known = _section(config, "objectives"), modules("objectives")
+    found = {name: _module(name, _section(chosen, name)) for name in chosen}
+    if not found or not set(found.values()) <= set(known):
+        return
+    variants = [objective_model(module).variant for module in found.values()]
+    if all(variants) and not _section(config, "checkpoints"):
+        plain = ", ".join(sorted({variant.of for variant in variants}))
+        yield (
+            f"objectives: found {', '.join(sorted(found))} alone; allowed: beside what they are "
+            f"variants of ({plain})"
+        )
 
 
 def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator[str]:
@@ -382,13 +473,13 @@ def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
         for penalty in _numbers(sweep, attention)
         if penalty > 0
     }
-    known = ", ".join(f"{penalty:g}" for penalty in sorted(swept))
+    known = ", ".join(map(names.plain, sorted(swept)))
     controls = _section(pruning, "controls")
     for name in controls:
         for found in _numbers(controls, name):
             if found not in swept:
                 yield (
-                    f"pruning.controls.{name}: found {found:g}; "
+                    f"pruning.controls.{name}: found {names.plain(found)}; "
                     f"allowed: penalties of a sweep ({known})"
                 )
 
@@ -411,13 +502,15 @@ def _contradictions(config: dict) -> Iterator[str]:
         and objective_model(module).predicts
     ]
     for name in _list(config, "training_halves"):
-        if name not in trained:
+        if isinstance(name, str) and name not in trained:
             yield (
                 f'training_halves: found "{name}"; '
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
 
     yield from _step_choices(config, trained)
+    yield from _rates(config)
+    yield from _pictures(config)
 
     kept = _section(config, "training_steps")
     at_steps = {names.at_step(name, step) for name in kept for step in _list(kept, name)}
@@ -435,10 +528,11 @@ def _contradictions(config: dict) -> Iterator[str]:
         )
     for name in checkpoints:
         taken = name in objectives or name in at_steps or name.endswith(TWIN)
-        if taken or not re.fullmatch(names.CHECKPOINT, name):
+        if taken or not re.fullmatch(names.CHECKPOINT, name) or len(name) > LONGEST:
             yield (
-                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
-                "objective's name or that of a run at a step, no _untrained at the end"
+                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, at most "
+                f"{LONGEST}, no objective's name or that of a run at a step, no _untrained at the "
+                "end"
             )
     for path, sign, other, reason in LIMITS:
         found, limit = at(path), at(other)
@@ -457,6 +551,54 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f"measures.mutual_information.other_n_clusters: found {found:g}; "
                 f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
             )
+
+
+def _rates(config: dict) -> Iterator[str]:
+    """Learning rates with which nothing is learned; of sections that have one of their own."""
+    sections = {"training": {}, "pruning.training": _section(config, "pruning")}
+    for name, options in _section(config, "objectives").items():
+        sections[f"objectives.{name}.training"] = options if isinstance(options, dict) else {}
+    for path, section in sections.items():
+        own = _section(section, "training")
+        if path != "training" and not own.keys() & {"learning_rate_scale", "warmup_steps"}:
+            continue
+        training = {"training": _section(config, "training") | own}
+        scale = _number(training, "training.learning_rate_scale")
+        warmup, d_model = (
+            _number(training, "training.warmup_steps"),
+            _number(config, "model.d_model"),
+        )
+        highest = HIGHEST_RATE * math.sqrt(d_model * warmup)
+        if scale > highest:
+            yield (
+                f"{path}.learning_rate_scale: found {scale:g}; allowed: <= {highest:.3g}, with "
+                f"which the rate peaks at {HIGHEST_RATE:g}: scale / sqrt(d_model * warmup_steps)"
+            )
+
+
+def _pictures(config: dict) -> Iterator[str]:
+    """What of `measures.projection` no text can have."""
+    projection = _section(_section(config, "measures"), "projection")
+    lowercase = _section(_section(config, "corpus"), "bpe").get("lowercase")
+    named = {f"words[{i}]": word for i, word in enumerate(_list(projection, "words"))}
+    named |= {name: projection.get(name) for name in ("position_word", "ccg_word")}
+    for name, word in named.items():
+        if not isinstance(word, str):
+            continue
+        path = f"measures.projection.{name}"
+        if word.split() != [word]:
+            yield f'{path}: found "{word}"; allowed: one word'
+        elif lowercase is True and word != word.lower():
+            yield (
+                f'{path}: found "{word}"; allowed: "{word.lower()}", since corpus.bpe.lowercase is '
+                "true"
+            )
+    perplexity, occurrences = (_number(projection, name) for name in ("perplexity", "occurrences"))
+    if perplexity >= occurrences / 3:
+        yield (
+            f"measures.projection.perplexity: found {perplexity:g}; allowed: < a third of "
+            f"measures.projection.occurrences ({occurrences:g})"
+        )
 
 
 def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:

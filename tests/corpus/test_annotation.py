@@ -2,12 +2,10 @@
 
 import sys
 import unicodedata
-from types import ModuleType
 
 import numpy as np
 import pandas as pd
 import pytest
-import spacy
 from ccg_chart import phrases
 from moses_words import words
 from tokenizers import Tokenizer
@@ -162,14 +160,17 @@ def test_categories_derived_from_its_trees_combine(text, expected, tokenizer, pi
 
 
 @pytest.fixture
-def module(monkeypatch):
-    def module(**content):
-        made = ModuleType("en_made_up")
-        vars(made).update(content)
-        monkeypatch.setitem(sys.modules, "en_made_up", made)
-        return "en_made_up"
+def package(monkeypatch, tmp_path):
+    """Puts a package where packages are installed, or in another folder that is looked through."""
 
-    return module
+    def package(name, text, folder="site-packages"):
+        (tmp_path / folder / name).mkdir(parents=True)
+        (tmp_path / folder / name / "__init__.py").write_text(text)
+        monkeypatch.syspath_prepend(tmp_path / folder)
+        monkeypatch.delitem(sys.modules, name, raising=False)
+        return name
+
+    return package
 
 
 def test_a_pipeline_that_is_not_installed():
@@ -177,10 +178,19 @@ def test_a_pipeline_that_is_not_installed():
         load("en_core_web_xs")
 
 
-def test_a_module_that_is_no_pipeline_or_has_no_parser(module):
-    for content in ({}, {"load": lambda: None}, {"load": lambda exclude: spacy.blank("en")}):
-        with pytest.raises(UserError, match=r"found en_made_up; allowed: .* and a parser"):
-            load(module(**content))
+def test_a_package_that_is_no_pipeline_or_has_no_parser(package):
+    blank = "import spacy\ndef load(exclude): return spacy.blank('en')"
+    for number, text in enumerate(["", "def load(): ...", blank]):
+        with pytest.raises(UserError, match=rf"found en_{number}; allowed: .* and a parser"):
+            load(package(f"en_{number}", text))
+
+
+def test_a_module_that_is_not_installed_is_not_run(package, tmp_path):
+    """As one in the folder that the workflow runs in, whatever is installed under its name."""
+    package(PIPELINE, f"open({str(tmp_path / 'was_run')!r}, 'w')", "work")
+    with pytest.raises(UserError, match=f"found {PIPELINE}, which is not installed; allowed"):
+        load(PIPELINE)
+    assert not (tmp_path / "was_run").exists()
 
 
 def test_token_file_of_another_text(table, tokenizer, tmp_path):

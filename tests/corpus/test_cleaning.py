@@ -1,7 +1,12 @@
+import time
+
 import pandas as pd
 import pytest
+from moses_words import words
 
-from bottomup.corpus.cleaning import clean, normalise
+from bottomup.corpus.bpe import learn
+from bottomup.corpus.cleaning import MAX_WORD, clean, normalise
+from bottomup.corpus.specials import SPECIALS
 
 LIMITS = {"min_words": 3, "max_words": 6, "max_length_ratio": 2.0}
 
@@ -29,6 +34,40 @@ def test_normalise(text, expected):
     assert normalise(text) == expected
 
 
+LONG = {
+    "letters": "a" * 10**6,
+    "control characters": "\x01" * 10**6,
+    "letters and control characters": "a\x1b" * (5 * 10**5),
+    "marks in another order than NFC": "e" + "\u0301\u0323" * 50_000,
+    "white space": " \u00a0" * (5 * 10**5),
+    "words": "a " * (5 * 10**5),
+}
+
+
+@pytest.mark.parametrize("text", LONG.values(), ids=LONG)
+def test_a_line_of_a_megabyte_is_dropped_in_a_moment(text):
+    """NFC alone sorts marks that follow each other in a time that grows with their square."""
+    start = time.process_time()
+    kept = ("one two three", "eins zwei drei")
+    cleaned, _, _ = clean(pairs((text, "eins zwei drei"), ("one two three", text), kept), **LIMITS)
+    assert cleaned[["source", "target"]].to_numpy().tolist() == [list(kept)]
+    assert time.process_time() - start < 8
+
+
+@pytest.mark.parametrize("name", SPECIALS)
+def test_no_text_becomes_a_special_token(name):
+    """It becomes the words that the same brackets hold elsewhere."""
+    texts = ["<pod>, </S>, <UNK>", "a mask, a pad, s / unk"]
+    tokenizer = learn([texts], merges=9, lowercase=True, language="en")
+    text = f"a {name} mask<{name}>{name.upper()} <{name[1]}\u200b{name[2:]}"
+    ids = tokenizer.encode(normalise(text)).ids
+    assert ids.count(SPECIALS.index(name)) == (name == "</s>")
+    assert words(normalise(name), "en") == " ".join(
+        ["<", *name[1:-1].replace("/", "/ ").split(), ">"]
+    )
+    assert normalise("<pads> < pad> <s> </pad>") == "<pads> < pad> <s> </pad>"
+
+
 @pytest.mark.parametrize(
     ("step", "source", "target"),
     [
@@ -36,6 +75,7 @@ def test_normalise(text, expected):
         ("untranslated", "Open The File", "open the file"),
         ("too_short", "one two", "eins zwei drei"),
         ("too_long", "a b c d", "a b c d e f g"),
+        ("too_long", "one two " + "x" * (MAX_WORD + 1), "eins zwei drei"),
         ("length_ratio", "a b c", "x"),
         ("duplicate", "ONE two three ", "eins\u00a0zwei drei"),
     ],
@@ -52,7 +92,8 @@ def test_each_step_drops_what_it_names(step, source, target):
 
 def test_limits_are_inclusive():
     texts = [("a b c", "d e f g h i"), ("a b c d e f", "d e f"), ("d e f", "d e f g")]
-    assert len(clean(pairs(*texts), **LIMITS)[0]) == 3
+    texts.append(("a b c", "x" * MAX_WORD + " y z"))
+    assert len(clean(pairs(*texts), **LIMITS)[0]) == 4
 
 
 def test_counts_add_up_and_shares_are_of_the_raw_pairs():

@@ -1,5 +1,6 @@
 import itertools
 import string
+import time
 
 import numpy as np
 import pandas as pd
@@ -129,6 +130,15 @@ def test_alike_but_for_a_word_digits_punctuation_and_case(text):
 def test_unlike_by_two_words(text):
     assert near(pd.Series([text]), pd.Series(["Another sentence.", SENTENCE])).tolist() == [False]
     assert near(pd.Series([SENTENCE]), pd.Series([text])).tolist() == [False]
+
+
+def test_long_sentences_are_compared_as_a_whole():
+    """To leave out each of 100,000 words would take their square in time and memory."""
+    long = "a.b," * 50_000
+    start = time.process_time()
+    assert near(pd.Series([long]), pd.Series([long, "a"])).tolist() == [True]
+    assert near(pd.Series([long]), pd.Series([long[:-4]])).tolist() == [False]
+    assert time.process_time() - start < 5
 
 
 def test_each_held_out_sentence_has_its_answer():

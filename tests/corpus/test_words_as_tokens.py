@@ -1,3 +1,6 @@
+import time
+
+import pytest
 from tokenizers import Tokenizer
 
 from bottomup.corpus import bpe
@@ -29,6 +32,17 @@ def test_each_word_is_a_token_of_its_own():
 def test_the_same_text_gives_the_same_tokenizer():
     assert tokenizers()[1].to_str() == tokenizers()[1].to_str()
     assert Tokenizer.from_str(tokenizers()[1].to_str()).get_vocab_size() > len(SPECIALS)
+
+
+@pytest.mark.parametrize(
+    "text", ["!" * 40_000, "a" * 10**5, "a'" * 20_000, "U." * 20_000, "1," * 20_000]
+)
+def test_the_time_to_cut_words_grows_with_the_length(text):
+    """A look through all tokens for each word would take 12 s for the first."""
+    start = time.process_time()
+    [(_, of_words)] = spans([text], tokenizers()[0])
+    assert "".join(text[first:last] for first, last in of_words) == text
+    assert time.process_time() - start < 5
 
 
 def test_spans_are_the_words_of_the_text_as_it_is_composed():

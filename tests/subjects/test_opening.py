@@ -88,6 +88,29 @@ def test_a_wheel_without_one_model(folder, tmp_path, monkeypatch, prefixes):
         opened({"package": "package==1"}, tmp_path)
 
 
+@pytest.mark.parametrize("damage", ["flipped", "cut", "empty"])
+def test_a_damaged_wheel(folder, tmp_path, monkeypatch, damage):
+    wheel = wheel_of(folder, tmp_path / "package.whl")
+    data = bytearray(wheel.read_bytes())
+    data[data.index(b'{"__metadata__"') + 9] ^= 1
+    wheel.write_bytes({"flipped": data, "cut": data[:-99], "empty": b""}[damage])
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    with pytest.raises(UserError, match=r"package\.whl is damaged .*delete it") as error:
+        opened({"package": "package==1"}, tmp_path)
+    assert "\n" not in str(error.value)
+    assert not (tmp_path / "downloads/package==1/config.json").exists()
+
+
+def test_links_in_the_folder_of_a_wheel_are_not_written_through(folder, tmp_path, monkeypatch):
+    wheel = wheel_of(folder, tmp_path / "package.whl")
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    (tmp_path / "own").write_text("mine")
+    (tmp_path / "downloads/package==1").mkdir(parents=True)
+    (tmp_path / "downloads/package==1/model.safetensors").symlink_to(tmp_path / "own")
+    opened({"package": "package==1"}, tmp_path)
+    assert (tmp_path / "own").read_text() == "mine"
+
+
 def test_a_package_that_is_nowhere(tmp_path, monkeypatch):
     monkeypatch.setenv("PIP_NO_INDEX", "1")
     with pytest.raises(UserError, match="nothing==1 cannot be fetched from the package index") as e:

@@ -12,7 +12,7 @@ from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.errors import UserError
 from bottomup.training.run import save
 from bottomup.views.extraction import extract
-from tests.tiny import drawn, ids_of, initial, same_bytes, tokens_of
+from tests.tiny import VOCAB, drawn, ids_of, initial, same_bytes, tokens_of
 
 IDS = ids_of([[5, 6, 7, 8], [9]])
 
@@ -194,6 +194,13 @@ def test_of_a_kind_that_nobody_knows(saved):
     with pytest.raises(UserError, match=r"transformers does not load .*ours") as error:
         subjects.load(folder)
     assert "\n" not in str(error.value)
+
+
+@pytest.mark.parametrize("token", [-1, VOCAB])
+def test_tokens_that_the_model_does_not_know(token):
+    subject = subjects.Run(drawn("lm"), None)
+    with pytest.raises(UserError, match=f"ids from .* bottomup knows 0 to {VOCAB - 1};"):
+        subject.hidden_states(torch.tensor([[5, token, 6]]))
 
 
 SHAPE = {"vocab_size": 40, "hidden_size": 16, "num_hidden_layers": 3, "num_attention_heads": 2}

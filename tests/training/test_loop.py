@@ -2,14 +2,15 @@ import numpy as np
 import pytest
 import torch
 
-from bottomup import objectives
+from bottomup.corpus.specials import UNK
 from bottomup.errors import UserError
 from bottomup.settings import Training
 from bottomup.training.batches import Text, epoch
-from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.checkpoint import Finished, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.schedule import learning_rate
-from tests.tiny import DROPOUT, initial, random_text, same_bytes, tokens_of
+from bottomup.training.stopping import listening
+from tests.tiny import DROPOUT, initial, same_bytes, tokens_of
 
 TRAINED = ["lm", "mlm", "mt"]
 SETTINGS = Training(
@@ -26,26 +27,6 @@ SETTINGS = Training(
 
 def changed(**values) -> Training:
     return SETTINGS.model_copy(update=values)
-
-
-@pytest.fixture
-def trainer(tmp_path):
-    """Make a trainer of a tiny model; two with the same `folder` share a checkpoint."""
-
-    def make(objective="lm", folder="run", settings=SETTINGS, accumulate=1, options=None, **shape):
-        translated = objective == "mt"
-        return Trainer(
-            initial(objective, **shape),
-            objectives.load(objective, options or {}),
-            random_text(60, 0, translated),
-            random_text(20, 1, translated),
-            settings,
-            seed=1,
-            checkpoint=Checkpoint(tmp_path / folder, {"run": "tiny"}),
-            accumulate=accumulate,
-        )
-
-    return make
 
 
 def stop_before(trainer: Trainer, step: int) -> None:
@@ -101,7 +82,7 @@ def test_gradient_is_that_of_the_mean_over_all_predicted_tokens(trainer, accumul
     monkeypatch.setattr(
         run.optimizer, "step", lambda: found.extend(p.grad.clone() for p in run.model.parameters())
     )
-    assert run.update(sentences, 1) == pytest.approx(loss.item())
+    assert run.update(sentences, 1).item() == pytest.approx(loss.item())
     for a, b in zip(found, expected, strict=True):
         torch.testing.assert_close(a, b, rtol=1e-4, atol=1e-6)
 
@@ -206,8 +187,9 @@ def test_train_loss_is_the_mean_since_the_last_line(trainer):
     losses, update = [], run.update
 
     def recording(sentences, step):
-        losses.append(update(sentences, step))
-        return losses[-1]
+        loss = update(sentences, step)
+        losses.append(loss.item())
+        return loss
 
     run.update = recording
     metrics = run.train().metrics
@@ -277,6 +259,20 @@ def test_a_dev_loss_that_diverges(trainer):
     assert run.checkpoint.load(run.model, run.optimizer) == Progress()
 
 
+@pytest.mark.parametrize("saving", ["evaluation", "signal", "step"])
+def test_weights_that_diverge_are_never_saved(trainer, signal_in_call, tmp_path, saving):
+    """Even where no loss shows it, as of a token that no text has."""
+    run = trainer()
+    run.model.encoder.embedding.tokens.weight.data[UNK] = torch.inf
+    run.kept = {2: Finished(tmp_path, {})} if saving == "step" else {}
+    if saving == "signal":
+        signal_in_call(run, "update", 2)
+    step = 3 if saving == "evaluation" else 2
+    with pytest.raises(UserError, match=f"^weights are not finite at step {step} "), listening():
+        run.train()
+    assert not list(tmp_path.iterdir())
+
+
 def test_the_optimizer_is_the_papers(trainer):
     """Adam with the authors' constants, at the schedule's rate."""
     run = trainer()
@@ -307,7 +303,8 @@ def test_smoothing_counts_in_training_and_not_in_dev_losses(trainer):
     plain, smooth = (trainer("mt", options={"label_smoothing": s}) for s in (0.0, 0.1))
     assert plain.dev_loss() == smooth.dev_loss()
     sentences = np.arange(5)
-    assert plain.update(sentences, 1) != pytest.approx(smooth.update(sentences, 1), rel=1e-3)
+    losses = [run.update(sentences, 1).item() for run in (plain, smooth)]
+    assert losses[0] != pytest.approx(losses[1], rel=1e-3)
 
 
 @pytest.mark.parametrize("trunk", [None, "lstm", "convolution"])

@@ -14,7 +14,7 @@ def meter():
 
 def test_a_log_gets_a_line_an_evaluation(meter, caplog):
     with caplog.at_level("INFO"):
-        meter.show(700, 3.3)
+        meter.show(700)
         meter.evaluated(LINE)
     (record,) = caplog.records
     message = record.getMessage()
@@ -35,11 +35,11 @@ def test_a_terminal_gets_a_bar(monkeypatch, capsys, caplog):
     monkeypatch.setattr("sys.stderr.isatty", lambda: True, raising=False)
     meter = Meter(done=200, total=5000)
     with caplog.at_level("INFO"):
-        meter.show(700, 3.3)
+        meter.show(700)
         meter.evaluated(LINE)
-        meter.show(1200, 3.2)
+        meter.show(1200)
     meter.bar.refresh()
     meter.close()
     shown = capsys.readouterr().err
-    assert "1.20k/5.00k" in shown and "train=3.200" in shown and "dev=4.5" in shown
+    assert "1.20k/5.00k" in shown and "train=3.220, dev=4.500" in shown
     assert not caplog.records

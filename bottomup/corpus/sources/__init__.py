@@ -13,7 +13,7 @@ import importlib
 import pkgutil
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated
+from typing import Annotated, ClassVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -40,9 +40,15 @@ class SourceOptions(BaseModel):
             raise ValueError("source and target must be different languages")
         return languages
 
+    package: ClassVar[str | None] = None  # that fetching needs, beyond what the project needs
+
     def input_files(self) -> list[str]:
-        """Files on disk whose content the pairs depend on."""
+        """Files on disk that the options name."""
         return []
+
+    def read_files(self) -> list[str]:
+        """Files on disk whose content the pairs depend on: these, and those in folders."""
+        return self.input_files()
 
 
 def names() -> list[str]:

@@ -7,22 +7,25 @@ documents are not known, every line is its own, so that splits are by sentence.
 from pathlib import Path
 
 import pandas as pd
-from pydantic import Field, FilePath, model_validator
+from pydantic import Field, model_validator
 
 from bottomup.corpus.archives import BROKEN, decompressed
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
+from bottomup.settings import File
+
+MAX_LINE_BYTES = 2**24
 
 
 class Options(SourceOptions):
     """Which files; relative paths start from the folder in which the workflow runs."""
 
-    source: FilePath | None = Field(None, description="source text, one sentence a line")
-    target: FilePath | None = Field(None, description="its translation, line by line")
-    documents: FilePath | None = Field(
+    source: File | None = Field(None, description="source text, one sentence a line")
+    target: File | None = Field(None, description="its translation, line by line")
+    documents: File | None = Field(
         None, description="names of the documents that the lines of `source` come from"
     )
-    tsv: FilePath | None = Field(
+    tsv: File | None = Field(
         None,
         description="instead of the three: lines of source, target and, optionally, document, "
         "separated by tabs and not quoted",
@@ -81,12 +84,19 @@ def _tsv(path: Path) -> list[list[str]]:
 def lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends.
 
-    Raises UserError where the file is empty, cannot be read, or is not UTF-8 (naming the line).
+    Raises UserError where the file is empty or damaged, or a line is not UTF-8 or longer than
+    `MAX_LINE_BYTES` (naming the line).
     """
     texts = []
     try:
         with path.open("rb") as file:
-            for line in decompressed(file):
+            plain = decompressed(file)
+            while line := plain.readline(MAX_LINE_BYTES):
+                if len(line) == MAX_LINE_BYTES:
+                    raise UserError(
+                        f"{path}, line {len(texts) + 1} has {MAX_LINE_BYTES} bytes or more; "
+                        "expected one sentence a line"
+                    )
                 texts.append(line.decode("utf-8").rstrip("\r\n"))
     except UnicodeDecodeError as error:
         raise UserError(
@@ -94,7 +104,7 @@ def lines(path: Path) -> list[str]:
             "convert the file, for example with iconv"
         ) from error
     except BROKEN as error:
-        raise UserError(f"{path} cannot be read ({error}); is it complete?") from error
+        raise UserError(f"{path} cannot be read ({error}); get it again, whole") from error
     if not texts:
         raise UserError(f"{path} is empty; expected one sentence a line")
     texts[0] = texts[0].removeprefix("\ufeff")

@@ -10,18 +10,21 @@ import logging
 import re
 import shutil
 import subprocess
+import tempfile
 import urllib.request
 from collections.abc import Iterator
-from html.parser import HTMLParser
+from html import unescape
+from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 import pandas as pd
-from pydantic import DirectoryPath, Field, field_validator, model_validator
+from pydantic import Field, field_validator, model_validator
 
 from bottomup.corpus.archives import members
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
+from bottomup.settings import Folder
 
 LOG = logging.getLogger(__name__)
 
@@ -53,7 +56,7 @@ class Options(SourceOptions):
     archive_url: str = Field(
         "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
         "LibreOffice_{version}_Linux_x86-64_deb_helppack_{language}.tar.gz",
-        pattern=r"\{language\}",
+        pattern=r"^[a-z]+://[!-~]*\{language\}[!-~]*$",
         description="archive: address of a help pack; {version} and {language} are filled in",
     )
     sha256: dict[Literal["en", "de", "fr", "ru"], Checksum] = Field(
@@ -61,7 +64,7 @@ class Options(SourceOptions):
         description="archive: expected SHA-256 of the help packs by language, in hexadecimal; "
         "a language left out is not checked",
     )
-    folder: DirectoryPath | None = Field(
+    folder: Folder | None = Field(
         None, description="folder: a folder that holds <language>/text/**/*.html at some depth"
     )
 
@@ -79,14 +82,25 @@ class Options(SourceOptions):
             raise ValueError("`folder` goes with `from: folder`, and with nothing else")
         return self
 
+    def read_files(self) -> list[str]:
+        return [str(path) for path in self.folder.rglob("*.html")] if self.folder else []
+
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     """The elements that both languages have on the same page; a document is a page.
 
     Raises UserError for packages that cannot be had or read, and where there are no pages.
     """
-    download_folder.mkdir(parents=True, exist_ok=True)
-    source, target = (_pages(options, language, download_folder) for language in options.languages)
+    try:
+        download_folder.mkdir(parents=True, exist_ok=True)
+        source, target = (
+            _pages(options, language, download_folder) for language in options.languages
+        )
+    except OSError as error:
+        raise UserError(
+            f"the help cannot be read or kept ({error}); move away what is in its place, or mend "
+            "its permissions"
+        ) from error
     rows = [
         (page, element, text, target[page][element])
         for page in sorted(source.keys() & target.keys())
@@ -99,13 +113,18 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:
     """The elements of all pages of a language: page -> element id -> text.
 
-    Raises UserError where there is no page.
+    Raises UserError where there is no page, or one that is no text.
     """
     is_page = re.compile(rf"(?:^|/){TAGS[language]}/text/(.+\.html)$")
-    pages = {
-        is_page.search(path)[1]: elements(html.decode("utf-8", errors="replace"))
-        for path, html in _files(options, language, is_page, folder)
-    }
+    pages = {}
+    for path, html in _files(options, language, is_page, folder):
+        try:
+            pages[is_page.search(path)[1]] = elements(html.decode("utf-8"))
+        except ValueError as error:
+            raise UserError(
+                f"the page {path} is damaged or not UTF-8 ({error}); get it again, or convert it, "
+                "for example with iconv"
+            ) from error
     if not pages:
         where = options.folder or f"what {options.origin} gave"
         raise UserError(
@@ -118,14 +137,30 @@ def _files(
     options: Options, language: str, is_page: re.Pattern, folder: Path
 ) -> Iterator[tuple[str, bytes]]:
     if options.origin == "folder":
-        for path in options.folder.rglob("*.html"):
-            if is_page.search(path.as_posix()):
-                yield path.as_posix(), path.read_bytes()
+        yield from _in_folder(options.folder, is_page)
         return
     get = _apt_package if options.origin == "apt" else _help_pack
     package = get(options, language, folder)
     with package.open("rb") as stream:
         yield from members(stream, is_page, package.name)
+
+
+def _in_folder(folder: Path, is_page: re.Pattern) -> Iterator[tuple[str, bytes]]:
+    for path in sorted(folder.rglob("*.html")):
+        if not is_page.search(path.as_posix()):
+            continue
+        try:
+            target = path.resolve(strict=True)
+        # What a link that leads to itself raises depends on Python's version.
+        except (OSError, RuntimeError) as error:
+            raise UserError(f"{path} is a link that leads nowhere; delete it") from error
+        if not target.is_relative_to(folder.resolve()):
+            raise UserError(
+                f"{path} is a link to {target}, outside {folder}; refused: copy the page in its "
+                "place where you trust it"
+            )
+        if target.is_file():
+            yield path.as_posix(), target.read_bytes()
 
 
 def _apt_package(options: Options, language: str, folder: Path) -> Path:
@@ -170,42 +205,77 @@ def _help_pack(options: Options, language: str, folder: Path) -> Path:
     """The help pack of a language, downloaded unless it is in the folder, and checked."""
     url = options.archive_url.replace("{version}", options.version)
     url = url.replace("{language}", TAGS[language])
-    path = folder / PurePosixPath(url).name
+    # Other hosts and versions have packs of the same name.
+    digest = hashlib.sha256(url.encode()).hexdigest()[:12]
+    path = folder / f"{digest}-{PurePosixPath(url).name[-100:]}"
     if not path.exists():
-        LOG.info("downloading %s", url)
-        part = path.with_suffix(".part")
-        try:
-            with urllib.request.urlopen(url, timeout=60) as reply, part.open("wb") as file:
-                shutil.copyfileobj(reply, file)
-        except (OSError, ValueError) as error:
-            raise UserError(
-                f"cannot download {url} ({error}); put the file into {folder} by hand, "
-                "or set `from: folder` with the `folder` of a help tree"
-            ) from error
-        part.rename(path)
+        _download(url, path)
     _check_sha256(path, options.sha256.get(language))
     return path
 
 
+def _download(url: str, path: Path) -> None:
+    LOG.info("downloading %s", url)
+    # In a folder of its own, where nobody can have put a link in the way.
+    with tempfile.TemporaryDirectory(dir=path.parent) as own:
+        part = Path(own) / "part"
+        try:
+            with urllib.request.urlopen(url, timeout=60) as reply, part.open("wb") as file:
+                shutil.copyfileobj(reply, file)
+                if missing := getattr(reply, "length", None):
+                    raise OSError(f"it ended {missing} bytes too early")
+        except (OSError, ValueError, HTTPException) as error:
+            raise UserError(
+                f"cannot download {url} ({error}); save it by hand as {path}, "
+                "or set `from: folder` with the `folder` of a help tree"
+            ) from error
+        part.rename(path)
+
+
 def _check_sha256(path: Path, expected: str | None) -> None:
+    if expected is None:
+        return
     with path.open("rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
-    if expected is not None and found != expected.lower():
+    if found != expected.lower():
         raise UserError(
             f"{path} has SHA-256 {found}, expected {expected}; "
             "delete the file to fetch it again, or correct sha256 in the options"
         )
 
 
+# Not of html.parser, whose time grows with the square of the tags that are not closed. This one
+# reads each character a bounded number of times, whatever the page holds.
+_MARKUP = re.compile(
+    r"""<!--.*?(?:-->|\Z)
+    |   <(?P<raw>script|style)\b.*?(?:</(?P=raw)\s*>|\Z)
+    |   <[!?][^<>]*+>
+    |   <(?P<end>/?)(?P<name>[a-z][^\s/<>]*+)
+         (?P<attributes>(?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""",
+    re.DOTALL | re.IGNORECASE | re.VERBOSE,
+)
+_ATTRIBUTE = re.compile(r"""([^\s"'=/]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))""")
+
+
 def elements(html: str) -> dict[str, str]:
     """Text of the paragraphs and headings of a page that carry an id, in order: id -> text."""
-    parser = _Elements()
-    parser.feed(html)
-    parser.close()
-    return parser.texts
+    page = _Elements()
+    read = 0
+    for markup in _MARKUP.finditer(html):
+        page.text(unescape(html[read : markup.start()]))
+        read = markup.end()
+        if markup["end"]:
+            page.end(markup["name"].lower())
+        elif markup["name"]:
+            page.start(markup["name"].lower(), _attributes(markup["attributes"]))
+    return page.texts
 
 
-class _Elements(HTMLParser):
+def _attributes(text: str) -> dict[str, str]:
+    return {name.lower(): unescape("".join(values)) for name, *values in _ATTRIBUTE.findall(text)}
+
+
+class _Elements:
     """Collects text; of variants inside a sentence (by system or application) it keeps one.
 
     A span of class `switchinline` holds a span for each variant. The last is the default where
@@ -215,32 +285,31 @@ class _Elements(HTMLParser):
     BLOCKS = frozenset(["p", "h1", "h2", "h3", "h4", "h5", "h6"])
 
     def __init__(self) -> None:
-        super().__init__()
         self.texts: dict[str, str] = {}
         self._block: tuple[str, str] | None = None
         self._text: list[str] = []
         # Of each open span: whether its children are variants, and where in the text it began.
         self._spans: list[tuple[bool, int]] = []
 
-    def handle_starttag(self, tag: str, attrs: list) -> None:
+    def start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag in self.BLOCKS:
             self._close()
-            element = dict(attrs).get("id")
+            element = attributes.get("id")
             self._block = (tag, element) if element else None
         elif tag == "br":
             self._text.append(" ")
         elif tag == "span" and self._block:
-            self._open_span(dict(attrs).get("class") == "switchinline")
+            self._open_span(attributes.get("class") == "switchinline")
 
-    def handle_endtag(self, tag: str) -> None:
+    def end(self, tag: str) -> None:
         if self._block and tag == self._block[0]:
             self._close()
         elif tag == "span" and self._spans:
             self._spans.pop()
 
-    def handle_data(self, data: str) -> None:
+    def text(self, text: str) -> None:
         if self._block:
-            self._text.append(data)
+            self._text.append(text)
 
     def _open_span(self, is_switch: bool) -> None:
         if self._spans and self._spans[-1][0]:

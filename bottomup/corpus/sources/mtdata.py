@@ -12,6 +12,7 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field, model_validator
 
+from bottomup.corpus.archives import BROKEN
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
 
@@ -22,6 +23,8 @@ DatasetId = Annotated[str, Field(pattern=r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\
 
 class Options(SourceOptions):
     """Which data sets, and how much of them."""
+
+    package = "mtdata"
 
     datasets: list[DatasetId] = Field(
         min_length=1,
@@ -87,7 +90,7 @@ def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tu
             texts = [text or "" for text in (*fields, "")[:2]]
             source, target = reversed(texts) if swapped else texts
             yield f"{name}:{number}", str(number), source, target
-    except (OSError, AssertionError) as error:
+    except (*BROKEN, AssertionError, ValueError) as error:
         raise UserError(
             f"mtdata cannot get {name} ({error}); check the network, or download it elsewhere "
             "and use the corpus source files"

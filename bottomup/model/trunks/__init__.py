@@ -114,11 +114,11 @@ class TrunkModel(PreTrainedModel):
     def _init_weights(self, module: nn.Module) -> None:
         """Left to `initialize`, which needs the parameters' full names."""
 
-    def forward(self, source: Tensor, target: None = None) -> Tensor:
+    def forward(self, source: Tensor, target: None = None, padded: bool | None = None) -> Tensor:
         """States from which `head` predicts, one for each position of `source` `[batch, length]`.
 
         `[batch, length, d_model]`; of two directions `[batch, 2 * length, d_model / 2]`, those from
-        the left first.
+        the left first. `padded` makes no difference.
         """
         states = self.encoder(source).last_hidden_state
         return self.norm(torch.cat(states.chunk(self.config.directions, dim=-1), dim=1))

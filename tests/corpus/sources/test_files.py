@@ -4,6 +4,7 @@ import pytest
 from archive_forms import COMPRESSIONS
 from pydantic import ValidationError
 
+from bottomup.corpus.sources import files
 from bottomup.corpus.sources.files import Options, fetch, lines
 from bottomup.errors import UserError
 
@@ -80,11 +81,20 @@ def test_an_empty_file_is_an_error(write, compression):
         lines(write("empty.txt", COMPRESSIONS[compression](b"")))
 
 
-@pytest.mark.parametrize("compression", [".gz", ".xz"])
+@pytest.mark.parametrize("compression", [".gz", ".xz", ".zst"])
 def test_a_truncated_file_is_an_error(write, compression):
     content = COMPRESSIONS[compression](b"one\ntwo\n" * 99)
     with pytest.raises(UserError, match="cannot be read"):
         lines(write("text", content[:-9]))
+
+
+def test_a_line_that_is_no_sentence_is_an_error_with_its_number(write, monkeypatch):
+    monkeypatch.setattr(files, "MAX_LINE_BYTES", 100)
+    assert lines(write("text", "a" * 98 + "\n" + "b" * 99)) == ["a" * 98, "b" * 99]
+    with pytest.raises(
+        UserError, match="text, line 2 has 100 bytes or more; expected one sentence"
+    ):
+        lines(write("text", "one\n" + "a" * 1000))
 
 
 def test_an_unknown_compression_is_not_taken_for_text(write):

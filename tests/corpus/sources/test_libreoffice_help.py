@@ -1,5 +1,11 @@
 import hashlib
+import http.server
+import os
+import threading
+import time
+from html.parser import HTMLParser
 
+import numpy as np
 import pytest
 from archive_forms import deb, tar
 from pydantic import ValidationError
@@ -56,6 +62,106 @@ def test_a_help_pack_is_downloaded_once(help_packs, tmp_path):
     check(fetch(of_packs(help_packs), downloads))
 
 
+def test_packs_of_one_name_from_two_addresses_are_two(help_packs, tmp_path):
+    downloads, other = tmp_path / "downloads", tmp_path / "other"
+    fetch(of_packs(help_packs), downloads)
+    with pytest.raises(UserError, match=f"cannot download file://{other}"):
+        fetch(of_packs(other), downloads)
+    # One address for all languages but for the folder.
+    for tag in ("en-US", "de"):
+        (other / tag).mkdir(parents=True)
+        (help_packs / f"helppack_{tag}.tar.gz").rename(other / tag / "pack.tar.gz")
+    check(fetch(of_packs(other, archive_url=f"file://{other}/{{language}}/pack.tar.gz"), downloads))
+
+
+def test_links_in_the_folder_of_downloads_are_not_written_through(help_packs, tmp_path):
+    downloads, own = tmp_path / "downloads", tmp_path / "own"
+    own.write_text("mine")
+    fetch(of_packs(help_packs), downloads)
+    for pack in list(downloads.iterdir()):
+        for name in (pack.name, pack.with_suffix(".part").name, f"{pack.name}.part", "part"):
+            (downloads / name).unlink(missing_ok=True)
+            (downloads / name).symlink_to(own if name != pack.name else tmp_path / "nowhere")
+    check(fetch(of_packs(help_packs), downloads))
+    assert own.read_text() == "mine"
+    assert not (tmp_path / "nowhere").exists()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "{language}",
+        "x/{language}/..",
+        "{language}%00",
+        "x" * 300 + "{language}",
+        "{language}?a=/..",
+    ],
+)
+def test_an_address_that_is_no_file_name_is_an_error_or_right(name, tmp_path):
+    with pytest.raises(UserError, match="cannot download file:") as error:
+        fetch(of_packs(tmp_path, archive_url=f"file://{tmp_path}/{name}"), tmp_path / "downloads")
+    assert "\n" not in str(error.value)
+
+
+@pytest.fixture
+def server(help_packs):
+    """Serves the help packs, or what is left of them when it breaks off."""
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        left = None
+
+        def do_GET(self):
+            data = (help_packs / self.path[1:]).read_bytes()
+            self.send_response(200)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data[: self.left])
+
+        def log_message(self, *_):
+            pass
+
+    with http.server.HTTPServer(("127.0.0.1", 0), Handler) as server:
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        yield f"http://127.0.0.1:{server.server_port}/helppack_{{language}}.tar.gz", Handler
+        server.shutdown()
+
+
+def test_a_download_that_breaks_off_leaves_nothing(server, tmp_path):
+    url, handler = server
+    options = of_packs(tmp_path, archive_url=url)
+    handler.left = 100
+    with pytest.raises(UserError, match=r"cannot download http:.*bytes too early.*by hand as"):
+        fetch(options, tmp_path / "downloads")
+    assert list((tmp_path / "downloads").iterdir()) == []
+    handler.left = None
+    check(fetch(options, tmp_path / "downloads"))
+
+
+@pytest.mark.parametrize("sha256", [{}, {"en": "0" * 64}])
+def test_a_folder_where_a_download_should_be_is_an_error(help_packs, tmp_path, sha256):
+    fetch(of_packs(help_packs), tmp_path / "downloads")
+    for pack in list((tmp_path / "downloads").iterdir()):
+        pack.unlink()
+        pack.mkdir()
+    with pytest.raises(UserError, match=r"Is a directory: .*helppack_en-US.*move away"):
+        fetch(of_packs(help_packs, sha256=sha256), tmp_path / "downloads")
+
+
+def test_a_file_where_the_folder_of_downloads_should_be_is_an_error(help_packs):
+    with pytest.raises(UserError, match=r"File exists: .*helppack_de.*move away"):
+        fetch(of_packs(help_packs), help_packs / "helppack_de.tar.gz")
+
+
+def test_a_damaged_package_is_an_error(apt, tmp_path):
+    fetch(Options(), tmp_path)
+    package = next(tmp_path.glob("*-de_*.deb"))
+    data = bytearray(package.read_bytes())
+    data[-100] ^= 4
+    package.write_bytes(data)
+    with pytest.raises(UserError, match=r"help-de_.*\.deb is damaged .*delete it"):
+        fetch(Options(), tmp_path)
+
+
 def test_checksums(help_packs, tmp_path):
     right = hashlib.sha256((help_packs / "helppack_de.tar.gz").read_bytes()).hexdigest()
     check(fetch(of_packs(help_packs, sha256={"de": right.upper()}), tmp_path / "downloads"))
@@ -78,6 +184,60 @@ def test_a_help_pack_that_leaves_its_folder_is_refused(tmp_path):
 def test_no_pages_are_an_error(tmp_path):
     with pytest.raises(UserError, match=r"no help pages in .*en-US/text"):
         fetch(Options(**{"from": "folder", "folder": tmp_path}), tmp_path)
+
+
+@pytest.fixture
+def folder(tmp_path, help_pages):
+    """A tree of pages, and the folder that it is in."""
+    for path, html in help_pages.items():
+        (tmp_path / "help" / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "help" / path).write_bytes(html)
+    return tmp_path / "help"
+
+
+def of_folder(folder):
+    return fetch(Options(**{"from": "folder", "folder": folder}), folder / "downloads")
+
+
+@pytest.mark.parametrize("target", ["nowhere.html", "link.html"])
+def test_a_link_that_leads_nowhere_is_an_error(folder, target):
+    (folder / "de/text/link.html").symlink_to(target)
+    with pytest.raises(UserError, match=r"de/text/link\.html is a link that leads nowhere; delete"):
+        of_folder(folder)
+
+
+def test_a_link_out_of_the_folder_is_refused(folder):
+    page = folder / "de/text/swriter/main.html"
+    page.rename(folder.parent / "else.html")
+    page.symlink_to(folder.parent / "else.html")
+    with pytest.raises(UserError, match=r"main\.html is a link to .*else\.html, outside .*help;"):
+        of_folder(folder)
+
+
+def test_links_within_the_folder_and_to_it_are_followed(folder):
+    page = folder / "de/text/swriter/main.html"
+    page.rename(folder / "else.html")
+    page.symlink_to("../../../else.html")
+    (folder.parent / "link").symlink_to(folder)
+    check(of_folder(folder.parent / "link"))
+
+
+def test_what_is_no_file_is_no_page(folder):
+    os.mkfifo(folder / "de/text/pipe.html")
+    (folder / "de/text/folder.html").mkdir()
+    (folder / "de/text/link.html").symlink_to("swriter")
+    check(of_folder(folder))
+
+
+@pytest.mark.parametrize(
+    "html", ["<p id='a'>grün</p>".encode("latin-1"), b"<p id='a'>&#" + b"1" * 5000 + b"</p>"]
+)
+def test_a_page_that_is_no_text_is_an_error_that_names_it(folder, html):
+    (folder / "de/text/swriter/main.html").write_bytes(html)
+    with pytest.raises(
+        UserError, match=r"page .*de/text/swriter/main\.html is damaged or not UTF-8"
+    ):
+        of_folder(folder)
 
 
 @pytest.fixture
@@ -144,6 +304,9 @@ def test_a_language_pair_that_the_help_lacks_is_an_error_of_the_options(language
         ({"sha256": {"de": "12"}}, "sha256.de"),
         ({"sha256": {"deu": "0" * 64}}, "sha256.deu"),
         ({"archive_url": "https://example.org/help.tar.gz"}, "archive_url"),
+        ({"archive_url": "https://example.org/a b/{language}.tar.gz"}, "archive_url"),
+        ({"archive_url": "https://example.org/{language}\0.tar.gz"}, "archive_url"),
+        ({"archive_url": "example.org/{language}.tar.gz"}, "archive_url"),
         ({"version": "latest"}, "version"),
     ],
 )
@@ -166,6 +329,10 @@ def test_a_folder_goes_with_from_folder(given):
         ("<p id='a'>open<p id='b'>next</p>", {"a": "open", "b": "next"}),
         ("<p id='a'>first</p><p id='a'>second</p>", {"a": "first"}),
         ("<div id='a'><p id='b'><img alt='icon'></p></div>", {"b": ""}),
+        ("<P ID=a class='x'>1 < 2 > 0 <img alt='a > b'> &lt;p&gt;</P>", {"a": "1 < 2 > 0 <p>"}),
+        ("<p id='a'><!-- <p id='b'> -->x<script>'<p id=c>'</script></p >", {"a": "x"}),
+        ("<p id='a'>x <a y</p><p id='b'>z</p>", {"a": "x <a y", "b": "z"}),
+        ("<p\nid = 'a&amp;b' id2='c'>x<br/>y</p\n>", {"a&b": "x y"}),
     ],
 )
 def test_elements_of_a_page(html, expected):
@@ -179,3 +346,61 @@ def test_of_variants_by_system_the_last_is_kept():
     )
     html = f"<p id='a'>Press <span class='switchinline'>{variants}</span><span>+A</span> now</p>"
     assert elements(html) == {"a": "Press Ctrl +A now"}
+
+
+@pytest.mark.parametrize(
+    "unclosed",
+    [
+        "<a ",
+        "<p id=x ",
+        "<a b='",
+        "<!--",
+        "<!",
+        "<script ",
+        "<a 'b\"",
+        "<p id=x>",
+        "<p id=a><span>",
+    ],
+)
+def test_the_time_for_a_page_grows_with_its_length(unclosed):
+    """Of 20,000 tags that are not closed, each would otherwise read all that follow: 20 s."""
+    start = time.process_time()
+    elements("<p id='a'>text</p>" + unclosed * 20_000)
+    assert time.process_time() - start < 5
+
+
+def test_the_elements_are_those_that_the_standard_parser_finds():
+    """On markup that is put together at random, of which some is closed and some is not."""
+    draw = np.random.default_rng(1)
+    parts = ["<p id='{}'>", "</p>", "<b>", "</b>", "text ", "<br>", "&amp;", "<h2 id={}>", "</h2>"]
+    parts += ["<!-- <b> -->", '<img alt="a > b\'s">', '<P ID="{}" class=x>', "5 < 6 ", "<p>"]
+    for _ in range(200):
+        html = "".join(draw.choice(parts, size=30))
+        html = html.format(*range(html.count("{}")))
+        assert elements(html) == Standard(html).texts
+
+
+class Standard(HTMLParser):
+    """Paragraphs and headings by `html.parser`, of pages without variants."""
+
+    def __init__(self, html):
+        super().__init__()
+        self.texts, self.open = {}, None
+        self.feed(html)
+        self.close()
+
+    def handle_starttag(self, tag, attrs):
+        if tag == "br":
+            self.handle_data(" ")
+        if tag in ("p", "h2"):
+            self.handle_endtag(self.open and self.open[0])
+            self.open = (tag, dict(attrs)["id"], []) if "id" in dict(attrs) else None
+
+    def handle_data(self, data):
+        if self.open:
+            self.open[2].append(data)
+
+    def handle_endtag(self, tag):
+        if self.open and tag == self.open[0]:
+            self.texts[self.open[1]] = " ".join("".join(self.open[2]).split())
+            self.open = None

@@ -1,6 +1,7 @@
 """The package itself is optional and needs a network: a stand-in has the calls that are made."""
 
 import sys
+import zlib
 from types import ModuleType, SimpleNamespace
 
 import pytest
@@ -97,9 +98,10 @@ def test_an_unknown_data_set_is_an_error(mtdata, tmp_path):
         fetch(Options(datasets=["Statmt-none-1-deu-eng"]), tmp_path)
 
 
-def test_a_failed_download_is_an_error(mtdata, tmp_path, monkeypatch):
+@pytest.mark.parametrize("error", [ConnectionError, EOFError, zlib.error, ValueError])
+def test_a_download_that_fails_or_is_damaged_is_an_error(mtdata, tmp_path, monkeypatch, error):
     def fail(*_, **__):
-        raise ConnectionError("no route")
+        raise error("no route")
 
     monkeypatch.setattr(sys.modules["mtdata.cache"], "Cache", fail)
     with pytest.raises(UserError, match=f"cannot get {EUROPARL} .no route"):

@@ -1,0 +1,92 @@
+"""Signals that ask a training to stop: it ends the update at hand, saves, and can be run again."""
+
+import logging
+import os
+import re
+import signal
+import subprocess
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import NoReturn
+
+log = logging.getLogger(__name__)
+
+# SLURM warns by SIGUSR1, some minutes before a job's time is up. Of a program that Snakemake starts
+# it warns Snakemake alone: processes of processes hear nothing before SIGKILL, where cgroups hold
+# them. So a training asks how long it has, and warns itself by SIGALRM.
+TIME_IS_UP = (signal.SIGUSR1, signal.SIGALRM)
+SIGNALS = (signal.SIGTERM, signal.SIGINT, *TIME_IS_UP)
+# To save in, before the time is up; of short times a quarter.
+SECONDS_TO_SAVE = 120
+# One request reaches a program by several ways: its group, its job, its parent.
+SAME_SECONDS = 2.0
+
+_heard: list[tuple[signal.Signals, float]] = []  # the first, and when it came
+
+
+@contextmanager
+def listening() -> Iterator[None]:
+    """Note the first signal, for a training to ask for; a second one ends the program at once."""
+    before = {number: signal.signal(number, _note) for number in SIGNALS}
+    if left := seconds_left():
+        signal.alarm(left - min(SECONDS_TO_SAVE, left // 4))
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        for number, handler in before.items():
+            signal.signal(number, handler)
+        _heard.clear()
+
+
+def _note(number: int, frame: FrameType | None) -> None:
+    if not _heard:
+        _heard.append((signal.Signals(number), time.monotonic()))
+    elif time.monotonic() - _heard[0][1] > SAME_SECONDS:
+        signal.signal(number, signal.SIG_DFL)
+        signal.raise_signal(number)
+
+
+def heard() -> signal.Signals | None:
+    """The signal to stop at, None as long as there was none."""
+    return _heard[0][0] if _heard else None
+
+
+def leave(number: signal.Signals, step: int, began: int) -> NoReturn:
+    """End the program with a status that says: run me again (75, EX_TEMPFAIL of sysexits.h).
+
+    step: what is saved; began: where the program went on from. One that came no further in all its
+    time is not run again by SLURM, which would go on for ever.
+    """
+    log.info(f"stopped by {number.name} after step {step}; the same command goes on from there")
+    if number in TIME_IS_UP and "SLURM_JOB_ID" in os.environ and step > began:
+        requeue(os.environ["SLURM_JOB_ID"])
+    raise SystemExit(os.EX_TEMPFAIL)
+
+
+def seconds_left() -> int | None:
+    """Until SLURM ends the job that this is in; None outside of one, or where it has no end."""
+    if "SLURM_JOB_ID" not in os.environ:
+        return None
+    command = ["squeue", "--noheader", "--format=%L", f"--jobs={os.environ['SLURM_JOB_ID']}"]
+    try:
+        answer = subprocess.run(command, check=True, capture_output=True, text=True, timeout=60)
+    except (OSError, subprocess.SubprocessError) as error:
+        log.info(f"SLURM does not say how long the job may run: {error}")
+        return None
+    # 1-02:03:04, with what is zero at its beginning left out.
+    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", answer.stdout.strip())
+    if not found:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
+
+
+def requeue(job: str) -> None:
+    """Have SLURM run the job again, which takes none of Snakemake's retries."""
+    try:
+        subprocess.run(["scontrol", "requeue", job], check=True)
+    except (OSError, subprocess.CalledProcessError) as error:
+        log.info(f"SLURM does not run job {job} again: {error}")

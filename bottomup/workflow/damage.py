@@ -1,0 +1,94 @@
+"""Which results of a study are no longer what was written.
+
+For each file that a job made, Snakemake records the SHA-256 of what the job read. A checkpoint has
+the digests of its files in it, and a finished run has its own beside it. A file without any can at
+least be read, or not, as its format has it.
+"""
+
+import base64
+import json
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+from bottomup.errors import UserError
+from bottomup.files import as_written, damaged, opening
+from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
+from bottomup.files.weights import load_weights
+from bottomup.training.checkpoint import STATES, kept_whole, not_as_written
+
+
+def _read_json(path: Path) -> None:
+    with opening(path):
+        json.loads(path.read_text())
+
+
+READERS: dict[str, Callable[[Path], object]] = {
+    ".csv": read_table,
+    ".json": _read_json,
+    ".jsonl": read_table,
+    ".npy": load_array,
+    ".parquet": read_table,
+    ".safetensors": load_weights,
+}
+RECORDS = Path(".snakemake/metadata")
+NOT_RESULTS = ("benchmarks", "logs")
+
+
+def find(study: Path, trained: Path) -> Iterator[tuple[Path, str]]:
+    """Each damaged file of a study, of its checkpoints and of the finished runs of all studies, in
+    `trained`, with a line that says what is wrong; called in the folder that Snakemake runs in."""
+    written = recorded(RECORDS)
+    for path in sorted(study.rglob("*")):
+        if path.is_file() and _is_result(path.relative_to(study)):
+            yield from _flaw(path, written.get(path))
+    for state in sorted(path for name in STATES for path in study.rglob(f"checkpoint*/{name}")):
+        yield from ((path, _changed(path)) for path in not_as_written(state) if path.exists())
+    for path in sorted(trained.glob("*.safetensors")):
+        if not kept_whole(path):
+            yield path, _changed(path)
+
+
+def recorded(folder: Path) -> dict[Path, str]:
+    """By path of a file that a job made the digest that it had when another job first read it.
+
+    folder: Snakemake's records, a file for each output, which is named by its path in base64. What
+    was read before the file was last made was another one.
+    """
+    made, read = {}, []
+    for file in folder.rglob("*"):
+        if not file.is_file():
+            continue
+        try:
+            record = json.loads(file.read_text())
+        except ValueError:
+            continue  # Snakemake takes a record that is cut off as none, too
+        name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
+        made[base64.urlsafe_b64decode(name).decode()] = end = record["endtime"]
+        read += [(end, path, digest) for path, digest in record["input_checksums"].items()]
+    first: dict[Path, str] = {}
+    for end, path, digest in sorted(read):
+        if path in made and end >= made[path]:
+            first.setdefault(Path(path), digest.removeprefix("sha256:"))
+    return first
+
+
+def _is_result(path: Path) -> bool:
+    in_checkpoint = any(part.partition(".")[0] == "checkpoint" for part in path.parts[:-1])
+    return path.parts[0] not in NOT_RESULTS and not in_checkpoint
+
+
+def _flaw(path: Path, digest: str | None) -> Iterator[tuple[Path, str]]:
+    """What is wrong with a file of results, if anything is."""
+    if digest is not None:
+        if not as_written(path, digest):
+            yield path, _changed(path)
+        return
+    try:
+        READERS.get(path.suffix, Path.stat)(path)
+    except UserError as error:
+        yield path, str(error)
+
+
+def _changed(path: Path) -> str:
+    return str(damaged(path, "its bytes are not those that were written"))

@@ -1,0 +1,139 @@
+"""How the workflow is started: from where, and with which files of a config.
+
+Snakemake reads the files too. But of a key that stands there twice it takes the last, it runs the
+Python in a template, and what one file removes no later one brings back.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+
+from bottomup.errors import UserError
+
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
+
+KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
+# What YAML 1.1 takes for a number to the base 8 or 60.
+OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
+MOST_VALUES = 100_000
+
+
+def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]]:
+    """The config of Snakemake's `workflow`, as `read` has it; `arguments` are its command line.
+
+    Raises UserError where the workflow cannot run as it was started.
+    """
+    home, settings = Path(workflow.basedir), workflow.config_settings
+    if not home.samefile(Path.cwd()):
+        raise UserError(f"started in {Path.cwd()}; allowed: the repository's folder: cd {home}")
+    for options in (["--configfile", "--configfiles"], ["--config", "-C"]):
+        if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
+            raise UserError(
+                f"{options[0]}: given twice, of which Snakemake takes the last alone; allowed: "
+                f"once, with all that it is to have: {options[0]} ONE ANOTHER"
+            )
+    if 0 in (workflow.resource_settings.cores, workflow.resource_settings.nodes):
+        raise UserError("--cores or --jobs: found 0, with which no job starts; allowed: >= 1, all")
+    results = Path("results")
+    if results.exists() and not results.is_dir():
+        raise UserError("results: is a file; allowed: a folder, or nothing; move it away")
+    own = [] if settings.replace_workflow_config else [Path("config.yaml")]
+    return read([*own, *settings.configfiles], settings.config)
+
+
+def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
+    """The config that `files` are, each laid over those before it, and last the values that the
+    command line sets; with a line for every mistake in how it is written.
+
+    A list replaces the one below it, and null anything: a section over null starts from nothing.
+    Raises UserError where a file cannot be read at all.
+    """
+    config: dict = {}
+    lines: list[str] = []
+    for file in files:
+        content, mistakes = _content(file)
+        lines += [*mistakes, *_flattened(config, content, str(file))]
+        config = _laid(config, content)
+    lines += _flattened(config, command_line, "--config")
+    return _laid(config, command_line), lines
+
+
+def _content(file: Path) -> tuple[dict, list[str]]:
+    try:
+        loader = yaml.SafeLoader(file.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        mistakes = [f"{file}, line {line}: {text}" for line, text in _mistakes(node, "", set())]
+        content = loader.construct_document(node) if node else None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1
+        raise UserError(f"{file}, line {line}: is no YAML ({error.problem}); mend it") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{file}: cannot be read ({reason}); allowed: YAML in UTF-8") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{file}: has no keys; allowed: a section, as config.yaml is one")
+    if _has_more_than(MOST_VALUES, content):
+        raise UserError(
+            f"{file}: has more than {MOST_VALUES:,} values, with what its aliases stand for; "
+            "write out what is meant"
+        )
+    return content, mistakes
+
+
+def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tuple[int, str]]:
+    """The lines of what would be read as something else than it looks like, and what it is."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    line, kind = node.start_mark.line + 1, node.tag.rpartition(":")[2]
+    if kind not in KINDS:
+        yield line, f"{path}: found a {kind}; allowed: text (in quotes), numbers, lists, sections"
+    elif kind in ("int", "float") and OTHER_BASE.fullmatch(node.value):
+        found = f"found {node.value}, which YAML reads to the base 8 or 60"
+        yield line, f"{path}: {found}; allowed: numbers to the base 10"
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _mistakes(value, f"{path}[{index}]", seen)
+    elif isinstance(node, yaml.MappingNode):
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            where = f"{path}.{name}" if path else name
+            if name in lines:
+                yield line, f"{where}: stands in line {lines[name]} already; allowed: each key once"
+            lines[name] = line
+            yield from _mistakes(value, where, seen)
+
+
+def _has_more_than(most: int, value: Any) -> bool:
+    """Whether it takes more than so many values to write this out; a list in itself has no end."""
+    waiting, count = [value], 0
+    while waiting and count <= most:
+        value = waiting.pop()
+        count += 1
+        waiting += value.values() if isinstance(value, dict) else []
+        waiting += value if isinstance(value, list) else []
+    return count > most
+
+
+def _laid(under: Any, over: Any) -> Any:
+    if isinstance(under, dict) and isinstance(over, dict):
+        return under | {key: _laid(under.get(key), value) for key, value in over.items()}
+    # A section stays one: `_flattened` says what is wrong.
+    return under if isinstance(under, dict) and over is not None else over
+
+
+def _flattened(under: dict, over: dict, file: str, path: str = "") -> Iterator[str]:
+    """A line for each section of `under` on which `over` lays a plain value or a list."""
+    for key, value in over.items():
+        where, below = f"{path}{key}", under.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            yield from _flattened(below, value, file, f"{where}.")
+        elif isinstance(below, dict) and value is not None:
+            found = json.dumps(value, ensure_ascii=False, default=str)
+            yield f"{file}: {where}: found {found}; allowed: section"

@@ -1,0 +1,169 @@
+"""A small study in a copy of the repository, run as a user runs it: by Snakemake, by profile."""
+
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from tests.workflow.checkouts import Checkout, copy_repository
+
+# One training of a minute, and what is measured of it.
+OVERLAY = """\
+study: slurm
+corpus:
+  source: files
+  sources: {files: {source: text/en.txt, target: text/de.txt}}
+  splits: {test_words: 3000, dev_words: 1000, near_duplicates: keep}
+  bpe: {merges: 300}
+model: {layers: 2, heads: 2, d_model: 32, d_ff: 64}
+training: {max_tokens: 1000000, warmup_steps: 20, evaluate_every_steps: 50, patience: 1000}
+objectives: {lm: {}}
+seeds: [1]
+occurrences: {n: 1000, as_trained_draws: 1}
+measures:
+  mutual_information: {n_tokens: 20, n_clusters: 20, other_n_clusters: []}
+quality: {sentences: 10}
+"""
+RESULTS = Path("results/slurm")
+CLUSTER = Path(__file__).parent / "cluster"
+TABLES = [
+    "measures/quality/lm-1.csv",
+    "measures/mutual_information/lm-1.plain.csv",
+    "measures/pwcca_between_layers/lm-1.csv",
+]
+CHECKPOINT = RESULTS / "runs/lm-1/checkpoint/state.json"
+
+
+def wait_for(what: str, found: Callable, seconds: int = 300):
+    """The first answer of `found` that is true; fails after so many seconds."""
+    end = time.monotonic() + seconds
+    while not (answer := found()):
+        assert time.monotonic() < end, f"no {what} within {seconds} s"
+        time.sleep(0.2)
+    return answer
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The commands of a cluster whose configuration is in a folder."""
+
+    folder: Path
+
+    def __call__(self, *command: str) -> str:
+        """What a command of SLURM prints."""
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    def jobs(self, state: str = "all") -> dict[str, str]:
+        """The rule or group of each job in a state, by id."""
+        lines = self("squeue", "--noheader", f"--states={state}", "--format=%i %k").splitlines()
+        return dict(line.split(maxsplit=1) for line in lines)
+
+    def job(self, name: str, state: str = "all") -> str | None:
+        """The newest job of a rule or group."""
+        found = [int(number) for number, comment in self.jobs(state).items() if name in comment]
+        return str(max(found)) if found else None
+
+    def megabytes(self, job: str) -> int:
+        """That a job asked for."""
+        return int(re.search(r"mem=(\d+)M", self("scontrol", "show", "job", job))[1])
+
+    def end(self, daemon: str, number: int) -> None:
+        os.kill(int((self.folder / f"{daemon}.pid").read_text()), number)
+
+    def start(self) -> subprocess.CompletedProcess:
+        """Start what does not run."""
+        return subprocess.run([CLUSTER, "start", self.folder], capture_output=True, text=True)
+
+    def field(self, job: str, name: str) -> str:
+        """As `scontrol show job` has it: JobState, Restarts, TimeLimit, MinMemoryNode."""
+        return re.search(rf"\b{name}=(\S+)", self("scontrol", "show", "job", job))[1]
+
+
+class Study:
+    """A copy of the repository with a study in it."""
+
+    def __init__(self, path: Path, cluster: Cluster):
+        self.path, self.cluster = path, cluster
+        self.process: subprocess.Popen | None = None
+
+    @classmethod
+    def new(cls, path: Path, cluster: Cluster) -> "Study":
+        checkout: Checkout = copy_repository(path)
+        (checkout.path / "study.yaml").write_text(OVERLAY)
+        draw = np.random.default_rng(1)
+        for language, prefix in [("en", "w"), ("de", "v")]:
+            lines = [
+                " ".join(f"{prefix}{word % 997}" for word in draw.zipf(1.3, draw.integers(5, 15)))
+                for _ in range(6000)
+            ]
+            (path / f"text/{language}.txt").write_text("\n".join(lines) + "\n")
+        return cls(path, cluster)
+
+    def copy(self, path: Path) -> "Study":
+        return Study(Path(shutil.copytree(self.path, path, symlinks=True)), self.cluster)
+
+    def command(self) -> list[str]:
+        snakemake = [sys.executable, "-m", "snakemake", "--configfile=study.yaml"]
+        return [*snakemake, *(str(RESULTS / table) for table in TABLES)]
+
+    def start(self, *arguments: str, profile: bool = True) -> None:
+        """Start Snakemake, on the cluster or locally, with as many threads on both."""
+        how = [
+            *("--profile", "profiles/slurm", "--latency-wait", "5"),
+            *("--slurm-init-seconds-before-status-checks", "2"),
+        ]
+        environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        with (self.path / "log").open("a") as log:
+            self.process = subprocess.Popen(
+                [*self.command(), "--cores", "1", *(how if profile else []), *arguments],
+                cwd=self.path,
+                env=environment | {"OMP_NUM_THREADS": "1"},
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+            )
+
+    def finish(self) -> int:
+        """The exit status, once it has ended."""
+        return self.process.wait(1800)
+
+    def run(self, *arguments: str, profile: bool = True) -> None:
+        self.start(*arguments, profile=profile)
+        assert self.finish() == 0, self.log()
+
+    def plan(self) -> str:
+        """What a dry run says."""
+        return subprocess.run(
+            [*self.command(), "--cores", "1", "--dry-run"],
+            cwd=self.path,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
+
+    def forget(self, *parts: str | Path) -> None:
+        for part in parts:
+            shutil.rmtree(self.path / part, ignore_errors=True)
+
+    def kill(self) -> None:
+        os.killpg(self.process.pid, signal.SIGKILL)
+        self.process.wait()
+
+    def log(self) -> str:
+        return (self.path / "log").read_text()
+
+    def training(self) -> str:
+        """The job that trains, once it has written a checkpoint."""
+        wait_for("checkpoint", (self.path / CHECKPOINT).exists)
+        return self.cluster.job("rule_train_lm", "running")
+
+    def tables(self) -> dict[str, bytes]:
+        return {table: (self.path / RESULTS / table).read_bytes() for table in TABLES}

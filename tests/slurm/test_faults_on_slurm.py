@@ -1,0 +1,164 @@
+"""Faults in the middle of a training on a cluster: each study ends with the tables of one that was
+left alone. Where `retries` is 0 the fault takes no attempt that is meant for errors."""
+
+import os
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.slurm.conftest import ASKED
+from tests.slurm.studies import RESULTS, wait_for
+
+pytestmark = pytest.mark.skipif(
+    ASKED != "faults", reason="half an hour of faults: SLURM_TESTS=faults"
+)
+
+
+@pytest.fixture
+def study(undisturbed, tmp_path):
+    """The study with its text prepared, and nothing trained."""
+    study = undisturbed.copy(tmp_path / "study")
+    study.forget("trained", *(RESULTS / part for part in ("runs", "views", "measures")))
+    yield study
+    study.process.kill()
+    study.cluster("scancel", "--user=root")
+
+
+@pytest.fixture
+def ends_alike(undisturbed, study):
+    def check():
+        assert study.finish() == 0, study.log()
+        assert study.tables() == undisturbed.tables()
+        assert "Nothing to be done" in study.plan()
+
+    return check
+
+
+def trainings(cluster) -> list[str]:
+    return [job for job, name in cluster.jobs().items() if "train_lm" in name]
+
+
+def processes(program: str, folder: Path) -> list[int]:
+    """Ids of the programs of a study that run."""
+    lines = subprocess.run(["pgrep", "-f", program], capture_output=True, text=True).stdout.split()
+    return [int(pid) for pid in lines if (Path("/proc") / pid / "cwd").resolve() == folder]
+
+
+def test_training_is_cancelled(study, cluster, ends_alike):
+    study.start()
+    cluster("scancel", study.training())
+    ends_alike()
+
+
+def test_training_is_queued_again(study, cluster, ends_alike):
+    study.start("--retries", "0")
+    job = study.training()
+    cluster("scontrol", "requeue", job)
+    ends_alike()
+    assert cluster.field(job, "Restarts") == "1"
+
+
+def test_training_is_preempted(study, cluster, ends_alike):
+    study.start("--retries", "0", "--default-resources", "slurm_partition=scavenger")
+    job = study.training()
+    cluster("sbatch", "--partition=main", "--cpus-per-task=8", "--wrap=sleep 5", "-o", "/dev/null")
+    ends_alike()
+    assert int(cluster.field(job, "Restarts")) >= 1
+
+
+def test_time_limit_is_shorter_than_the_training(study, cluster, ends_alike):
+    study.start("--retries", "0", "--resources", "runtime=1", "gpu=1")
+    job = study.training()
+    ends_alike()
+    assert cluster.field(job, "TimeLimit") == "00:01:00"
+    assert int(cluster.field(job, "Restarts")) >= 1
+
+
+def test_node_goes_down(study, cluster, ends_alike):
+    study.start("--retries", "0")
+    job = study.training()
+    node = cluster.field(job, "NodeList")
+    cluster("scontrol", "update", f"NodeName={node}", "State=DOWN", "Reason=test")
+    time.sleep(5)
+    cluster("scontrol", "update", f"NodeName={node}", "State=RESUME")
+    ends_alike()
+    assert int(cluster.field(job, "Restarts")) >= 1
+
+
+def test_snakemake_is_killed(study, cluster, ends_alike):
+    """What it left is cancelled by the run's name, and its lock taken away, as the docs say."""
+    study.start()
+    study.training()
+    study.kill()
+    assert "SLURM run ID: " in study.log()
+    study.start()
+    assert study.finish() == 1
+    assert "--unlock" in study.log()
+    cluster("scancel", "--name=" + study.log().split("SLURM run ID: ")[1].split()[0])
+    wait_for("end of the job", lambda: not cluster.jobs("running,completing,pending"))
+    study.start("--unlock")
+    assert study.finish() == 0
+    study.start()
+    ends_alike()
+
+
+def test_training_takes_too_much_memory(study, cluster, ends_alike):
+    """SLURM kills it, and it asks for twice as much; here it is killed as a kernel kills."""
+    study.start()
+    first = study.training()
+    for pid in processes("scripts/train.py", study.path):
+        os.kill(pid, signal.SIGKILL)
+    second = wait_for("another job", lambda: set(trainings(cluster)) - {first})
+    assert cluster.megabytes(*second) > 1.9 * cluster.megabytes(first)
+    ends_alike()
+
+
+def test_disk_is_full(study, cluster, ends_alike):
+    """Once there is space the same command goes on."""
+    runs = study.path / RESULTS / "runs"
+    runs.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=100k", "tmpfs", str(runs)]
+    if subprocess.run(mount).returncode:
+        pytest.skip("no tmpfs can be mounted")
+    try:
+        study.start("--retries", "0")
+        assert study.finish() == 1
+        assert "error: " in study.log() and "No space left" in study.log()
+        subprocess.run(["mount", "-o", "remount,size=100m", str(runs)], check=True)
+        study.start()
+        ends_alike()
+    finally:
+        subprocess.run(["umount", "--lazy", str(runs)], check=True)
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
+def test_controller_goes_away_for_a_while(study, cluster, ends_alike, number):
+    study.start("--retries", "0")
+    study.training()
+    cluster.end("slurmctld", number)
+    time.sleep(30)
+    cluster.start()
+    ends_alike()
+
+
+@pytest.mark.parametrize("hours", [-1, 1])
+def test_clock_of_a_node_is_wrong(study, cluster, ends_alike, hours):
+    """Files of the text are from an hour ago, or from the next one."""
+    then = time.time() + 3600 * hours
+    for path in (study.path / RESULTS / "corpus").rglob("*"):
+        os.utime(path, (then, then))
+    study.start("--retries", "0")
+    ends_alike()
+    assert len(trainings(cluster)) == 1
+
+
+def test_one_job_of_a_group_fails(study, cluster, ends_alike):
+    """The others keep what they made; the whole group is tried once more."""
+    study.start("--set-resources", "extract_views:batch_tokens=0")
+    assert study.finish() == 1
+    assert (study.path / RESULTS / "measures/quality/lm-1.csv").exists()
+    study.start()
+    ends_alike()

@@ -1,0 +1,182 @@
+"""A small made-up study, damaged in every way, and the program that finds out."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress
+from bottomup.workflow.damage import find
+from tests.tiny import drawn, initial
+
+SNAKEFILE = """
+FILES = [
+    "corpus/blocks.npy", "corpus/test.parquet", "measures/quality.csv",
+    "runs/lm-1/model/config.json", "runs/lm-1/model/model.safetensors",
+]
+rule all:
+    input: expand("results/made_up/figures/{n}.pdf", n=[1, 2])
+rule make:
+    input: "source/{file}"
+    output: "results/made_up/{file}"
+    wildcard_constraints: file="|".join(FILES)
+    shell: "cp {input} {output}"
+rule draw:
+    input: expand("results/made_up/{file}", file=FILES)
+    output: "results/made_up/figures/{n}.pdf"
+    shell: "head -c 100 {input[4]} > {output}"
+"""
+
+
+def flip(path):
+    """One bit, in the middle of the file."""
+    content = bytearray(path.read_bytes())
+    content[len(content) // 2] ^= 4
+    path.write_bytes(content)
+
+
+def state_of(folder, step, best=True):
+    model = initial("lm", seed=step)
+    optimizer = torch.optim.Adam(model.parameters())
+    Checkpoint(folder, {"run": "this"}).save(model, optimizer, Progress(step=step), best)
+
+
+@pytest.fixture(scope="module")
+def made(tmp_path_factory):
+    """Files of each kind as jobs leave them, which others have read, with Snakemake's records; a
+    checkpoint with two states; and a finished run."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "Snakefile").write_text(SNAKEFILE)
+    source = folder / "source"
+    drawn("lm").save_pretrained(source / "runs/lm-1/model")
+    for name in ("corpus", "measures"):
+        (source / name).mkdir()
+    pd.DataFrame({"source": ["a"] * 50}).to_parquet(source / "corpus/test.parquet")
+    np.save(source / "corpus/blocks.npy", np.arange(50))
+    pd.DataFrame({"value": np.arange(50) / 8}).to_csv(source / "measures/quality.csv", index=False)
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all"]
+    command += ["--max-checksum-file-size", "1TB"]  # as our profile says
+    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    for step in (2, 4):
+        state_of(folder / "results/made_up/runs/mt-1/checkpoint", step)
+    Finished(folder / "trained", {"run": "this"}).save(drawn("lm"), Progress(step=2))
+    return folder
+
+
+@pytest.fixture
+def study(made, tmp_path, monkeypatch):
+    """The study's folder in a copy."""
+    shutil.copytree(made, tmp_path / "copy")
+    monkeypatch.chdir(tmp_path / "copy")
+    return Path("results/made_up")
+
+
+RESULTS = [
+    "corpus/blocks.npy",
+    "corpus/test.parquet",
+    "measures/quality.csv",
+    "runs/lm-1/model/config.json",
+    "runs/lm-1/model/model.safetensors",
+]
+
+
+def found(study):
+    return {path.relative_to(study).as_posix() for path, _ in find(study, study / "none")}
+
+
+def test_nothing_is_damaged(study, run_script, caplog, capsys):
+    caplog.set_level("INFO")
+    run_script("find_damaged", {}, study)
+    assert "no file is damaged" in caplog.text and not capsys.readouterr().out
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_a_flipped_bit(study, name):
+    flip(study / name)
+    [(path, line)] = find(study, study / "none")
+    assert path == study / name
+    assert line.startswith(f"{path} is damaged: its bytes are not those that were written; delete ")
+
+
+def snakemake(*arguments):
+    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--max-checksum-file-size", "1TB"]
+    done = subprocess.run([*command, *arguments], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    return done.stdout + done.stderr
+
+
+def test_what_is_removed_is_made_again_with_what_hangs_on_it(study, run_script):
+    """And then it goes by its new digest, even where not all was made that reads it."""
+    text = study / "measures/quality.csv"
+    flip(text)
+    run_script("find_damaged", {}, study, "--delete")
+    Path("source/measures/quality.csv").write_text("value\n7\n")
+    snakemake(str(study / "figures/1.pdf"))
+    assert text.read_text() == "value\n7\n"
+    assert not found(study)
+    flip(text)
+    assert found(study) == {"measures/quality.csv"}
+
+
+def test_what_no_job_has_read_must_be_readable(study):
+    shutil.rmtree(".snakemake")
+    assert not found(study)
+    for name in RESULTS:
+        path = study / name
+        path.write_bytes(path.read_bytes()[:40])
+    assert found(study) == {*RESULTS}
+    weights = study / "runs/lm-1/model/model.safetensors"
+    broken = drawn("lm")
+    broken.encoder.norm.weight.data[0] = torch.nan
+    broken.save_pretrained(weights.parent)
+    lines = dict(find(study, study / "none"))
+    assert "encoder.norm.weight has numbers that are not finite" in lines[weights]
+
+
+def test_a_checkpoint_loses_what_is_damaged_and_goes_on_from_the_state_before(study, run_script):
+    checkpoint = study / "runs/mt-1/checkpoint"
+    flip(checkpoint / "step_4.optimizer.safetensors")
+    assert found(study) == {"runs/mt-1/checkpoint/step_4.optimizer.safetensors"}
+    run_script("find_damaged", {}, study, "--delete")
+    model = initial("lm")
+    optimizer = torch.optim.Adam(model.parameters())
+    assert Checkpoint(checkpoint, {"run": "this"}).load(model, optimizer).step == 2
+    flip(checkpoint / "state.json")
+    assert found(study) == {"runs/mt-1/checkpoint/state.json"}
+
+
+def test_the_program_removes_only_what_it_is_asked_to(study, run_script, caplog, capsys):
+    caplog.set_level("INFO")
+    damaged = [study / RESULTS[0], study / RESULTS[4], *study.parents[1].glob("trained/*.saf*")]
+    for path in damaged:
+        flip(path)
+    before = {path for path in study.parents[1].rglob("*") if path.is_file()}
+    with pytest.raises(SystemExit) as ended:
+        run_script("find_damaged", {}, study)
+    assert ended.value.code == 1 and "3 damaged: --delete removes them" in caplog.text
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition(" is damaged")[0] for line in lines] == [str(path) for path in damaged]
+    assert {path for path in study.parents[1].rglob("*") if path.is_file()} == before
+    run_script("find_damaged", {}, study, "--delete")
+    left = {path for path in study.parents[1].rglob("*") if path.is_file()}
+    assert left == before - {*damaged}
+    run_script("find_damaged", {}, study)
+
+
+def test_not_while_snakemake_works(study, run_script):
+    locks = study.parents[1] / ".snakemake/locks"
+    locks.mkdir(parents=True, exist_ok=True)
+    (locks / "0.output.lock").write_text(str(study / RESULTS[0]))
+    with pytest.raises(SystemExit, match=r"Snakemake is at work here.*snakemake --unlock"):
+        run_script("find_damaged", {}, study, "--delete")
+
+
+def test_no_such_study(study, run_script):
+    with pytest.raises(SystemExit, match="no folder results/other; expected results/<study>"):
+        run_script("find_damaged", {}, "results/other")

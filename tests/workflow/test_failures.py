@@ -1,0 +1,42 @@
+from types import SimpleNamespace
+
+from bottomup.workflow.failures import say_what_failed
+
+
+def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
+    logs = {"a": "working\nerror: found x; allowed: y\n\n", "b": "", "c": None, "d": "\xff\nkilled"}
+    jobs = {}
+    for name, text in logs.items():
+        if text is not None:
+            (tmp_path / name).write_bytes(text.encode("latin-1"))
+        jobs[name] = SimpleNamespace(log=[str(tmp_path / name)])
+    group = SimpleNamespace(jobs=[jobs["d"], jobs["b"]])
+    say_what_failed({group: 1, jobs["c"]: 1, jobs["a"]: 1})
+    assert capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines() == [
+        *(
+            "",
+            "failed:",
+            "a: error: found x; allowed: y",
+            "b: empty",
+            "c: not written",
+            "d: killed",
+        ),
+    ]
+
+
+def test_many_failures_leave_room_for_what_is_above(tmp_path, capsys):
+    say_what_failed(SimpleNamespace(log=[str(tmp_path / str(n))]) for n in range(25))
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2 + 20 + 1 and said[-1] == "and 5 more"
+
+
+def test_the_clear_line_comes_last(checkout):
+    """Below Snakemake's own words about the job and the program's traceback, if any."""
+    (checkout.path / "text/de.txt").write_text("one line\n")
+    done = checkout.snakemake(
+        *("--cores", "1", "--configfile", "study.yaml", "--until", "fetch_corpus"), check=False
+    )
+    assert done.returncode == 1
+    [*_, header, line] = done.stderr.splitlines()
+    assert header == "failed:"
+    assert line.startswith("results/planned/logs/fetch_corpus.log: error: text/en.txt has 2 lines ")
