@@ -1,8 +1,35 @@
 """Where tensors are computed."""
 
+import os
+
 import torch
+
+from bottomup.errors import UserError
 
 
 def device() -> torch.device:
-    """The first GPU that is visible, else the CPU."""
-    return torch.device("cuda" if torch.cuda.is_available() else "cpu")
+    """What BOTTOMUP_DEVICE asks for, cuda or cpu; else the first GPU that is visible, else the CPU.
+
+    The CPU, too, where it asks for mps, which has no float64; see `float32_device`. Raises
+    UserError for what is not there.
+    """
+    found = float32_device()
+    return torch.device("cpu") if found.type == "mps" else found
+
+
+def float32_device() -> torch.device:
+    """As `device`, for what needs no float64: also mps, where BOTTOMUP_DEVICE asks for it."""
+    there = {
+        "cuda": torch.cuda.is_available,
+        "mps": torch.backends.mps.is_available,
+        "cpu": lambda: True,
+    }
+    asked = os.environ.get("BOTTOMUP_DEVICE") or ("cuda" if there["cuda"]() else "cpu")
+    if asked not in there:
+        raise UserError(f'BOTTOMUP_DEVICE: found "{asked}"; allowed: {", ".join(there)}')
+    if not there[asked]():
+        raise UserError(
+            f"BOTTOMUP_DEVICE: found {asked}, which PyTorch {torch.__version__} does not find on "
+            "this machine; leave it out, or set it to cpu"
+        )
+    return torch.device(asked)
