@@ -13,8 +13,7 @@ import signal
 import threading
 import time
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 from bottomup.errors import UserError
 
@@ -49,13 +48,23 @@ def start(folder: Path) -> None:
     _held.extend([may_run, still_run])
     os.environ.update({FOLDER: str(folder), STARTED_BY: this})
 
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        fcntl.flock(may_run, fcntl.LOCK_UN)
-        raise KeyboardInterrupt
-
+    heard, hears = os.pipe()
+    os.set_blocking(hears, False)
+    signal.set_wakeup_fd(hears)
+    threading.Thread(target=_let_jobs_end_at, args=[heard, may_run], daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, stop)
+            signal.signal(number, signal.default_int_handler)
+
+
+def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
+    """Free the first lock at a signal.
+
+    Not in its handler: Python calls that in its main thread, which now and then waits on for a job,
+    where the signal came as it began to wait.
+    """
+    os.read(heard, 1)
+    fcntl.flock(may_run, fcntl.LOCK_UN)
 
 
 def _hold(may_run: TextIO, still_run: TextIO) -> None:
