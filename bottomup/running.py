@@ -12,6 +12,8 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TextIO
 
@@ -95,6 +97,46 @@ def _take(file: TextIO, operation: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Within it no other process holds `lock`; one that does is waited for.
+
+    Jobs on a cluster outlive a Snakemake that is killed: those of the next one must not train the
+    same run beside them. Raises UserError where the lock cannot be written.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = _lock(lock)
+    except OSError as error:
+        raise UserError(
+            f"{lock} cannot be written: {error.strerror}; free some space, or allow it, and run "
+            "again"
+        ) from error
+    with file:
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _lock(path: Path) -> TextIO:
+    """A file that is locked as long as it is open, once nobody else has it."""
+    while True:
+        file = path.open("a")
+        try:
+            if not _take(file, fcntl.LOCK_EX):
+                log.info(f"another job holds {path}: waiting until it ends")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            # Who held it has deleted it; a third one may hold another by now.
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return file
+            raise
+        file.close()
 
 
 def follow() -> None:

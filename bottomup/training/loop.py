@@ -2,6 +2,7 @@
 
 import math
 import signal
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -10,6 +11,7 @@ from torch import Tensor
 from bottomup.errors import UserError
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
+from bottomup.running import alone
 from bottomup.seeds import derive, generator
 from bottomup.settings import Training
 from bottomup.training import batches, distributed, stopping
@@ -66,6 +68,11 @@ class Trainer:
         finished already is taken from where it is kept. Raises UserError for a run that ends before
         `stop`, and SystemExit where a signal is heard, see `stopping`.
         """
+        lock = self.checkpoint.folder.with_suffix(".lock")
+        with alone(lock) if distributed.rank() == 0 else nullcontext():
+            return self._train()
+
+    def _train(self) -> Progress:
         if done := self.done():
             return done
         with distributed.first_before_others():
