@@ -9,14 +9,17 @@
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
 #   logs/          one file a job
+#   digests/       of what each job wrote, a file a job: sha256sum --check
 #   benchmarks/    time and memory of each job
 
 import atexit
 import os
 import sys
+from pathlib import Path
 
 from snakemake.utils import min_version
 
+from bottomup import running
 from bottomup.errors import UserError
 from bottomup.workflow.config import load, require_packages
 from bottomup.workflow.failures import say_what_failed
@@ -43,12 +46,21 @@ report: "docs/report.rst"
 
 # Programs in scripts/ find the library from here, wherever a job runs.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
+# Of the Snakemake that sent this one to a node: jobs there are ended by the cluster.
+os.environ.pop(running.FOLDER, None)
 
 
 pathvars:
     results=f"results/{STUDY.study}",
     logs=f"results/{STUDY.study}/logs",
     benchmarks=f"results/{STUDY.study}/benchmarks",
+
+
+onstart:
+    try:
+        running.start(Path(f"results/{STUDY.study}"))
+    except UserError as error:
+        sys.exit(f"error: {error}")
 
 
 include: "rules/common.smk"
@@ -61,10 +73,16 @@ include: "rules/figures.smk"
 include: "rules/claims.smk"
 
 
+DIGESTS = f"results/{STUDY.study}/digests"
+NOTE_DIGESTS = (
+    f"&& mkdir -p {DIGESTS} "
+    f"&& sha256sum {{output:q}} >{DIGESTS}/$(basename {{log:q}} .log).sha256"
+)
+
 for each in workflow.rules:
     if each.shellcmd:
         # A command is compared as text, in which blank space makes no difference.
-        each.shellcmd = " ".join(each.shellcmd.split())
+        each.shellcmd = " ".join([*each.shellcmd.split(), NOTE_DIGESTS])
         # What the command line says of a rule's resources stays.
         each.resources.setdefault("gpu", partial(gpus, each.params.settings))
 

@@ -36,8 +36,8 @@ def pair(a: str, b: str) -> str:
 
 
 def runs_of(name: str) -> list[str]:
-    """The two runs of a pair, or the one itself."""
-    return name.split(".")
+    """The runs that a part of a table is about: both of a pair, or the one, however it was read."""
+    return [part for part in name.split(".") if "-" in part]
 
 
 def pruned(run: str, attention: str, method: str, penalty: float) -> str:

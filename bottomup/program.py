@@ -9,8 +9,10 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
+from bottomup import running
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
+from bottomup.workflow.leases import lease
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -29,7 +31,8 @@ def parser(doc: str) -> argparse.ArgumentParser:
         "--gpus",
         type=int,
         metavar="N",
-        help="how many the job was given: with 0 it computes on the CPU, whatever it sees",
+        help="how many the job was given: it waits until no other job holds them; with 0 it "
+        "computes on the CPU, whatever it sees",
     )
     return parser
 
@@ -65,6 +68,9 @@ def run(
             if lines := problems(model, arguments.settings):
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
+        running.follow()
+        if arguments.gpus:
+            lease(arguments.gpus)
         main(arguments)
     except UserError as error:
         sys.exit(f"error: {error}")

@@ -49,7 +49,6 @@ Folder = Annotated[DirectoryPath, AfterValidator(meant)]
 File = Annotated[FilePath, AfterValidator(meant)]
 Seed = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=0)]
-Clusters = Annotated[int, Field(ge=2)]
 Penalty = Annotated[float, Field(ge=0)]
 Penalties = Annotated[list[Penalty], AfterValidator(unique)]
 Control = Literal["scratch", "random", "confidence", "relevance", "gradient"]
@@ -199,70 +198,6 @@ class Views(Section):
     )
 
 
-class MutualInformation(Section):
-    """Information that a layer has about a token, in nats."""
-
-    n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
-    n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
-    other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
-        "other numbers of clusters, to see what depends on it"
-    )
-    clusterings: int = key(
-        "runs of k-means from other first centers, averaged; their spread is in the interval",
-        "runs",
-        ge=2,
-    )
-    seed: int = key("seed of clusters, shuffles and the classifier's halves", ge=0)
-
-
-class Pwcca(Section):
-    """Distance between two views by canonical correlations."""
-
-    variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
-        "as defined, or as the code behind the published numbers computes it", min_length=1
-    )
-
-
-class Similarity(Section):
-    """How alike two runs are, by other measures than PWCCA."""
-
-    variance: float = key("share that SVCCA keeps, in as few directions as hold it", gt=0, le=1)
-    rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Probes(Section):
-    """What a linear classifier finds in a layer."""
-
-    tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
-        "what it is to tell of a word: part of speech, dependency relation, CCG category",
-        min_length=1,
-    )
-    occurrences: int = key(
-        "words of sentences that are drawn, to learn from and to be tested on", "words", ge=100
-    )
-    seed: int = key("seed of their draw, of the split and of the control task", ge=0)
-
-
-class Isotropy(Section):
-    """How evenly representations are spread over directions."""
-
-    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2)
-    seed: int = key("seed of their draw", ge=0)
-
-
-class Change(Section):
-    """Distance between consecutive layers, for groups of tokens."""
-
-    occurrences: int = key(
-        "drawn from each group, of matched ones beyond the first of each type, and for ten types a "
-        "tenth of each; smaller groups are left out",
-        "occurrences",
-        ge=10,
-    )
-    seed: int = key("seed of their draw", ge=0)
-
-
 class Influence(Section):
     """Distance of other tokens' representations with tokens of a group hidden, and without."""
 
@@ -279,19 +214,6 @@ class Influence(Section):
     seed: int = key("seed of their draw", ge=0)
 
 
-class Neighbours(Section):
-    """What a representation shares with the nearest other ones."""
-
-    k: int = key("nearest other representations that are looked at", "neighbors", ge=1)
-    tokens: int = key("most frequent tokens among which the token is compared", "tokens", ge=2)
-    occurrences: int = key("of each of these", "occurrences", ge=2)
-    within_tokens: int = key(
-        "most frequent tokens within each of which all else is compared", "tokens", ge=1
-    )
-    within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
-    seed: int = key("seed of the draws", ge=0)
-
-
 class Projection(Section):
     """Pictures of the views in two dimensions, by t-SNE, of the first seed."""
 
@@ -303,26 +225,10 @@ class Projection(Section):
     seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
 
 
-# That a study may leave out.
-Table = Literal[
-    *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
-    *("similarity_between_runs", "isotropy", "probes", "change", "influence", "neighbours"),
-    *("projection", "alignment", "head_importance", "head_functions"),
-    *("gates", "pruning", "pruned_functions"),
-]
-
-
 class Measures(Section):
-    """What is measured on the views."""
+    """What is measured on the views; with a section for each table of bottomup/tables."""
 
-    mutual_information: MutualInformation
-    pwcca: Pwcca
-    similarity: Similarity
-    isotropy: Isotropy
-    probes: Probes
-    change: Change
     influence: Influence
-    neighbours: Neighbours
     projection: Projection
 
 

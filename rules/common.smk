@@ -1,14 +1,18 @@
 # What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
 
+import os
 import re
 from functools import partial
 
 from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.names import PAIR, READING, RUN
-from bottomup.workflow.slices import READINGS, SIDES, Slices
+from bottomup.workflow.config import tables
+from bottomup.workflow.slices import Slices
+from bottomup.workflow.subjects import READINGS, SIDES
 
 SLICES = Slices(STUDY)
+SUBJECTS = SLICES.subjects
 SPLITS = ["train", "dev", "test"]
 ARRAYS = ["ids", "offsets", "words"]  # of a token file
 # What an occurrence is, and how frequent these are.
@@ -17,42 +21,54 @@ FREQUENCIES = {
     "words": "<results>/corpus/word_frequencies.csv",
     "plain": "<results>/corpus/frequencies.csv",
 }
+# Those of views, each a module of bottomup/tables.
+TABLES = {name: module.TABLE for name, module in tables().items()}
 MEASURES = {  # by table, the parts that it is collected from
-    "quality": SLICES.runs(SLICES.trained),
-    "mutual_information": SLICES.readings(),
-    "pwcca_between_layers": SLICES.runs(SLICES.looked_at + SLICES.steps),
-    "pwcca_between_runs": list(SLICES.pairs_of_runs()),
-    "similarity_between_runs": SLICES.first_pairs(),
-    "isotropy": SLICES.first_runs(SLICES.looked_at + SLICES.steps),
-    "probes": SLICES.first_runs(SLICES.looked_at + SLICES.steps),
-    "change": SLICES.runs(SLICES.looked_at + SLICES.steps),
-    "influence": SLICES.runs(
-        SLICES.attending(SLICES.by_noise + SLICES.steps) + SLICES.checkpoints
+    **{name: SUBJECTS.parts(table) for name, table in TABLES.items()},
+    "quality": SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.steps),
+    "influence": SUBJECTS.runs(
+        SUBJECTS.attending(SUBJECTS.by_noise + SUBJECTS.steps) + SUBJECTS.checkpoints
     ),
-    "neighbours": SLICES.runs(SLICES.by_mask + SLICES.checkpoints + SLICES.steps),
-    "projection": SLICES.first_runs(SLICES.looked_at),
-    "alignment": SLICES.first_runs(SLICES.looked_at) if ROWS == "words" else [],
-    "head_importance": SLICES.runs(
-        SLICES.attending(SLICES.compared) + SLICES.checkpoints
+    "projection": SUBJECTS.first_runs(SUBJECTS.looked_at + SUBJECTS.steps),
+    "alignment": SUBJECTS.first_runs(SUBJECTS.looked_at) if ROWS == "words" else [],
+    "head_importance": SUBJECTS.runs(
+        SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps) + SUBJECTS.checkpoints
     ),
-    "head_functions": SLICES.runs(
-        SLICES.attending(SLICES.by_noise) + SLICES.checkpoints
+    "head_functions": SUBJECTS.runs(
+        SUBJECTS.attending(SUBJECTS.by_noise + SUBJECTS.steps) + SUBJECTS.checkpoints
     ),
-    "gates": SLICES.pruned_runs() + SLICES.pruned_checkpoints(),
-    "pruning": SLICES.whole_runs() + SLICES.pruned_runs() + SLICES.pruned_checkpoints(),
+    "gates": SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints(),
+    "pruning": SUBJECTS.whole_runs()
+    + SUBJECTS.pruned_runs()
+    + SUBJECTS.pruned_checkpoints(),
     "pruned_functions": [
         run
-        for run in SLICES.pruned_runs()
+        for run in SUBJECTS.pruned_runs()
         if names.run_attention_and_method(run)[2] == "gates"
     ],
 }
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 MEASURES |= dict.fromkeys(STUDY.leave_out, [])
+# Of one reading: layers of float16, or more.
+VIEWS_MB = (
+    STUDY.occurrences.n
+    * (STUDY.model.layers + 1)
+    * STUDY.model.d_model
+    * int(STUDY.views.dtype.removeprefix("float"))
+    / 8e6
+)
 # A narrow model waits for a GPU longer than it fills it.
 WIDE = STUDY.model.d_model >= 256
-NAMES = "|".join(SLICES.objectives + SLICES.halves + SLICES.steps + SLICES.checkpoints)
-ATTENDING = "|".join(SLICES.attending(SLICES.objectives)) or "(?!)"
-CHECKPOINTS = "|".join(SLICES.checkpoints) or "(?!)"
+NAMES = "|".join(
+    SUBJECTS.objectives + SUBJECTS.halves + SUBJECTS.steps + SUBJECTS.checkpoints
+)
+ATTENDING = "|".join(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps)) or "(?!)"
+CHECKPOINTS = "|".join(SUBJECTS.checkpoints) or "(?!)"
+
+
+# On a cluster, small jobs go as one: all that prepare the text, all that look at one run, and those
+# that compare two as many at a time as the profile says.
+OF_ONE_RUN = f"look_at_{RUN}"
 
 
 wildcard_constraints:
@@ -64,7 +80,7 @@ wildcard_constraints:
     seed_b=r"\d+",
     reading="|".join(READINGS),
     drawn="|".join(
-        ["plain", "words", *(f"as_trained_{name}" for name in SLICES.masked())]
+        ["plain", "words", *(f"as_trained_{name}" for name in SUBJECTS.masked())]
     ),
     side="|".join([*SIDES, "words"]),
     split="|".join(SPLITS),
@@ -91,14 +107,14 @@ def tokens_of(splits, objective):
     return expand(
         "<results>/corpus/tokens/{split}.{side}/{array}.npy",
         split=splits,
-        side=SLICES.sides(objective),
+        side=SUBJECTS.sides(objective),
         array=ARRAYS,
     )
 
 
 def tokenizers_of(objective):
     return expand(
-        "<results>/corpus/tokenizer.{side}.json", side=SLICES.sides(objective)
+        "<results>/corpus/tokenizer.{side}.json", side=SUBJECTS.sides(objective)
     )
 
 
@@ -116,14 +132,14 @@ def test_tokens(wildcards):
 
 def translation(wildcards):
     """What translations are compared with, where the objective makes any."""
-    if "target" not in SLICES.sides(wildcards.objective):
+    if "target" not in SUBJECTS.sides(wildcards.objective):
         return []
     return ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.target.json"]
 
 
 def masked_views(wildcards):
     """The layers of a run as it read masked words, where it was trained to."""
-    if wildcards.objective not in SLICES.masked():
+    if wildcards.objective not in SUBJECTS.masked():
         return []
     run = names.run(wildcards.objective, wildcards.seed)
     return [f"<results>/views/{run}/{names.AS_TRAINED}.npy"]
@@ -197,11 +213,25 @@ def parts_ending(ending):
     return paths
 
 
+def with_its_run(wildcards):
+    """The group of a job about a run as a whole, or about one with fewer heads."""
+    if wildcards.get("method", "none") != "none":
+        return "pruned"
+    return f"look_at_{names.run(wildcards.objective, wildcards.get('seed', 0))}"
+
+
+def size_mb(files):
+    """Of files; of views that the same group makes first, what they come to."""
+    there = sum(os.path.getsize(path) for path in files if os.path.exists(path))
+    views = sum("/views/" in path for path in files if not os.path.exists(path))
+    return there / 1e6 + views * VIEWS_MB
+
+
 def memory(base_mb, per_input_mb):
     """Memory in MB of a job that holds its input, more at each new attempt."""
 
     def mem_mb(wildcards, input, attempt):
-        return int(attempt * (base_mb + per_input_mb * input.size_mb))
+        return int(attempt * (base_mb + per_input_mb * size_mb(input)))
 
     return mem_mb
 
@@ -210,7 +240,7 @@ def minutes(base, per_input_mb):
     """Minutes of a job that goes through its input, more at each new attempt."""
 
     def runtime(wildcards, input, attempt):
-        return int(attempt * (base + per_input_mb * input.size_mb))
+        return int(attempt * (base + per_input_mb * size_mb(input)))
 
     return runtime
 
@@ -225,15 +255,18 @@ def gpus(settings, wildcards):
     subjects = {
         wildcards.get(name) for name in ("objective", "objective_a", "objective_b")
     }
-    wide = WIDE or not subjects.isdisjoint(SLICES.checkpoints)
+    wide = WIDE or not subjects.isdisjoint(SUBJECTS.checkpoints)
     return int(wide and "bottomup/device.py" in code)
 
 
 def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
-    if workflow.nodes is not None or workflow.remote_exec:
+    if workflow.remote_exec:
+        # Snakemake sees all cores of the node, whatever the job was given.
+        return int(os.environ.get("SLURM_CPUS_PER_TASK", 4))
+    if workflow.nodes is not None:
         return 4
-    runs = SLICES.runs(SLICES.trained + SLICES.halves)
+    runs = SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.halves)
     return max(1, workflow.cores // max(1, len(runs)))
 
 
@@ -245,9 +278,9 @@ def steps_to_keep(objective):
 def tokens_to_read(objective):
     """How long a run takes, in tokens of all sides."""
     name, _ = names.objective_and_half(objective)
-    if name not in SLICES.trained:
+    if name not in SUBJECTS.trained:
         return 0
-    return STUDY.objective_training(name).max_tokens * len(SLICES.sides(name))
+    return STUDY.objective_training(name).max_tokens * len(SUBJECTS.sides(name))
 
 
 def pruning(wildcards):
@@ -266,6 +299,6 @@ def training_minutes(objective, training, wildcards, attempt):
     model, budget = STUDY.model, training.max_tokens
     layers = 12 * model.layers * model.d_model**2
     output = STUDY.corpus.bpe.merges * model.d_model
-    parameters = (layers + output) * len(SLICES.sides(objective))
-    speed = 1e13 if WIDE else 5e9  # operations a second
+    parameters = (layers + output) * len(SUBJECTS.sides(objective))
+    speed = 1e13 if WIDE else 2e10  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)

@@ -4,7 +4,7 @@
 # Nodes of a cluster often have no network.
 rule fetch_corpus:
     input:
-        SLICES.source_options.input_files(),
+        STUDY.source_options().input_files(),
     output:
         pairs="<results>/corpus/pairs.parquet",
     log:
@@ -39,11 +39,13 @@ rule clean_corpus:
     benchmark:
         "<benchmarks>/clean_corpus.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 20),
-        runtime=minutes(60, 0.1),
+        runtime=minutes(10, 0.1),
     params:
         settings=SLICES.clean_corpus(),
     shell:
@@ -67,11 +69,13 @@ rule split_corpus:
     benchmark:
         "<benchmarks>/split_corpus.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 20),
-        runtime=minutes(30, 0.1),
+        runtime=minutes(10, 0.1),
     params:
         settings=SLICES.split_corpus(),
     shell:
@@ -94,11 +98,13 @@ rule learn_bpe:
     wildcard_constraints:
         side="|".join(SIDES),
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 30),
-        runtime=minutes(60, 0.1),
+        runtime=minutes(10, 0.1),
     params:
         settings=SLICES.learn_bpe,
     shell:
@@ -119,11 +125,13 @@ rule learn_words:
     benchmark:
         "<benchmarks>/learn_words.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 30),
-        runtime=minutes(60, 0.1),
+        runtime=minutes(10, 0.1),
     params:
         settings=SLICES.learn_words(),
     shell:
@@ -146,11 +154,13 @@ rule encode_text:
     benchmark:
         "<benchmarks>/encode_text.{split}.{side}.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 20),
-        runtime=minutes(60, 0.1),
+        runtime=minutes(10, 0.1),
     params:
         settings=SLICES.encode_text(),
     shell:
@@ -171,7 +181,8 @@ rule deal_blocks:
     benchmark:
         "<benchmarks>/deal_blocks.{split}.tsv"
     priority: 20
-    localrule: True
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -198,11 +209,13 @@ rule annotate_words:
     benchmark:
         "<benchmarks>/annotate_words.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=minutes(240, 0.1),
+        runtime=minutes(240 if STUDY.annotation.depccg_model else 20, 0.1),
     params:
         settings=SLICES.annotate_words(),
     shell:
@@ -224,11 +237,13 @@ rule count_tokens:
     benchmark:
         "<benchmarks>/count_tokens.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1000, 5),
-        runtime=minutes(15, 0.1),
+        runtime=minutes(5, 0.1),
     params:
         settings=SLICES.count_tokens(),
     shell:

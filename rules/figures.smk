@@ -6,24 +6,23 @@ from bottomup.objectives import Question
 
 MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
 # What the papers compare; the variants of an objective have figures of their own.
-COMPARED = SLICES.runs(SLICES.compared)
-LOOKED_AT = SLICES.runs(SLICES.looked_at)  # and models from elsewhere
+COMPARED = SUBJECTS.runs(SUBJECTS.compared)
+LOOKED_AT = SUBJECTS.runs(SUBJECTS.looked_at)  # and models from elsewhere
+WITH_HEADS = SUBJECTS.attending(SUBJECTS.compared) + SUBJECTS.checkpoints
 # The first seed of each alone: heads of two seeds have nothing in common.
-FIRST_RUNS = SLICES.first_runs(SLICES.looked_at)
-WITH_HEADS = SLICES.attending(SLICES.compared) + SLICES.checkpoints
-HEADS_OF = SLICES.first_runs(WITH_HEADS)
-TRAINED = SLICES.runs([name for name in SLICES.trained if name in WITH_HEADS])
+HEADS_OF = SUBJECTS.first_runs(WITH_HEADS)
+TRAINED = SUBJECTS.runs([name for name in SUBJECTS.trained if name in WITH_HEADS])
 # Runs at a step, each with the same run at its end; all of these.
-STEPS_AND_ENDS = list(SLICES.steps_and_ends())
+STEPS_AND_ENDS = list(SUBJECTS.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
-UNTRAINED = set(SLICES.compared) - set(SLICES.trained)
+UNTRAINED = set(SUBJECTS.compared) - set(SUBJECTS.trained)
 # Each target under each mask, and the models that they start from, where there are any.
-OF_MASKS = sorted(name for name in SLICES.by_mask if SLICES.initial(name))
+OF_MASKS = sorted(name for name in SUBJECTS.by_mask if SUBJECTS.initial(name))
 # By objective with token dropout, those without that have its target.
 WITHOUT_DROPOUT = {
     variant: plain
-    for variant in SLICES.attending(SLICES.variants(Question.TOKEN_DROPOUT))
-    if (plain := SLICES.attending(SLICES.beside(variant)))
+    for variant in SUBJECTS.attending(SUBJECTS.variants(Question.TOKEN_DROPOUT))
+    if (plain := SUBJECTS.attending(SUBJECTS.beside(variant)))
 }
 
 
@@ -35,7 +34,7 @@ def parts_of(measure, names=LOOKED_AT):
 def information(objectives, reading="plain"):
     """The same for mutual information, of runs under these objectives."""
     return parts_of(
-        "mutual_information", [f"{run}.{reading}" for run in SLICES.runs(objectives)]
+        "mutual_information", [f"{run}.{reading}" for run in SUBJECTS.runs(objectives)]
     )
 
 
@@ -51,16 +50,17 @@ def input_and_output(objective, reading):
     }
 
 
-def pairs_of(objectives, measure="pwcca_between_runs", untrained=False):
-    """The same for distances, of pairs of runs under these objectives; of untrained ones those of
-    one kind, or any."""
+def compared_in(
+    measure, objectives=SUBJECTS.looked_at + SUBJECTS.halves, untrained=False
+):
+    """The same for parts about these objectives alone; of pairs of untrained runs those of one
+    kind, or any."""
     shown = []
-    for pair in MEASURES[measure]:
-        a, b = (names.objective_and_seed(run)[0] for run in names.runs_of(pair))
-        if {a, b} <= set(objectives) and (
-            a == b or untrained or not {a, b} & UNTRAINED
-        ):
-            shown.append(pair)
+    for part in MEASURES[measure]:
+        about = {names.objective_and_seed(run)[0] for run in names.runs_of(part)}
+        mixed = len(about) > 1 and not about.isdisjoint(UNTRAINED)
+        if about <= set(objectives) and (untrained or not mixed):
+            shown.append(part)
     return parts_of(measure, shown)
 
 
@@ -137,35 +137,31 @@ def projection(picture):
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
-        "tables": information(SLICES.looked_at),
+        "tables": information(SUBJECTS.looked_at),
         "published": ["ib_mi_tasks"],
         "category": "2 Information",
     },
     **{
         f"mutual_information_{objective}": input_and_output(objective, "plain")
-        for objective in SLICES.compared
-        if objective in SLICES.trained and STUDY.objective_options(objective).causal
+        for objective in SUBJECTS.compared
+        if objective in SUBJECTS.trained and STUDY.objective_options(objective).causal
     },
     **{
         f"mutual_information_{objective}": input_and_output(objective, "as_trained")
-        for objective in SLICES.masked()
+        for objective in SUBJECTS.masked()
     },
     "mutual_information_estimators": {
-        "tables": information(SLICES.compared),
+        "tables": information(SUBJECTS.compared),
         "category": "2 Information",
     },
     "distance_between_tasks": {
-        "tables": pairs_of(SLICES.looked_at + SLICES.halves),
+        "tables": compared_in("pwcca_between_runs"),
         "published": ["change_between_tasks"],
         "category": "3 Distance",
     },
     "distance_between_layers": {
         "tables": parts_of("pwcca_between_layers"),
         "published": ["change_by_task"],
-        "category": "3 Distance",
-    },
-    "similarity_between_runs": {
-        "tables": pairs_of(SLICES.looked_at + SLICES.halves, "similarity_between_runs"),
         "category": "3 Distance",
     },
     "change_frequency_rank": by_group(
@@ -177,7 +173,7 @@ FIGURES = {
     "influence_with_token_dropout": {
         "tables": parts_of(
             "influence",
-            SLICES.runs(
+            SUBJECTS.runs(
                 dict.fromkeys(
                     name
                     for variant, plain in WITHOUT_DROPOUT.items()
@@ -216,14 +212,6 @@ FIGURES = {
         ["ccg_left", "ccg_right"], "evolution_ccg_left_right"
     ),
     "projection_ccg": projection("ccg"),
-    "isotropy": {
-        "tables": parts_of("isotropy", FIRST_RUNS),
-        "category": "5 What a layer represents",
-    },
-    "probes": {
-        "tables": parts_of("probes", FIRST_RUNS),
-        "category": "5 What a layer represents",
-    },
     "head_importance": heads(["lrp_confidence"], "head_importance"),
     "attention_of_heads": {
         "tables": {
@@ -232,9 +220,9 @@ FIGURES = {
         },
         "options": {
             "initial": {
-                name: SLICES.initial(name)
+                name: SUBJECTS.initial(name)
                 for name in WITH_HEADS
-                if SLICES.initial(name) != name
+                if SUBJECTS.initial(name) != name
             }
         },
         "category": "6 Attention heads",
@@ -275,7 +263,7 @@ FIGURES = {
     "learning_curves": {
         "tables": {
             name: [f"<results>/runs/{name}/metrics.jsonl"]
-            for name in SLICES.runs(SLICES.trained)
+            for name in SUBJECTS.runs(SUBJECTS.trained)
         },
         "category": "7 Text and training",
     },
@@ -296,22 +284,32 @@ FIGURES = {
     "mask": {
         "options": MI_OPTIONS
         | {"variant": STUDY.measures.pwcca.variants[0]}
-        | {"models": {name: SLICES.model(name) for name in OF_MASKS}},
+        | {"models": {name: SUBJECTS.model(name) for name in OF_MASKS}},
         "tables": {
             "mutual_information": [
                 f"<results>/measures/mutual_information/{run}.plain.parquet"
-                for run in SLICES.runs(OF_MASKS)
+                for run in SUBJECTS.runs(OF_MASKS)
             ],
             "neighbours": [
                 f"<results>/measures/neighbours/{run}.parquet"
-                for run in SLICES.runs(OF_MASKS)
+                for run in SUBJECTS.runs(OF_MASKS)
             ],
-            **pairs_of(OF_MASKS, untrained=True),
+            **compared_in("pwcca_between_runs", OF_MASKS, untrained=True),
         },
-        "needs": [set(OF_MASKS) & set(SLICES.variants(Question.MASK))],
+        "needs": [set(OF_MASKS) & set(SUBJECTS.variants(Question.MASK))],
         "category": "8 The attention mask",
     },
 }
+# And of each table with a figure of its own all parts that are compared.
+FIGURES |= {
+    name: {
+        "tables": compared_in(name),
+        "category": table.category,
+    }
+    for name, table in TABLES.items()
+    if table.category
+}
+FIGURES = dict(sorted(FIGURES.items(), key=lambda figure: figure[1]["category"]))
 LEFT_OUT = tuple(f"<results>/measures/{name}/" for name in STUDY.leave_out)
 
 

@@ -16,11 +16,13 @@ rule measure_head_importance:
     wildcard_constraints:
         objective=ATTENDING,
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(4000, 4),
-        runtime=minutes(240, 1),
+        runtime=minutes(60, 1),
     params:
         settings=SLICES.measure_head_importance,
     shell:
@@ -49,11 +51,13 @@ rule measure_head_functions:
     wildcard_constraints:
         objective=ATTENDING,
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=minutes(60, 1),
+        runtime=minutes(30, 1),
         batch_tokens=2048,
     params:
         settings=SLICES.measure_head_functions,
@@ -90,6 +94,8 @@ rule measure_checkpoint_heads:
     wildcard_constraints:
         objective=CHECKPOINTS,
     priority: 20
+    group:
+        with_its_run
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -152,6 +158,8 @@ rule prune_heads:
         f"<benchmarks>/prune_heads.{names.PRUNED}.tsv"
     wildcard_constraints:
         objective=ATTENDING,
+    group:
+        "pruned"
     conda:
         "../envs/bottomup.yaml"
     threads: training_threads
@@ -194,11 +202,13 @@ rule measure_pruning:
     wildcard_constraints:
         objective=ATTENDING,
     priority: 20
+    group:
+        with_its_run
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(4000, 4),
-        runtime=minutes(60, 1),
+        runtime=minutes(30, 1),
     params:
         settings=SLICES.measure_pruning,
     shell:
@@ -228,6 +238,8 @@ rule prune_checkpoint:
     wildcard_constraints:
         objective=CHECKPOINTS,
         method="gates",
+    group:
+        "pruned"
     conda:
         "../envs/bottomup.yaml"
     threads: training_threads
@@ -266,6 +278,8 @@ rule measure_checkpoint_pruning:
     wildcard_constraints:
         objective=CHECKPOINTS,
     priority: 20
+    group:
+        with_its_run
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -296,5 +310,7 @@ use rule measure_head_functions as measure_pruned_functions with:
         f"<logs>/measure_pruned_functions.{names.PRUNED}.log",
     benchmark:
         f"<benchmarks>/measure_pruned_functions.{names.PRUNED}.tsv"
+    group:
+        "pruned"
     params:
         settings=SLICES.measure_pruned_functions,

@@ -1,30 +1,20 @@
 # Measures: views -> tidy tables, a part for each run or pair of runs, then one table a measure.
 
 
-ANNOTATED = {"annotations": f"<results>/occurrences/{ROWS}/annotations.parquet"}
-OF_TOKENS = {"frequencies": FREQUENCIES[ROWS]}
-# By table, a module of bottomup/tables: whose views it is about, and what it reads beside them.
-OF_VIEWS = {
-    "mutual_information": (READING, OF_TOKENS),
-    "pwcca_between_layers": (RUN, {}),
-    "pwcca_between_runs": (PAIR, {}),
-    "similarity_between_runs": (PAIR, {}),
-    "change": (RUN, ANNOTATED),
-    "neighbours": (RUN, ANNOTATED),
-    "isotropy": (RUN, {}),
-    "probes": (RUN, ANNOTATED),
-}
+ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
+BESIDE = {"annotations": ANNOTATIONS, "frequencies": FREQUENCIES[ROWS]}
+PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR}
 
-for table, (part, beside) in OF_VIEWS.items():
+for table, about in TABLES.items():
+    part = PATTERNS[about.part]
 
     rule:
         name:
             f"measure_{table}"
         input:
+            **{name: BESIDE[name] if name in about.reads else [] for name in BESIDE},
             views=views_of(part),
             occurrences=drawn("occurrences.parquet"),
-            annotations=beside.get("annotations", []),
-            frequencies=beside.get("frequencies", []),
         output:
             table=f"<results>/measures/{table}/{part}.csv",
             estimates=f"<results>/measures/{table}/{part}.parquet",
@@ -33,11 +23,13 @@ for table, (part, beside) in OF_VIEWS.items():
         benchmark:
             f"<benchmarks>/measure_{table}.{part}.tsv"
         priority: 20
+        group:
+            "pairs" if part == PAIR else OF_ONE_RUN
         conda:
             "../envs/bottomup.yaml"
         resources:
             mem_mb=memory(3000, 2),
-            runtime=minutes(120, 0.02),
+            runtime=minutes(30, 0.1),
         params:
             settings=partial(SLICES.measure_views, table),
         shell:
@@ -55,7 +47,7 @@ rule measure_influence:
         **MODEL,
         text=drawn(*(f"{array}.npy" for array in ARRAYS)),
         occurrences=drawn("occurrences.parquet"),
-        annotations=ANNOTATED["annotations"],
+        annotations=ANNOTATIONS,
         written=WRITTEN,
     output:
         table="<results>/measures/influence/{objective}-{seed}.csv",
@@ -65,6 +57,8 @@ rule measure_influence:
     benchmark:
         "<benchmarks>/measure_influence.{objective}-{seed}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
@@ -89,7 +83,7 @@ rule project_views:
         masked_views=masked_views,
         masked_occurrences=masked_occurrences,
         occurrences=f"<results>/occurrences/{ROWS}/occurrences.parquet",
-        annotations=ANNOTATED["annotations"],
+        annotations=ANNOTATIONS,
         frequencies=FREQUENCIES[ROWS],
     output:
         table="<results>/measures/projection/{objective}-{seed}.csv",
@@ -98,11 +92,13 @@ rule project_views:
     benchmark:
         "<benchmarks>/project_views.{objective}-{seed}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 2),
-        runtime=minutes(60, 0.02),
+        runtime=minutes(30, 0.02),
     params:
         settings=SLICES.project_views,
     shell:

@@ -3,7 +3,7 @@
 # A rule for each objective, so that the quick ones can go first. All else goes before training, so
 # that figures exist as early as their runs allow.
 
-QUICKEST_FIRST = sorted([*SLICES.objectives, *SLICES.halves], key=tokens_to_read)
+QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
 
 for objective in QUICKEST_FIRST:
     training = STUDY.objective_training(names.objective_and_half(objective)[0])
@@ -22,6 +22,8 @@ for objective in QUICKEST_FIRST:
         benchmark:
             f"<benchmarks>/train_{objective}.{{seed}}.tsv"
         priority: len(QUICKEST_FIRST) - QUICKEST_FIRST.index(objective)
+        group:
+            None if tokens_to_read(objective) else "untrained"
         conda:
             "../envs/bottomup.yaml"
         threads: training_threads
@@ -97,11 +99,13 @@ rule measure_quality:
     benchmark:
         "<benchmarks>/measure_quality.{objective}-{seed}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(4000, 4),
-        runtime=minutes(60, 0.1),
+        runtime=minutes(30, 0.1),
     params:
         settings=SLICES.measure_quality,
     shell:

@@ -29,11 +29,13 @@ rule draw_occurrences:
     benchmark:
         "<benchmarks>/draw_occurrences.{drawn}.tsv"
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 100),
-        runtime=minutes(15, 0.1),
+        runtime=minutes(5, 0.1),
     params:
         settings=SLICES.draw_occurrences,
     shell:
@@ -63,11 +65,13 @@ rule annotate_occurrences:
     wildcard_constraints:
         drawn="plain|words",
     priority: 20
+    group:
+        "corpus"
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 100),
-        runtime=minutes(15, 0.1),
+        runtime=minutes(5, 0.1),
     params:
         settings=SLICES.annotate_occurrences(),
     shell:
@@ -80,7 +84,7 @@ rule annotate_occurrences:
 
 rule open_checkpoint:
     input:
-        lambda wildcards: SLICES.checkpoint_files(wildcards.objective),
+        lambda wildcards: SUBJECTS.checkpoint_files(wildcards.objective),
     output:
         **model_in("<results>/runs/{objective}-0"),
     log:
@@ -118,11 +122,13 @@ rule extract_views:
     benchmark:
         "<benchmarks>/extract_views.{objective}-{seed}.{reading}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(3000, 30),
-        runtime=minutes(60, 0.1),
+        runtime=minutes(30, 0.1),
         batch_tokens=4096,
     params:
         settings=SLICES.extract_views,
@@ -148,11 +154,13 @@ rule measure_alignment:
     benchmark:
         "<benchmarks>/measure_alignment.{objective}-{seed}.tsv"
     priority: 20
+    group:
+        OF_ONE_RUN
     conda:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(2000, 10),
-        runtime=minutes(15, 0.1),
+        runtime=minutes(5, 0.1),
     params:
         settings=SLICES.measure_alignment,
     shell:

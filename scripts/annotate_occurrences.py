@@ -7,18 +7,17 @@ Outputs: a table with a row for each occurrence, see bottomup.views.annotations.
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program
 from bottomup.corpus.tokens import TokenFile
+from bottomup.files.tables import read_table
 from bottomup.views.annotations import annotations
 
 
 def main(arguments: argparse.Namespace) -> None:
     table = annotations(
-        pd.read_parquet(arguments.occurrences),
+        read_table(arguments.occurrences),
         TokenFile.load(arguments.text),
-        pd.read_parquet(arguments.annotation),
+        read_table(arguments.annotation),
     )
     table.to_parquet(arguments.annotations)
 

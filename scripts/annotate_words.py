@@ -13,19 +13,19 @@ import logging
 from pathlib import Path
 
 import pandas as pd
-from tokenizers import Tokenizer
 
 from bottomup import program
 from bottomup.corpus import annotation, ccg
 from bottomup.corpus.tables import Column
 from bottomup.corpus.tokens import TokenFile
+from bottomup.files.tokenizers import load_tokenizer
 from bottomup.settings import Annotation
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     pipeline = annotation.load(settings.pipeline)
-    tokenizer = Tokenizer.from_file(arguments.tokenizer)
+    tokenizer = load_tokenizer(arguments.tokenizer)
     table = annotation.annotate(Column(arguments.text, "source"), tokenizer, pipeline)
     annotation.require_words_of(TokenFile.load(arguments.tokens), table)
     table = pd.concat([table, ccg.categories(table, settings.depccg_model)], axis=1)

@@ -5,17 +5,16 @@ Inputs: pairs.parquet.
 Outputs: clean.parquet; cleaning.csv, what each step did; cleaning_examples.csv.
 """
 
-import pandas as pd
-
 from bottomup import program
 from bottomup.corpus.cleaning import clean
+from bottomup.files.tables import read_table
 from bottomup.settings import Cleaning
 
 
 def main(arguments):
     settings = arguments.settings
     pairs, counts, examples = clean(
-        pd.read_parquet(arguments.pairs),
+        read_table(arguments.pairs),
         settings.min_words,
         settings.max_words,
         settings.max_length_ratio,

@@ -9,9 +9,8 @@ Outputs:  the table heads; a head without a function has one row, and so have th
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program
+from bottomup.files.tables import read_table
 
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 IMPORTANCES = [
@@ -21,11 +20,11 @@ FUNCTION = {"accuracy": "function_accuracy"}
 
 
 def main(arguments: argparse.Namespace) -> None:
-    importance = pd.read_csv(arguments.importance)
+    importance = read_table(arguments.importance)
     heads = importance.pivot(index=HEAD, columns="importance", values="value")
     heads = heads.rename(columns={"relevance_alpha_beta": "relevance"})
     heads = heads.reindex(columns=IMPORTANCES).reset_index()
-    functions = pd.read_csv(arguments.functions).query("held").rename(columns=FUNCTION)
+    functions = read_table(arguments.functions).query("held").rename(columns=FUNCTION)
     functions = functions[[*HEAD, "function", "function_accuracy", "baseline_accuracy"]]
     heads.merge(functions, on=HEAD, how="left").to_csv(arguments.table, index=False)
 

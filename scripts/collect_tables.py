@@ -10,16 +10,30 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup import program
+from bottomup.errors import UserError
+from bottomup.files.tables import read_table
 
 
 def main(arguments):
     if arguments.table.suffix == ".parquet":
-        parts = [pd.read_parquet(path) for path in arguments.tables]
-        pd.concat(parts, ignore_index=True).to_parquet(arguments.table, index=False)
+        joined(arguments.tables).to_parquet(arguments.table, index=False)
         return
     # As text: numbers pass through digit by digit, and a token called "null" stays one.
-    parts = [pd.read_csv(path, dtype=str, keep_default_na=False) for path in arguments.tables]
-    pd.concat(parts).to_csv(arguments.table, index=False)
+    table = joined(arguments.tables, dtype=str, keep_default_na=False)
+    table.to_csv(arguments.table, index=False)
+
+
+def joined(paths, **options):
+    """The parts one below the other; UserError where one has other columns than the first."""
+    parts = [read_table(path, **options) for path in paths]
+    expected = list(parts[0].columns)
+    for path, part in zip(paths, parts, strict=True):
+        if list(part.columns) != expected:
+            raise UserError(
+                f"{path} has the columns {', '.join(part.columns)}; allowed: those of {paths[0]}, "
+                f"{', '.join(expected)}; delete the one that is wrong and run again"
+            )
+    return pd.concat(parts, ignore_index=True)
 
 
 if __name__ == "__main__":

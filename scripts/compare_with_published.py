@@ -14,6 +14,7 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.claims import comparison
+from bottomup.files.tables import read_table
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -28,7 +29,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def read(path: Path) -> pd.DataFrame:
     names = {name: str for name in ("panel", "series", "quantity", "x")}
-    points = pd.read_csv(
+    points = read_table(
         path, dtype=names, keep_default_na=False, na_values={"y": "", "low": "", "high": ""}
     )
     return points.assign(figure=path.stem)

@@ -4,16 +4,15 @@ Inputs: the ids of a token file; tokenizer.{side}.json.
 Outputs: frequencies.csv with token_id, token, count, rank.
 """
 
-import numpy as np
-from tokenizers import Tokenizer
-
 from bottomup import program
 from bottomup.corpus.frequencies import frequencies
+from bottomup.files.arrays import load_array
+from bottomup.files.tokenizers import load_tokenizer
 
 
 def main(arguments):
-    vocabulary = Tokenizer.from_file(arguments.tokenizer).get_vocab()
-    ids = np.load(arguments.tokens_ids, mmap_mode="r", allow_pickle=False)
+    vocabulary = load_tokenizer(arguments.tokenizer).get_vocab()
+    ids = load_array(arguments.tokens_ids, mapped=True)
     frequencies(ids, vocabulary).to_csv(arguments.frequencies, index=False)
 
 

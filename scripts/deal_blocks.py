@@ -6,10 +6,10 @@ Outputs:  the block of each sentence (.npy), int8.
 """
 
 import numpy as np
-import pandas as pd
 
 from bottomup import program
 from bottomup.corpus.blocks import deal
+from bottomup.files.tables import read_table
 from bottomup.settings import Section
 
 
@@ -18,7 +18,7 @@ class Settings(Section):
 
 
 def main(arguments):
-    documents = pd.read_parquet(arguments.text, columns=["document"])["document"]
+    documents = read_table(arguments.text, columns=["document"])["document"]
     np.save(arguments.blocks, deal(documents, arguments.settings.seed))
 
 

@@ -12,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 
 from bottomup import objectives, program
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
+from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
 from bottomup.settings import Section
 from bottomup.views import occurrences
 
@@ -37,7 +38,7 @@ class Settings(Section):
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tokens = TokenFile.load(arguments.tokens)
-    frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
+    frequencies = read_table(arguments.frequencies, keep_default_na=False)
     # <unk> is no token of the training text: rarer than all.
     ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
     ranks[frequencies["token_id"]] = frequencies["rank"]
@@ -54,7 +55,7 @@ def main(arguments: argparse.Namespace) -> None:
             label_ids=frequencies["token_id"].to_numpy()[: settings.masked.n_tokens],
             seed=settings.seed,
         )
-    blocks = np.load(arguments.blocks)[reading.table["sentence"]]
+    blocks = load_array(arguments.blocks)[reading.table["sentence"]]
     reading.table.assign(block=blocks).to_parquet(arguments.table)
     reading.text.save(arguments.text)
 

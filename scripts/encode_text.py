@@ -4,18 +4,17 @@ Inputs: {split}.parquet; tokenizer.{side}.json.
 Outputs: a token file: ids, offsets and words as .npy (see bottomup/corpus/tokens.py).
 """
 
-from tokenizers import Tokenizer
-
 from bottomup import program
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tables import Column
+from bottomup.files.tokenizers import load_tokenizer
 
 OF_WORDS = {"words": "source"}  # the side that words, as tokens of their own, are of
 
 
 def main(arguments):
     encode(
-        Tokenizer.from_file(arguments.tokenizer),
+        load_tokenizer(arguments.tokenizer),
         Column(arguments.text, OF_WORDS.get(arguments.side, arguments.side)),
         ids=arguments.ids,
         words=arguments.words,

@@ -10,11 +10,10 @@ Outputs:  an array [layers + 1, n_occurrences, d_model]; NaN for words that the 
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.files.tables import read_table
 from bottomup.settings import Views
 from bottomup.subjects.words import of_occurrences
 from bottomup.views.extraction import extract
@@ -24,7 +23,7 @@ def main(arguments: argparse.Namespace) -> None:
     subject, settings = subjects.load(arguments.model), arguments.settings
     text = TokenFile.load(arguments.text)
     columns = ["text", "sentence", "position"]
-    table = pd.read_parquet(arguments.occurrences, columns=columns)
+    table = read_table(arguments.occurrences, columns=columns)
     if arguments.written:
         words, rows = of_occurrences(subject, table, *arguments.written)
         first = words.first if settings.pooling == "mean" else words.last

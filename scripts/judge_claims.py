@@ -13,12 +13,11 @@ import logging
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from bottomup import program
 from bottomup.claims.catalogue import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.tables import load
+from bottomup.files.tables import read_table
 from bottomup.settings import Section
 
 
@@ -37,7 +36,7 @@ def main(arguments: argparse.Namespace) -> None:
         for path in arguments.tables
         if path.stem == name
     }
-    correlations = pd.read_csv(arguments.correlations)
+    correlations = read_table(arguments.correlations)
     claims = judge(CLAIMS, tables, settings.initial, correlations, others)
     claims.to_csv(arguments.table, index=False)
     counts = claims["verdict"].value_counts()

@@ -4,15 +4,14 @@ Inputs: train.parquet; tokenizer.source.json, whose words these are.
 Outputs: tokenizer.words.json in the format of Hugging Face tokenizers.
 """
 
-from tokenizers import Tokenizer
-
 from bottomup import program
 from bottomup.corpus.tables import Column
 from bottomup.corpus.words import learn
+from bottomup.files.tokenizers import load_tokenizer
 
 
 def main(arguments):
-    of_side = Tokenizer.from_file(arguments.tokenizer)
+    of_side = load_tokenizer(arguments.tokenizer)
     learn(Column(arguments.text, "source"), of_side).save(arguments.words)
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup import program, subjects
+from bottomup.files.tables import read_table
 from bottomup.settings import Run
 from bottomup.subjects.words import of_occurrences, of_text
 from bottomup.tables import columns_of
@@ -21,8 +22,8 @@ from bottomup.tables import columns_of
 def main(arguments: argparse.Namespace) -> None:
     subject = subjects.load(arguments.model)
     text, tokenizer = arguments.written
-    table = pd.read_parquet(arguments.occurrences, columns=["text", "sentence", "position"])
-    sentences = pd.read_parquet(text, columns=["source"])["source"].tolist()
+    table = read_table(arguments.occurrences, columns=["text", "sentence", "position"])
+    sentences = read_table(text, columns=["source"])["source"].tolist()
     texts = {
         "occurrences": of_occurrences(subject, table, text, tokenizer)[0],
         "test": of_text(subject, sentences, tokenizer)[0],

@@ -18,12 +18,13 @@ import logging
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from bottomup import program, subjects
 from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
 from bottomup.heads.confidence import encoder_attention
 from bottomup.heads.examples import sample
 from bottomup.heads.functions import head_functions
@@ -46,12 +47,12 @@ class Settings(Section):
 
 def main(arguments: argparse.Namespace) -> None:
     settings, subject = arguments.settings, subjects.load(arguments.model)
-    blocks, text, tokenizer = np.load(arguments.blocks), *arguments.written
-    sentences = pd.read_parquet(text, columns=["source"])["source"].tolist()
+    blocks, text, tokenizer = load_array(arguments.blocks), *arguments.written
+    sentences = read_table(text, columns=["source"])["source"].tolist()
     words, _ = of_text(subject, sentences, tokenizer)
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
     rows = rows_of(found, blocks[order], jackknife.n_blocks(blocks))
-    dev_blocks = np.load(arguments.dev_blocks)
+    dev_blocks = load_array(arguments.dev_blocks)
     found, some = owed_to_heads(subject, arguments)
     rows += rows_of(found, dev_blocks[some], jackknife.n_blocks(dev_blocks))
     jackknife.write([columns_of(settings.run) | row for row in rows], arguments.importance)
@@ -59,9 +60,9 @@ def main(arguments: argparse.Namespace) -> None:
     functions = head_functions(
         subject,
         words.tokens,
-        pd.read_parquet(arguments.annotation, columns=columns),
+        read_table(arguments.annotation, columns=columns),
         types_of(words.tokens, TokenFile.load(arguments.words)),
-        shared_ranks(pd.read_csv(arguments.frequencies, usecols=["token_id", "count"])),
+        shared_ranks(read_table(arguments.frequencies, usecols=["token_id", "count"])),
         settings.thresholds,
         blocks,
         arguments.batch_tokens,
@@ -83,7 +84,7 @@ def owed_to_heads(
         )
         return {}, np.array([], dtype=int)
     logging.info(f"gradient, and loss without a head, under {objective}")
-    dev = text_of(subject, pd.read_parquet(arguments.dev, columns=["source", "target"]), objective)
+    dev = text_of(subject, read_table(arguments.dev, columns=["source", "target"]), objective)
     some = sample(dev, settings.sentences, settings.seed)
     examples = references(subject, objective, dev.select(some), settings.seed)
     predictor = CheckpointPredictor(arguments.model, subject, objective, device())

@@ -16,6 +16,8 @@ import numpy as np
 import pandas as pd
 
 from bottomup import program
+from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
 from bottomup.heads.pruning_checkpoints import closed, opened, right_token
 from bottomup.kinds import GATED, KINDS
 from bottomup.measures import jackknife
@@ -32,14 +34,14 @@ class Settings(Section):
 def main(arguments: argparse.Namespace) -> None:
     settings, pruned = arguments.settings, arguments.settings.pruned
     predictor, objective = opened(arguments.model, settings.run.objective, pruned.attention)
-    text, blocks = objective.text(arguments.test), np.load(arguments.blocks)
+    text, blocks = objective.text(arguments.test), load_array(arguments.blocks)
     whole, *without = right_token(predictor, objective, text, blocks, settings.seed)
     without = np.array(without)
     heads = {kind: sum(map(len, gates)) for kind, gates in predictor.gates.items()}
     dev_loss, penalty = math.nan, math.nan
     if pruned.method != "none":
         metrics, gates = arguments.pruned
-        for kind, _, _ in closed(pd.read_csv(gates)):
+        for kind, _, _ in closed(read_table(gates)):
             heads[kind] -= 1
         dev_loss = pd.read_json(metrics, lines=True)["dev_loss_nats"].iloc[-1]
         penalty = pruned.penalty

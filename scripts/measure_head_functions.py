@@ -10,13 +10,12 @@ Outputs: a table with a row for each layer, head with an open gate, and function
 import logging
 from pathlib import Path
 
-import numpy as np
-import pandas as pd
-
 from bottomup import program, subjects
 from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
 from bottomup.heads.functions import head_functions
 from bottomup.measures import jackknife
 from bottomup.settings import Section, Thresholds
@@ -34,11 +33,11 @@ def main(arguments):
     table = head_functions(
         subjects.load(arguments.model),
         tokens,
-        pd.read_parquet(arguments.annotation, columns=columns),
+        read_table(arguments.annotation, columns=columns),
         tokens.ids,
-        shared_ranks(pd.read_csv(arguments.frequencies, usecols=["token_id", "count"])),
+        shared_ranks(read_table(arguments.frequencies, usecols=["token_id", "count"])),
         settings.thresholds,
-        np.load(arguments.blocks),
+        load_array(arguments.blocks),
         arguments.batch_tokens,
         device(),
     )

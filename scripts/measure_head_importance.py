@@ -12,10 +12,9 @@ Outputs:  a table with a row for each head and kind of importance. Confidence, a
 import argparse
 from pathlib import Path
 
-import numpy as np
-
 from bottomup import objectives, program, subjects
 from bottomup.device import device
+from bottomup.files.arrays import load_array
 from bottomup.heads.confidence import head_attention
 from bottomup.heads.examples import references, sample, translations
 from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase
@@ -44,7 +43,7 @@ def main(arguments: argparse.Namespace) -> None:
     model = subjects.load(arguments.model).model.to(device())
     dev = load_text(arguments.tokens, "dev", objective)
     some = sample(dev, settings.sentences, settings.seed)
-    text, blocks = dev.select(some), np.load(arguments.blocks)
+    text, blocks = dev.select(some), load_array(arguments.blocks)
     examples = references(model, objective, text, settings.seed)
     own = examples
     if objective.predicts == "target":

@@ -15,6 +15,7 @@ import pandas as pd
 from bottomup import program, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.files.tables import read_table
 from bottomup.measures import jackknife
 from bottomup.measures.groups import groups
 from bottomup.measures.influence import influence
@@ -32,8 +33,8 @@ def main(arguments):
     run, settings = columns_of(arguments.settings.run), arguments.settings.influence
     columns = ["text", "sentence", "position", "input_id", "rank", "block"]
     tables = [
-        pd.read_parquet(arguments.occurrences, columns=columns),
-        pd.read_parquet(arguments.annotations, columns=["tag", "last_subword"]),
+        read_table(arguments.occurrences, columns=columns),
+        read_table(arguments.annotations, columns=["tag", "last_subword"]),
     ]
     subject, occurrences = subjects.load(arguments.model), pd.concat(tables, axis=1)
     if arguments.written:

@@ -12,11 +12,11 @@ import math
 import shutil
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 
 from bottomup import objectives, program, subjects
 from bottomup.device import device
+from bottomup.files.arrays import load_array
 from bottomup.heads.removal import without_closed_heads
 from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
@@ -41,7 +41,7 @@ def main(arguments: argparse.Namespace) -> None:
         objective,
         settings.scoring,
         arguments.tokens,
-        np.load(arguments.blocks),
+        load_array(arguments.blocks),
         arguments.translation,
     )
     judged_by, probability = compared(scores), right_token(scores)

@@ -10,10 +10,9 @@ Outputs:  a table with a row for each metric.
 import argparse
 from pathlib import Path
 
-import numpy as np
-
 from bottomup import objectives, program, subjects
 from bottomup.device import device
+from bottomup.files.arrays import load_array
 from bottomup.measures import jackknife
 from bottomup.measures.quality import quality
 from bottomup.settings import Scoring, Section, Trained
@@ -32,7 +31,7 @@ def main(arguments: argparse.Namespace) -> None:
         objectives.load(run.module, run.options),
         arguments.settings.scoring,
         arguments.tokens,
-        np.load(arguments.blocks),
+        load_array(arguments.blocks),
         arguments.translation,
     )
     rows = [

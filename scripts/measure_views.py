@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 
 from bottomup import program
+from bottomup.files.tables import read_table
 from bottomup.measures import jackknife
 from bottomup.schema import validated
 from bottomup.settings import Label, Section
@@ -31,13 +32,13 @@ class Settings(Section):
 
 def main(arguments):
     settings = arguments.settings
-    tables = [pd.read_parquet(path) for path in [arguments.occurrences, *arguments.annotations]]
+    tables = [read_table(path) for path in [arguments.occurrences, *arguments.annotations]]
     occurrences = pd.concat(tables, axis=1)
     views = [load(path, len(occurrences)) for path in arguments.views]
     occurrences, views = seen_by_all(occurrences, views)
     frequencies = None
     for path in arguments.frequencies:
-        frequencies = pd.read_csv(path, keep_default_na=False)
+        frequencies = read_table(path, keep_default_na=False)
     of_text = {"frequencies": frequencies, "reading": settings.reading, "labels": settings.labels}
     seen = Seen(occurrences, *views, **of_text)
     table = importlib.import_module(f"bottomup.tables.{settings.table}")

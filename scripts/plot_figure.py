@@ -16,6 +16,7 @@ import pandas as pd
 from bottomup import program
 from bottomup.figures.points import load_published
 from bottomup.figures.style import save
+from bottomup.files.tables import read_table
 from bottomup.settings import Section
 
 
@@ -39,14 +40,8 @@ def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
     """The tables by name; those of one name one below the other."""
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, path in zip(names, paths, strict=True):
-        parts.setdefault(name, []).append(read(path))
+        parts.setdefault(name, []).append(read_table(path))
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
-
-
-def read(path: Path) -> pd.DataFrame:
-    if path.suffix == ".jsonl":
-        return pd.read_json(path, lines=True)
-    return pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
 
 
 if __name__ == "__main__":

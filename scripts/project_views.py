@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup import program
+from bottomup.files.tables import read_table
 from bottomup.measures.projection import draw, ends_word, pictures, word_ids
 from bottomup.settings import Projection, Run, Section
 from bottomup.tables import columns_of, seen_by_all
@@ -32,12 +33,12 @@ class Settings(Section):
 
 def main(arguments):
     settings = arguments.settings.projection
-    frequencies = pd.read_csv(arguments.frequencies, keep_default_na=False)
+    frequencies = read_table(arguments.frequencies, keep_default_na=False)
     tables = (arguments.occurrences, arguments.annotations)
-    plain = pd.concat([pd.read_parquet(table) for table in tables], axis=1)
+    plain = pd.concat([read_table(table) for table in tables], axis=1)
     readings = [read(plain, arguments.views)]
     if arguments.masked_occurrences:
-        masked = pd.read_parquet(arguments.masked_occurrences)
+        masked = read_table(arguments.masked_occurrences)
         readings.append(read(masked, arguments.masked_views))
     plain = readings[0][0]
     named = {  # by picture: the words, and where the config names them

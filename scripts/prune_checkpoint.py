@@ -13,8 +13,10 @@ from pathlib import Path
 
 from bottomup import program
 from bottomup.heads.pruning_checkpoints import Settings, prune
+from bottomup.training.stopping import listening
 
 
+@listening()
 def main(arguments: argparse.Namespace) -> None:
     prune(
         arguments.settings,

@@ -11,17 +11,18 @@ Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. While it r
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program
+from bottomup.files.tables import read_table
 from bottomup.heads.pruning import Settings, as_many, prune
 from bottomup.seeds import derive
+from bottomup.training.stopping import listening
 
 
+@listening()
 def main(arguments: argparse.Namespace) -> None:
     settings, pruned, gates = arguments.settings, arguments.settings.pruned, None
     if pruned.method != "gates":
-        found, *importance = map(pd.read_csv, arguments.chosen_by)
+        found, *importance = map(read_table, arguments.chosen_by)
         # A draw for each penalty: heads that one leaves are not among those of the next.
         draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
         gates = as_many(pruned.method, found, *importance, draw=draw)

@@ -7,14 +7,13 @@ Outputs:  the page (.html), which needs nothing else.
 import argparse
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program
 from bottomup.figures.claims_table import page
+from bottomup.files.tables import read_table
 
 
 def main(arguments: argparse.Namespace) -> None:
-    claims = pd.read_csv(arguments.claims, dtype={"seeds": str})
+    claims = read_table(arguments.claims, dtype={"seeds": str})
     arguments.page.write_text(page(claims), encoding="utf-8")
 
 

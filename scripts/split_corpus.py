@@ -6,15 +6,14 @@ Inputs: clean.parquet.
 Outputs: train.parquet, dev.parquet, test.parquet; splits.csv, their sizes.
 """
 
-import pandas as pd
-
 from bottomup import program
 from bottomup.corpus.splits import SPLITS, split
+from bottomup.files.tables import read_table
 from bottomup.settings import Splits
 
 
 def main(arguments):
-    tables, counts = split(pd.read_parquet(arguments.pairs), **dict(arguments.settings))
+    tables, counts = split(read_table(arguments.pairs), **dict(arguments.settings))
     for name in SPLITS:
         tables[name].to_parquet(getattr(arguments, name), index=False)
     counts.to_csv(arguments.counts, index=False)

@@ -13,8 +13,10 @@ from pathlib import Path
 
 from bottomup import program
 from bottomup.training.run import Settings, train
+from bottomup.training.stopping import listening
 
 
+@listening()
 def main(arguments: argparse.Namespace) -> None:
     train(
         arguments.settings,

@@ -1,9 +1,12 @@
 """For the rooms from the model to the views: one thread, a tiny corpus, and the programs."""
 
 import json
+import os
 import runpy
+import signal
 import sys
 from dataclasses import dataclass
+from itertools import count
 from pathlib import Path
 
 import numpy as np
@@ -94,3 +97,20 @@ def run_script(monkeypatch):
         runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
 
     return run
+
+
+@pytest.fixture
+def signal_in_call(monkeypatch):
+    """Have this process hear a signal when a method is called the `call`th time."""
+
+    def patch(owner: object, name: str, call: int, number: int = signal.SIGTERM) -> None:
+        method, calls = getattr(owner, name), count(1)
+
+        def signaled(*arguments, **named):
+            if next(calls) == call:
+                os.kill(os.getpid(), number)
+            return method(*arguments, **named)
+
+        monkeypatch.setattr(owner, name, signaled)
+
+    return patch

@@ -66,6 +66,16 @@ def test_a_job_that_was_given_no_gpu_sees_none(run, monkeypatch, given, seen):
     assert visible == [seen]
 
 
+def test_a_job_that_was_given_gpus_takes_them_once_its_settings_fit(run, monkeypatch):
+    taken = []
+    monkeypatch.setattr(program, "lease", taken.append)
+    with pytest.raises(SystemExit):
+        run("--gpus", "2", "--settings", '{"off": 1}', model=Settings)
+    assert taken == []
+    run("--gpus", "2", main=lambda arguments: taken.append("main"))
+    assert taken == [2, "main"]
+
+
 @pytest.mark.parametrize("text", ["[1]", "{1, 2}", "{'a': 1}", '{"a": open}', "", "a b", "f()"])
 def test_settings_of_any_other_kind(run, text, capsys):
     with pytest.raises(SystemExit) as error:

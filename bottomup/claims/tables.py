@@ -18,6 +18,7 @@ import pandas as pd
 
 from bottomup.claims import NotMeasuredError
 from bottomup.errors import UserError
+from bottomup.files.tables import read_table
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.seeds import generator
 
@@ -86,7 +87,7 @@ def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
     """
     tables = {}
     for path in paths:
-        frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+        frame = read_table(path)
         tables[path.stem] = table(
             path.stem, select(path.stem, frame, estimators.get(path.stem, {}))
         )

@@ -6,6 +6,8 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
+from bottomup.files import opening
+
 BATCH_ROWS = 8192
 
 
@@ -17,6 +19,6 @@ class Column:
     name: str
 
     def __iter__(self) -> Iterator[list[str]]:
-        with pq.ParquetFile(self.path) as file:
+        with opening(self.path), pq.ParquetFile(self.path) as file:
             for batch in file.iter_batches(BATCH_ROWS, columns=[self.name]):
                 yield batch.column(0).to_pylist()

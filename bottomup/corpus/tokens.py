@@ -6,6 +6,8 @@ from pathlib import Path
 
 import numpy as np
 
+from bottomup.files.arrays import load_array
+
 
 @dataclass(frozen=True)
 class TokenFile:
@@ -25,7 +27,7 @@ class TokenFile:
     def load(cls, folder: Path) -> "TokenFile":
         """Map ids.npy, words.npy and offsets.npy of `folder` into memory."""
         names = ("ids", "words", "offsets")
-        return cls(*(np.load(folder / f"{name}.npy", mmap_mode="r") for name in names))
+        return cls(*(load_array(folder / f"{name}.npy", mapped=True) for name in names))
 
     def save(self, folder: Path) -> None:
         """Write the files that `load` maps."""

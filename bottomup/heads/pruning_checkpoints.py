@@ -19,6 +19,7 @@ from transformers.pytorch_utils import Conv1D
 from bottomup import subjects
 from bottomup.device import device
 from bottomup.errors import UserError
+from bottomup.files.tables import read_table
 from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_of, text_of
 from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time, save
 from bottomup.kinds import GATED
@@ -55,7 +56,7 @@ class OwnObjective:
 
     def text(self, file: Path) -> OwnText:
         """A split's parquet file as the checkpoint reads it."""
-        pairs = pd.read_parquet(file, columns=["source", "target"])
+        pairs = read_table(file, columns=["source", "target"])
         text = text_of(self.subject, pairs, self.name)
         return OwnText(text.source, text.target)
 

@@ -9,9 +9,10 @@ ends: it stops short of overfitting where labels can hardly be told apart (next 
 within about 0.01 nats of the optimum where they can (input tokens).
 """
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -128,3 +129,12 @@ def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: in
     without = entropies_without(labels, blocks, count) - sums / sizes
     low, high = jackknife.interval(value, without)
     return Bound(value, low, high, label_entropy, len(losses), without)
+
+
+def by_classifier(
+    view: np.ndarray, tokens: np.ndarray, blocks: np.ndarray, count: int, seed: int
+) -> dict:
+    """The columns of a table's row, which has no clusters; arguments as of `classifier_bound`."""
+    bound = asdict(classifier_bound(view, tokens, blocks, count, seed))
+    no_clusters = {"n_clusters": pd.NA, "n_clusters_used": pd.NA}
+    return {"estimator": "classifier", **bound, "n_labels": len(np.unique(tokens)), **no_clusters}

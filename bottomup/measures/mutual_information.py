@@ -16,7 +16,7 @@ from scipy import sparse
 from bottomup import seeds
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
-from bottomup.measures import kmeans
+from bottomup.measures import jackknife, kmeans
 
 SHUFFLES = 5
 # Bounds the memory for a variable of many values.
@@ -120,3 +120,39 @@ def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     _, labels = np.unique(labels, return_inverse=True)
     distinct, clusters = np.unique(clusters, return_inverse=True)
     return labels * len(distinct) + clusters
+
+
+def by_clusters(
+    view: np.ndarray,
+    tokens: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    n_clusters: int,
+    clusterings: int,
+    seed: int,
+) -> dict:
+    """The columns of a table's row, a mean over clusterings from other first centers.
+
+    view: `[n, d_model]`; tokens, blocks: `[n]`; count: of blocks.
+    """
+    found = [cluster(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
+    values = [mutual_information(tokens, clusters) for clusters in found]
+    chance = [shuffled(tokens, clusters, seed) for clusters in found]
+    used = [len(np.unique(clusters)) for clusters in found]
+    without = np.mean([without_blocks(tokens, some, blocks, count) for some in found], axis=0)
+    error = np.std(values, ddof=1) / len(values) ** 0.5
+    low, high = jackknife.interval(np.mean(values), without, error)
+    return {
+        "estimator": "clusters",
+        "mi_nats": np.mean(values),
+        "ci_low": low,
+        "ci_high": high,
+        "clustering_error_nats": error,
+        "shuffled_mi_nats": np.mean(chance),
+        "entropy_nats": entropy(tokens),
+        "n_occurrences": len(tokens),
+        "n_labels": len(np.unique(tokens)),
+        "n_clusters": n_clusters,
+        "n_clusters_used": min(used),
+        jackknife.WITHOUT: without,
+    }

@@ -11,6 +11,8 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from bottomup.corpus.detokenization import detokenize
+from bottomup.files.tables import read_table
+from bottomup.files.tokenizers import load_tokenizer
 from bottomup.measures import jackknife
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
@@ -57,14 +59,14 @@ def quality(
     if objective.predicts != "target":
         return scores
     pairs_file, tokenizer_file = translation
-    pairs = pd.read_parquet(pairs_file)
+    pairs = read_table(pairs_file)
     order = generator(seed, "translated").permutation(len(pairs))
     some = np.sort(order[: scoring.translation.sentences])
     references = pairs["target"].iloc[some].tolist()
     hypotheses = translations(
         model,
         text.select(some),
-        Tokenizer.from_file(str(tokenizer_file)),
+        load_tokenizer(tokenizer_file),
         scoring.translation.language,
         scoring.translation.beam_size,
         scoring.translation.length_penalty,

@@ -371,8 +371,7 @@ def load(folder: str | Path) -> Subject:
     folder = Path(folder)
     if kinds := OURS.get(checkpoint.model_type(folder)):
         model, subject = kinds
-        checkpoint.require_weights(folder)
-        return subject(model.from_pretrained(folder), TokenizerOfARun.from_pretrained(folder))
+        return subject(checkpoint.of_ours(folder, model), _tokenizer(folder))
     return Subject(checkpoint.trained(folder), checkpoint.tokenizer(folder))
 
 
@@ -385,6 +384,12 @@ def untrained(folder: str | Path, seed: int) -> Subject:
     folder = Path(folder)
     if kinds := OURS.get(checkpoint.model_type(folder)):
         model, subject = kinds
-        config = model.config_class.from_pretrained(folder)
-        return subject(model(config, seed), TokenizerOfARun.from_pretrained(folder))
+        with checkpoint.one_line(folder):
+            config = model.config_class.from_pretrained(folder)
+        return subject(model(config, seed), _tokenizer(folder))
     return Subject(checkpoint.initial(folder, seed), checkpoint.tokenizer(folder))
+
+
+def _tokenizer(folder: Path) -> TokenizerOfARun:
+    with checkpoint.one_line(folder):
+        return TokenizerOfARun.from_pretrained(folder)

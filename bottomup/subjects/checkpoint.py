@@ -1,12 +1,12 @@
 """Opening the folder of a Hugging Face checkpoint: offline, and without running code from it."""
 
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerFast as Tokenizer
 
@@ -16,6 +16,7 @@ from bottomup.subjects import attending
 
 WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 TOKENIZERS = ("tokenizer.json", "vocab.txt")
+AGAIN = "fetch it again, or, where a study has made it, delete it and run again"
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # As the checkpoint was trained: its config may name another attention, even one to be fetched.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
@@ -31,7 +32,8 @@ def model_type(folder: Path) -> str | None:
                 f"{folder / name} asks for code of its own (auto_map), which is never run; allowed "
                 "are kinds of model that transformers knows: look for a checkpoint of one"
             )
-    return _read(folder / "config.json").get("model_type")
+    named = _read(folder / "config.json").get("model_type")
+    return named if isinstance(named, str) else None
 
 
 def require_weights(folder: Path) -> None:
@@ -54,7 +56,7 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
     kind: of transformers' auto classes, such as the one with the layer that predicts masked tokens.
     """
     require_weights(folder)
-    with _one_line(folder):
+    with one_line(folder):
         model, found = kind.from_pretrained(
             folder,
             output_loading_info=True,
@@ -66,19 +68,61 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
     # transformers would draw these at random, and say so in its log alone.
     drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
     # A pooler reads the top layer and is not looked at; checkpoints of masked models have none.
-    lacking = [name for name in learned(model) & drawn if "pooler" not in name]
-    if lacking:
-        raise UserError(
-            f"{len(lacking)} weights of the {model.config.model_type} in {folder} are missing or "
-            f"of another shape than config.json says, {min(lacking)} among them; expected all in "
-            "model.safetensors: fetch both files again"
-        )
+    lacking = {name for name in learned(model) & drawn if "pooler" not in name}
+    require_right(folder, model, lacking, _of_more_layers(model, found["unexpected_keys"]))
     return _attended(model)
+
+
+def of_ours(folder: Path, kind: type[PreTrainedModel]) -> PreTrainedModel:
+    """A model of ours with the weights of its folder; UserError unless these are exactly its."""
+    require_weights(folder)
+    with one_line(folder):
+        model, found = kind.from_pretrained(
+            folder, output_loading_info=True, use_safetensors=True, ignore_mismatched_sizes=True
+        )
+    drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
+    require_right(folder, model, drawn, found["unexpected_keys"])
+    return model
+
+
+def require_right(
+    folder: Path, model: PreTrainedModel, lacking: Collection[str], left: Collection[str]
+) -> None:
+    """Raise UserError for weights that a folder lacks, that are left over, or no numbers."""
+    wrong = {
+        "missing or of another shape than config.json says": lacking,
+        "more than config.json says": left,
+        "not finite numbers": _not_finite(model),
+    }
+    for what, names in wrong.items():
+        if names:
+            raise UserError(
+                f"{len(names)} weights of the {model.config.model_type} in {folder} are {what}, "
+                f"{min(names)} among them; {AGAIN}"
+            )
+
+
+def _of_more_layers(model: PreTrainedModel, left: Collection[str]) -> list[str]:
+    """Of weights left over those whose names differ from the model's in a number alone.
+
+    Others belong to layers that predict, which are not looked at.
+    """
+    known = {_numberless(name) for name in model.state_dict()}
+    prefix = f"{model.base_model_prefix}."
+    return [name for name in left if _numberless(name.removeprefix(prefix)) in known]
+
+
+def _numberless(name: str) -> str:
+    return re.sub(r"\d+", "#", name)
+
+
+def _not_finite(model: PreTrainedModel) -> list[str]:
+    return [name for name, weight in model.named_parameters() if not weight.isfinite().all()]
 
 
 def initial(folder: Path, seed: int) -> PreTrainedModel:
     """The model with weights as its family draws them before training, from a seed."""
-    with _one_line(folder), torch.random.fork_rng(devices=[]):
+    with one_line(folder), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(derive(seed, "untrained"))
         config = AutoConfig.from_pretrained(folder, **OFFLINE)
         return _attended(AutoModel.from_config(config, trust_remote_code=False, **FAMILY_OWN))
@@ -105,7 +149,7 @@ def tokenizer(folder: Path) -> Tokenizer:
             f"no fast tokenizer in {folder}; expected tokenizer.json (or a vocab.txt of WordPiece):"
             " load the slow one with AutoTokenizer, its package installed, and save_pretrained it"
         )
-    with _one_line(folder):
+    with one_line(folder):
         found = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     if not found.is_fast:
         raise UserError(f"the tokenizer in {folder} is a slow one; expected tokenizer.json")
@@ -121,19 +165,23 @@ def _no_model(folder: Path) -> str:
 
 def _read(path: Path) -> dict:
     try:
-        return json.loads(path.read_text())
+        found = json.loads(path.read_text())
     except ValueError as error:
-        raise UserError(f"{path} is not JSON ({error}); fetch it again") from error
+        raise UserError(f"{path} is not JSON ({error}); {AGAIN}") from error
+    if not isinstance(found, dict):
+        raise UserError(f"{path} holds {type(found).__name__}, expected an object; {AGAIN}")
+    return found
 
 
 @contextmanager
-def _one_line(folder: Path) -> Iterator[None]:
+def one_line(folder: Path) -> Iterator[None]:
     """What transformers says against a folder, in a line."""
     try:
         yield
-    except (OSError, ValueError, ImportError, RuntimeError, SafetensorError) as error:
-        reason = str(error).strip().splitlines()[0].rstrip(".") + "."
+    except Exception as error:  # whatever a damaged file makes it come across
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        reason = lines[0].rstrip(".") + "."
         raise UserError(
             f"transformers does not load {folder}: {reason} Expected is a whole checkpoint of a "
-            "kind that the installed transformers knows"
+            f"kind that the installed transformers knows; {AGAIN}"
         ) from error

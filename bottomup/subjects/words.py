@@ -7,12 +7,13 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerBase
 
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import spans
+from bottomup.files.tables import read_table
+from bottomup.files.tokenizers import load_tokenizer
 from bottomup.subjects import Subject
 
 # Why a word has no sub-words of its own.
@@ -112,7 +113,7 @@ def of_occurrences(
     the text: `[n]`.
     """
     sentences = table.drop_duplicates("text").set_index("text")["sentence"]
-    written = pd.read_parquet(text, columns=["source"])["source"].iloc[sentences]
+    written = read_table(text, columns=["source"])["source"].iloc[sentences]
     words, counts = of_text(subject, written.tolist(), tokenizer)
     starts = np.cumsum([0, *counts])
     return words, (starts[table["text"]] + table["position"]).to_numpy()
@@ -120,7 +121,7 @@ def of_occurrences(
 
 def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:
     """Sentences as a subject reads them, and how many words each has by the tokenizer of words."""
-    texts, of_words = zip(*spans(sentences, Tokenizer.from_file(str(tokenizer))), strict=True)
+    texts, of_words = zip(*spans(sentences, load_tokenizer(tokenizer)), strict=True)
     words = encode(subject.tokenizer, texts, of_words, subject.max_length)
     return words, [*map(len, of_words)]
 

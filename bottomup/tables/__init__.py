@@ -1,17 +1,38 @@
 """Tables of what is measured on views: one module each, found by its name.
 
-A module has `Settings`, its section of the config, and `rows(seen, settings)`, the rows of its
-table but for the columns that name the run; each with its values without each block of documents,
-as `jackknife.write` wants them.
+A module has `TABLE`, what it is about; `Settings`, its section of the config; and `rows(seen,
+settings)`, the rows of its table but for the columns that name the run, each with its values
+without each block of documents, as `jackknife.write` wants them. Every plan of a study reads the
+first two, so that what is slow to import is imported in `rows`.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from bottomup.settings import Label, Run
+
+
+@dataclass(frozen=True)
+class Table:
+    """What a table is about.
+
+    part: whose views a part of it is made from: a run's, a run's under a reading, those of two
+    runs. section: of `measures` in the config, if that is not named as the table is. reads: what it
+    takes beside the views. first_seed: of the first seed alone. variants: of variants of objectives
+    in mask and target, too. category: where the report lists the figure that is named as the table
+    is and shows all that is compared; None without such a figure.
+    """
+
+    part: Literal["run", "reading", "pair"]
+    section: str | None = None
+    reads: tuple[Literal["annotations", "frequencies"], ...] = ()
+    first_seed: bool = False
+    variants: bool = False
+    category: str | None = None
 
 
 @dataclass(frozen=True)

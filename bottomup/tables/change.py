@@ -5,14 +5,29 @@ Rows: one for each group, matching and pair of layers, weighted by the lower one
 
 from collections.abc import Iterator
 
-from bottomup.device import device
-from bottomup.measures.change import change
-from bottomup.measures.groups import groups
-from bottomup.settings import Change as Settings
-from bottomup.tables import Seen
+from bottomup.settings import Section, key
+from bottomup.tables import Seen, Table
+
+TABLE = Table("run", reads=("annotations",))
+
+
+class Settings(Section):
+    """Distance between consecutive layers, for groups of tokens."""
+
+    occurrences: int = key(
+        "drawn from each group, of matched ones beyond the first of each type, and for ten types a "
+        "tenth of each; smaller groups are left out",
+        "occurrences",
+        ge=10,
+    )
+    seed: int = key("seed of their draw", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.device import device
+    from bottomup.measures.change import change
+    from bottomup.measures.groups import groups
+
     return change(
         seen.views,
         seen.occurrences,

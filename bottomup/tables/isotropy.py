@@ -6,11 +6,21 @@ Rows: one for each layer, version of the view and measure, see
 
 from collections.abc import Iterator
 
-from bottomup.measures.isotropy import isotropy
-from bottomup.settings import Isotropy as Settings
-from bottomup.tables import Seen
+from bottomup.settings import Section, key
+from bottomup.tables import Seen, Table
+
+TABLE = Table("run", first_seed=True, category="5 What a layer represents")
+
+
+class Settings(Section):
+    """How evenly representations are spread over directions."""
+
+    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2)
+    seed: int = key("seed of their draw", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.measures.isotropy import isotropy
+
     words, sentences = (seen.occurrences[name].to_numpy() for name in ("input_id", "sentence"))
     return isotropy(seen.views, words, sentences, seen.blocks, **dict(settings))

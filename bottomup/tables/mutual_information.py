@@ -5,21 +5,41 @@ clusters, and estimator classifier, a lower bound that counts held-out occurrenc
 """
 
 from collections.abc import Iterator
-from dataclasses import asdict
+from typing import Annotated
 
-import numpy as np
-import pandas as pd
+from pydantic import AfterValidator, Field
 
-from bottomup.measures import jackknife
-from bottomup.measures import mutual_information as information
-from bottomup.measures.classifier_bound import classifier_bound
-from bottomup.measures.labels import choose
-from bottomup.seeds import derive
-from bottomup.settings import MutualInformation as Settings
-from bottomup.tables import Seen
+from bottomup.settings import Section, key, unique
+from bottomup.tables import Seen, Table
+
+TABLE = Table("reading", reads=("frequencies",))
+
+Clusters = Annotated[int, Field(ge=2)]
+
+
+class Settings(Section):
+    """Information that a layer has about a token, in nats."""
+
+    n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
+    n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
+    other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
+        "other numbers of clusters, to see what depends on it"
+    )
+    clusterings: int = key(
+        "runs of k-means from other first centers, averaged; their spread is in the interval",
+        "runs",
+        ge=2,
+    )
+    seed: int = key("seed of clusters, shuffles and the classifier's halves", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.measures import jackknife
+    from bottomup.measures.classifier_bound import by_classifier
+    from bottomup.measures.labels import choose
+    from bottomup.measures.mutual_information import by_clusters
+
+    draws = {"clusterings": settings.clusterings, "seed": settings.seed}
     for layer, view in enumerate(seen.views):
         for label in seen.labels:
             place = {"layer": layer, "reading": seen.reading, **dict(label)}
@@ -28,50 +48,5 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
             )
             labelled = view[some], tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)
             for n_clusters in [settings.n_clusters, *settings.other_n_clusters]:
-                yield place | by_clusters(*labelled, n_clusters, settings)
-            yield place | by_classifier(*labelled, settings)
-
-
-def by_clusters(
-    view: np.ndarray,
-    tokens: np.ndarray,
-    blocks: np.ndarray,
-    count: int,
-    n_clusters: int,
-    settings: Settings,
-) -> dict:
-    """The columns of the estimate by clusters, a mean over clusterings."""
-    seed = settings.seed
-    draws = range(settings.clusterings)
-    clusterings = [information.cluster(view, n_clusters, derive(seed, draw)) for draw in draws]
-    values = [information.mutual_information(tokens, clusters) for clusters in clusterings]
-    shuffled = [information.shuffled(tokens, clusters, seed) for clusters in clusterings]
-    used = [len(np.unique(clusters)) for clusters in clusterings]
-    without = np.mean(
-        [information.without_blocks(tokens, some, blocks, count) for some in clusterings], axis=0
-    )
-    error = np.std(values, ddof=1) / len(values) ** 0.5
-    low, high = jackknife.interval(np.mean(values), without, error)
-    return {
-        "estimator": "clusters",
-        "mi_nats": np.mean(values),
-        "ci_low": low,
-        "ci_high": high,
-        "clustering_error_nats": error,
-        "shuffled_mi_nats": np.mean(shuffled),
-        "entropy_nats": information.entropy(tokens),
-        "n_occurrences": len(tokens),
-        "n_labels": len(np.unique(tokens)),
-        "n_clusters": n_clusters,
-        "n_clusters_used": min(used),
-        jackknife.WITHOUT: without,
-    }
-
-
-def by_classifier(
-    view: np.ndarray, tokens: np.ndarray, blocks: np.ndarray, count: int, settings: Settings
-) -> dict:
-    """The columns of the bound by a classifier, which has no clusters."""
-    bound = asdict(classifier_bound(view, tokens, blocks, count, settings.seed))
-    no_clusters = {"n_clusters": pd.NA, "n_clusters_used": pd.NA}
-    return {"estimator": "classifier", **bound, "n_labels": len(np.unique(tokens)), **no_clusters}
+                yield place | by_clusters(*labelled, n_clusters, **draws)
+            yield place | by_classifier(*labelled, settings.seed)

@@ -7,17 +7,38 @@ random would give.
 
 from collections.abc import Iterator
 
-import pandas as pd
+from bottomup.settings import Section, key
+from bottomup.tables import Seen, Table
 
-from bottomup.measures import neighbours
-from bottomup.measures.neighbours import Sample
-from bottomup.settings import Neighbours as Settings
-from bottomup.tables import Seen
+TABLE = Table("run", reads=("annotations",), variants=True)
+
+
+class Settings(Section):
+    """What a representation shares with the nearest other ones."""
+
+    k: int = key("nearest other representations that are looked at", "neighbors", ge=1)
+    tokens: int = key("most frequent tokens among which the token is compared", "tokens", ge=2)
+    occurrences: int = key("of each of these", "occurrences", ge=2)
+    within_tokens: int = key(
+        "most frequent tokens within each of which all else is compared", "tokens", ge=1
+    )
+    within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
+    seed: int = key("seed of the draws", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.measures import neighbours
+
     k, source = settings.k, seen.occurrences["ccg_source"].iloc[0]
-    samples = [(sample, neighbours.chance(sample)) for sample in drawn(seen.occurrences, settings)]
+    within = settings.within_tokens, settings.within_occurrences, settings.seed
+    drawn = [
+        neighbours.among_tokens(
+            seen.occurrences, settings.tokens, settings.occurrences, settings.seed
+        ),
+        neighbours.within_tokens(seen.occurrences, *within),
+        neighbours.within_ambiguous_tokens(seen.occurrences, *within),
+    ]
+    samples = [(sample, neighbours.chance(sample)) for sample in drawn]
     for layer, view in enumerate(seen.views):
         for sample, chance in samples:
             for metric in neighbours.METRICS:
@@ -29,14 +50,3 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
                         **{"n_occurrences": sample.rows.size, "n_tokens": sample.n_tokens},
                         "ccg_source": source if name.startswith("ccg") else "",
                     }
-
-
-def drawn(occurrences: pd.DataFrame, settings: Settings) -> list[Sample]:
-    """The occurrences that are compared, for each kind of property."""
-    seed = settings.seed
-    within = settings.within_tokens, settings.within_occurrences, seed
-    return [
-        neighbours.among_tokens(occurrences, settings.tokens, settings.occurrences, seed),
-        neighbours.within_tokens(occurrences, *within),
-        neighbours.within_ambiguous_tokens(occurrences, *within),
-    ]

@@ -6,18 +6,36 @@ one; where they are words, as `views.pooling` says.
 """
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
 import numpy as np
 import pandas as pd
+from pydantic import AfterValidator
 
-from bottomup.measures import jackknife
-from bottomup.measures.probes import probe, scalar_mix
 from bottomup.seeds import generator
-from bottomup.settings import Probes as Settings
-from bottomup.tables import Seen
+from bottomup.settings import Section, key, unique
+from bottomup.tables import Seen, Table
+
+TABLE = Table("run", reads=("annotations",), first_seed=True, category="5 What a layer represents")
+
+
+class Settings(Section):
+    """What a linear classifier finds in a layer."""
+
+    tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
+        "what it is to tell of a word: part of speech, dependency relation, CCG category",
+        min_length=1,
+    )
+    occurrences: int = key(
+        "words of sentences that are drawn, to learn from and to be tested on", "words", ge=100
+    )
+    seed: int = key("seed of their draw, of the split and of the control task", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.measures import jackknife
+    from bottomup.measures.probes import probe, scalar_mix
+
     kept = drawn(seen.occurrences, settings.occurrences, settings.seed)
     occurrences = seen.occurrences.iloc[kept]
     of_occurrences = [occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")]

@@ -4,13 +4,27 @@ Rows: one for each layer, variant and weighting view; x is the first run.
 """
 
 from collections.abc import Iterator
+from typing import Annotated, Literal
 
-from bottomup.measures.blocks import pwcca_rows
-from bottomup.settings import Pwcca as Settings
-from bottomup.tables import Seen
+from pydantic import AfterValidator
+
+from bottomup.settings import Section, key, unique
+from bottomup.tables import Seen, Table
+
+TABLE = Table("pair", "pwcca")
+
+
+class Settings(Section):
+    """Distance between two views by canonical correlations."""
+
+    variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
+        "as defined, or as the code behind the published numbers computes it", min_length=1
+    )
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.measures.blocks import pwcca_rows
+
     for layer, *views in seen.pairs_of_layers():
         for row in pwcca_rows(*views, seen.blocks, settings.variants):
             yield {"layer": layer, **row}

@@ -5,13 +5,24 @@ Rows: one for each layer and measure, see `bottomup.measures.similarity.similari
 
 from collections.abc import Iterator
 
-from bottomup.device import device
-from bottomup.measures.similarity import similarity
-from bottomup.settings import Similarity as Settings
-from bottomup.tables import Seen
+from bottomup.settings import Section, key
+from bottomup.tables import Seen, Table
+
+TABLE = Table("pair", "similarity", first_seed=True, category="3 Distance")
+
+
+class Settings(Section):
+    """How alike two runs are, by other measures than PWCCA."""
+
+    variance: float = key("share that SVCCA keeps, in as few directions as hold it", gt=0, le=1)
+    rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
+    seed: int = key("seed of their draw", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.device import device
+    from bottomup.measures.similarity import similarity
+
     for layer, *views in seen.pairs_of_layers():
         for row in similarity(*views, seen.blocks, **dict(settings), device=device()):
             yield {"layer": layer, **row}

@@ -21,8 +21,11 @@ from torch import Tensor, nn
 
 from bottomup.differences import differences
 from bottomup.errors import UserError
+from bottomup.files import as_written, damaged, digest, noted
 
 log = logging.getLogger(__name__)
+
+STATES = ("state.json", "previous.json")  # the newer first
 
 
 @dataclass
@@ -34,14 +37,15 @@ class Progress:
     best_dev_loss: float = float("inf")
     stale_evaluations: int = 0
     metrics: list[dict] = field(default_factory=list)  # the lines of metrics.jsonl
+    losses: list[float] = field(default_factory=list)  # of the updates since the last of them
 
 
 class Checkpoint:
-    """The newest state of one run, and its best weights, in `folder`.
+    """The newest state of one run and the one before it, with their best weights, in `folder`.
 
     `identity` says what the run depends on, in plain values. A checkpoint of another identity was
     left by a run with other settings or another code: it is set aside, and the log says what
-    differs.
+    differs. Each state has the digests of its files: one of which any is damaged is passed over.
     """
 
     def __init__(self, folder: Path, identity: dict):
@@ -54,60 +58,71 @@ class Checkpoint:
         progress: Progress,
         best: bool,
     ) -> None:
-        """Replace the checkpoint; the weights become the best ones if `best`.
+        """Add a state, for which the one before the newest goes; its weights are best if `best`, or
+        if there is no other.
 
-        `state.json` is renamed into place last, and names the weights that belong to it.
+        `state.json` is renamed into place last, after what it said has become `previous.json`.
         """
         self.set_aside()
-        weights = model.state_dict()
-        newest = f"step_{progress.step}"
-        previous = self.state()
-        best_name = newest if best else previous["best"]
-        files = {f"{newest}.optimizer": optimizer_tensors(optimizer), newest: weights}
-        with writing(f"the checkpoint of step {progress.step}", self.folder):
+        newest, before = progress.step, self.state()
+        best_step = newest if best or not before else before["best"]
+        digests = {}
+        if best_step != newest:
+            digests[weights(best_step)] = before["files"][weights(best_step)]
+        files = {optimizer_state(newest): optimizer_tensors(optimizer)}
+        files[weights(newest)] = model.state_dict()
+        with writing(f"the checkpoint of step {newest}", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, tensors in files.items():
-                save_file(tensors, self.folder / f"{name}.safetensors")
+                save_file(tensors, self.folder / name)
+                digests[name] = digest(self.folder / name)
             state = {
                 "identity": self.identity,
                 "newest": newest,
-                "best": best_name,
+                "best": best_step,
+                "files": digests,
                 "progress": asdict(progress),
             }
             aside = self.folder / "state.tmp"
-            aside.write_text(json.dumps(state))
-            os.replace(aside, self.folder / "state.json")
-        keep = {*files, best_name}
+            aside.write_text(json.dumps({"digest": digest_of(state), "state": state}))
+            if before:
+                os.replace(self.folder / STATES[0], self.folder / STATES[1])
+            os.replace(aside, self.folder / STATES[0])
+        keep = {*digests, *(before["files"] if before else ())}
         for path in self.folder.glob("step_*.safetensors"):
-            if path.stem not in keep:
+            if path.name not in keep:
                 path.unlink()
 
     def state(self) -> dict | None:
-        """What `state.json` says, or None where there is no checkpoint of this run."""
-        path = self.folder / "state.json"
-        state = json.loads(path.read_text()) if path.exists() else None
+        """What the newest state says, or None where there is none of this run."""
+        state = read_state(self.folder / STATES[0])
         return state if state and state["identity"] == self.identity else None
 
     def set_aside(self) -> None:
         """Move a checkpoint of another run to the first free name beside, `checkpoint.1`."""
-        path = self.folder / "state.json"
-        if not path.exists() or self.state():
+        states = (read_state(self.folder / name) for name in STATES)
+        state = next(filter(None, states), None)
+        if state is None or state["identity"] == self.identity:
             return
         numbers = itertools.count(1)
         beside = (self.folder.with_suffix(f".{number}") for number in numbers)
         aside = next(folder for folder in beside if not folder.exists())
-        words = "; ".join(differences(json.loads(path.read_text())["identity"], self.identity))
+        words = "; ".join(differences(state["identity"], self.identity))
         log.info(f"the checkpoint in {self.folder} is of another run ({words}): moved to {aside}")
         self.folder.rename(aside)
 
     def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-        """Restore model and optimizer; a fresh Progress where there is no checkpoint."""
+        """Restore model and optimizer; a fresh Progress where there is no checkpoint.
+
+        Where the newest state is damaged, the log says so, and the one before is taken. Raises
+        UserError where none is whole.
+        """
         self.set_aside()
-        state = self.state()
-        if state is None:
+        if not self._whole():
             return Progress()
-        model.load_state_dict(load_file(self.folder / f"{state['newest']}.safetensors"))
-        saved = load_file(self.folder / f"{state['newest']}.optimizer.safetensors")
+        state = self.state()
+        model.load_state_dict(load_file(self.folder / weights(state["newest"])))
+        saved = load_file(self.folder / optimizer_state(state["newest"]))
         restored = optimizer.state_dict()
         for name, tensor in saved.items():
             index, key = name.split(".")
@@ -115,9 +130,35 @@ class Checkpoint:
         optimizer.load_state_dict(restored)
         return Progress(**state["progress"])
 
+    def _whole(self) -> bool:
+        """Whether there is a state; the newest that is whole becomes the newest of all."""
+        passed = []
+        for name in STATES:
+            path = self.folder / name
+            if not path.exists():
+                continue
+            if flaws := not_as_written(path):
+                passed.append(flaws[0])
+                continue
+            if name != STATES[0]:
+                os.replace(path, self.folder / STATES[0])
+            for flaw in passed:
+                log.info(f"{flaw} is missing or damaged: going on from the checkpoint before")
+            return True
+        if passed:
+            raise UserError(
+                f"{passed[0]} is missing or damaged, and there is no whole checkpoint before it; "
+                f"delete {self.folder} and run again: the run is then trained from its beginning"
+            )
+        return False
+
     def load_best(self, model: nn.Module) -> None:
         """Give `model` the weights of the lowest dev loss."""
-        model.load_state_dict(load_file(self.folder / f"{self.state()['best']}.safetensors"))
+        state = self.state()
+        name = weights(state["best"])
+        if not as_written(self.folder / name, state["files"][name]):
+            raise damaged(self.folder / name, "its bytes are not those that were written")
+        model.load_state_dict(load_file(self.folder / name))
 
 
 class Finished:
@@ -130,8 +171,7 @@ class Finished:
 
     def __init__(self, folder: Path, identity: dict):
         nameless = {name: value for name, value in identity.items() if name != "objective"}
-        digest = hashlib.sha256(json.dumps(nameless, sort_keys=True).encode())
-        self.path = folder / f"{digest.hexdigest()[:32]}.safetensors"
+        self.path = folder / f"{digest_of(nameless)[:32]}.safetensors"
 
     def save(self, model: nn.Module, progress: Progress) -> None:
         """Keep the weights that a run ends with; where that fails, only the log says so."""
@@ -140,6 +180,7 @@ class Finished:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"progress": json.dumps(asdict(progress))}
             save_file(model.state_dict(), aside, metadata)
+            note_of(self.path).write_text(f"{digest(aside)}  {self.path.name}\n")
             os.replace(aside, self.path)
         except (OSError, SafetensorError) as error:
             if aside.is_file():
@@ -147,18 +188,66 @@ class Finished:
             log.info(f"the run is not kept for other studies: {error}")
 
     def load(self, model: nn.Module) -> Progress | None:
-        """Give `model` the weights of the run, if it was trained before and can be read."""
+        """Give `model` the weights of the run, if it was trained before and is still whole."""
         if not self.path.exists():
             return None
-        try:
-            with safe_open(self.path, "pt") as file:
-                progress = json.loads(file.metadata()["progress"])
-            model.load_state_dict(load_file(self.path))
-        except (OSError, SafetensorError) as error:
-            log.info(f"{self.path} cannot be read ({error}): the run is trained again")
+        if not kept_whole(self.path):
+            log.info(f"{self.path} is damaged, or has no digest: the run is trained again")
             return None
+        with safe_open(self.path, "pt") as file:
+            progress = json.loads(file.metadata()["progress"])
+        model.load_state_dict(load_file(self.path))
         log.info(f"this run was trained before: taken from {self.path}")
         return Progress(**progress)
+
+
+def weights(step: int) -> str:
+    """The file of a checkpoint with the weights of a step."""
+    return f"step_{step:d}.safetensors"
+
+
+def optimizer_state(step: int) -> str:
+    """The file of a checkpoint with the optimizer's state at a step."""
+    return f"step_{step:d}.optimizer.safetensors"
+
+
+def read_state(path: Path) -> dict | None:
+    """What a state of a checkpoint says; None where it is missing, or not as it was written."""
+    try:
+        found = json.loads(path.read_text())
+        state = found["state"]
+        newest, best = state["newest"], state["best"]
+        # Made from numbers, so that none lies outside the folder.
+        names = {weights(newest), optimizer_state(newest), weights(best)}
+        whole = found["digest"] == digest_of(state) and state["files"].keys() == names
+    except (OSError, ValueError, LookupError, TypeError, AttributeError):
+        return None
+    return state if whole else None
+
+
+def not_as_written(path: Path) -> list[Path]:
+    """What of a state of a checkpoint is damaged or missing: itself, or files that it names."""
+    state = read_state(path)
+    if state is None:
+        return [path]
+    files = {path.with_name(name): written for name, written in state["files"].items()}
+    return [file for file, written in files.items() if not as_written(file, written)]
+
+
+def note_of(kept: Path) -> Path:
+    """Where the digest of a finished run is noted."""
+    return kept.with_suffix(".sha256")
+
+
+def kept_whole(kept: Path) -> bool:
+    """Whether a finished run is as it was written."""
+    note = note_of(kept)
+    return note.exists() and noted(note).get(Path(kept.name)) == digest(kept)
+
+
+def digest_of(value: dict) -> str:
+    """The SHA-256 of plain values, in hexadecimal."""
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
 from bottomup.seeds import derive, generator
 from bottomup.settings import Training
-from bottomup.training import batches
+from bottomup.training import batches, stopping
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
@@ -60,13 +60,13 @@ class Trainer:
 
         The model ends with the weights of its lowest dev loss, or of the step `stop`. A run that is
         finished already is taken from where it is kept. Raises UserError for a run that ends before
-        `stop`.
+        `stop`, and SystemExit where a signal is heard, see `stopping`.
         """
         if self.finished and (done := self.finished.load(self.model)):
             return done
         progress = self.checkpoint.load(self.model, self.optimizer)
         meter = Meter(progress.tokens, self.settings.max_tokens)
-        losses = []  # since the last evaluation
+        saved = progress.step
         for sentences in batches.forever(
             self.text, self.settings.batch_tokens, self.seed, skip=progress.step
         ):
@@ -74,13 +74,19 @@ class Trainer:
                 self.kept[progress.step].save(self.model, progress)
             if self.ends(progress) or progress.step == self.stop:
                 break
+            if number := stopping.heard():
+                if progress.step > saved:
+                    self.checkpoint.save(self.model, self.optimizer, progress, best=False)
+                meter.close()
+                stopping.leave(number, progress.step)
             progress.step += 1
             progress.tokens += int(self.text.source.lengths[sentences].sum())
-            losses.append(self.update(sentences, progress.step))
-            meter.show(progress.tokens, losses[-1])
+            progress.losses.append(self.update(sentences, progress.step))
+            meter.show(progress.tokens, progress.losses[-1])
             if progress.step % self.settings.evaluate_every_steps == 0 or self.ends(progress):
-                self.evaluate(progress, train_loss=float(np.mean(losses)))
-                losses.clear()
+                train_loss, progress.losses = float(np.mean(progress.losses)), []
+                self.evaluate(progress, train_loss)
+                saved = progress.step
                 meter.evaluated(progress.metrics[-1])
         meter.close()
         if self.stop is None:

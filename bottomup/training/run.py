@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from tokenizers import Tokenizer
 from transformers import PreTrainedTokenizerFast
 
 from bottomup import objectives
 from bottomup.corpus.specials import SPECIALS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
+from bottomup.files.tokenizers import load_tokenizer
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
@@ -103,9 +103,7 @@ def train(
     if whole and (last := last_step(whole)) < settings.step:
         raise not_reached(settings.step, last)
     objective = objectives.load(settings.module, settings.options)
-    vocab_sizes = {
-        side: Tokenizer.from_file(str(path)).get_vocab_size() for side, path in tokenizers.items()
-    }
+    vocab_sizes = {side: load_tokenizer(path).get_vocab_size() for side, path in tokenizers.items()}
     model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
     progress = Progress()
     if objective.predicts is not None:

@@ -5,6 +5,7 @@ from pathlib import Path
 import numpy as np
 
 from bottomup.errors import UserError
+from bottomup.files.arrays import load_array
 
 
 def load(path: Path | str, n_occurrences: int) -> np.ndarray:
@@ -12,7 +13,7 @@ def load(path: Path | str, n_occurrences: int) -> np.ndarray:
 
     Raises UserError if they have not a row for each occurrence.
     """
-    views = np.load(path, mmap_mode="r", allow_pickle=False)
+    views = load_array(path, mapped=True)
     if views.shape[1] != n_occurrences:
         raise UserError(
             f"{path} has {views.shape[1]} rows; allowed: one for each of the {n_occurrences} rows "

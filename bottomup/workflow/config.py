@@ -13,11 +13,12 @@ import pkgutil
 import re
 from collections.abc import Iterator, Sequence
 from functools import partial
+from types import ModuleType
 from typing import Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, create_model
 
-from bottomup import names
+from bottomup import names, settings
 from bottomup.errors import UserError
 from bottomup.kinds import GATED, TRUNKS
 from bottomup.names import TWIN
@@ -28,7 +29,6 @@ from bottomup.settings import (
     Checkpoint,
     Corpus,
     Heads,
-    Measures,
     Model,
     Occurrences,
     Pruning,
@@ -36,7 +36,6 @@ from bottomup.settings import (
     Section,
     Seed,
     Step,
-    Table,
     Training,
     Trunk,
     Views,
@@ -60,6 +59,38 @@ LIMITS = [
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
+
+
+def modules(room: str) -> list[str]:
+    """The modules of a room of the library, from which the config chooses by name."""
+    path = importlib.import_module(f"bottomup.{room}").__path__
+    return sorted(module.name for module in pkgutil.iter_modules(path))
+
+
+def tables() -> dict[str, ModuleType]:
+    """The tables of what is measured on views, by name."""
+    return {name: importlib.import_module(f"bottomup.tables.{name}") for name in modules("tables")}
+
+
+def sections() -> dict[str, Any]:
+    """The sections of `measures` of these tables, as fields of a model; one whose keys all have
+    defaults may be missing."""
+    own = {module.TABLE.section or name: module.Settings for name, module in tables().items()}
+    return {
+        name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
+        for name, model in own.items()
+    }
+
+
+Measures = create_model(
+    "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
+)
+# Tables that a study may leave out: these, and those of programs of their own.
+LEFT_OUT = (
+    *tables(),
+    *("quality", "influence", "projection", "alignment", "head_importance", "head_functions"),
+    *("gates", "pruning", "pruned_functions"),
+)
 
 
 class Runs(Section):
@@ -110,7 +141,7 @@ class Study(Section):
     occurrences: Occurrences
     views: Views
     measures: Measures
-    leave_out: Annotated[list[Table], AfterValidator(unique)] = key(
+    leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(
         "tables that are not made, with the figures that show them; claims about them are undecided"
     )
     heads: Heads
@@ -257,12 +288,6 @@ def _without_null(section: dict) -> dict:
         for name, value in section.items()
         if value is not None
     }
-
-
-def modules(room: str) -> list[str]:
-    """The modules of a room of the library, from which the config chooses by name."""
-    path = importlib.import_module(f"bottomup.{room}").__path__
-    return sorted(module.name for module in pkgutil.iter_modules(path))
 
 
 def source_model(name: str) -> type[BaseModel]:

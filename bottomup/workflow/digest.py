@@ -23,6 +23,14 @@ SHOWN = {
     "bottomup.differences": "words for a log and for a dry run",
 }
 LOGGERS = {"log", "logging"}
+# What a plan reads of a module, to decide what a job gets: that is compared as it is.
+PLANNED = "TABLE"
+# Keywords of calls that are only read, or say what a value may be, as of a key of the config.
+WORDS = {
+    "add_argument": {"help", "metavar"},
+    "Field": {"description"},
+    "key": {"unit", "gt", "ge", "lt", "le", "min_length", "max_length", "pattern"},
+}
 # Exceptions that end a program, so that their text is only read. That of others may be caught.
 MESSAGES = {"UserError", "ArgumentTypeError", "ValueError"}
 
@@ -132,7 +140,7 @@ def _plain(node):
     `ast.dump` would do, but which empty fields it prints depends on the version of Python.
     """
     if isinstance(node, list):
-        return tuple(_plain(item) for item in node if not _logs(item))
+        return tuple(_plain(item) for item in node if not _logs(item) and not _planned(item))
     if not isinstance(node, ast.AST):
         return node
     fields = ((name, value) for name, value in _fields(node) if value not in (None, []))
@@ -151,8 +159,10 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
             value = None
         if name in ("args", "keywords") and _called(node) in MESSAGES:
             value = []
-        if isinstance(node, ast.Call) and name == "keywords" and _called(node) == "add_argument":
-            value = [keyword for keyword in value if keyword.arg not in ("help", "metavar")]
+        if name == "args" and _called(node) == "key":
+            value = []
+        if name == "keywords" and (words := WORDS.get(_called(node))):
+            value = [keyword for keyword in value if keyword.arg not in words]
         yield name, value
 
 
@@ -171,6 +181,11 @@ def _logs(node: ast.AST) -> bool:
         and isinstance(function.value, ast.Name)
         and function.value.id in LOGGERS
     )
+
+
+def _planned(node: ast.AST) -> bool:
+    """Whether a statement gives a value to what a plan alone reads."""
+    return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == PLANNED
 
 
 @cache

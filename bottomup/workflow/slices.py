@@ -5,8 +5,6 @@ program and of the modules chosen by name. The program makes its `Settings` from
 """
 
 import json
-from collections.abc import Iterator
-from itertools import combinations
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -14,19 +12,9 @@ from pydantic_core import to_jsonable_python
 from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.names import TWIN
-from bottomup.objectives import Question
-from bottomup.workflow.config import Study
+from bottomup.workflow.config import Study, tables
 from bottomup.workflow.digest import content, digest
-
-SIDES = ["source", "target"]
-PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
-# By table, its section of `measures`, where that has another name.
-SECTION = {
-    "pwcca_between_layers": "pwcca",
-    "pwcca_between_runs": "pwcca",
-    "similarity_between_runs": "similarity",
-}
-READINGS = ["plain", names.AS_TRAINED]
+from bottomup.workflow.subjects import SIDES, Subjects
 
 
 class Slice(dict):
@@ -60,204 +48,15 @@ class Slices:
     """
 
     def __init__(self, study: Study):
-        self.study = study
-        self.objectives = sorted(
-            study.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
-        )
-        self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
-        self.compared = [
-            name for name in self.objectives if not study.objective_options(name).variant
-        ]
-        # And the variants, each where its question is asked.
-        self.by_mask = self.compared + self.variants(Question.MASK)
-        self.by_noise = self.compared + self.variants(Question.TOKEN_DROPOUT)
-        # Models from elsewhere, each followed by its untrained twin.
-        self.checkpoints = [
-            name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
-        ]
-        self.looked_at = self.compared + self.checkpoints
-        self.steps = [
-            names.at_step(name, step)
-            for name, steps in study.training_steps.items()
-            for step in steps
-        ]
-        self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
-        self.source_options = study.source_options()
-        self.languages = dict(zip(SIDES, self.source_options.languages, strict=True))
-
-    # What there is.
-
-    def attending(self, objectives: list[str]) -> list[str]:
-        """Those whose models have heads, which tokens can be hidden from, too."""
-        return [name for name in objectives if self.study.attends(names.whole(name))]
-
-    def variants(self, question: Question) -> list[str]:
-        """The objectives that are variants of others for this question."""
-        of = {name: self.study.objective_options(name).variant for name in self.objectives}
-        return [name for name, variant in of.items() if variant and variant.question is question]
-
-    def target(self, objective: str) -> str | None:
-        """The module of the objective that this one is, or is a variant of; None if it predicts
-        nothing."""
-        variant = self.study.objective_options(objective).variant
-        if objective not in self.trained:
-            return None
-        return variant.of if variant else self.study.objective_module(objective)
-
-    def beside(self, variant: str) -> list[str]:
-        """What has the target of a variant and is compared with all."""
-        return [name for name in self.compared if self.target(name) == self.target(variant)]
-
-    def initial(self, model: str) -> str | None:
-        """The untrained model that one starts from, of an untrained one itself; None if the study
-        has none: a checkpoint's twin, or of the objectives without training the first whose
-        encoder is the same."""
-        if model in self.checkpoints:
-            return model.removesuffix(TWIN) + TWIN
-        if model not in self.trained:
-            return model
-
-        def encoder(name: str) -> tuple[str, bool]:
-            return self.study.objective_trunk(name), self.study.objective_options(name).causal
-
-        untrained = (name for name in self.objectives if name not in self.trained)
-        return next((name for name in untrained if encoder(name) == encoder(model)), None)
-
-    def model(self, objective: str) -> dict:
-        """What is known of an objective's models, for a figure that asks what they differ in."""
-        options = self.study.objective_options(objective)
-        return {
-            "causal": options.causal,
-            "initial": self.initial(objective),
-            "target": self.target(objective),
-            "variant": options.variant is not None,
-        }
-
-    def runs(self, objectives: list[str]) -> list[str]:
-        """Names of runs, objective x seed."""
-        return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
-
-    def seeds(self, objective: str) -> list[int]:
-        """The seeds under which an objective runs, on the whole text or on a half, to its end or
-        to a step."""
-        if objective in self.checkpoints:
-            return [0]
-        return self.study.objective_seeds(names.whole(objective))
-
-    def masked(self) -> list[str]:
-        """Objectives that are looked at as they were trained, too; not by words, of which only some
-        sub-words would be masked."""
-        if self.study.occurrences.unit == "word":
-            return []
-        return [name for name in self.compared if self.study.objective_options(name).masked]
-
-    def readings(self) -> list[str]:
-        """Each run with each reading under which it is looked at, `run.reading`."""
-        runs = {
-            "plain": self.runs(self.by_mask + self.checkpoints + self.steps),
-            names.AS_TRAINED: self.runs(self.masked()),
-        }
-        return [f"{run}.{reading}" for reading, some in runs.items() for run in some]
-
-    def first_runs(self, objectives: list[str]) -> list[str]:
-        """The run of the first seed of each objective: for what needs no spread over seeds."""
-        return [names.run(name, self.seeds(name)[0]) for name in objectives]
-
-    def first_pairs(self) -> list[str]:
-        """Of the pairs of runs, those of the first seed, and of one objective those of the first
-        two."""
-        first, *others = self.study.seeds
-        shown = {first, *others[:1]}
-        return [
-            pair
-            for pair in self.pairs_of_runs()
-            for (a, seed_a), (b, seed_b) in [map(names.objective_and_seed, names.runs_of(pair))]
-            if {seed_a, seed_b} <= {first, 0} or (a == b and {seed_a, seed_b} == shown)
-        ]
-
-    def pairs_of_runs(self) -> Iterator[str]:
-        """Pairs of runs, `run.run`, that a claim or a figure compares.
-
-        A checkpoint with the runs of the first seed, and with its twin; of trained objectives all;
-        of initial models those of one objective or one seed; of the variants in mask or target
-        those of one seed with what predicts tokens of the same side; of halves; a run at a step
-        with itself at the end.
-        """
-        first = self.study.seeds[0]
-        for name in self.study.checkpoints:
-            others = [names.run(other, first) for other in self.compared]
-            for run in [*others, names.run(name + TWIN, 0)]:
-                yield names.pair(run, names.run(name, 0))
-        runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
-        for (a, seed_a), (b, seed_b) in combinations(runs, 2):
-            n_trained = len({a, b} & set(self.trained))
-            initial = n_trained == 0 and (a == b or seed_a == seed_b)
-            if n_trained == len({a, b}) or initial:
-                yield names.pair(names.run(a, seed_a), names.run(b, seed_b))
-        options = {name: self.study.objective_options(name) for name in self.by_mask}
-        # Causal ones first, as LM is.
-        variants = sorted(self.variants(Question.MASK), key=lambda name: not options[name].causal)
-        for a, b in combinations(self.compared + variants, 2):
-            if b in variants and options[a].predicts == options[b].predicts:
-                for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
-                    yield names.pair(names.run(a, seed), names.run(b, seed))
-        for name in self.study.training_halves:
-            for seed in self.seeds(name):
-                yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
-        for at_step, whole in self.steps_and_ends():
-            yield names.pair(at_step, whole)
-
-    def steps_and_ends(self) -> Iterator[tuple[str, str]]:
-        """Each run at a step, with the same run at its end."""
-        for name in self.steps:
-            objective, _ = names.objective_and_step(name)
-            for seed in self.seeds(name):
-                yield names.run(name, seed), names.run(objective, seed)
-
-    def sides(self, objective: str) -> list[str]:
-        """The sides of the text that a run under this objective reads or predicts."""
-        name, _ = names.objective_and_half(objective)
-        translates = self.study.objective_options(name).predicts == "target"
-        return SIDES if translates else ["source"]
-
-    def pruned_runs(self) -> list[str]:
-        """Each pruned run, `run.attention.method_penalty`."""
-        pruning = self.study.pruning
-        return [
-            names.pruned(names.run(objective, seed), attention, method, penalty)
-            for objective in self.trained
-            for seed in self.seeds(objective)[: pruning.n_seeds]
-            for attention, penalties in pruning.penalties.get(objective, {}).items()
-            for penalty in penalties
-            for method in ["gates", *pruning.controls]
-            if method == "gates" or penalty in pruning.controls[method]
-        ]
-
-    def pruned_checkpoints(self) -> list[str]:
-        """Each pruned checkpoint, named as the runs are; by gates alone."""
-        pruning = self.study.pruning
-        return [
-            names.pruned(run, attention, "gates", penalty)
-            for name in self.study.checkpoints
-            for run in self.runs([name])[: pruning.n_seeds]
-            for attention, penalties in pruning.penalties.get(name, {}).items()
-            for penalty in penalties
-        ]
-
-    def whole_runs(self) -> list[str]:
-        """What these are compared with, `run.attention.none_0`."""
-        every = self.pruned_runs() + self.pruned_checkpoints()
-        pruned = [names.run_attention_and_method(name)[:2] for name in every]
-        return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
-
-    # What each rule depends on.
+        self.study, self.subjects = study, Subjects(study)
+        self.languages = dict(zip(SIDES, study.source_options().languages, strict=True))
 
     def fetch_corpus(self, wildcards) -> Slice:
         source = self.study.corpus.source
-        options = self.source_options.model_dump(mode="json", by_alias=True)
-        values = {"source": source, "options": options}
+        options = self.study.source_options()
+        values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
         # Snakemake looks into a file that is newer, and into no folder.
-        if files := self.source_options.read_files():
+        if files := options.read_files():
             values["content"] = content(*files)
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
@@ -283,7 +82,7 @@ class Slices:
     def train(self, objective: str, wildcards) -> Slice:
         name, half = names.objective_and_half(objective)
         values = self._run(name, wildcards.seed) | {"model": self.study.objective_shape(name)}
-        if name in self.trained:
+        if name in self.subjects.trained:
             values["training"] = self.study.objective_training(name)
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
@@ -291,12 +90,6 @@ class Slices:
 
     def train_to_step(self, objective: str, wildcards) -> Slice:
         return Slice(self.train(objective, wildcards), step=int(wildcards.step))
-
-    def checkpoint_files(self, name: str) -> list[str]:
-        """What a checkpoint in a folder of the user's is read from."""
-        folder = self.study.checkpoints[name.removesuffix(TWIN)].folder
-        files = ("config.json", "model.safetensors")
-        return [str(folder / file) for file in files] if folder else []
 
     def open_checkpoint(self, wildcards) -> Slice:
         name = wildcards.objective.removesuffix(TWIN)
@@ -315,7 +108,7 @@ class Slices:
 
     def measure_head_importance(self, wildcards) -> Slice:
         heads, beam = self.study.heads, None
-        if "target" in self.sides(wildcards.objective):
+        if "target" in self.subjects.sides(wildcards.objective):
             beam = self.study.quality.model_dump(include={"beam_size", "length_penalty"})
         values = {
             "run": self._named_run(wildcards),
@@ -403,29 +196,13 @@ class Slices:
         return settings("measure_alignment", named(wildcards))
 
     def measure_views(self, table: str, wildcards) -> Slice:
-        options = getattr(self.study.measures, SECTION.get(table, table))
+        about = tables()[table].TABLE
+        options = getattr(self.study.measures, about.section or table)
         values = {"table": table, "run": named(wildcards), "options": options}
-        if table == "mutual_information":
-            reading = wildcards.reading
-            values |= {"reading": reading, "labels": self.labels(wildcards.objective, reading)}
+        if about.part == "reading":
+            labels = self.subjects.labels(wildcards.objective, wildcards.reading)
+            values |= {"reading": wildcards.reading, "labels": labels}
         return settings("measure_views", values, f"bottomup.tables.{table}")
-
-    def labels(self, objective: str, reading: str) -> list[dict]:
-        """Which tokens a layer's information is about, and at which positions (evolution, 4)."""
-        if reading == "as_trained":
-            return [{"label": "input", "positions": "replaced"}] + [
-                {"label": "output", "positions": positions}
-                for positions in ("changed", "masked", "replaced")
-            ]
-        # Only a model that reads from left to right is to predict the next token.
-        name, _ = names.objective_and_step(objective)
-        predicts_next = (
-            objective not in self.checkpoints and self.study.objective_options(name).causal
-        )
-        return [
-            {"label": label, "positions": "all"}
-            for label in (["input", "output"] if predicts_next else ["input"])
-        ]
 
     def measure_influence(self, wildcards) -> Slice:
         values = {"run": named(wildcards), "influence": self.study.measures.influence}
@@ -464,7 +241,7 @@ class Slices:
         return settings("calibrate_claims", values)
 
     def _initial(self) -> dict[str, str]:
-        initial = {name: self.initial(name) for name in self.objectives}
+        initial = {name: self.subjects.initial(name) for name in self.subjects.objectives}
         return {name: untrained for name, untrained in initial.items() if untrained}
 
     def _estimators(self) -> dict:
@@ -510,7 +287,7 @@ class Slices:
 
     def _scoring(self, wildcards) -> dict:
         translation, quality = None, self.study.quality
-        if "target" in self.sides(wildcards.objective):
+        if "target" in self.subjects.sides(wildcards.objective):
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed"}) | language
         return {"seed": quality.seed, "translation": translation}
@@ -530,16 +307,16 @@ class Slices:
         return self._run(wildcards.objective, wildcards.seed)
 
     def _run(self, objective: str, seed: str) -> dict:
-        module = self.study.objective_module(objective)
-        options = self.study.objective_options(objective)
+        module = self.study.objective_module(names.whole(objective))
+        options = self.study.objective_options(names.whole(objective))
         return {"objective": objective, "module": module, "options": options, "seed": int(seed)}
 
     def _module(self, objective: str) -> str:
-        return f"bottomup.objectives.{self.study.objective_module(objective)}"
+        return f"bottomup.objectives.{self.study.objective_module(names.whole(objective))}"
 
     def _trunk(self, objective: str) -> list[str]:
         """The module of a trunk that is chosen by name."""
         name = names.whole(objective)
-        if name in self.checkpoints or self.study.attends(name):
+        if name in self.subjects.checkpoints or self.study.attends(name):
             return []
         return [f"bottomup.model.trunks.{self.study.objective_trunk(name)}"]

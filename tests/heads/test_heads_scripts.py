@@ -2,6 +2,7 @@
 
 import json
 import math
+import os
 import shutil
 
 import numpy as np
@@ -17,6 +18,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.model.configuration import TransformerConfig
 from bottomup.training import run
+from bottomup.training.loop import Trainer
 from tests import tiny
 from tests.subjects.families import FAMILIES, save
 from tests.training.test_run import TRAINING, settings_of
@@ -260,6 +262,14 @@ def test_gates_then_as_many_at_random(prune, importance):
         model = subjects.load(other / "model").model
         left = [int(m.gates.sum()) for layers in model.attentions().values() for m in layers]
         assert sum(left) == 2
+
+
+def test_a_signal_stops_pruning(prune, signal_in_call, tmp_path):
+    signal_in_call(Trainer, "update", 2)
+    with pytest.raises(SystemExit) as left:
+        prune(pruning(), "stopped")
+    assert left.value.code == os.EX_TEMPFAIL
+    assert (tmp_path / "stopped" / "checkpoint" / "state.json").exists()
 
 
 def test_only_from_scratch_is_what_training_found_forgotten(

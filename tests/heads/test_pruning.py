@@ -21,6 +21,7 @@ from bottomup.settings import Pruned
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
 from bottomup.training.run import save
+from bottomup.training.stopping import listening
 from tests.tiny import DROPOUT, drawn, random_text, same_bytes
 from tests.training.test_loop import TRAINED, changed, stop_before
 
@@ -110,6 +111,20 @@ def test_a_stopped_run_ends_with_the_same_bytes(pruner, objective):
     progress = whole.train()
     stop_before(pruner(objective, folder="stopped", shape=DROPOUT), 6)
     again = pruner(objective, folder="stopped", shape=DROPOUT)
+    assert again.train() == progress
+    assert same_bytes(again.model.state_dict(), whole.model.state_dict())
+
+
+def test_going_on_after_a_signal_is_never_having_stopped(pruner, signal_in_call):
+    """Between two evaluations, while gates are neither open nor closed."""
+    whole = pruner(folder="whole", shape=DROPOUT)
+    progress = whole.train()
+    stopped = pruner(folder="stopped", shape=DROPOUT)
+    signal_in_call(stopped, "update", 5)
+    with pytest.raises(SystemExit), listening():
+        stopped.train()
+    again = pruner(folder="stopped", shape=DROPOUT)
+    assert again.checkpoint.state()["progress"]["step"] == 5
     assert again.train() == progress
     assert same_bytes(again.model.state_dict(), whole.model.state_dict())
 

@@ -1,6 +1,7 @@
 """Checkpoints of some families pruned on a text that repeats itself."""
 
 import json
+import os
 
 import numpy as np
 import pandas as pd
@@ -21,6 +22,7 @@ from bottomup.heads.pruning_checkpoints import (
 )
 from bottomup.objectives import IGNORE
 from bottomup.seeds import generator
+from bottomup.training.stopping import listening
 from tests.heads.test_own_objective import DECODER, OBJECTIVES, scale
 from tests.subjects import families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, WIDTH
@@ -215,7 +217,7 @@ def test_padding_is_neither_read_nor_predicted(name, start, tmp_path):
     assert count[0] == counts[1]
 
 
-def test_the_same_twice_and_after_a_stop(name, pruned, monkeypatch, tmp_path):
+def test_the_same_twice_and_after_a_stop(name, pruned, monkeypatch, signal_in_call, tmp_path):
     pruned("whole", penalty=0.5, max_tokens=1500)
     pruned("again", penalty=0.5, max_tokens=1500)
     train = CheckpointPruner.train
@@ -230,12 +232,19 @@ def test_the_same_twice_and_after_a_stop(name, pruned, monkeypatch, tmp_path):
         with pytest.raises(KeyboardInterrupt):
             pruned("stopped", penalty=0.5, max_tokens=1500)
     assert (tmp_path / "stopped" / "checkpoint" / "state.json").exists()
+    signal_in_call(CheckpointPruner, "update", 15)
+    with pytest.raises(SystemExit), listening():
+        pruned("signaled", penalty=0.5, max_tokens=1500)
+    state = json.loads((tmp_path / "signaled" / "checkpoint" / "state.json").read_text())
+    assert state["progress"]["step"] == 15
     pruned("stopped", penalty=0.5, max_tokens=1500)
+    pruned("signaled", penalty=0.5, max_tokens=1500)
     for file in ("model/model.safetensors", "metrics.jsonl", "gates.csv"):
         [whole, *others] = [
-            (tmp_path / folder / file).read_bytes() for folder in ("whole", "again", "stopped")
+            (tmp_path / folder / file).read_bytes()
+            for folder in ("whole", "again", "stopped", "signaled")
         ]
-        assert others == [whole, whole]
+        assert others == [whole] * 3
     assert not (tmp_path / "stopped" / "checkpoint").exists()
 
 
@@ -262,6 +271,20 @@ def test_heads_that_it_has_not_cannot_go(name, start):
     line = "^pruning.penalties.gpt2.all: gpt2 has no such heads .*; allowed: encoder$"
     with pytest.raises(UserError, match=line):
         opened(start, name, "all")
+
+
+@pytest.mark.parametrize("name", ["gpt2"])
+def test_a_signal_stops_the_program(name, start, file, tmp_path, run_script, signal_in_call):
+    pruned = {"attention": "encoder", "method": "gates", "penalty": 0.03}
+    signal_in_call(CheckpointPruner, "update", 2)
+    with pytest.raises(SystemExit) as left:
+        run_script(
+            "prune_checkpoint",
+            {"objective": name, "seed": 0, "pruned": pruned, "training": TRAINING, "gates": GATES},
+            *("--model", start, "--train", file, "--dev", file, "--folder", tmp_path),
+            *("--gates", tmp_path / "found.csv", "--trained", tmp_path / "kept"),
+        )
+    assert left.value.code == os.EX_TEMPFAIL
 
 
 def test_programs_prune_and_measure(name, start, file, tmp_path, run_script):

@@ -404,3 +404,17 @@ def test_collected_tables_keep_every_digit_and_word(call, tmp_path):
     parts = [tmp_path / "0.csv", tmp_path / "1.csv"]
     call("collect_tables", {}, tables=parts, table=tmp_path / "table.csv")
     assert (tmp_path / "table.csv").read_text() == header + "".join(rows)
+
+
+@pytest.mark.parametrize("ending", [".csv", ".parquet"])
+def test_parts_with_other_columns_are_not_joined(call, tmp_path, ending):
+    """They would be, with empty cells."""
+    parts = [tmp_path / f"{i}{ending}" for i in range(3)]
+    for part, name in zip(parts, ["value", "value", "distance"], strict=True):
+        frame = pd.DataFrame({"layer": [1], name: [0.5]})
+        frame.to_parquet(part) if ending == ".parquet" else frame.to_csv(part, index=False)
+    with pytest.raises(SystemExit) as ended:
+        call("collect_tables", {}, tables=parts, table=tmp_path / f"table{ending}")
+    expected = f"{parts[2]} has the columns layer, distance; allowed: those of {parts[0]}, layer, v"
+    assert expected in ended.value.code and "\n" not in ended.value.code
+    assert not (tmp_path / f"table{ending}").exists()

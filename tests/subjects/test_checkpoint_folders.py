@@ -10,7 +10,7 @@ from bottomup import subjects
 from bottomup.errors import UserError
 from tests.subjects import families
 from tests.subjects.families import FAMILIES
-from tests.tiny import same_bytes
+from tests.tiny import drawn, same_bytes
 
 
 @pytest.fixture
@@ -67,6 +67,96 @@ def test_a_missing_weight(folder):
     refused(
         folder, r"1 weights of the bert in .* are missing .* encoder.layer.1.output.dense.weight am"
     )
+
+
+@pytest.mark.parametrize("layers", [1, 3])
+@pytest.mark.parametrize("family", ["bert", "t5"])
+def test_another_number_of_layers(tmp_path, family, layers):
+    """Than two, which the weights have: one would be left out, or drawn at random."""
+    folder = families.save(FAMILIES[family], tmp_path)
+    names = ("num_hidden_layers", "n_layer", "encoder_layers", "num_layers")
+    config = json.loads((folder / "config.json").read_text())
+    edit(folder / "config.json", **{name: layers for name in names if name in config})
+    refused(folder, "weights of the .* are " + ("more than" if layers == 1 else "missing"))
+
+
+def test_a_renamed_layer(folder):
+    weights = load_file(folder / "model.safetensors")
+    save_file(
+        {name.replace("layer.1.", "layer.7."): weight for name, weight in weights.items()},
+        folder / "model.safetensors",
+        {"format": "pt"},
+    )
+    refused(folder, r"16 weights of the bert .* are missing .* encoder.layer.1.\S+ among")
+
+
+@pytest.mark.parametrize("number", [torch.nan, torch.inf])
+def test_weights_that_are_no_numbers(folder, number):
+    weights = load_file(folder / "model.safetensors")
+    weights["bert.encoder.layer.1.output.dense.weight"][0, 0] = number
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, r"1 weights .* are not finite .* encoder.layer.1.output.dense.weight among")
+
+
+@pytest.mark.parametrize("content", ["", "[]", '"text"', "{", '{"model_type": ["bert"]}'])
+def test_a_damaged_config(folder, content):
+    (folder / "config.json").write_text(content)
+    refused(folder, "model.*; fetch it again, or, where a study has made it, delete it and run ag")
+
+
+@pytest.mark.parametrize("content", ["", "{}", '{"version": "1.0"'])
+def test_a_damaged_tokenizer(folder, content):
+    (folder / "tokenizer.json").write_text(content)
+    refused(folder, "transformers does not load .*model: .*; fetch it again")
+
+
+class TestOfARun:
+    """As a study has its models; what is missing was a warning that nobody saw."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        drawn("lm").save_pretrained(tmp_path / "model")
+        return tmp_path / "model"
+
+    def rewrite(self, folder, change):
+        weights = change(load_file(folder / "model.safetensors"))
+        save_file(weights, folder / "model.safetensors", {"format": "pt"})
+
+    @pytest.mark.parametrize("layers", [1, 3])
+    def test_another_number_of_layers(self, folder, layers):
+        edit(folder / "config.json", encoder_layers=layers)
+        what = "more than config.json says" if layers == 1 else "missing"
+        refused(folder, rf"weights of the bottomup in .* are {what}.*, encoder.layers.\S+ among")
+
+    def test_a_missing_and_a_renamed_weight(self, folder):
+        name = "encoder.layers.1.feed_forward_norm.weight"
+
+        def change(weights):
+            return weights | {"encoder.layers.1.norm.weight": weights.pop(name)}
+
+        self.rewrite(folder, change)
+        refused(folder, rf"1 weights of the bottomup in .* are missing .*, {name} among")
+
+    @pytest.mark.parametrize("number", [torch.nan, -torch.inf])
+    def test_weights_that_are_no_numbers(self, folder, number):
+        def change(weights):
+            weights["encoder.norm.weight"][3] = number
+            return weights
+
+        self.rewrite(folder, change)
+        refused(folder, "1 weights of the bottomup in .* are not finite numbers, encoder.norm.weig")
+
+    @pytest.mark.parametrize("kept", [0, 7, 100, -1])
+    def test_cut_off(self, folder, kept):
+        whole = (folder / "model.safetensors").read_bytes()
+        (folder / "model.safetensors").write_bytes(whole[:kept])
+        refused(folder, "transformers does not load .*model: ")
+
+    @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
+    def test_a_damaged_tokenizer(self, folder, opening, corpus_files):
+        text = corpus_files.tokenizer("source").read_text()
+        (folder / "tokenizer.json").write_text(text[: len(text) // 2])
+        refused(folder, "transformers does not load .*model: ", opening)
 
 
 @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])

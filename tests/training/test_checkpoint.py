@@ -1,4 +1,5 @@
 import json
+import os
 
 import pytest
 import torch
@@ -6,7 +7,7 @@ from safetensors.torch import load_file
 
 from bottomup.errors import UserError
 from bottomup.training import checkpoint as checkpoints
-from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from tests.tiny import files_limited_to, initial, same_bytes
 
 
@@ -52,20 +53,107 @@ def test_everything_comes_back(checkpoint):
     assert same_bytes(model.state_dict(), other.state_dict())
 
 
-def test_only_the_newest_and_the_best_are_kept(checkpoint):
+def test_two_states_and_their_best_weights_are_kept(checkpoint):
     model, optimizer = trained()
     checkpoint.save(model, optimizer, Progress(step=2), best=True)
     best = {name: weight.clone() for name, weight in model.state_dict().items()}
-    for step in (4, 6):
+    for step in (4, 6, 8):
         update(model, optimizer)
         checkpoint.save(model, optimizer, Progress(step=step), best=False)
-    weights = {f"step_{name}.safetensors" for name in ("2", "6", "6.optimizer")}
-    assert names(checkpoint) == {"state.json", *weights}
+    steps = ("2", "6", "6.optimizer", "8", "8.optimizer")
+    weights = {f"step_{name}.safetensors" for name in steps}
+    assert names(checkpoint) == {"state.json", "previous.json", *weights}
     loaded = initial("lm")
     checkpoint.load_best(loaded)
     assert same_bytes(loaded.state_dict(), best)
-    assert checkpoint.load(loaded, optimizer).step == 6
+    assert checkpoint.load(loaded, optimizer).step == 8
     assert same_bytes(loaded.state_dict(), model.state_dict())
+
+
+@pytest.fixture
+def saved(checkpoint):
+    """A checkpoint with states of the steps 2, 4 and 6, of which those of 4 and 6 are kept; the
+    weights of each, and the optimizer to go on with."""
+    model, optimizer = trained()
+    of_steps = {}
+    for step in (2, 4, 6):
+        progress = Progress(step, metrics=[{"step": step}])
+        checkpoint.save(model, optimizer, progress, best=step != 4)
+        of_steps[step] = {name: weight.clone() for name, weight in model.state_dict().items()}
+        update(model, optimizer)
+    return checkpoint, of_steps
+
+
+def flip(path):
+    content = bytearray(path.read_bytes())
+    content[-len(content) // 4] ^= 1
+    path.write_bytes(content)
+
+
+def cut(path):
+    path.write_bytes(path.read_bytes()[: path.stat().st_size // 2])
+
+
+DAMAGES = {
+    "flipped": flip,
+    "cut": cut,
+    "emptied": lambda path: path.write_bytes(b""),
+    "missing": lambda path: path.unlink(),
+    "of another kind": lambda path: path.write_text('["state"]'),
+}
+NEWEST = ("state.json", "step_6.safetensors", "step_6.optimizer.safetensors")
+
+
+@pytest.mark.parametrize("name", NEWEST)
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_where_it_is_damaged_the_one_before_is_taken(saved, damage, name, caplog):
+    caplog.set_level("INFO")
+    checkpoint, weights = saved
+    DAMAGES[damage](checkpoint.folder / name)
+    model, optimizer = trained(steps=0)
+    assert checkpoint.load(model, optimizer) == Progress(4, metrics=[{"step": 4}])
+    assert same_bytes(model.state_dict(), weights[4])
+    checkpoint.load_best(model)
+    assert same_bytes(model.state_dict(), weights[2])
+    if (damage, name) != ("missing", "state.json"):  # as a stop between two renamings leaves it
+        assert f"{name} is missing or damaged: going on from the checkpoint before" in caplog.text
+    # And it is then the one before.
+    checkpoint.save(model, optimizer, Progress(step=6), best=False)
+    DAMAGES[damage](checkpoint.folder / name)
+    assert checkpoint.load(model, optimizer).step == 4
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_none_is_whole(saved, damage):
+    checkpoint, _ = saved
+    for name in ("step_6.safetensors", "step_2.safetensors"):
+        DAMAGES[damage](checkpoint.folder / name)
+    with pytest.raises(UserError) as error:
+        checkpoint.load(*trained(steps=0))
+    message = str(error.value)
+    assert "step_6.safetensors is missing or damaged" in message and "\n" not in message
+    assert f"delete {checkpoint.folder} and run again" in message
+
+
+def test_best_weights_that_are_damaged_at_the_end(saved):
+    checkpoint, _ = saved
+    flip(checkpoint.folder / "step_6.safetensors")
+    with pytest.raises(UserError, match=r"step_6.safetensors is damaged: .*; delete it and run"):
+        checkpoint.load_best(initial("lm"))
+
+
+def test_a_state_that_names_weights_elsewhere(saved, tmp_path):
+    """Even one whose digest is right."""
+    checkpoint, _ = saved
+    path = checkpoint.folder / "state.json"
+    state = json.loads(path.read_text())["state"]
+    for step in ("../6", 6.0, True):
+        other = state | {"newest": step}
+        path.write_text(json.dumps({"digest": checkpoints.digest_of(other), "state": other}))
+        assert checkpoints.not_as_written(path) == [path]
+    named = state | {"files": {**state["files"], "../other.safetensors": "0" * 64}}
+    path.write_text(json.dumps({"digest": checkpoints.digest_of(named), "state": named}))
+    assert checkpoint.load(*trained(steps=0)).step == 4
 
 
 def test_nothing_in_it_can_run_code(checkpoint):
@@ -126,6 +214,7 @@ def test_no_room_at_any_file(checkpoint, monkeypatch, failing):
         written.append(path)
         if len(written) == failing:
             raise OSError(28, "No space left on device")
+        path.touch()
 
     monkeypatch.setattr(checkpoints, "save_file", save_file)
     with pytest.raises(UserError, match="No space left on device"):
@@ -145,3 +234,42 @@ def test_stopped_while_it_is_written(checkpoint, monkeypatch, function):
         checkpoint.save(model, optimizer, Progress(step=4), best=True)
     assert checkpoint.load(model, optimizer).step == 2
     assert same_bytes(model.state_dict(), kept)
+
+
+def test_stopped_between_two_renamings(checkpoint, monkeypatch):
+    model, optimizer = trained()
+    checkpoint.save(model, optimizer, Progress(step=2), best=True)
+    kept = {name: weight.clone() for name, weight in model.state_dict().items()}
+    update(model, optimizer)
+    replace = os.replace
+
+    def first_only(source, target):
+        if source.name == "state.tmp":
+            raise KeyboardInterrupt
+        replace(source, target)
+
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr("os.replace", first_only)
+        checkpoint.save(model, optimizer, Progress(step=4), best=True)
+    assert checkpoint.load(model, optimizer).step == 2
+    assert same_bytes(model.state_dict(), kept)
+
+
+@pytest.mark.parametrize("damage", ["flipped", "cut", "emptied"])
+@pytest.mark.parametrize("ending", ["safetensors", "sha256"])
+def test_a_finished_run_that_is_damaged_is_not_taken(tmp_path, damage, ending, caplog):
+    caplog.set_level("INFO")
+    finished = Finished(tmp_path, {"run": "this"})
+    model = trained()[0]
+    finished.save(model, Progress(step=2))
+    taken = initial("lm", seed=2)
+    assert finished.load(taken) == Progress(step=2)
+    assert same_bytes(taken.state_dict(), model.state_dict())
+    if ending == "sha256" and damage == "flipped":
+        finished.path.with_suffix(".sha256").unlink()
+    else:
+        DAMAGES[damage](finished.path.with_suffix(f".{ending}"))
+    assert finished.load(initial("lm")) is None
+    assert "is damaged, or has no digest: the run is trained again" in caplog.text
+    finished.save(model, Progress(step=2))
+    assert finished.load(taken) == Progress(step=2)

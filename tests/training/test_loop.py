@@ -2,14 +2,13 @@ import numpy as np
 import pytest
 import torch
 
-from bottomup import objectives
 from bottomup.errors import UserError
 from bottomup.settings import Training
 from bottomup.training.batches import Text, epoch
-from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.checkpoint import Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.schedule import learning_rate
-from tests.tiny import DROPOUT, initial, random_text, same_bytes, tokens_of
+from tests.tiny import DROPOUT, initial, same_bytes, tokens_of
 
 TRAINED = ["lm", "mlm", "mt"]
 SETTINGS = Training(
@@ -26,26 +25,6 @@ SETTINGS = Training(
 
 def changed(**values) -> Training:
     return SETTINGS.model_copy(update=values)
-
-
-@pytest.fixture
-def trainer(tmp_path):
-    """Make a trainer of a tiny model; two with the same `folder` share a checkpoint."""
-
-    def make(objective="lm", folder="run", settings=SETTINGS, accumulate=1, options=None, **shape):
-        translated = objective == "mt"
-        return Trainer(
-            initial(objective, **shape),
-            objectives.load(objective, options or {}),
-            random_text(60, 0, translated),
-            random_text(20, 1, translated),
-            settings,
-            seed=1,
-            checkpoint=Checkpoint(tmp_path / folder, {"run": "tiny"}),
-            accumulate=accumulate,
-        )
-
-    return make
 
 
 def stop_before(trainer: Trainer, step: int) -> None:

@@ -3,6 +3,7 @@ import os
 import signal
 import subprocess
 import sys
+import time
 
 import numpy as np
 import pytest
@@ -362,6 +363,8 @@ def test_what_goes_wrong_leaves_no_model(trained, tmp_path):
     assert not (tmp_path / "run" / "model").exists()
 
 
+CPU = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+DIGEST = {"scripts/train.py": "digest"}
 # Runs the program that follows, and has the system kill it amid update 30.
 KILLED = """
 import os, runpy, signal, sys
@@ -376,24 +379,49 @@ runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 
 
+def command_of(settings, corpus_files, folder):
+    """Of the program, its environment, and the digest with which a test goes on from there."""
+    arguments = ["--settings", json.dumps(settings | {"code": DIGEST})]
+    arguments += ["--tokens", corpus_files.tokens, "--run", folder]
+    arguments += ["--tokenizers", corpus_files.tokenizer("source")]
+    return [ROOT / "scripts" / "train.py", *arguments, "--trained", folder.with_suffix(".kept")]
+
+
+def same_run(a, b):
+    """Whether two runs have the same bytes."""
+    names = ("metrics.jsonl", "model/model.safetensors")
+    return all((a / name).read_bytes() == (b / name).read_bytes() for name in names)
+
+
 def test_killed_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_path):
     settings = settings_of("mlm", max_tokens=10_000, patience=1000)
-    command = [sys.executable, "-c", KILLED, ROOT / "scripts" / "train.py"]
-    command += ["--settings", json.dumps(settings | {"code": {"scripts/train.py": "digest"}})]
-    command += ["--tokens", corpus_files.tokens, "--run", tmp_path / "killed"]
-    command += ["--tokenizers", corpus_files.tokenizer("source")]
-    command += ["--trained", tmp_path / "kept"]
-    cpu = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-    killed = subprocess.run(command, env=os.environ | cpu, capture_output=True, check=False)
+    command = [sys.executable, "-c", KILLED]
+    command += command_of(settings, corpus_files, tmp_path / "killed")
+    killed = subprocess.run(command, env=os.environ | CPU, capture_output=True, check=False)
     assert killed.returncode == -signal.SIGKILL, killed.stderr
     state = json.loads((tmp_path / "killed" / "checkpoint" / "state.json").read_text())
-    assert state["progress"]["step"] == 28
-    resumed, never_stopped = (
-        trained(settings, folder, {"scripts/train.py": "digest"})
-        for folder in ("killed", "never stopped")
-    )
-    for name in ("metrics.jsonl", "model/model.safetensors"):
-        assert (resumed / name).read_bytes() == (never_stopped / name).read_bytes()
+    assert state["state"]["progress"]["step"] == 28
+    assert same_run(*(trained(settings, name, DIGEST) for name in ("killed", "never stopped")))
+
+
+def test_stopped_from_outside_and_run_again_gives_the_same_bytes(trained, corpus_files, tmp_path):
+    """At any moment after the first checkpoint, by the warning of SLURM, which is not there."""
+    settings = settings_of("mlm", max_tokens=10_000, patience=1000)
+    command = [sys.executable, *command_of(settings, corpus_files, tmp_path / "stopped")]
+    slurm = {"SLURM_JOB_ID": "12", "PATH": ""}
+    with subprocess.Popen(
+        command, env=os.environ | CPU | slurm, stderr=subprocess.PIPE, text=True
+    ) as program:
+        state = tmp_path / "stopped" / "checkpoint" / "state.json"
+        while program.poll() is None and not state.exists():
+            time.sleep(0.01)
+        program.send_signal(signal.SIGUSR1)
+        said = program.communicate()[1]
+    assert program.returncode == os.EX_TEMPFAIL, said
+    assert said.count("stopped by SIGUSR1 after step ") == 1
+    assert "SLURM does not run job 12 again" in said
+    assert not (tmp_path / "stopped" / "model").exists()
+    assert same_run(*(trained(settings, name, DIGEST) for name in ("stopped", "never stopped")))
 
 
 def test_program(corpus_files, tmp_path, run_script):

@@ -13,6 +13,7 @@ from bottomup.workflow.config import load, require_packages
 from bottomup.workflow.digest import content
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
+from bottomup.workflow.subjects import Subjects
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -448,8 +449,8 @@ def test_packages_that_are_not_installed_are_said_together():
 
 def test_penalties_that_differ_little_are_two_jobs():
     penalties = [0, 0.1, 0.1000000001, 0.12345678, 1, 1e-7, 250000]
-    slices = Slices(load(changed(pruning__penalties={"lm": {"encoder": penalties}})))
-    runs = [run.split("gates_")[1] for run in slices.pruned_runs() if run.startswith("lm-1.")]
+    study = load(changed(pruning__penalties={"lm": {"encoder": penalties}}, pruning__n_seeds=1))
+    slices, runs = Slices(study), [run.split("_")[-1] for run in Subjects(study).pruned_runs()]
     assert runs == ["0", "0.1", "0.1000000001", "0.12345678", "1", "1e-07", "250000"]
     found = [
         slices.prune_heads(SimpleNamespace(**vars(PRUNED) | {"objective": "lm", "penalty": run}))
@@ -550,8 +551,9 @@ def test_objectives_of_one_module_stand_side_by_side():
     assert study.objective_options("mlm_40").choose == 0.4
     assert study.objective_options("mlm").choose == 0.15
     slices = Slices(study)
-    assert slices.masked() == ["mlm", "mlm_40"]
-    assert slices.model("mlm_40") == slices.model("mlm")
+    subjects = slices.subjects
+    assert subjects.masked() == ["mlm", "mlm_40"]
+    assert subjects.model("mlm_40") == subjects.model("mlm")
     drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_40"))
     assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.4
 
@@ -600,7 +602,7 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
     ):
         assert file in slice_of(run)["code"] and file not in slice_of(transformer)["code"]
     assert file not in slices.measure_views("change", run)["code"]
-    assert slices.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
+    assert slices.subjects.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
     # Halves of a text and checkpoints have names of their own.
     halves = load(changed(objectives__lm_lstm=lstm, training_halves=["lm", "lm_lstm"]))
     for name, expected in (("lm_half1", False), ("lm_lstm_half2", True)):
@@ -648,11 +650,12 @@ def with_checkpoint(name="bert", unit="word", **section):
 def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
     study = load(with_checkpoint(package="a-model==1.0"))
     slices = Slices(study)
-    assert slices.looked_at == [*slices.compared, "bert", "bert_untrained"]
-    assert {"bert-0.plain", "bert_untrained-0.plain"} <= {*slices.readings()}
-    assert not any("as_trained" in name for name in slices.readings())
-    pairs = [pair for pair in slices.pairs_of_runs() if "bert" in pair]
-    assert pairs == [f"{name}-1.bert-0" for name in slices.compared] + ["bert_untrained-0.bert-0"]
+    subjects = slices.subjects
+    assert subjects.looked_at == [*subjects.compared, "bert", "bert_untrained"]
+    assert {"bert-0.plain", "bert_untrained-0.plain"} <= {*subjects.readings()}
+    assert not any("as_trained" in name for name in subjects.readings())
+    pairs = [pair for pair in subjects.pairs_of_runs() if "bert" in pair]
+    assert pairs == [f"{name}-1.bert-0" for name in subjects.compared] + ["bert_untrained-0.bert-0"]
     settings = slices.open_checkpoint(SimpleNamespace(objective="bert"))
     assert settings["source"]["package"] == "a-model==1.0" and settings["twin_seed"] is None
     assert slices.open_checkpoint(SimpleNamespace(objective="bert_untrained"))["twin_seed"] == 1
@@ -708,11 +711,12 @@ def test_a_checkpoint_is_pruned_by_gates_alone():
     )
     study = load(config)
     slices = Slices(study)
-    assert slices.pruned_runs() == ["lm-1.encoder.gates_0.3", "lm-1.encoder.random_0.3"]
-    assert slices.pruned_checkpoints() == [
+    subjects = slices.subjects
+    assert subjects.pruned_runs() == ["lm-1.encoder.gates_0.3", "lm-1.encoder.random_0.3"]
+    assert subjects.pruned_checkpoints() == [
         *("bert-0.encoder.gates_0", "bert-0.encoder.gates_0.3", "bert-0.all.gates_1")
     ]
-    assert slices.whole_runs() == [
+    assert subjects.whole_runs() == [
         *("lm-1.encoder.none_0", "bert-0.encoder.none_0", "bert-0.all.none_0")
     ]
     wildcards = SimpleNamespace(**vars(PRUNED) | {"objective": "bert", "seed": "0"})
@@ -759,7 +763,7 @@ def test_an_objective_has_its_own_training():
 
 def test_an_objective_may_run_under_the_first_seeds_only():
     study = load(changed(seeds=[7, 3, 5], objectives__mlm={"n_seeds": 2}, objectives__lm=None))
-    assert Slices(study).runs(["lm", "mlm", "untrained"]) == [
+    assert Subjects(study).runs(["lm", "mlm", "untrained"]) == [
         *("mlm-7", "mlm-3"),
         *("untrained-7", "untrained-3", "untrained-5"),
     ]
@@ -770,7 +774,7 @@ def pairs_of_runs(**objectives):
     nothing = {"seeds": [1, 2], "pruning__penalties": {}, "training_halves": []}
     halves = [name for name in ("lm",) if "lm" in objectives]
     study = load(changed(**nothing | {"objectives": objectives, "training_halves": halves}))
-    pairs = list(Slices(study).pairs_of_runs())
+    pairs = list(Subjects(study).pairs_of_runs())
     assert len(pairs) == len(set(pairs))
     return set(pairs)
 
@@ -808,8 +812,9 @@ def test_a_model_starts_from_the_untrained_one_with_its_mask():
     start = {"objective": "untrained"}
     study = load(changed(objectives={"lm": {}, "mlm": {}, "start": start, "start_b": start}))
     slices = Slices(study)
+    subjects = slices.subjects
     names = ["lm", "mlm", "start", "start_b"]
-    assert [slices.initial(name) for name in names] == [None, "start", "start", "start_b"]
+    assert [subjects.initial(name) for name in names] == [None, "start", "start", "start_b"]
     assert slices.judge_claims()["initial"] == {
         **{"mlm": "start", "start": "start", "start_b": "start_b"}
     }
@@ -845,12 +850,12 @@ def test_claims_are_judged_by_numbers_of_clusters_that_are_measured():
 
 
 def test_variants_stand_apart_from_what_is_compared():
-    slices = Slices(load(DEFAULT))
+    subjects = Subjects(load(DEFAULT))
     variants = {"lm_noise", "mt_noise", "mlm_causal", "lm_bidirectional"}
-    assert set(slices.objectives) - set(slices.compared) == variants < set(slices.trained)
-    assert slices.compared[:3] == ["lm", "mt", "mlm"]
+    assert set(subjects.objectives) - set(subjects.compared) == variants < set(subjects.trained)
+    assert subjects.compared[:3] == ["lm", "mt", "mlm"]
     # Only MLM's own runs are fed as in training.
-    assert [name for name in slices.readings() if "as_trained" in name] == [
+    assert [name for name in subjects.readings() if "as_trained" in name] == [
         f"mlm-{seed}.as_trained" for seed in DEFAULT["seeds"]
     ]
 
@@ -864,7 +869,7 @@ PRUNED = SimpleNamespace(objective="mt", seed="1", attention="all", method="gate
 def test_any_kinds_of_attention_may_have_gates(attention, layers):
     penalties = {"mt": {attention: [0.1]}}
     study = load(changed(pruning__penalties=penalties, pruning__n_seeds=1))
-    [run] = Slices(study).pruned_runs()
+    [run] = Subjects(study).pruned_runs()
     assert run == f"mt-1.{attention}.gates_0.1"
     wildcards = SimpleNamespace(**vars(PRUNED) | {"attention": attention})
     assert Slices(study).measure_pruning(wildcards)["gated_layers"] == layers
@@ -878,7 +883,7 @@ def test_controls_are_tried_at_penalties_of_the_sweeps():
             pruning__penalties={"lm": {"encoder": [0, 0.5]}, "mlm": {"encoder": [2]}},
         )
     )
-    assert Slices(study).pruned_runs() == [
+    assert Subjects(study).pruned_runs() == [
         *(f"lm-1.encoder.{name}" for name in ("gates_0", "gates_0.5", "random_0.5")),
         *(f"mlm-1.encoder.{name}" for name in ("gates_2", "random_2", "scratch_2")),
     ]
@@ -917,7 +922,7 @@ def with_steps(**steps):
 
 
 def test_a_run_at_a_step_is_compared_with_itself_at_its_end():
-    plain, found = with_steps(), with_steps(lm=[0, 8], mlm_causal=[4])
+    plain, found = with_steps().subjects, with_steps(lm=[0, 8], mlm_causal=[4]).subjects
     assert set(found.pairs_of_runs()) - set(plain.pairs_of_runs()) == {
         *(f"lm_step{step}-{seed}.lm-{seed}" for step in (0, 8) for seed in (1, 2)),
         "mlm_causal_step4-1.mlm_causal-1",  # of which there is one seed
@@ -939,9 +944,9 @@ def test_a_training_does_not_hang_on_its_steps():
 
 
 def test_a_causal_model_is_to_predict_the_next_token_at_any_step():
-    slices = with_steps(lm=[8], mlm=[8])
-    labels = {name: slices.labels(f"{name}_step8", "plain") for name in ("lm", "mlm")}
-    assert labels == {name: slices.labels(name, "plain") for name in ("lm", "mlm")}
+    subjects = with_steps(lm=[8], mlm=[8]).subjects
+    labels = {name: subjects.labels(f"{name}_step8", "plain") for name in ("lm", "mlm")}
+    assert labels == {name: subjects.labels(name, "plain") for name in ("lm", "mlm")}
     assert [len(labels[name]) for name in ("lm", "mlm")] == [2, 1]
 
 

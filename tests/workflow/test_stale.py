@@ -368,6 +368,10 @@ SAID = [
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "annotation {len(numbers)} other", "annotation other"),
     ("bottomup/measures/neighbours.py", "allowed: more occurrences", "more occurrences"),
+    ("bottomup/tables/neighbours.py", '"nearest other representations', '"nearest representations'),
+    ("bottomup/tables/isotropy.py", '"occurrences", ge=2', '"occurrences", ge=3'),
+    ("bottomup/tables/probes.py", "5 What a layer represents", "6 What a layer represents"),
+    ("bottomup/objectives/mlm.py", "share of the tokens to predict", "share to predict"),
     ("scripts/compare_with_published.py", "median rank correlation {", "median {"),
     ("scripts/extract_views.py", 'help="text and tokenizer of words"', 'help="of words"'),
     ("scripts/judge_claims.py", '", ".join(f"{count} {verdict}"', '"; ".join(f"{count} {verdict}"'),
@@ -657,9 +661,10 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     assert tables == {
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "probes", "influence", "neighbours"),
+        *("projection", "quality", "head_importance", "head_functions"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
-    assert checkout.planned() == new | outputs.of(*collected, *JUDGED)
+    assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)

@@ -1,0 +1,55 @@
+"""Files of results, opened: what is wrong with one ends in a line with its path and what to do.
+
+All arrays, tables, weights and tokenizers of a study are opened here, each kind in a module of its
+own, so that a program depends on the packages of those alone that it reads.
+"""
+
+import hashlib
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from bottomup.errors import UserError
+
+
+@contextmanager
+def opening(path: Path | str) -> Iterator[None]:
+    """Within it `path` is read: UserError where that fails, as it does with a damaged file."""
+    try:
+        Path(path).open("rb").close()
+    except OSError as error:
+        raise UserError(
+            f"{path} cannot be opened: {error.strerror}; run again, which makes what is missing"
+        ) from error
+    try:
+        yield
+    except UserError:
+        raise
+    except Exception as error:  # readers raise whatever they come across, some a plain Exception
+        lines = str(error).strip().splitlines() or [type(error).__name__]
+        raise damaged(path, lines[0]) from error
+
+
+def damaged(path: Path | str, what: str) -> UserError:
+    """What to say of a file of results that does not hold what was written; what: is wrong."""
+    return UserError(
+        f"{path} is damaged: {what.rstrip('.')}; delete it and run the same command again, which "
+        "makes it anew"
+    )
+
+
+def digest(path: Path) -> str:
+    """The SHA-256 of a file's bytes, in hexadecimal."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def as_written(path: Path, written: str) -> bool:
+    """Whether a file is there, and has the digest that it was written with."""
+    return path.is_file() and digest(path) == written
+
+
+def noted(listing: Path) -> dict[Path, str]:
+    """By path the digest that was noted, in a file as `sha256sum` writes it."""
+    pairs = [line.split(maxsplit=1) for line in listing.read_text(errors="replace").splitlines()]
+    return {Path(pair[1]): pair[0] for pair in pairs if len(pair) == 2}

@@ -1,0 +1,115 @@
+"""One Snakemake at a time runs a study, and its jobs end with it.
+
+Both are told by locks of the kernel on two files in the study's folder, which are free again when
+whoever holds them ends, however it ends. The first is held by a Snakemake as long as its jobs may
+run; the second is shared by it and them, until the last of them has ended.
+"""
+
+import errno
+import fcntl
+import logging
+import os
+import signal
+import threading
+import time
+from pathlib import Path
+from types import FrameType
+from typing import NoReturn, TextIO
+
+from bottomup.errors import UserError
+
+log = logging.getLogger(__name__)
+
+MAY_RUN, STILL_RUN = ".snakemake.lock", ".jobs.lock"
+# What jobs learn from their environment: the study's folder, and which Snakemake started them.
+FOLDER, STARTED_BY = "BOTTOMUP_FOLDER", "BOTTOMUP_STARTED_BY"
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
+
+_held: list[TextIO] = []  # as long as this process lives
+
+
+def start(folder: Path) -> None:
+    """Be the one Snakemake that runs the study in `folder`; a signal to stop is one to its jobs.
+
+    Waits for jobs that a Snakemake before left behind, which are about to end. Raises UserError
+    where another one runs the study, or where the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        may_run, still_run = ((folder / name).open("a+") for name in (MAY_RUN, STILL_RUN))
+        _hold(may_run, still_run)
+        this = f"process {os.getpid()} on {os.uname().nodename}"
+        may_run.truncate(0)
+        print(this, end="", file=may_run, flush=True)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+        log.warning(f"the file system of {folder} has no locks: start one Snakemake at a time")
+        return
+    _held.extend([may_run, still_run])
+    os.environ.update({FOLDER: str(folder), STARTED_BY: this})
+
+    def stop(number: int, frame: FrameType | None) -> NoReturn:
+        may_run.close()
+        raise KeyboardInterrupt
+
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, stop)
+
+
+def _hold(may_run: TextIO, still_run: TextIO) -> None:
+    """Take both locks; UserError where a living Snakemake holds the first."""
+    waiting = False
+    while True:
+        if not _take(may_run, fcntl.LOCK_SH):
+            may_run.seek(0)
+            raise UserError(
+                f"another Snakemake ({may_run.read()}) runs the study in "
+                f"{Path(may_run.name).parent}; wait until it ends, or stop it"
+            )
+        if _take(may_run, fcntl.LOCK_EX) and _take(still_run, fcntl.LOCK_EX):
+            fcntl.flock(still_run, fcntl.LOCK_SH)
+            return
+        # Jobs that are left over end as soon as they get hold of the first, and share it then.
+        fcntl.flock(may_run, fcntl.LOCK_UN)
+        if not waiting:
+            log.warning("waiting until the jobs of the Snakemake before have ended")
+        waiting = True
+        time.sleep(0.2)
+
+
+def _take(file: TextIO, operation: int) -> bool:
+    """Take a lock, unless others hold it in a way that excludes this one."""
+    try:
+        fcntl.flock(file, operation | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def follow() -> None:
+    """End this program, by SIGTERM, when the Snakemake that started it ends or stops its jobs.
+
+    A program that was started by hand, or on a cluster, which ends jobs by itself, goes on. Raises
+    UserError where Snakemake has ended before.
+    """
+    if FOLDER not in os.environ:
+        return
+    try:
+        folder = Path(os.environ[FOLDER])
+        may_run, still_run = (folder / MAY_RUN).open(), (folder / STILL_RUN).open()
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{error.filename} is gone: the study's folder was deleted while it runs; start again"
+        ) from error
+    fcntl.flock(still_run, fcntl.LOCK_SH)
+    if may_run.read() != os.environ[STARTED_BY]:
+        raise UserError("the Snakemake that started this job has ended")
+    _held.extend([may_run, still_run])
+    threading.Thread(target=_end_after, args=[may_run], daemon=True).start()
+
+
+def _end_after(may_run: TextIO) -> None:
+    fcntl.flock(may_run, fcntl.LOCK_SH)
+    os.kill(os.getpid(), signal.SIGTERM)

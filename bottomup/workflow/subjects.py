@@ -1,0 +1,238 @@
+"""What a study looks at, by the names that stand in paths (bottomup/names.py): runs, models from
+elsewhere, how they are read, in which pairs, and with which heads gone."""
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from bottomup import names
+from bottomup.names import TWIN
+from bottomup.objectives import Question
+from bottomup.tables import Table
+from bottomup.workflow.config import Study
+
+SIDES = ["source", "target"]
+PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
+READINGS = ["plain", names.AS_TRAINED]
+
+
+class Subjects:
+    """The subjects of one study, and what they can do."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        self.objectives = sorted(
+            study.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
+        )
+        self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
+        self.compared = [
+            name for name in self.objectives if not study.objective_options(name).variant
+        ]
+        # And the variants, each where its question is asked.
+        self.by_mask = self.compared + self.variants(Question.MASK)
+        self.by_noise = self.compared + self.variants(Question.TOKEN_DROPOUT)
+        # Models from elsewhere, each followed by its untrained twin.
+        self.checkpoints = [
+            name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
+        ]
+        self.looked_at = self.compared + self.checkpoints
+        self.steps = [
+            names.at_step(name, step)
+            for name, steps in study.training_steps.items()
+            for step in steps
+        ]
+        self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
+
+    def attending(self, objectives: list[str]) -> list[str]:
+        """Those whose models have heads, which tokens can be hidden from, too."""
+        return [name for name in objectives if self.study.attends(names.whole(name))]
+
+    def variants(self, question: Question) -> list[str]:
+        """The objectives that are variants of others for this question."""
+        of = {name: self.study.objective_options(name).variant for name in self.objectives}
+        return [name for name, variant in of.items() if variant and variant.question is question]
+
+    def target(self, objective: str) -> str | None:
+        """The module of the objective that this one is, or is a variant of; None if it predicts
+        nothing."""
+        variant = self.study.objective_options(objective).variant
+        if objective not in self.trained:
+            return None
+        return variant.of if variant else self.study.objective_module(objective)
+
+    def beside(self, variant: str) -> list[str]:
+        """What has the target of a variant and is compared with all."""
+        return [name for name in self.compared if self.target(name) == self.target(variant)]
+
+    def initial(self, model: str) -> str | None:
+        """The untrained model that one starts from, of an untrained one itself; None if the study
+        has none: a checkpoint's twin, or of the objectives without training the first whose
+        encoder is the same."""
+        if model in self.checkpoints:
+            return model.removesuffix(TWIN) + TWIN
+        if model not in self.trained:
+            return model
+
+        def encoder(name: str) -> tuple[str, bool]:
+            return self.study.objective_trunk(name), self.study.objective_options(name).causal
+
+        untrained = (name for name in self.objectives if name not in self.trained)
+        return next((name for name in untrained if encoder(name) == encoder(model)), None)
+
+    def model(self, objective: str) -> dict:
+        """What is known of an objective's models, for a figure that asks what they differ in."""
+        options = self.study.objective_options(objective)
+        return {
+            "causal": options.causal,
+            "initial": self.initial(objective),
+            "target": self.target(objective),
+            "variant": options.variant is not None,
+        }
+
+    def runs(self, objectives: list[str]) -> list[str]:
+        """Names of runs, objective x seed."""
+        return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
+
+    def seeds(self, objective: str) -> list[int]:
+        """The seeds under which an objective runs, on the whole text or on a half, to its end or
+        to a step."""
+        if objective in self.checkpoints:
+            return [0]
+        return self.study.objective_seeds(names.whole(objective))
+
+    def masked(self) -> list[str]:
+        """Objectives that are looked at as they were trained, too; not by words, of which only some
+        sub-words would be masked."""
+        if self.study.occurrences.unit == "word":
+            return []
+        return [name for name in self.compared if self.study.objective_options(name).masked]
+
+    def readings(self) -> list[str]:
+        """Each run with each reading under which it is looked at, `run.reading`."""
+        runs = {
+            "plain": self.runs(self.by_mask + self.checkpoints + self.steps),
+            names.AS_TRAINED: self.runs(self.masked()),
+        }
+        return [f"{run}.{reading}" for reading, some in runs.items() for run in some]
+
+    def first_runs(self, objectives: list[str]) -> list[str]:
+        """The run of the first seed of each objective: for what needs no spread over seeds."""
+        return [names.run(name, self.seeds(name)[0]) for name in objectives]
+
+    def first_pairs(self) -> list[str]:
+        """Of the pairs of runs, those of the first seed, and of one objective those of the first
+        two."""
+        first, *others = self.study.seeds
+        shown = {first, *others[:1]}
+        return [
+            pair
+            for pair in self.pairs_of_runs()
+            for (a, seed_a), (b, seed_b) in [map(names.objective_and_seed, names.runs_of(pair))]
+            if {seed_a, seed_b} <= {first, 0} or (a == b and {seed_a, seed_b} == shown)
+        ]
+
+    def pairs_of_runs(self) -> Iterator[str]:
+        """Pairs of runs, `run.run`, that a claim or a figure compares.
+
+        A checkpoint with the runs of the first seed, and with its twin; of trained objectives all;
+        of initial models those of one objective or one seed; of the variants in mask or target
+        those of one seed with what predicts tokens of the same side; of halves; a run at a step
+        with itself at the end.
+        """
+        first = self.study.seeds[0]
+        for name in self.study.checkpoints:
+            others = [names.run(other, first) for other in self.compared]
+            for run in [*others, names.run(name + TWIN, 0)]:
+                yield names.pair(run, names.run(name, 0))
+        runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
+        for (a, seed_a), (b, seed_b) in combinations(runs, 2):
+            n_trained = len({a, b} & set(self.trained))
+            initial = n_trained == 0 and (a == b or seed_a == seed_b)
+            if n_trained == len({a, b}) or initial:
+                yield names.pair(names.run(a, seed_a), names.run(b, seed_b))
+        options = {name: self.study.objective_options(name) for name in self.by_mask}
+        # Causal ones first, as LM is.
+        variants = sorted(self.variants(Question.MASK), key=lambda name: not options[name].causal)
+        for a, b in combinations(self.compared + variants, 2):
+            if b in variants and options[a].predicts == options[b].predicts:
+                for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
+                    yield names.pair(names.run(a, seed), names.run(b, seed))
+        for name in self.study.training_halves:
+            for seed in self.seeds(name):
+                yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
+        for at_step, whole in self.steps_and_ends():
+            yield names.pair(at_step, whole)
+
+    def steps_and_ends(self) -> Iterator[tuple[str, str]]:
+        """Each run at a step, with the same run at its end."""
+        for name in self.steps:
+            objective, _ = names.objective_and_step(name)
+            for seed in self.seeds(name):
+                yield names.run(name, seed), names.run(objective, seed)
+
+    def sides(self, objective: str) -> list[str]:
+        """The sides of the text that a run under this objective reads or predicts."""
+        translates = self.study.objective_options(names.whole(objective)).predicts == "target"
+        return SIDES if translates else ["source"]
+
+    def pruned_runs(self) -> list[str]:
+        """Each pruned run, `run.attention.method_penalty`."""
+        pruning = self.study.pruning
+        return [
+            names.pruned(names.run(objective, seed), attention, method, penalty)
+            for objective in self.trained
+            for seed in self.seeds(objective)[: pruning.n_seeds]
+            for attention, penalties in pruning.penalties.get(objective, {}).items()
+            for penalty in penalties
+            for method in ["gates", *pruning.controls]
+            if method == "gates" or penalty in pruning.controls[method]
+        ]
+
+    def pruned_checkpoints(self) -> list[str]:
+        """Each pruned checkpoint, named as the runs are; by gates alone."""
+        pruning = self.study.pruning
+        return [
+            names.pruned(run, attention, "gates", penalty)
+            for name in self.study.checkpoints
+            for run in self.runs([name])[: pruning.n_seeds]
+            for attention, penalties in pruning.penalties.get(name, {}).items()
+            for penalty in penalties
+        ]
+
+    def whole_runs(self) -> list[str]:
+        """What these are compared with, `run.attention.none_0`."""
+        every = self.pruned_runs() + self.pruned_checkpoints()
+        pruned = [names.run_attention_and_method(name)[:2] for name in every]
+        return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
+
+    def checkpoint_files(self, name: str) -> list[str]:
+        """What a checkpoint in a folder of the user's is read from."""
+        folder = self.study.checkpoints[name.removesuffix(TWIN)].folder
+        files = ("config.json", "model.safetensors")
+        return [str(folder / file) for file in files] if folder else []
+
+    def labels(self, objective: str, reading: str) -> list[dict]:
+        """Which tokens a layer's information is about, and at which positions (evolution, 4)."""
+        if reading == "as_trained":
+            return [{"label": "input", "positions": "replaced"}] + [
+                {"label": "output", "positions": positions}
+                for positions in ("changed", "masked", "replaced")
+            ]
+        # Only a model that reads from left to right is to predict the next token.
+        name, _ = names.objective_and_step(objective)
+        predicts_next = (
+            objective not in self.checkpoints and self.study.objective_options(name).causal
+        )
+        return [
+            {"label": label, "positions": "all"}
+            for label in (["input", "output"] if predicts_next else ["input"])
+        ]
+
+    def parts(self, table: Table) -> list[str]:
+        """The parts that a table of bottomup/tables is collected from."""
+        if table.part == "reading":
+            return self.readings()
+        if table.part == "pair":
+            return self.first_pairs() if table.first_seed else list(self.pairs_of_runs())
+        objectives = self.by_mask if table.variants else self.compared
+        runs = self.first_runs if table.first_seed else self.runs
+        return runs(objectives + self.checkpoints + self.steps)

@@ -1,0 +1,123 @@
+"""Files of every kind, whole and damaged: one line with the path and what to do."""
+
+import hashlib
+import shutil
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import save_file
+
+from bottomup.corpus.tables import Column
+from bottomup.errors import UserError
+from bottomup.files import digest
+from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
+from bottomup.files.tokenizers import load_tokenizer
+from bottomup.files.weights import load_weights
+from tests.tiny import same_bytes
+
+TABLE = pd.DataFrame({"token": ["null", "b"], "value": [0.125, 12345.5]})
+ARRAY = np.arange(1000, dtype=np.int32)
+WEIGHTS = {"a": torch.arange(1000.0), "b": torch.ones(3, 2)}
+
+
+def column(path):
+    return list(Column(path, "token"))
+
+
+READERS = {
+    "array.npy": load_array,
+    "mapped.npy": lambda path: load_array(path, mapped=True),
+    "table.csv": read_table,
+    "table.jsonl": read_table,
+    "table.parquet": read_table,
+    "column.parquet": column,
+    "tokenizer.json": load_tokenizer,
+    "model.safetensors": load_weights,
+}
+EITHER = pytest.mark.parametrize("name", READERS)
+
+
+@pytest.fixture
+def files(tmp_path, corpus_files):
+    """A whole file of each kind."""
+    for name in ("array.npy", "mapped.npy"):
+        np.save(tmp_path / name, ARRAY)
+    TABLE.to_csv(tmp_path / "table.csv", index=False)
+    TABLE.to_json(tmp_path / "table.jsonl", orient="records", lines=True)
+    for name in ("table.parquet", "column.parquet"):
+        TABLE.to_parquet(tmp_path / name)
+    shutil.copy(corpus_files.tokenizer("source"), tmp_path / "tokenizer.json")
+    save_file(WEIGHTS, tmp_path / "model.safetensors")
+    return tmp_path
+
+
+def refused(path, name, words):
+    with pytest.raises(UserError, match=words) as error:
+        READERS[name](path)
+    assert str(path) in str(error.value) and "\n" not in str(error.value)
+
+
+def test_what_was_written_is_read(files):
+    for name in ("array.npy", "mapped.npy"):
+        np.testing.assert_array_equal(READERS[name](files / name), ARRAY)
+    for name in ("table.jsonl", "table.parquet"):
+        pd.testing.assert_frame_equal(READERS[name](files / name), TABLE)
+    table = read_table(files / "table.csv", keep_default_na=False)
+    pd.testing.assert_frame_equal(table, TABLE)
+    assert column(files / "column.parquet") == [["null", "b"]]
+    assert load_tokenizer(str(files / "tokenizer.json")).get_vocab_size() > 4
+    assert same_bytes(load_weights(files / "model.safetensors"), WEIGHTS)
+
+
+@EITHER
+def test_cut_off(files, name):
+    """As by a full disk or a killed copy: at half of the file, and before its last bytes."""
+    path = files / name
+    whole = path.read_bytes()
+    for kept in (len(whole) // 2, len(whole) - 4):
+        path.write_bytes(whole[:kept])
+        refused(path, name, "is damaged: .*; delete it and run the same command again")
+
+
+@EITHER
+def test_emptied(files, name):
+    path = files / name
+    path.write_bytes(b"")
+    if name == "table.jsonl":  # what was measured on the way of a model that is not trained
+        assert read_table(path).empty
+    else:
+        refused(path, name, "is damaged: .*; delete it and run the same command again")
+
+
+@EITHER
+def test_of_another_kind(files, name):
+    """A page that says that the disk is away, say; and nothing pickled is run."""
+    path = files / name
+    path.write_bytes(b"\x80\x04<html>no such file</html>")
+    refused(path, name, "is damaged: .*; delete it and run the same command again")
+
+
+@EITHER
+def test_missing(files, name):
+    (files / name).unlink()
+    refused(files / name, name, "cannot be opened: No such file or directory; run again")
+
+
+def test_columns_that_are_not_there(files):
+    with pytest.raises(UserError, match=r"table.parquet is damaged: .*rank"):
+        read_table(files / "table.parquet", columns=["rank"])
+
+
+@pytest.mark.parametrize("value", [torch.nan, -torch.inf])
+def test_weights_that_are_no_numbers(files, value):
+    weights = {**WEIGHTS, "b": torch.tensor([[1.0, value]])}
+    save_file(weights, files / "model.safetensors")
+    refused(files / "model.safetensors", "model.safetensors", "damaged: b has numbers that are not")
+
+
+def test_a_digest_is_that_of_sha256sum(files):
+    path = files / "array.npy"
+    assert digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()

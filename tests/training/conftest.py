@@ -1,0 +1,27 @@
+import pytest
+
+from bottomup import objectives
+from bottomup.training.checkpoint import Checkpoint
+from bottomup.training.loop import Trainer
+from tests.tiny import initial, random_text
+from tests.training.test_loop import SETTINGS
+
+
+@pytest.fixture
+def trainer(tmp_path):
+    """Make a trainer of a tiny model; two with the same `folder` share a checkpoint."""
+
+    def make(objective="lm", folder="run", settings=SETTINGS, accumulate=1, options=None, **shape):
+        translated = objective == "mt"
+        return Trainer(
+            initial(objective, **shape),
+            objectives.load(objective, options or {}),
+            random_text(60, 0, translated),
+            random_text(20, 1, translated),
+            settings,
+            seed=1,
+            checkpoint=Checkpoint(tmp_path / folder, {"run": "tiny"}),
+            accumulate=accumulate,
+        )
+
+    return make

@@ -1,0 +1,64 @@
+"""The measure that docs/howto.md adds: its files and nothing else, as a reader would write them."""
+
+import json
+import re
+import subprocess
+import sys
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.workflow.digest import ROOT
+
+
+@pytest.fixture
+def extended(checkout):
+    """A copy with the files of docs/howto.md."""
+    section = (ROOT / "docs/howto.md").read_text().split("## Add a measure")[1]
+    files = re.findall(r"```(?:python|rst)\n(?:#|\.\.) (\S+)\n(.*?)```", section, re.DOTALL)
+    assert [name for name, _ in files] == [
+        *("bottomup/tables/norm.py", "bottomup/figures/norm.py", "docs/captions/norm.rst")
+    ]
+    for name, text in files:
+        (checkout.path / name).write_text(text)
+    return checkout
+
+
+def test_a_measure_is_planned_with_its_figure_and_nothing_is_stale(extended, outputs):
+    runs = [f"{name}-1" for name in ("lm", "mlm", "mt", "untrained")]
+    parts = [f"measures/norm/{run}{ending}" for run in runs for ending in (".csv", ".parquet")]
+    figure = [f"figures/norm.{ending}" for ending in ("png", "pdf", "csv")]
+    assert extended.planned() == {"measures/norm.csv", *parts, *figure}
+
+
+def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
+    views = np.ones([2, 40, 4], np.float16) * np.array([1, 3], np.float16)[:, None, None]
+    np.save(tmp_path / "views.npy", views)
+    blocks = pd.DataFrame({"block": np.arange(40, dtype=np.int8) % 8})
+    blocks.to_parquet(tmp_path / "occurrences.parquet")
+    table, run = tmp_path / "lm-1.csv", {"objective": "lm", "seed": 1}
+    settings = {"table": "norm", "run": run, "options": {"order": 1}}
+    files = {"views": tmp_path / "views.npy", "occurrences": tmp_path / "occurrences.parquet"}
+    call(extended, "measure_views", settings, table=table, **files)
+    # Four numbers of 1, and of 3, add to 4 and to 12.
+    assert pd.read_csv(table)["norm"].tolist() == [4, 12]
+    settings = {"figure": "norm", "options": {}, "tables": ["norm"]}
+    drawn = {ending: tmp_path / f"norm.{ending}" for ending in ("png", "pdf", "csv")}
+    call(extended, "plot_figure", settings, tables=table, **drawn)
+    assert pd.read_csv(drawn["csv"])["y"].tolist() == [4, 12]
+
+
+def test_its_keys_are_checked_as_any(extended):
+    config = ["--config", "measures={norm: {order: 0, odrer: 1}}"]
+    said = extended.snakemake("--summary", "--configfile", "study.yaml", *config, check=False)
+    assert "measures.norm.order: found 0" in said.stderr
+    assert "measures.norm.odrer: unknown key" in said.stderr
+
+
+def call(checkout, script, settings, **files):
+    command = [sys.executable, f"scripts/{script}.py", "--settings", json.dumps(settings)]
+    for name, path in files.items():
+        command += [f"--{name}", path]
+    environment = {"PYTHONPATH": str(checkout.path), "OMP_NUM_THREADS": "1"}
+    subprocess.run(command, cwd=checkout.path, env=environment, check=True)
