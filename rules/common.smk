@@ -96,6 +96,7 @@ def model_in(folder):
         "model": f"{folder}/model/model.safetensors",
         "config": f"{folder}/model/config.json",
         "tokenizer": f"{folder}/model/tokenizer.json",
+        "tokenizer_config": f"{folder}/model/tokenizer_config.json",
     }
 
 

@@ -1,8 +1,8 @@
 """Find the damaged results of a study, and remove them where that is asked for.
 
 A file is damaged if its bytes are not those that a job wrote, or if it cannot be read. Each is a
-line, and the exit status is 1 where there is any. With --delete they are removed: the next call of
-Snakemake makes them again, and what hangs on them.
+line, and the exit status is 1 where there is any. With --delete they are removed, and the last line
+says how they are made again.
 
 Inputs: the study's folder, results/<study>; trained/, the finished runs of all studies.
 """
@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bottomup import program
 from bottomup.errors import UserError
-from bottomup.workflow.damage import find
+from bottomup.workflow.damage import find, records
 
 LOCKS = Path(".snakemake/locks")
 
@@ -27,19 +27,21 @@ def main(arguments: argparse.Namespace) -> None:
             "Snakemake is at work here, and writes what would be read: wait for its end, or, if it "
             "was killed, run snakemake --unlock"
         )
-    found = 0
-    for path, line in find(arguments.study, arguments.trained):
-        found += 1
+    made = records()
+    found = []
+    for path, line in find(arguments.study, arguments.trained, made):
+        found.append(path)
         print(line, flush=True)
         if arguments.delete:
             path.unlink()
     if not found:
         logging.info("no file is damaged")
-    elif arguments.delete:
-        logging.info(f"{found} removed: run the study again, and they are made anew")
-    else:
-        logging.info(f"{found} damaged: --delete removes them, then run the study again")
+    elif not arguments.delete:
+        logging.info(f"{len(found)} damaged: --delete removes them")
         sys.exit(1)
+    # Snakemake makes no missing file of itself where all that was made from it is there.
+    elif again := [str(path) for path in found if path in made]:
+        logging.info("with the options of the study: snakemake %s; then the study", " ".join(again))
 
 
 if __name__ == "__main__":

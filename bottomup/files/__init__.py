@@ -11,6 +11,8 @@ from pathlib import Path
 
 from bottomup.errors import UserError
 
+AGAIN = "delete it and run the same command again, which makes it anew"
+
 
 @contextmanager
 def opening(path: Path | str) -> Iterator[None]:
@@ -32,10 +34,7 @@ def opening(path: Path | str) -> Iterator[None]:
 
 def damaged(path: Path | str, what: str) -> UserError:
     """What to say of a file of results that does not hold what was written; what: is wrong."""
-    return UserError(
-        f"{path} is damaged: {what.rstrip('.')}; delete it and run the same command again, which "
-        "makes it anew"
-    )
+    return UserError(f"{path} is damaged: {what.rstrip('.')}; {AGAIN}")
 
 
 def digest(path: Path) -> str:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from bottomup.errors import UserError
-from bottomup.files import as_written, damaged, opening
+from bottomup.files import AGAIN, as_written, opening
 from bottomup.files.arrays import load_array
 from bottomup.files.tables import read_table
 from bottomup.files.weights import load_weights
@@ -31,14 +31,31 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".parquet": read_table,
     ".safetensors": load_weights,
 }
-RECORDS = Path(".snakemake/metadata")
 NOT_RESULTS = ("benchmarks", "logs")
 
 
-def find(study: Path, trained: Path) -> Iterator[tuple[Path, str]]:
+def records(folder: Path = Path(".snakemake/metadata")) -> dict[Path, dict]:
+    """What Snakemake has recorded of each output's job, by the output; relative to where it runs.
+
+    folder: a file for each output, which is named by the output's path in base64.
+    """
+    found = {}
+    for file in folder.rglob("*"):
+        if not file.is_file():
+            continue
+        try:
+            record = json.loads(file.read_text())
+        except ValueError:
+            continue  # Snakemake takes a record that is cut off as none, too
+        name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
+        found[Path(base64.urlsafe_b64decode(name).decode())] = record
+    return found
+
+
+def find(study: Path, trained: Path, made: dict[Path, dict]) -> Iterator[tuple[Path, str]]:
     """Each damaged file of a study, of its checkpoints and of the finished runs of all studies, in
-    `trained`, with a line that says what is wrong; called in the folder that Snakemake runs in."""
-    written = recorded(RECORDS)
+    `trained`, with a line that says what is wrong; made: the `records`."""
+    written = _first_read(made)
     for path in sorted(study.rglob("*")):
         if path.is_file() and _is_result(path.relative_to(study)):
             yield from _flaw(path, written.get(path))
@@ -49,27 +66,20 @@ def find(study: Path, trained: Path) -> Iterator[tuple[Path, str]]:
             yield path, _changed(path)
 
 
-def recorded(folder: Path) -> dict[Path, str]:
-    """By path of a file that a job made the digest that it had when another job first read it.
+def _first_read(made: dict[Path, dict]) -> dict[Path, str]:
+    """By path of an output the digest that it had when another job first read it.
 
-    folder: Snakemake's records, a file for each output, which is named by its path in base64. What
-    was read before the file was last made was another one.
+    What was read before the file was last made was another one.
     """
-    made, read = {}, []
-    for file in folder.rglob("*"):
-        if not file.is_file():
-            continue
-        try:
-            record = json.loads(file.read_text())
-        except ValueError:
-            continue  # Snakemake takes a record that is cut off as none, too
-        name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
-        made[base64.urlsafe_b64decode(name).decode()] = end = record["endtime"]
-        read += [(end, path, digest) for path, digest in record["input_checksums"].items()]
+    read = [
+        (record["endtime"], Path(path), digest)
+        for record in made.values()
+        for path, digest in record["input_checksums"].items()
+    ]
     first: dict[Path, str] = {}
     for end, path, digest in sorted(read):
-        if path in made and end >= made[path]:
-            first.setdefault(Path(path), digest.removeprefix("sha256:"))
+        if path in made and end >= made[path]["endtime"]:
+            first.setdefault(path, digest.removeprefix("sha256:"))
     return first
 
 
@@ -87,8 +97,8 @@ def _flaw(path: Path, digest: str | None) -> Iterator[tuple[Path, str]]:
     try:
         READERS.get(path.suffix, Path.stat)(path)
     except UserError as error:
-        yield path, str(error)
+        yield path, str(error).removesuffix(f"; {AGAIN}")
 
 
 def _changed(path: Path) -> str:
-    return str(damaged(path, "its bytes are not those that were written"))
+    return f"{path} is damaged: its bytes are not those that were written"

@@ -1,5 +1,6 @@
 """A small made-up study, damaged in every way, and the program that finds out."""
 
+import os
 import shutil
 import subprocess
 import sys
@@ -11,7 +12,7 @@ import pytest
 import torch
 
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
-from bottomup.workflow.damage import find
+from bottomup.workflow.damage import find, records
 from tests.tiny import drawn, initial
 
 SNAKEFILE = """
@@ -34,10 +35,11 @@ rule draw:
 
 
 def flip(path):
-    """One bit, in the middle of the file."""
-    content = bytearray(path.read_bytes())
+    """One bit, in the middle of the file, as on a failing disk: the time of writing stays."""
+    content, times = bytearray(path.read_bytes()), path.stat()
     content[len(content) // 2] ^= 4
     path.write_bytes(content)
+    os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
 
 
 def state_of(folder, step, best=True):
@@ -59,10 +61,7 @@ def made(tmp_path_factory):
     pd.DataFrame({"source": ["a"] * 50}).to_parquet(source / "corpus/test.parquet")
     np.save(source / "corpus/blocks.npy", np.arange(50))
     pd.DataFrame({"value": np.arange(50) / 8}).to_csv(source / "measures/quality.csv", index=False)
-    command = [sys.executable, "-m", "snakemake", "--cores", "1", "--quiet", "all"]
-    command += ["--max-checksum-file-size", "1TB"]  # as our profile says
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
+    snakemake("all", "--directory", str(folder), "--snakefile", str(folder / "Snakefile"))
     for step in (2, 4):
         state_of(folder / "results/made_up/runs/mt-1/checkpoint", step)
     Finished(folder / "trained", {"run": "this"}).save(drawn("lm"), Progress(step=2))
@@ -87,7 +86,9 @@ RESULTS = [
 
 
 def found(study):
-    return {path.relative_to(study).as_posix() for path, _ in find(study, study / "none")}
+    return {
+        path.relative_to(study).as_posix() for path, _ in find(study, study / "none", records())
+    }
 
 
 def test_nothing_is_damaged(study, run_script, caplog, capsys):
@@ -99,9 +100,9 @@ def test_nothing_is_damaged(study, run_script, caplog, capsys):
 @pytest.mark.parametrize("name", RESULTS)
 def test_a_flipped_bit(study, name):
     flip(study / name)
-    [(path, line)] = find(study, study / "none")
+    [(path, line)] = find(study, study / "none", records())
     assert path == study / name
-    assert line.startswith(f"{path} is damaged: its bytes are not those that were written; delete ")
+    assert line == f"{path} is damaged: its bytes are not those that were written"
 
 
 def snakemake(*arguments):
@@ -111,17 +112,24 @@ def snakemake(*arguments):
     return done.stdout + done.stderr
 
 
-def test_what_is_removed_is_made_again_with_what_hangs_on_it(study, run_script):
-    """And then it goes by its new digest, even where not all was made that reads it."""
-    text = study / "measures/quality.csv"
-    flip(text)
+def test_what_is_removed_is_made_again_and_no_more(study, run_script, caplog):
+    """What was made from the file before it was damaged stays; what was made from another does
+    not, though the file that is made again is the same."""
+    caplog.set_level("INFO")
+    table, weights = study / "measures/quality.csv", study / "runs/lm-1/model/model.safetensors"
+    whole, before = weights.read_bytes(), (study / "figures/1.pdf").stat().st_mtime_ns
+    flip(weights)
+    (study / "figures/2.pdf").unlink()
+    snakemake("all")  # the second figure is drawn from the damaged weights
+    flip(table)
     run_script("find_damaged", {}, study, "--delete")
-    Path("source/measures/quality.csv").write_text("value\n7\n")
-    snakemake(str(study / "figures/1.pdf"))
-    assert text.read_text() == "value\n7\n"
-    assert not found(study)
-    flip(text)
-    assert found(study) == {"measures/quality.csv"}
+    assert caplog.messages[-1].endswith(f": snakemake {table} {weights}; then the study")
+    snakemake(str(table), str(weights))
+    assert weights.read_bytes() == whole and not found(study)
+    planned = snakemake("all", "--dry-run")
+    assert "output: results/made_up/figures/2.pdf" in planned
+    assert "output: results/made_up/figures/1.pdf" not in planned
+    assert (study / "figures/1.pdf").stat().st_mtime_ns == before
 
 
 def test_what_no_job_has_read_must_be_readable(study):
@@ -135,7 +143,7 @@ def test_what_no_job_has_read_must_be_readable(study):
     broken = drawn("lm")
     broken.encoder.norm.weight.data[0] = torch.nan
     broken.save_pretrained(weights.parent)
-    lines = dict(find(study, study / "none"))
+    lines = dict(find(study, study / "none", records()))
     assert "encoder.norm.weight has numbers that are not finite" in lines[weights]
 
 
