@@ -87,6 +87,8 @@ for each in workflow.rules:
         each.shellcmd = " ".join(each.shellcmd.split())
         # What the command line says of a rule's resources stays.
         each.resources.setdefault("gpu", partial(gpus, each.params.settings))
+        if not ON_CLUSTER:
+            each.group = None  # else a dry run shows groups
 
 
 rule all:

@@ -12,9 +12,10 @@ import os
 import signal
 import threading
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
-from types import FrameType
-from typing import NoReturn, TextIO
+from typing import TextIO
 
 from bottomup.errors import UserError
 
@@ -49,13 +50,23 @@ def start(folder: Path) -> None:
     _held.extend([may_run, still_run])
     os.environ.update({FOLDER: str(folder), STARTED_BY: this})
 
-    def stop(number: int, frame: FrameType | None) -> NoReturn:
-        fcntl.flock(may_run, fcntl.LOCK_UN)
-        raise KeyboardInterrupt
-
+    heard, hears = os.pipe()
+    os.set_blocking(hears, False)
+    signal.set_wakeup_fd(hears)
+    threading.Thread(target=_let_jobs_end_at, args=[heard, may_run], daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
-            signal.signal(number, stop)
+            signal.signal(number, signal.default_int_handler)
+
+
+def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
+    """Free the first lock at a signal.
+
+    Not in its handler: Python calls that in its main thread, which now and then waits on for a job,
+    where the signal came as it began to wait.
+    """
+    os.read(heard, 1)
+    fcntl.flock(may_run, fcntl.LOCK_UN)
 
 
 def _hold(may_run: TextIO, still_run: TextIO) -> None:
@@ -86,6 +97,46 @@ def _take(file: TextIO, operation: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """Within it no other process holds `lock`; one that does is waited for.
+
+    Jobs on a cluster outlive a Snakemake that is killed: those of the next one must not train the
+    same run beside them. Raises UserError where the lock cannot be written.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = _lock(lock)
+    except OSError as error:
+        raise UserError(
+            f"{lock} cannot be written: {error.strerror}; free some space, or allow it, and run "
+            "again"
+        ) from error
+    with file:
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _lock(path: Path) -> TextIO:
+    """A file that is locked as long as it is open, once nobody else has it."""
+    while True:
+        file = path.open("a")
+        try:
+            if not _take(file, fcntl.LOCK_EX):
+                log.info(f"another job holds {path}: waiting until it ends")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            # Who held it has deleted it; a third one may hold another by now.
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return file
+            raise
+        file.close()
 
 
 def follow() -> None:

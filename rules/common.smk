@@ -66,6 +66,7 @@ ATTENDING = "|".join(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps)) o
 CHECKPOINTS = "|".join(SUBJECTS.checkpoints) or "(?!)"
 
 
+ON_CLUSTER = workflow.nodes is not None or workflow.remote_exec
 # On a cluster, small jobs go as one: all that prepare the text, all that look at one run, and those
 # that compare two as many at a time as the profile says.
 OF_ONE_RUN = f"look_at_{RUN}"
@@ -264,7 +265,7 @@ def training_threads(wildcards):
     if workflow.remote_exec:
         # Snakemake sees all cores of the node, whatever the job was given.
         return int(os.environ.get("SLURM_CPUS_PER_TASK", 4))
-    if workflow.nodes is not None:
+    if ON_CLUSTER:
         return 4
     runs = SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.halves)
     return max(1, workflow.cores // max(1, len(runs)))
@@ -300,5 +301,6 @@ def training_minutes(objective, training, wildcards, attempt):
     layers = 12 * model.layers * model.d_model**2
     output = STUDY.corpus.bpe.merges * model.d_model
     parameters = (layers + output) * len(SUBJECTS.sides(objective))
-    speed = 1e13 if WIDE else 2e10  # operations a second
+    without_gpus = "gpu" in (workflow.resource_settings.default_resources or [])
+    speed = 1e13 if WIDE and not without_gpus else 2e10  # operations a second
     return 30 + int(attempt * 6 * parameters * budget / speed / 60)

@@ -13,9 +13,11 @@ from pathlib import Path
 
 from bottomup import program
 from bottomup.heads.pruning_checkpoints import Settings, prune
+from bottomup.training.distributed import in_processes
 from bottomup.training.stopping import listening
 
 
+@in_processes
 @listening()
 def main(arguments: argparse.Namespace) -> None:
     prune(

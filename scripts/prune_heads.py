@@ -15,9 +15,11 @@ from bottomup import program
 from bottomup.files.tables import read_table
 from bottomup.heads.pruning import Settings, as_many, prune
 from bottomup.seeds import derive
+from bottomup.training.distributed import in_processes
 from bottomup.training.stopping import listening
 
 
+@in_processes
 @listening()
 def main(arguments: argparse.Namespace) -> None:
     settings, pruned, gates = arguments.settings, arguments.settings.pruned, None

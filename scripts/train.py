@@ -12,10 +12,12 @@ import argparse
 from pathlib import Path
 
 from bottomup import program
+from bottomup.training.distributed import in_processes
 from bottomup.training.run import Settings, train
 from bottomup.training.stopping import listening
 
 
+@in_processes
 @listening()
 def main(arguments: argparse.Namespace) -> None:
     train(

@@ -1,6 +1,7 @@
 """For the rooms from the model to the views: one thread, a tiny corpus, and the programs."""
 
 import json
+import logging
 import os
 import runpy
 import signal
@@ -28,6 +29,13 @@ SIZES = {"train": 120, "dev": 20, "test": 30}
 def one_thread():
     """Tiny models run fastest, and always alike, on one thread."""
     torch.set_num_threads(1)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def signals():
+    """Those that whoever starts the tests ignores, as nohup does, are heard."""
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 @dataclass(frozen=True)
@@ -94,6 +102,8 @@ def run_script(monkeypatch):
     def run(name: str, settings: dict, *arguments: object) -> None:
         argv = [name, "--settings", json.dumps(settings), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", argv)
+        # It says which process it is.
+        monkeypatch.setattr(logging.getLogger("bottomup.program"), "disabled", True)
         runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
 
     return run

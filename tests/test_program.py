@@ -1,11 +1,15 @@
+import errno
 import json
 import os
+import subprocess
+import sys
 
 import pytest
 
 from bottomup import program
 from bottomup.errors import UserError
 from bottomup.settings import Section
+from tests.tiny import ROOT
 
 
 @pytest.fixture
@@ -98,6 +102,60 @@ def test_a_users_mistake_is_one_line_and_status_1(run):
         run(main=main)
     # sys.exit of a string prints it to stderr and ends with status 1.
     assert error.value.code == "error: no such file; give another"
+
+
+WRITERS = """
+import resource, sys
+import numpy as np, pandas as pd
+from safetensors.numpy import save_file
+from tokenizers import Tokenizer, models
+from bottomup import program
+
+numbers = np.random.default_rng(0).random(10_000)
+frame = pd.DataFrame({"number": numbers})
+tokenizer = Tokenizer(models.WordLevel({str(n): i for i, n in enumerate(numbers)}, "x"))
+writers = {
+    "array.npy": lambda file: np.save(file, numbers),
+    "weights.safetensors": lambda file: save_file({"numbers": numbers}, file),
+    "table.csv": frame.to_csv,
+    "table.parquet": frame.to_parquet,
+    "tokenizer.json": tokenizer.save,
+}
+sys.argv = ["program"]
+resource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))
+for name, write in writers.items():
+    try:
+        program.run(lambda arguments: write(name), program.parser("What."))
+    except SystemExit as end:
+        print(end.code)
+"""
+
+
+def test_a_disk_that_takes_no_more_is_a_line_whoever_writes(tmp_path):
+    done = subprocess.run(
+        [sys.executable, "-c", WRITERS],
+        cwd=tmp_path,
+        env=os.environ | {"PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+    )
+    lines = done.stdout.splitlines()
+    assert len(lines) == 5, done.stderr
+    assert all(line.startswith("error: ") for line in lines)
+    assert all(line.endswith("; free some space and run again") for line in lines)
+
+
+@pytest.mark.parametrize("number", [errno.EACCES, errno.EROFS])
+def test_a_folder_that_is_closed_is_a_line(run, number):
+    def main(arguments):
+        raise OSError(number, os.strerror(number), "results/table.csv")
+
+    with pytest.raises(SystemExit) as error:
+        run(main=main)
+    assert error.value.code == (
+        f"error: [Errno {number}] {os.strerror(number)}: 'results/table.csv'; let it be read and "
+        "written, or move the folder to where it can be"
+    )
 
 
 def test_a_mistake_of_ours_shows_where_it_is(run):

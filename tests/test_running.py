@@ -117,23 +117,34 @@ def test_a_signal_to_snakemake_ends_its_jobs_and_interrupts_it(snakemake, job, n
     assert (first.wait(10), first.stdout.read()) == (0, "interrupted\n")
 
 
+def test_jobs_end_at_a_signal_that_the_main_thread_does_not_hear(process, tmp_path, job):
+    # Blocked there, it goes to another thread, and the main one sleeps on.
+    deaf = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})\n"
+    deaf = SNAKEMAKE.replace("try:", f"{deaf}try:")
+    first = process(deaf, tmp_path / "study", 0)
+    started = job(first)
+    first.send_signal(signal.SIGHUP)
+    assert started.wait(10) == -signal.SIGTERM
+    assert first.poll() is None
+
+
 def test_the_next_one_waits_for_jobs_that_are_about_to_end(snakemake, job):
     first = snakemake()
     started = job(first, "saves")
     first.kill()
     first.wait()
     second = snakemake()
-    assert started.poll() == 75
+    assert started.wait(0.5) == 75
     second.kill()
     assert "waiting until the jobs of the Snakemake before have ended" in second.stderr.read()
 
 
 def test_the_next_one_waits_for_one_that_cleans_up_after_its_jobs(snakemake, job):
-    first = snakemake(1)
+    first = snakemake(3)
     first.send_signal(signal.SIGTERM)
     assert first.stdout.readline() == "interrupted\n"
     snakemake()
-    assert first.poll() == 0
+    assert first.wait(1) == 0
 
 
 def test_a_job_that_comes_late_does_not_take_the_next_one_for_its_own(snakemake, job):

@@ -1,6 +1,8 @@
 """The training loop, the same for every objective."""
 
 import math
+import signal
+from contextlib import nullcontext
 
 import numpy as np
 import torch
@@ -9,9 +11,10 @@ from torch import Tensor
 from bottomup.errors import UserError
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
+from bottomup.running import alone
 from bottomup.seeds import derive, generator
 from bottomup.settings import Training
-from bottomup.training import batches, stopping
+from bottomup.training import batches, distributed, stopping
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
@@ -26,6 +29,8 @@ class Trainer:
     A run that was stopped and started again ends with the same bytes as one that was not, on one
     type of CPU with one thread count: whatever is random is derived from the seed and the step.
     Each update is computed in `accumulate` parts, to save memory, whatever `settings` say of that.
+    Of several processes (see `distributed`) each computes a share of it, and all decide alike; the
+    first one saves, and it alone comes back from `train`.
 
     stop: the step at which the run is wanted, None for its end; kept: by step, where the run as it
     is there is kept on the way.
@@ -63,9 +68,15 @@ class Trainer:
         finished already is taken from where it is kept. Raises UserError for a run that ends before
         `stop`, and SystemExit where a signal is heard, see `stopping`.
         """
-        if self.finished and (done := self.finished.load(self.model)):
+        lock = self.checkpoint.folder.with_suffix(".lock")
+        with alone(lock) if distributed.rank() == 0 else nullcontext():
+            return self._train()
+
+    def _train(self) -> Progress:
+        if done := self.done():
             return done
-        progress = self.checkpoint.load(self.model, self.optimizer)
+        with distributed.first_before_others():
+            progress = self.checkpoint.load(self.model, self.optimizer)
         meter = Meter(progress.tokens, self.settings.max_tokens)
         began = saved = progress.step
         for sentences in batches.forever(
@@ -73,15 +84,16 @@ class Trainer:
         ):
             if progress.step in self.kept:
                 self.read_losses(progress)
-                self.kept[progress.step].save(self.model, progress)
+                if distributed.rank() == 0:
+                    self.kept[progress.step].save(self.model, progress)
             if self.ends(progress) or progress.step == self.stop:
                 break
-            if number := stopping.heard():
+            if number := distributed.largest(stopping.heard() or 0):
                 if progress.step > saved:
                     self.read_losses(progress)
-                    self.checkpoint.save(self.model, self.optimizer, progress, best=False)
+                    self.save(progress, best=False)
                 meter.close()
-                stopping.leave(number, progress.step, began)
+                distributed.leave(signal.Signals(number), progress.step, began)
             progress.step += 1
             progress.tokens += int(self.text.source.lengths[sentences].sum())
             self.unread.append(self.update(sentences, progress.step))
@@ -94,6 +106,7 @@ class Trainer:
                 meter.evaluated(progress.metrics[-1])
         meter.close()
         self.read_losses(progress)
+        distributed.others_leave()
         if self.stop is None:
             self.checkpoint.load_best(self.model)
         elif progress.step < self.stop:
@@ -101,6 +114,13 @@ class Trainer:
         if self.finished:
             self.finished.save(self.model, progress)
         return progress
+
+    def done(self) -> Progress | None:
+        """Of a run that is finished already, what it measured; its weights are the model's then."""
+        done = self.finished.load(self.model) if self.finished and distributed.rank() == 0 else None
+        if distributed.largest(done is not None):
+            distributed.others_leave()
+        return done
 
     def ends(self, progress: Progress) -> bool:
         """Whether the budget is spent or the dev loss has stalled."""
@@ -112,22 +132,24 @@ class Trainer:
     def update(self, sentences: np.ndarray, step: int) -> Tensor:
         """One optimizer step on the mean loss over all predicted tokens of a batch.
 
-        Returns that loss, a scalar in nats. Nothing in here waits for a GPU, which so computes
-        while the next batches are made.
+        Returns that loss, a scalar in nats; of several processes, what each adds to it. Nothing in
+        here waits for a GPU, which so computes while the next batches are made.
         """
         self.model.train()
-        torch.manual_seed(derive(self.seed, "dropout", step))
+        others = [distributed.rank()] if distributed.rank() else []
+        torch.manual_seed(derive(self.seed, "dropout", step, *others))
         rng = generator(self.seed, "corruption", step)
         example = self.objective.example(
             *self.text.batch(sentences), self.model.config.vocab_size, rng
         )
         total = torch.zeros((), dtype=torch.float64, device=self.device)
-        for part in example.split(self.accumulate):
+        for part in distributed.share(example).split(self.accumulate):
             loss, _ = self.summed_loss(part, self.objective.label_smoothing)
             loss.backward()
             total += loss.detach()
         count = max(example.predicted, 1)
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
+        distributed.add_up(gradients)
         torch._foreach_div_(gradients, count)
         self.optimizer.param_groups[0]["lr"] = self.rate(step)
         self.optimizer.step()
@@ -141,9 +163,11 @@ class Trainer:
         """
         if not self.unread:
             return
-        losses, first = torch.stack(self.unread).tolist(), progress.step - len(self.unread) + 1
+        read = torch.stack(self.unread)
+        distributed.add_up([read])
         self.unread.clear()
-        for step, loss in enumerate(losses, first):
+        losses = read.tolist()
+        for step, loss in enumerate(losses, progress.step - len(losses) + 1):
             if not math.isfinite(loss):
                 raise self.diverged(f"the training loss is {loss}", step)
         finite = [parameter.isfinite().all() for parameter in self.model.parameters()]
@@ -182,7 +206,12 @@ class Trainer:
         improved = self.improves(loss, progress)
         progress.best_dev_loss = min(loss, progress.best_dev_loss)
         progress.stale_evaluations = 0 if improved else progress.stale_evaluations + 1
-        self.checkpoint.save(self.model, self.optimizer, progress, best=improved)
+        self.save(progress, best=improved)
+
+    def save(self, progress: Progress, best: bool) -> None:
+        """Replace the checkpoint, in the first process."""
+        if distributed.rank() == 0:
+            self.checkpoint.save(self.model, self.optimizer, progress, best)
 
     def measured(self, progress: Progress, train_loss: float, dev_loss: float) -> dict:
         """What an evaluation adds to metrics.jsonl."""
@@ -207,13 +236,18 @@ class Trainer:
         self.model.eval()
         total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
         for index, sentences in enumerate(batches.in_order(self.dev, self.settings.batch_tokens)):
+            if index % distributed.size() != distributed.rank():
+                continue
             rng = generator(self.settings.dev_seed, "dev", index)
             example = self.objective.example(
                 *self.dev.batch(sentences), self.model.config.vocab_size, rng
             )
             loss, predicted = self.summed_loss(example, smoothing=0.0)
             total, count = total + loss, count + predicted
-        return total.item() / count
+        sums = torch.stack([total, total.new_tensor(count)])
+        distributed.add_up([sums])
+        total, count = sums.tolist()
+        return total / count
 
 
 def not_reached(step: int, last: int) -> UserError:

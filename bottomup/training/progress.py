@@ -6,6 +6,8 @@ import time
 
 from tqdm import tqdm
 
+from bottomup.training import distributed
+
 log = logging.getLogger(__name__)
 
 
@@ -18,7 +20,7 @@ class Meter:
             total=total,
             unit="tok",
             unit_scale=True,
-            disable=not sys.stderr.isatty(),
+            disable=not sys.stderr.isatty() or distributed.rank() > 0,
         )
         self.started, self.first = time.monotonic(), done
 

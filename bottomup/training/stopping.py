@@ -17,7 +17,8 @@ log = logging.getLogger(__name__)
 # it warns Snakemake alone: processes of processes hear nothing before SIGKILL, where cgroups hold
 # them. So a training asks how long it has, and warns itself by SIGALRM.
 TIME_IS_UP = (signal.SIGUSR1, signal.SIGALRM)
-SIGNALS = (signal.SIGTERM, signal.SIGINT, *TIME_IS_UP)
+# SIGHUP is what a closed terminal sends.
+SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, *TIME_IS_UP)
 # To save in, before the time is up; of short times a quarter.
 SECONDS_TO_SAVE = 120
 # One request reaches a program by several ways: its group, its job, its parent.
@@ -29,7 +30,9 @@ _heard: list[tuple[signal.Signals, float]] = []  # the first, and when it came
 @contextmanager
 def listening() -> Iterator[None]:
     """Note the first signal, for a training to ask for; a second one ends the program at once."""
-    before = {number: signal.signal(number, _note) for number in SIGNALS}
+    # What is ignored stays so, as SIGHUP under nohup.
+    noted = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
+    before = {number: signal.signal(number, _note) for number in noted}
     if left := seconds_left():
         signal.alarm(left - min(SECONDS_TO_SAVE, left // 4))
     try:

@@ -530,9 +530,9 @@ def _contradictions(config: dict) -> Iterator[str]:
         taken = name in objectives or name in at_steps or name.endswith(TWIN)
         if taken or not re.fullmatch(names.CHECKPOINT, name) or len(name) > LONGEST:
             yield (
-                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, at most "
-                f"{LONGEST}, no objective's name or that of a run at a step, no _untrained at the "
-                "end"
+                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
+                "objective's name or that of a run at a step, no _untrained at the end, at most "
+                f"{LONGEST} in all"
             )
     for path, sign, other, reason in LIMITS:
         found, limit = at(path), at(other)

@@ -18,6 +18,7 @@ SHOWN = {
     "bottomup.program": "reads the command line and words errors; what it hands on is the settings",
     "bottomup.settings": "what keys may hold; what they do hold is in the settings themselves",
     "bottomup.training.progress": "a bar, or a line in a log",
+    "bottomup.running": "when a job runs and when it ends; its result is then not there",
     "bottomup.errors": "one class without a body",
     "bottomup.schema": "says what is wrong with settings",
     "bottomup.differences": "words for a log and for a dry run",

@@ -236,7 +236,7 @@ def test_the_same_twice_and_after_a_stop(name, pruned, monkeypatch, signal_in_ca
     with pytest.raises(SystemExit), listening():
         pruned("signaled", penalty=0.5, max_tokens=1500)
     state = json.loads((tmp_path / "signaled" / "checkpoint" / "state.json").read_text())
-    assert state["progress"]["step"] == 15
+    assert state["state"]["progress"]["step"] == 15
     pruned("stopped", penalty=0.5, max_tokens=1500)
     pruned("signaled", penalty=0.5, max_tokens=1500)
     for file in ("model/model.safetensors", "metrics.jsonl", "gates.csv"):

@@ -1,3 +1,6 @@
+from functools import partial
+from pathlib import Path
+
 import pytest
 
 from bottomup import objectives
@@ -7,21 +10,30 @@ from tests.tiny import initial, random_text
 from tests.training.test_loop import SETTINGS
 
 
+def made(
+    parent: Path,
+    objective="lm",
+    folder="run",
+    settings=SETTINGS,
+    accumulate=1,
+    options=None,
+    **shape,
+) -> Trainer:
+    """A trainer of a tiny model; two with the same `folder` share a checkpoint."""
+    translated = objective == "mt"
+    return Trainer(
+        initial(objective, **shape),
+        objectives.load(objective, options or {}),
+        random_text(60, 0, translated),
+        random_text(20, 1, translated),
+        settings,
+        seed=1,
+        checkpoint=Checkpoint(parent / folder, {"run": "tiny"}),
+        accumulate=accumulate,
+    )
+
+
 @pytest.fixture
 def trainer(tmp_path):
-    """Make a trainer of a tiny model; two with the same `folder` share a checkpoint."""
-
-    def make(objective="lm", folder="run", settings=SETTINGS, accumulate=1, options=None, **shape):
-        translated = objective == "mt"
-        return Trainer(
-            initial(objective, **shape),
-            objectives.load(objective, options or {}),
-            random_text(60, 0, translated),
-            random_text(20, 1, translated),
-            settings,
-            seed=1,
-            checkpoint=Checkpoint(tmp_path / folder, {"run": "tiny"}),
-            accumulate=accumulate,
-        )
-
-    return make
+    """Make a trainer as `made` does."""
+    return partial(made, tmp_path)

@@ -148,10 +148,10 @@ def test_without_a_digest_of_the_code_no_run_is_kept(trained, tmp_path):
 def test_a_kept_run_that_cannot_be_read_is_trained_again(trained, tmp_path, caplog):
     caplog.set_level("INFO")
     first = weights(trained(settings_of("lm"), "first", kept="kept"))
-    [kept] = (tmp_path / "kept").iterdir()
+    [kept] = (tmp_path / "kept").glob("*.safetensors")
     kept.write_bytes(kept.read_bytes()[:1000])
     assert same_bytes(weights(trained(settings_of("lm"), "second", kept="kept")), first)
-    assert f"{kept} cannot be read" in caplog.text
+    assert f"{kept} is damaged" in caplog.text
     caplog.clear()
     trained(settings_of("lm"), "third", kept="kept")
     assert f"was trained before: taken from {kept}" in caplog.text
@@ -454,6 +454,22 @@ def test_stopped_from_outside_and_run_again_gives_the_same_bytes(trained, corpus
     assert "SLURM does not run job 12 again" in said
     assert not (tmp_path / "stopped" / "model").exists()
     assert same_run(*(trained(settings, name, DIGEST) for name in ("stopped", "never stopped")))
+
+
+def test_two_jobs_of_one_run_train_it_once(trained, corpus_files, tmp_path):
+    """As on a cluster after a killed Snakemake, whose job is still there: the second one waits."""
+    settings = settings_of("mlm", max_tokens=10_000, patience=1000)
+    command = [sys.executable, *command_of(settings, corpus_files, tmp_path / "twice")]
+    jobs = [
+        subprocess.Popen(command, env=os.environ | CPU, stderr=subprocess.PIPE, text=True)
+        for _ in range(2)
+    ]
+    said = [job.communicate()[1] for job in jobs]
+    assert [job.returncode for job in jobs] == [0, 0], said
+    assert sum("checkpoint.lock: waiting until it ends" in each for each in said) == 1
+    assert sum("this run was trained before" in each for each in said) == 1
+    trained(settings, "once", DIGEST)
+    assert same_run(tmp_path / "twice", tmp_path / "once")
 
 
 def test_program(corpus_files, tmp_path, run_script):

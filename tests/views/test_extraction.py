@@ -1,3 +1,6 @@
+import errno
+import os
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -16,7 +19,7 @@ from bottomup.corpus.words import learn
 from bottomup.errors import UserError
 from bottomup.subjects import Run
 from bottomup.training.run import save
-from bottomup.views.extraction import extract
+from bottomup.views.extraction import extract, reserve
 from bottomup.views.occurrences import plain
 from tests.subjects import families
 from tests.tiny import drawn, initial, random_tokens
@@ -215,3 +218,13 @@ def test_program(tmp_path, corpus_files, run_script):
     # Layer 0 is the same wherever a token stands at the same position.
     for _, rows in table.groupby(["input_id", "position"]).indices.items():
         assert (first[rows] == first[rows[0]]).all()
+
+
+def test_a_file_that_finds_no_room_is_an_error_with_its_name(monkeypatch, tmp_path):
+    def full(*_):
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(os, "posix_fallocate", full, raising=False)
+    (tmp_path / "views.npy").write_bytes(b"0")
+    with pytest.raises(OSError, match=r"No space left on device: .*views\.npy"):
+        reserve(tmp_path / "views.npy")

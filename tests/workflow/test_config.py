@@ -449,9 +449,8 @@ def test_packages_that_are_not_installed_are_said_together():
 
 def test_penalties_that_differ_little_are_two_jobs():
     penalties = [0, 0.1, 0.1000000001, 0.12345678, 1, 1e-7, 250000]
-    slices = Slices(load(changed(pruning__penalties={"lm": {"encoder": penalties}})))
-    pruned = slices.subjects.pruned_runs()
-    runs = [run.split("gates_")[1] for run in pruned if run.startswith("lm-1.")]
+    study = load(changed(pruning__penalties={"lm": {"encoder": penalties}}, pruning__n_seeds=1))
+    slices, runs = Slices(study), [run.split("_")[-1] for run in Subjects(study).pruned_runs()]
     assert runs == ["0", "0.1", "0.1000000001", "0.12345678", "1", "1e-07", "250000"]
     found = [
         slices.prune_heads(SimpleNamespace(**vars(PRUNED) | {"objective": "lm", "penalty": run}))

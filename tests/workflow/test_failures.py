@@ -11,7 +11,7 @@ def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
             (tmp_path / name).write_bytes(text.encode("latin-1"))
         jobs[name] = SimpleNamespace(log=[str(tmp_path / name)])
     group = SimpleNamespace(jobs=[jobs["d"], jobs["b"]])
-    say_what_failed({group: 1, jobs["c"]: 1, jobs["a"]: 1})
+    say_what_failed([group, jobs["c"], jobs["a"]])
     assert capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines() == [
         *(
             "",

@@ -1,0 +1,145 @@
+"""A run that two processes train is that of one."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from argparse import Namespace
+from contextlib import suppress
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from safetensors.torch import load_file, save_file
+
+from bottomup.heads.pruning import Pruner
+from bottomup.objectives import IGNORE, Example
+from bottomup.training import distributed, stopping
+from bottomup.training.checkpoint import Finished
+from tests.tiny import same_bytes
+from tests.training.conftest import made
+from tests.training.test_loop import changed, weights_that_matter
+from tests.training.test_run import CPU, command_of, settings_of
+
+# With updates of one or two sentences, of which one process then has none.
+SHORT = changed(batch_tokens=9, max_tokens=40, evaluate_every_steps=4)
+RUNS = {"lm": {}, "mlm": {"accumulate": 2}, "short": {"settings": SHORT}, "gates": {}}
+GATES = {"penalty": 0.1, "learning_rate": 0.05, "initial_log_alpha": 2.0}
+
+
+def run_of(parent: Path, name: str):
+    """A run that ends with its last weights, whichever are best by a hair."""
+    objective = {"short": "mt", "gates": "mt"}.get(name, name)
+    run = made(parent, objective, name, **{"settings": changed(max_tokens=300)} | RUNS[name])
+    if name == "gates":
+        arguments = (run.model, run.objective, run.text, run.dev, run.settings, 1, run.checkpoint)
+        return Pruner(*arguments, kinds=("encoder", "decoder", "cross"), **GATES)
+    run.improves = lambda dev_loss, progress: True
+    return run
+
+
+def in_two(arguments: Namespace) -> None:
+    """What each of two processes does."""
+    torch.set_num_threads(1)
+    rank = int(os.environ["RANK"])
+    with distributed.joined():
+        assert (distributed.rank(), distributed.size()) == (rank, 2)
+        assert distributed.largest(rank + 5) == 6
+        for name in RUNS:
+            run = run_of(arguments.folder, name)
+            with suppress(SystemExit):
+                (arguments.folder / f"{name}.json").write_text(json.dumps(run.train().metrics))
+                assert rank == 0
+            weights = {name: w.detach() for name, w in run.model.state_dict().items()}
+            save_file(weights, arguments.folder / f"{name}.{rank}.safetensors")
+        for folder in ("trained", "taken"):
+            run = run_of(arguments.folder / folder, "lm")
+            run.finished = Finished(arguments.folder / "kept", {})
+            run.update = run.update if folder == "trained" else None
+            with suppress(SystemExit):
+                run.train()
+    resumed(arguments.folder, rank)
+
+
+def resumed(folder: Path, rank: int) -> None:
+    """Begin in two processes, of which one hears a signal, go on in one and end in two."""
+    for count, stop_at in ((2, 2), (1, 4), (2, None)):
+        if count == 1 and rank == 1:
+            continue
+        run = run_of(folder / "resumed", "mlm")
+        update = run.update
+
+        def hearing(sentences, step, run=run, update=update, stop_at=stop_at, count=count):
+            if step == stop_at and rank == count - 1:
+                os.kill(os.getpid(), signal.SIGTERM)
+            return update(sentences, step)
+
+        run.update = hearing
+        with suppress(SystemExit), stopping.listening():
+            if count == 2:
+                with distributed.joined():
+                    metrics = run.train().metrics
+            else:
+                metrics = run.train().metrics
+            (folder / "resumed.json").write_text(json.dumps(metrics))
+        if stop_at and rank == 0:
+            assert run.checkpoint.state()["progress"]["step"] == stop_at
+
+
+@pytest.fixture(scope="module")
+def two(tmp_path_factory):
+    """The folder to which two processes have written."""
+    folder = tmp_path_factory.mktemp("two")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(stopping, "SIGNALS", ())
+        distributed.launch(in_two, Namespace(gpus=2, folder=folder))
+    return folder
+
+
+@pytest.mark.parametrize("name", RUNS)
+def test_two_processes_train_the_run_of_one(two, tmp_path, name):
+    """But for rounding; and both of them to the same bits."""
+    run = run_of(tmp_path, name)
+    metrics = run.train().metrics
+    for line, expected in zip(json.loads((two / f"{name}.json").read_text()), metrics, strict=True):
+        line.pop("gates", None), expected.pop("gates", None)
+        assert line == pytest.approx(expected, rel=1e-4)
+    first, second = (load_file(two / f"{name}.{rank}.safetensors") for rank in (0, 1))
+    second = {name: weight for name, weight in second.items() if name in first}
+    assert same_bytes(first, second) and "head.weight" in first
+    found = run.model.state_dict()
+    run.model.load_state_dict(first)
+    torch.testing.assert_close(weights_that_matter(run.model), found, rtol=1e-3, atol=1e-4)
+
+
+def test_on_two_then_one_then_two_is_the_run_of_one(two, tmp_path):
+    metrics = run_of(tmp_path, "mlm").train().metrics
+    for line, expected in zip(json.loads((two / "resumed.json").read_text()), metrics, strict=True):
+        assert line == pytest.approx(expected, rel=1e-4)
+
+
+def test_one_process_shares_nothing():
+    example = Example(np.array([[5, 1], [6, 1]]), None, np.array([[1, IGNORE], [1, IGNORE]]))
+    assert (distributed.rank(), distributed.size()) == (0, 1)
+    assert np.array_equal(distributed.share(example).labels, example.labels)
+    assert distributed.largest(3) == 3
+
+
+def test_the_program_in_two_processes_is_stopped_and_ends_in_one(corpus_files, tmp_path):
+    """The signal reaches the one that has started the others; all leave as one would."""
+    settings = settings_of("mlm", max_tokens=10_000, patience=1000)
+    settings["model"] |= {"dropout": 0.0, "attention_dropout": 0.0}
+    command = [sys.executable, *command_of(settings, corpus_files, tmp_path / "stopped")]
+    with subprocess.Popen(
+        [*command, "--gpus", "2"], env=os.environ | CPU, stderr=subprocess.PIPE, text=True
+    ) as program:
+        state = tmp_path / "stopped" / "checkpoint" / "state.json"
+        while program.poll() is None and not state.exists():
+            time.sleep(0.01)
+        program.send_signal(signal.SIGTERM)
+        said = program.communicate()[1]
+    assert program.returncode == os.EX_TEMPFAIL, said
+    assert said.count("stopped by SIGTERM after step ") == 1
