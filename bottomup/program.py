@@ -75,14 +75,14 @@ def run(
         arguments = parser.parse_args()
         if arguments.gpus == 0:
             # Read when CUDA starts, which importing a program does not do.
-            os.environ["CUDA_VISIBLE_DEVICES"] = ""
+            os.environ.update(CUDA_VISIBLE_DEVICES="", BOTTOMUP_DEVICE="cpu")
         arguments.code = arguments.settings.pop("code", None)
         if model is not None:
             if lines := problems(model, arguments.settings):
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
         running.follow()
-        if arguments.gpus:
+        if arguments.gpus and os.environ.get("BOTTOMUP_DEVICE", "") in ("", "cuda"):
             lease(arguments.gpus)
         main(arguments)
     except UserError as error:

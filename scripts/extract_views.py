@@ -12,7 +12,7 @@ from pathlib import Path
 
 from bottomup import program, subjects
 from bottomup.corpus.tokens import TokenFile
-from bottomup.device import device
+from bottomup.device import float32_device as device
 from bottomup.files.tables import read_table
 from bottomup.settings import Views
 from bottomup.subjects.words import of_occurrences

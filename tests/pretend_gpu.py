@@ -8,7 +8,7 @@ end, and write what they write on the CPU.
 
 What only a real GPU shows is not seen: operations that its kernels lack, their rounding and order
 of additions, memory, speed, what goes on before the CPU has waited for it; nor what stays below
-PyTorch's dispatcher, as gradients that are assigned by hand.
+PyTorch's dispatcher, as gradients that are given by hand.
 """
 
 import threading
@@ -138,10 +138,9 @@ class Pretend(TorchDispatchMode):
 
     def refuse_several_devices(self, of: "Traits", given: list[tuple[str, Tensor]]) -> None:
         """Raises RuntimeError for what CUDA would not compute."""
-        for parameter, x in given:
-            if self.has(x) or x in self.anywhere:
-                continue
-            if of.indexes and parameter == "indices" and self.has(given[0][1]):
+        there = [self.has(x) or x in self.anywhere for _, x in given]
+        for (parameter, x), is_there in zip(given, there, strict=True):
+            if is_there or (of.indexes and parameter == "indices" and there[0]):
                 continue
             if x.dim() or parameter in of.written or not of.takes_numbers:
                 raise RuntimeError(
@@ -227,6 +226,11 @@ def _patch_tensors(patch: pytest.MonkeyPatch, mode: Pretend) -> None:
             )
         return array(self, force=force)
 
+    def pin_memory(self, device=None):
+        if mode.has(self):
+            raise RuntimeError(f"cannot pin '{self.type()}' only dense CPU tensors can be pinned")
+        return self.clone()
+
     def deepcopy(self, memo):
         copy = copied(self, memo)
         return mode.put(copy) if mode.has(self) else copy
@@ -238,6 +242,7 @@ def _patch_tensors(patch: pytest.MonkeyPatch, mode: Pretend) -> None:
     patch.setattr(Tensor, "to", to)
     patch.setattr(Tensor, "cpu", lambda self, *_: mode.moved(self, CPU))
     patch.setattr(Tensor, "cuda", lambda self, device="cuda", *_: mode.moved(self, device))
+    patch.setattr(Tensor, "pin_memory", pin_memory)
     patch.setattr(Tensor, "numpy", numpy)
     patch.setattr(Tensor, "__deepcopy__", deepcopy)
 

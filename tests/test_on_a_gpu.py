@@ -1,9 +1,15 @@
 """Every program that computes on a GPU does so on a pretend one, to the same assertions."""
 
+import inspect
 from collections import Counter
+from textwrap import dedent
 
 import pytest
 
+from bottomup.measures import quality
+from bottomup.model.dropout import Dropout
+from bottomup.views import extraction
+from bottomup.views.moments import Moments
 from bottomup.workflow import digest
 from tests.heads.test_functions import test_the_program as test_head_functions
 from tests.heads.test_heads_scripts import (  # noqa: F401
@@ -11,7 +17,6 @@ from tests.heads.test_heads_scripts import (  # noqa: F401
     measure_checkpoint,
     prune,
     test_a_pruned_model_is_measured_as_the_smaller_one,
-    test_gates_then_as_many_at_random,
     test_importance_of_each_head_and_kind,
     test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss,
     trained,
@@ -21,6 +26,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
     start,
     test_programs_prune_and_measure,
 )
+from tests.measures import test_measure_scripts
 from tests.measures.test_measure_scripts import (  # noqa: F401
     call,
     measure,
@@ -40,6 +46,7 @@ from tests.measures.test_neighbours import (  # noqa: F401
 from tests.measures.test_quality import test_program as test_quality
 from tests.pretend_gpu import pretend_gpu
 from tests.tiny import ROOT
+from tests.training.test_run import settings_of
 from tests.training.test_run import test_program as test_training
 from tests.views.test_extraction import test_program as test_views
 
@@ -47,7 +54,7 @@ MEASURE_VIEWS = "scripts/measure_views.py"
 # By program, and by table where it makes several, a test of it.
 TESTS = {
     "train": test_training,
-    "prune_heads": test_gates_then_as_many_at_random,
+    "prune_heads": test_a_pruned_model_is_measured_as_the_smaller_one,
     "measure_pruning": test_a_pruned_model_is_measured_as_the_smaller_one,
     "extract_views": test_views,
     "measure_influence": test_influence_in_a_checkpoint_is_by_word,
@@ -67,24 +74,43 @@ TESTS = {
 }
 
 
-@pytest.fixture(params=["marian"])
+# Of these, one layer is enough.
+LONG = [TESTS["measure_views mutual_information"], TESTS["measure_views probes"]]
+
+
+@pytest.fixture(params=["bert"])
 def name(request):
-    """The checkpoint that is pruned: one with all kinds of heads."""
+    """The checkpoint that is pruned."""
     return request.param
 
 
+@pytest.fixture(autouse=True)
+def fewer_layers(request, monkeypatch):
+    if request.function in LONG:
+        monkeypatch.setattr(test_measure_scripts, "LAYERS", 1)
+
+
 @pytest.fixture
-def run_script(run_script, request):
-    """Programs see one GPU, and what the test is of uses it."""
-    used = Counter()
+def kind():
+    return "cuda"
+
+
+@pytest.fixture
+def run_script(run_script, request, kind):
+    """Programs see one GPU, and those that the test is of use it."""
+    used, function = Counter(), request.function
+    expected = [name for name, test in TESTS.items() if test is function]
+    if function is test_views_on_mps:
+        expected = ["extract_views"]
 
     def on_gpu(name, settings, *arguments):
-        with pretend_gpu() as gpu:
+        with pretend_gpu(kind) as gpu, pytest.MonkeyPatch.context() as patch:
+            patch.setenv("BOTTOMUP_DEVICE", kind)
             run_script(name, settings, *arguments)
         used[f"{name} {settings.get('table', '')}".strip()] += gpu.used
 
     yield on_gpu
-    assert all(used[name] for name, test in TESTS.items() if test is request.function)
+    assert all(used[name] for name in expected)
 
 
 def test_every_program_that_computes_is_tested():
@@ -96,3 +122,56 @@ def test_every_program_that_computes_is_tested():
         if "bottomup.device" in digest.imported(MEASURE_VIEWS, f"bottomup.tables.{path.stem}"):
             found.add(f"measure_views {path.stem}")
     assert found == set(TESTS)
+
+
+def test_training_in_the_precision_that_is_faster_there(corpus_files, tmp_path, run_script):
+    settings = settings_of("mt", max_tokens=300, precision="auto") | {"code": {}}
+    run_script(
+        "train",
+        settings,
+        *("--tokens", corpus_files.tokens, "--run", tmp_path, "--accumulate", 1),
+        *("--trained", tmp_path / "trained"),
+        *("--tokenizers", *corpus_files.tokenizers("mt").values()),
+    )
+    assert (tmp_path / "model/model.safetensors").exists()
+
+
+@pytest.mark.parametrize("kind", ["mps"])
+def test_views_on_mps(tmp_path, corpus_files, run_script):
+    test_views(tmp_path, corpus_files, run_script)
+
+
+# What somebody might forget: where, how it is right and how it is not, what is said of it, and a
+# test of a program that comes there.
+FORGOTTEN = {
+    "to copy to the CPU": (
+        *(extraction.extract, "states.cpu().numpy()", "states.numpy()"),
+        *("cuda:0 device type tensor to numpy", test_views),
+    ),
+    "to copy to the GPU": (
+        *(Moments._float64, "block.to(self.mean)", "block.double()"),
+        *("on the same device", test_distances_between_layers),
+    ),
+    "an index": (
+        *(quality.predictions, "(example.labels).to(device)", "(example.labels)"),
+        *("on the same device", test_quality),
+    ),
+    "whose generator it is": (
+        *(Dropout.forward, "nn.functional.dropout(x, self.p)"),
+        "x * torch.empty_like(x).bernoulli_(1 - self.p, generator=torch.Generator())",
+        *("'cuda' device type for generator", test_training),
+    ),
+}
+
+
+@pytest.mark.parametrize("what", FORGOTTEN)
+def test_what_is_forgotten_is_found(what, request, monkeypatch, run_script):
+    function, right, wrong, message, test = FORGOTTEN[what]
+    function = inspect.unwrap(function)
+    source, planted = dedent(inspect.getsource(function)), dict(function.__globals__)
+    assert source.count(right) == 1
+    exec(source.replace(right, wrong), planted)
+    monkeypatch.setattr(function, "__code__", inspect.unwrap(planted[function.__name__]).__code__)
+    fixtures = map(request.getfixturevalue, inspect.signature(test).parameters)
+    with pytest.raises((RuntimeError, TypeError), match=message):
+        test(*fixtures)

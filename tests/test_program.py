@@ -15,6 +15,7 @@ from tests.tiny import ROOT
 @pytest.fixture
 def run(monkeypatch):
     """Run a program with these arguments; returns what its main function was given."""
+    monkeypatch.setenv("BOTTOMUP_DEVICE", "")
 
     def run(*argv, main=lambda arguments: None, model=None):
         seen = []
@@ -68,6 +69,7 @@ def test_a_job_that_was_given_no_gpu_sees_none(run, monkeypatch, given, seen):
     visible = []
     run(*given, main=lambda arguments: visible.append(os.environ["CUDA_VISIBLE_DEVICES"]))
     assert visible == [seen]
+    assert os.environ["BOTTOMUP_DEVICE"] == ("" if seen else "cpu")
 
 
 def test_a_job_that_was_given_gpus_takes_them_once_its_settings_fit(run, monkeypatch):
@@ -78,6 +80,10 @@ def test_a_job_that_was_given_gpus_takes_them_once_its_settings_fit(run, monkeyp
     assert taken == []
     run("--gpus", "2", main=lambda arguments: taken.append("main"))
     assert taken == [2, "main"]
+    monkeypatch.setenv("BOTTOMUP_DEVICE", "cpu")
+    monkeypatch.setattr("sys.argv", ["program", "--gpus", "2"])
+    program.run(lambda arguments: taken.append("again"), program.parser("What."))
+    assert taken == [2, "main", "again"]
 
 
 @pytest.mark.parametrize("text", ["[1]", "{1, 2}", "{'a': 1}", '{"a": open}', "", "a b", "f()"])

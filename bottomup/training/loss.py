@@ -44,7 +44,9 @@ def summed_loss(model: Transformer, example: Example, smoothing: float) -> tuple
 def moved(array: np.ndarray, device: torch.device) -> Tensor:
     """The array on a device; a GPU fetches it by itself, once it has done all before."""
     tensor = torch.from_numpy(array)
-    return tensor.pin_memory().to(device, non_blocking=True) if device.type == "cuda" else tensor
+    if device.type != "cuda":
+        return tensor.to(device)
+    return tensor.pin_memory().to(device, non_blocking=True)
 
 
 class LinearCrossEntropy(torch.autograd.Function):

@@ -27,11 +27,14 @@ def lease(count: int) -> None:
     """Leave this process only `count` GPUs, which are its own until it ends.
 
     They are among those that CUDA would show it: what CUDA_VISIBLE_DEVICES lists, or all. Where
-    other jobs hold too many of these it waits for them; where there are none it does nothing. To be
-    called before CUDA starts, which reads what is visible once.
+    other jobs hold too many of these it waits for them; where there are none it does nothing, nor
+    where torchrun started the process, one of several that share what is visible by their rank. To
+    be called before CUDA starts, which reads what is visible once.
 
     Raises UserError where there are fewer than `count`, or no lock can be had.
     """
+    if "LOCAL_RANK" in os.environ:
+        return
     names = visible()
     if not names:
         return

@@ -49,7 +49,7 @@ def start(tmp_path):
         inherited = {
             name: value
             for name, value in os.environ.items()
-            if not name.startswith(("CUDA", "SLURM"))
+            if not name.startswith(("CUDA", "SLURM", "LOCAL_RANK"))
         }
         inherited |= {"PYTHONPATH": str(ROOT), "TMPDIR": str(tmp_path), "PRETEND": str(pretend)}
         job = subprocess.Popen(
@@ -164,6 +164,13 @@ def test_slurm_has_shared_out_already(start):
     assert sees(start(**step | {"SLURM_STEP_ID": "1"})) == "0"
     assert sees(start(pretend=1)) == "0"
     assert waits(start(**step))
+
+
+def test_processes_of_torchrun_share_what_is_visible(start, tmp_path):
+    """Each would wait for what the other holds."""
+    jobs = [start(gpus=2, then="", LOCAL_RANK=rank) for rank in "01"]
+    assert [sees(job) for job in jobs] == ["None", "None"]
+    assert not [*tmp_path.iterdir()]
 
 
 def test_what_a_job_starts_does_not_hold_its_gpu(start):
