@@ -137,23 +137,44 @@ def test_disk_is_full(study, cluster, ends_alike):
 
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
 def test_controller_goes_away_for_a_while(study, cluster, ends_alike, number):
+    """The job runs on. Without accounting the plugin forgets jobs that it cannot ask about, and
+    waits for ever: Snakemake is started again."""
     study.start("--retries", "0")
-    study.training()
+    job = study.training()
     cluster.end("slurmctld", number)
     time.sleep(30)
     cluster.start()
+    wait_for("end of the job", lambda: cluster.field(job, "JobState") == "COMPLETED")
+    study.kill()
+    study.start("--unlock")
+    assert study.finish() == 0
+    study.start("--retries", "0")
     ends_alike()
 
 
-@pytest.mark.parametrize("hours", [-1, 1])
-def test_clock_of_a_node_is_wrong(study, cluster, ends_alike, hours):
-    """Files of the text are from an hour ago, or from the next one."""
+def dated(study, hours: int) -> None:
+    """Give the files of the text the time of a clock that goes wrong."""
     then = time.time() + 3600 * hours
     for path in (study.path / RESULTS / "corpus").rglob("*"):
         os.utime(path, (then, then))
+
+
+def test_clock_of_a_node_is_slow(study, cluster, ends_alike):
+    dated(study, hours=-1)
     study.start("--retries", "0")
     ends_alike()
     assert len(trainings(study)) == 1
+
+
+def test_clock_of_a_node_is_fast(study, cluster, ends_alike):
+    """Snakemake refuses what is older than its input, and says why; with the right time it ends."""
+    dated(study, hours=1)
+    study.start("--retries", "0")
+    assert study.finish() == 1
+    assert "clock skew" in study.log()
+    dated(study, hours=0)
+    study.start("--retries", "0")
+    ends_alike()
 
 
 def test_one_job_of_a_group_fails(study, cluster, ends_alike):
