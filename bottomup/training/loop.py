@@ -244,7 +244,7 @@ class Trainer:
             )
             loss, predicted = self.summed_loss(example, smoothing=0.0)
             total, count = total + loss, count + predicted
-        sums = torch.stack([total, total.new_tensor(count)])
+        sums = torch.stack([total, total.new_full((), count)])
         distributed.add_up([sums])
         total, count = sums.tolist()
         return total / count
