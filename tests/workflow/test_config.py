@@ -687,7 +687,7 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
         ),
         (
             with_checkpoint("lm", package="a==1"),
-            "checkpoints.lm: unknown key; allowed: small letters, digits and _, at most 60",
+            "checkpoints.lm: unknown key; allowed: small letters, digits and _, no objective's ",
         ),
         (
             with_checkpoint(unit="subword", package="a==1"),
