@@ -102,7 +102,7 @@ rule all:
         ),
         expand("<results>/figures/{figure}.png", figure=FIGURES),
         ["<results>/measures/calibration.csv", "<results>/claims.html"]
-        if JUDGED
+        if JUDGED and BESIDE_PUBLISHED
         else [],
     localrule: True
 

@@ -11,6 +11,12 @@ JUDGED = [
     if MEASURES[name]
 ]
 JUDGED += ["gates.csv"] if MEASURES["gates"] else []
+# What the papers' curves stand beside; without any, nothing is judged.
+BESIDE_PUBLISHED = [
+    f"<results>/figures/{name}.csv"
+    for name, figure in FIGURES.items()
+    if figure.get("published")
+]
 # The papers' curves that are there in the form of our tables.
 CALIBRATING = [
     *("ib_mi_tasks", "ib_src_dst_lm_mlm", "change_between_tasks", "change_by_task"),
@@ -25,11 +31,7 @@ CALIBRATING = [
 
 rule compare_with_published:
     input:
-        figures=[
-            f"<results>/figures/{name}.csv"
-            for name, figure in FIGURES.items()
-            if figure.get("published")
-        ],
+        figures=BESIDE_PUBLISHED,
     output:
         table="<results>/measures/comparison.csv",
         correlations="<results>/measures/rank_correlations.csv",

@@ -318,6 +318,7 @@ def can_be_drawn(figure):
     tables = figure["tables"].values()
     return (
         all(figure.get("needs", []))
+        and tables
         and all(tables)
         and not any(path.startswith(LEFT_OUT) for paths in tables for path in paths)
     )

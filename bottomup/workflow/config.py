@@ -327,7 +327,6 @@ def _choices(config: dict) -> list[str]:
     return [
         *_source_choice(_section(config, "corpus")),
         *_objective_choices(config),
-        *_comparison_choice(config),
         *_pipeline_choice(config),
         *_pruning_choices(config),
     ]
@@ -405,21 +404,6 @@ def _objective_choices(config: dict) -> Iterator[str]:
             yield from problems(Training, everything, f"{path}.training", only=own)
         else:
             yield from problems(Training, own, f"{path}.training")
-
-
-def _comparison_choice(config: dict) -> Iterator[str]:
-    """A variant is looked at only beside what it is a variant of."""
-    chosen, known = _section(config, "objectives"), modules("objectives")
-    found = {name: _module(name, _section(chosen, name)) for name in chosen}
-    if not found or not set(found.values()) <= set(known):
-        return
-    variants = [objective_model(module).variant for module in found.values()]
-    if all(variants) and not _section(config, "checkpoints"):
-        plain = ", ".join(sorted({variant.of for variant in variants}))
-        yield (
-            f"objectives: found {', '.join(sorted(found))} alone; allowed: beside what they are "
-            f"variants of ({plain})"
-        )
 
 
 def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator[str]:

@@ -420,18 +420,6 @@ def test_what_is_no_name_on_the_hub(found):
     assert line.startswith(f'checkpoints.bert.hub: found "{found}"; allowed: ')
 
 
-def only(*objectives, **keys):
-    return changed(objectives={name: {} for name in objectives}, pruning__penalties={}, **keys)
-
-
-def test_variants_alone_are_compared_with_nothing():
-    assert mistakes(only("lm_noise", "mt_noise")) == [
-        "objectives: found lm_noise, mt_noise alone; allowed: beside what they are variants of "
-        "(lm, mt)"
-    ]
-    assert load(only("lm_noise", "untrained")) and load(only("untrained"))
-
-
 def test_packages_that_are_not_installed_are_said_together():
     study = changed(
         annotation__pipeline="en_none",

@@ -1,5 +1,6 @@
 """An edit plans exactly the jobs whose results it makes stale: none missing, none extra."""
 
+import json
 import os
 import re
 import shutil
@@ -645,6 +646,29 @@ def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
     shown = pending[1] - pending[0] - new.keys()
     assert {"figures/quality_against_heads.png", "measures/gates.csv"} <= shown
     assert not any("pruned_functions" in name for name in shown)
+
+
+@pytest.mark.parametrize(
+    ("objective", "without"),
+    [
+        ("untrained", {"figures/learning_curves.csv", "measures/quality.csv"}),
+        ("lm_noise", {"figures/neighbours_token.csv", "measures/claims.csv"}),
+    ],
+)
+def test_one_objective_alone_plans_what_it_has(checkout, objective, without):
+    """Without figures of nothing, and without claims where no curve is beside a published one."""
+    text = (checkout.path / "study.yaml").read_text()
+    start, end = text.index("objectives:"), text.index("seeds:")
+    others = [line.split(":")[0].strip() for line in text[start:end].splitlines()[1:]]
+    chosen = {name: {} if name == objective else None for name in others}
+    text = text[:start] + f"objectives: {json.dumps(chosen)}\n" + text[end:]
+    text = re.sub(r"training_halves: .*", "training_halves: []", text)
+    text = re.sub(r"  penalties: .*", "  penalties: {mt: null, lm: null, mlm: null}", text)
+    text = re.sub(r"  controls: .*", "  controls: {}", text)
+    (checkout.path / "study.yaml").write_text(text)
+    planned = checkout.summary().keys()
+    assert planned & {f"runs/{objective}-1/metrics.jsonl"} and not planned & without
+    assert ("measures/claims.csv" in planned) == (objective == "untrained")
 
 
 def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
