@@ -15,8 +15,6 @@ from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
 
-log = logging.getLogger(__name__)
-
 # What the system says where it writes no more, in whatever words a library has around it; numpy
 # only counts.
 FULL = re.compile(
@@ -69,8 +67,6 @@ def run(
     that do not fit, in one line each.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
-    # On a full disk, what comes after it in the log still has room in its block.
-    log.info("process %d on %s", os.getpid(), os.uname().nodename)
     try:
         arguments = parser.parse_args()
         if arguments.gpus == 0:

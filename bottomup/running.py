@@ -147,6 +147,8 @@ def follow() -> None:
     """
     if FOLDER not in os.environ:
         return
+    # On a full disk, what comes after it in the log still has room in its block.
+    log.info("process %d on %s", os.getpid(), os.uname().nodename)
     try:
         folder = Path(os.environ[FOLDER])
         may_run, still_run = (folder / MAY_RUN).open(), (folder / STILL_RUN).open()

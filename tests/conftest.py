@@ -1,7 +1,6 @@
 """For the rooms from the model to the views: one thread, a tiny corpus, and the programs."""
 
 import json
-import logging
 import os
 import runpy
 import signal
@@ -102,8 +101,6 @@ def run_script(monkeypatch):
     def run(name: str, settings: dict, *arguments: object) -> None:
         argv = [name, "--settings", json.dumps(settings), *map(str, arguments)]
         monkeypatch.setattr(sys, "argv", argv)
-        # It says which process it is.
-        monkeypatch.setattr(logging.getLogger("bottomup.program"), "disabled", True)
         runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
 
     return run

@@ -115,11 +115,10 @@ def test_a_mistake_ends_in_one_line(tmp_path):
     settings = json.dumps({"source": "file", "options": {}})
     done = call("fetch_corpus", "--settings", settings, pairs=tmp_path / "pairs.parquet")
     assert done.returncode == 1
-    _, said = done.stderr.splitlines()  # after the line that says which process it is
-    assert said == (
+    assert done.stderr.splitlines() == [
         "error: corpus source 'file'; known are files, libreoffice_help, mtdata; "
         "did you mean files?"
-    )
+    ]
 
 
 def test_the_same_text_gives_the_same_bytes(corpus, tmp_path):

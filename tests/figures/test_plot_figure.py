@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 
 from bottomup.figures.points import PAPER_CURVES
+from bottomup.files.tables import read_table
 from scripts import plot_figure
 
 ROOT = Path(__file__).parents[2]
@@ -86,7 +87,7 @@ def test_a_missing_table_is_one_line(study, tmp_path, figure, options):
 def test_metrics_are_read_from_json_lines(runs, tmp_path):
     path = tmp_path / "metrics.jsonl"
     runs()["lm-1"].to_json(path, orient="records", lines=True)
-    assert plot_figure.read(path)["tokens"].tolist() == runs()["lm-1"]["tokens"].tolist()
+    assert read_table(path)["tokens"].tolist() == runs()["lm-1"]["tokens"].tolist()
 
 
 def test_tables_of_one_name_are_read_as_one(study, tmp_path):

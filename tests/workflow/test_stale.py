@@ -387,7 +387,7 @@ DONE = [
         "--seed 9 --keep {resources",
         FROM_TRAINING,
     ),
-    ("bottomup/training/loop.py", "return total / max(count, 1)", "return total", FROM_TRAINING),
+    ("bottomup/training/loop.py", "return dev_loss < progress", "return dev_loss <= progress", FROM_TRAINING),
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
     ("scripts/measure_views.py", "settings.run | row)", "settings.run | row | {})", OF_VIEWS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
