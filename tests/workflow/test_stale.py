@@ -387,14 +387,19 @@ DONE = [
         "--seed 9 --keep {resources",
         FROM_TRAINING,
     ),
-    ("bottomup/training/loop.py", "return dev_loss < progress", "return dev_loss <= progress", FROM_TRAINING),
+    (
+        "bottomup/training/loop.py",
+        "return dev_loss < progress",
+        "return dev_loss <= progress",
+        FROM_TRAINING,
+    ),
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
     ("scripts/measure_views.py", "settings.run | row)", "settings.run | row | {})", OF_VIEWS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
     ("scripts/measure_influence.py", "append(run | row)", "append(row | run)", INFLUENCE),
     ("scripts/project_views.py", "else readings[:1]", "else readings[:2]", PROJECTION),
     ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
-    ("bottomup/views/files.py", 'mmap_mode="r", allow', "allow", FROM_VIEWS[1:]),
+    ("bottomup/views/files.py", "path, mapped=True", "path", FROM_VIEWS[1:]),
     (
         "bottomup/heads/functions.py",
         "append(Related(",
@@ -625,7 +630,7 @@ def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
     checkout.edit("study.yaml", "penalties: {mt:", "penalties: {bert: {encoder: [0, 0.3]}, mt:")
     after = checkout.summary()
     new = {name: after[name][0] for name in after.keys() - before.keys()}
-    model = ("model.safetensors", "config.json", "tokenizer.json")
+    model = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
     made = {
         f"pruned/bert-0/encoder/gates_{penalty}/{file}"
         for penalty in ("0", "0.3")
