@@ -13,7 +13,7 @@ import signal
 import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import TextIO
 
@@ -74,11 +74,7 @@ def _hold(may_run: TextIO, still_run: TextIO) -> None:
     waiting = False
     while True:
         if not _take(may_run, fcntl.LOCK_SH):
-            may_run.seek(0)
-            raise UserError(
-                f"another Snakemake ({may_run.read()}) runs the study in "
-                f"{Path(may_run.name).parent}; wait until it ends, or stop it"
-            )
+            raise _held_by_another(may_run)
         if _take(may_run, fcntl.LOCK_EX) and _take(still_run, fcntl.LOCK_EX):
             fcntl.flock(still_run, fcntl.LOCK_SH)
             return
@@ -88,6 +84,21 @@ def _hold(may_run: TextIO, still_run: TextIO) -> None:
             log.warning("waiting until the jobs of the Snakemake before have ended")
         waiting = True
         time.sleep(0.2)
+
+
+def _held_by_another(may_run: TextIO) -> UserError:
+    may_run.seek(0)
+    return UserError(
+        f"another Snakemake ({may_run.read()}) runs the study in {Path(may_run.name).parent}; wait "
+        "until it ends, or stop it"
+    )
+
+
+def require_idle(folder: Path) -> None:
+    """UserError where a Snakemake runs the study in `folder`."""
+    with suppress(FileNotFoundError), (folder / MAY_RUN).open() as may_run:
+        if not _take(may_run, fcntl.LOCK_SH):
+            raise _held_by_another(may_run)
 
 
 def _take(file: TextIO, operation: int) -> bool:

@@ -14,19 +14,14 @@ from pathlib import Path
 
 from bottomup import program
 from bottomup.errors import UserError
+from bottomup.running import require_idle
 from bottomup.workflow.damage import find, records
-
-LOCKS = Path(".snakemake/locks")
 
 
 def main(arguments: argparse.Namespace) -> None:
     if not arguments.study.is_dir():
         raise UserError(f"no folder {arguments.study}; expected results/<study>, where it was made")
-    if LOCKS.is_dir() and any(LOCKS.iterdir()):
-        raise UserError(
-            "Snakemake is at work here, and writes what would be read: wait for its end, or, if it "
-            "was killed, run snakemake --unlock"
-        )
+    require_idle(arguments.study)
     made = records()
     found = []
     for path, line in find(arguments.study, arguments.trained, made):

@@ -23,6 +23,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -129,7 +130,8 @@ class Kills:
                 program.kill() if victim == "program" else whole.suspend()
                 if victim == "everything":
                     for child in whole.children(recursive=True):
-                        child.kill()
+                        with suppress(psutil.NoSuchProcess):
+                            child.kill()
                 if victim != "program":
                     whole.kill()
                 self.wanted[rule] -= 1

@@ -1,5 +1,6 @@
 """A small made-up study, damaged in every way, and the program that finds out."""
 
+import fcntl
 import os
 import shutil
 import subprocess
@@ -11,6 +12,7 @@ import pandas as pd
 import pytest
 import torch
 
+from bottomup import running
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.workflow.damage import find, records
 from tests.tiny import drawn, initial
@@ -178,11 +180,11 @@ def test_the_program_removes_only_what_it_is_asked_to(study, run_script, caplog,
 
 
 def test_not_while_snakemake_works(study, run_script):
-    locks = study.parents[1] / ".snakemake/locks"
-    locks.mkdir(parents=True, exist_ok=True)
-    (locks / "0.output.lock").write_text(str(study / RESULTS[0]))
-    with pytest.raises(SystemExit, match=r"Snakemake is at work here.*snakemake --unlock"):
-        run_script("find_damaged", {}, study, "--delete")
+    with (study / running.MAY_RUN).open("w") as lock:
+        print("process 12 on a", end="", file=lock, flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(SystemExit, match=r"another Snakemake \(process 12 on a\) runs"):
+            run_script("find_damaged", {}, study, "--delete")
 
 
 def test_no_such_study(study, run_script):
