@@ -32,7 +32,7 @@ INDEXING = {"aten::index", "aten::index_put", "aten::index_put_", "aten::_index_
 FACTORIES = ("zeros", "ones", "empty", "full", "arange", "linspace", "eye")
 FACTORIES += ("rand", "randn", "randint", "randperm", "normal", "zeros_like", "ones_like")
 FACTORIES += ("empty_like", "full_like", "rand_like", "randn_like", "randint_like")
-NEW = ("new_zeros", "new_ones", "new_empty", "new_full", "new_tensor")
+NEW = ("new_zeros", "new_ones", "new_empty", "new_full")
 # With what is computed number by number, operations that take a number on the CPU.
 TAKE_NUMBERS = {"aten::fill_", "aten::masked_fill", "aten::masked_fill_", *INDEXING}
 
@@ -275,6 +275,7 @@ def _patch_factories(patch: pytest.MonkeyPatch, mode: Pretend) -> None:
         patch.setattr(torch, name, made(getattr(torch, name)))
     for name in NEW:
         patch.setattr(Tensor, name, made(getattr(Tensor, name)))
+    patch.setattr(Tensor, "new_tensor", brought(made(Tensor.new_tensor)))
     for name in ("tensor", "as_tensor", "asarray"):
         patch.setattr(torch, name, brought(made(getattr(torch, name))))
 

@@ -66,6 +66,7 @@ TAKEN = {
     "mask": lambda x: x[torch.tensor([True, False])],
     "copy": lambda x: x.copy_(torch.ones(2, 3)),
     "new": lambda x: x.new_zeros(3) + x,
+    "new tensor": lambda x: torch.stack([x.sum(), x.new_tensor(3)]),
     "like": lambda x: torch.ones_like(x) @ x.T,
     "factory": lambda x: torch.arange(3, device=x.device) + x,
     "tensor": lambda x: torch.tensor([1.0], device=x.device) + x,
