@@ -124,6 +124,7 @@ def test_every_program_that_computes_is_tested():
     assert found == set(TESTS)
 
 
+@pytest.mark.parametrize("kind", ["cuda", "mps"])
 def test_training_in_the_precision_that_is_faster_there(corpus_files, tmp_path, run_script):
     settings = settings_of("mt", max_tokens=300, precision="auto") | {"code": {}}
     run_script(

@@ -19,7 +19,7 @@ from torch import Tensor, nn
 from transformers import PreTrainedModel
 
 from bottomup import objectives, subjects
-from bottomup.device import device
+from bottomup.device import float32_device as device
 from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.kinds import GATED
 from bottomup.model.transformer import Transformer

@@ -18,7 +18,7 @@ from bottomup.training import batches, distributed, stopping
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
-from bottomup.training.precision import autocast
+from bottomup.training.precision import autocast, sums_dtype
 from bottomup.training.progress import Meter
 from bottomup.training.schedule import learning_rate
 
@@ -142,7 +142,7 @@ class Trainer:
         example = self.objective.example(
             *self.text.batch(sentences), self.model.config.vocab_size, rng
         )
-        total = torch.zeros((), dtype=torch.float64, device=self.device)
+        total = torch.zeros((), dtype=sums_dtype(self.device), device=self.device)
         for part in distributed.share(example).split(self.accumulate):
             loss, _ = self.summed_loss(part, self.objective.label_smoothing)
             loss.backward()
@@ -234,7 +234,7 @@ class Trainer:
         What is random in the objective is drawn alike at every evaluation and for every seed.
         """
         self.model.eval()
-        total, count = torch.zeros((), dtype=torch.float64, device=self.device), 0
+        total, count = torch.zeros((), dtype=sums_dtype(self.device), device=self.device), 0
         for index, sentences in enumerate(batches.in_order(self.dev, self.settings.batch_tokens)):
             if index % distributed.size() != distributed.rank():
                 continue

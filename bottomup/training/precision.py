@@ -19,3 +19,8 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     """
     enabled = precision == "bfloat16" or (precision == "auto" and multiplies_bfloat16(device))
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
+
+
+def sums_dtype(device: torch.device) -> torch.dtype:
+    """The number format of sums of losses: float64, which MPS alone lacks."""
+    return torch.float32 if device.type == "mps" else torch.float64

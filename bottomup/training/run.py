@@ -11,7 +11,7 @@ from transformers import PreTrainedTokenizerFast
 from bottomup import objectives
 from bottomup.corpus.specials import SPECIALS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.device import device
+from bottomup.device import float32_device as device
 from bottomup.errors import UserError
 from bottomup.files import opening
 from bottomup.files.tokenizers import load_tokenizer
