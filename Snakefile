@@ -13,7 +13,6 @@
 
 import atexit
 import os
-import shutil
 import sys
 from pathlib import Path
 
@@ -61,14 +60,6 @@ onstart:
         running.start(Path(f"results/{STUDY.study}"))
     except UserError as error:
         sys.exit(f"error: {error}")
-
-
-onerror:
-    if shutil.disk_usage("results").free < 2**20:
-        print(
-            "error: the disk of results is full; free some and run again",
-            file=sys.stderr,
-        )
 
 
 include: "rules/common.smk"

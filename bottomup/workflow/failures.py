@@ -1,18 +1,23 @@
 """What failed, in a line for each job, below all that Snakemake says of it."""
 
+import shutil
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
 MOST = 20  # lines
+FULL_BYTES = 2**20  # with less room, a log may have none for its line
 
 
 def say_what_failed(jobs: Iterable) -> None:
-    """Print the last line of the log of each of Snakemake's `jobs`, or groups of jobs."""
+    """Print the last line of the log of each of Snakemake's `jobs`, or groups of jobs, and at the end
+    whether the disk is full."""
     single = [job for each in jobs for job in getattr(each, "jobs", [each])]
     lines = sorted(f"{log}: {_last_line(Path(log))}" for job in single for log in job.log)
     more = len(lines) - MOST
     print("\nfailed:", *lines[:MOST], *[f"and {more} more"] * (more > 0), sep="\n", file=sys.stderr)
+    if shutil.disk_usage("results").free < FULL_BYTES:
+        print("error: the disk of results is full; free some and run again", file=sys.stderr)
 
 
 def _last_line(log: Path) -> str:

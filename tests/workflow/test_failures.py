@@ -1,6 +1,25 @@
+import shutil
 from types import SimpleNamespace
 
+import pytest
+
 from bottomup.workflow.failures import say_what_failed
+
+
+@pytest.fixture(autouse=True)
+def disk(monkeypatch):
+    """How much is free on the disk of results, to be changed."""
+    disk = SimpleNamespace(free=2**30)
+    monkeypatch.setattr(shutil, "disk_usage", {"results": disk}.__getitem__)
+    return disk
+
+
+def test_a_full_disk_is_said_last(tmp_path, capsys, disk):
+    disk.free = 4096
+    say_what_failed([SimpleNamespace(log=[str(tmp_path / "no room")])])
+    [*_, line, last] = capsys.readouterr().err.splitlines()
+    assert line.endswith("no room: not written")
+    assert last == "error: the disk of results is full; free some and run again"
 
 
 def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
