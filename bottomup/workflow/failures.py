@@ -10,8 +10,8 @@ FULL_BYTES = 2**20  # with less room, a log may have none for its line
 
 
 def say_what_failed(jobs: Iterable) -> None:
-    """Print the last line of the log of each of Snakemake's `jobs`, or groups of jobs, and at the end
-    whether the disk is full."""
+    """Print the last line of the log of each of Snakemake's `jobs`, or groups of jobs, and below
+    them whether the disk is full."""
     single = [job for each in jobs for job in getattr(each, "jobs", [each])]
     lines = sorted(f"{log}: {_last_line(Path(log))}" for job in single for log in job.log)
     more = len(lines) - MOST
