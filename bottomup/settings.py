@@ -121,7 +121,15 @@ class Training(Section):
     )
     max_tokens: int = key("training ends after this many", "tokens", ge=1)
     warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1)
-    learning_rate_scale: float = key("factor of d_model^-0.5 * min(t^-0.5, t * warmup^-1.5)", gt=0)
+    learning_rate: float = key("at its peak", gt=0, le=0.1)
+    schedule: Literal["inverse_sqrt", "linear"] = key(
+        "how the rate falls after the warm-up: with the root of the updates, as in the papers, or "
+        "in a line to 0 at max_tokens"
+    )
+    optimizer: Literal["adam", "muon"] = key(
+        "adam, as in the papers; muon steps the matrices of the layers along their "
+        "orthogonalized momentum, and everything else as adam"
+    )
     evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
     patience: int = key("training ends after this many dev losses that do not improve", ge=1)
     dev_seed: int = key("seed of what an objective draws on the dev split", ge=0)

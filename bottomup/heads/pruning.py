@@ -81,7 +81,7 @@ class Pruner(FineTuner):
         # Part of the model while it trains, and so of its checkpoints.
         self.model.hard_concrete = self.gates
         group = {"params": list(self.gates.parameters()), "lr": learning_rate}
-        self.optimizer.add_param_group(group)
+        self.optimizers[0].add_param_group(group)
         self.noise: list[Tensor] = []
 
     def train(self) -> Progress:

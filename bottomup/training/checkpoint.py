@@ -9,15 +9,15 @@ import itertools
 import json
 import logging
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
-import torch
 from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
+from torch.optim import Optimizer
 
 from bottomup.differences import differences
 from bottomup.errors import UserError
@@ -54,7 +54,7 @@ class Checkpoint:
     def save(
         self,
         model: nn.Module,
-        optimizer: torch.optim.Optimizer,
+        optimizers: Sequence[Optimizer],
         progress: Progress,
         best: bool,
     ) -> None:
@@ -69,7 +69,7 @@ class Checkpoint:
         digests = {}
         if best_step != newest:
             digests[weights(best_step)] = before["files"][weights(best_step)]
-        files = {optimizer_state(newest): optimizer_tensors(optimizer)}
+        files = {optimizer_state(newest): optimizer_tensors(optimizers)}
         files[weights(newest)] = model.state_dict()
         with writing(f"the checkpoint of step {newest}", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -112,8 +112,8 @@ class Checkpoint:
         log.info(f"the checkpoint in {self.folder} is of another run ({words}): moved to {aside}")
         self.folder.rename(aside)
 
-    def load(self, model: nn.Module, optimizer: torch.optim.Optimizer) -> Progress:
-        """Restore model and optimizer; a fresh Progress where there is no checkpoint.
+    def load(self, model: nn.Module, optimizers: Sequence[Optimizer]) -> Progress:
+        """Restore model and optimizers; a fresh Progress where there is no checkpoint.
 
         Where the newest state is damaged, the log says so, and the one before is taken. Raises
         UserError where none is whole.
@@ -124,11 +124,12 @@ class Checkpoint:
         state = self.state()
         model.load_state_dict(load_file(self.folder / weights(state["newest"])))
         saved = load_file(self.folder / optimizer_state(state["newest"]))
-        restored = optimizer.state_dict()
+        restored = [optimizer.state_dict() for optimizer in optimizers]
         for name, tensor in saved.items():
-            index, key = name.split(".")
-            restored["state"].setdefault(int(index), {})[key] = tensor
-        optimizer.load_state_dict(restored)
+            which, index, key = name.split(".")
+            restored[int(which)]["state"].setdefault(int(index), {})[key] = tensor
+        for optimizer, state_dict in zip(optimizers, restored, strict=True):
+            optimizer.load_state_dict(state_dict)
         return Progress(**state["progress"])
 
     def _whole(self) -> bool:
@@ -263,10 +264,11 @@ def writing(what: str, folder: Path) -> Iterator[None]:
         ) from error
 
 
-def optimizer_tensors(optimizer: torch.optim.Optimizer) -> dict[str, Tensor]:
-    """The optimizer's state as named tensors, `index.name`."""
+def optimizer_tensors(optimizers: Sequence[Optimizer]) -> dict[str, Tensor]:
+    """The optimizers' states as named tensors, `which.index.name`."""
     return {
-        f"{index}.{name}": tensor
+        f"{which}.{index}.{name}": tensor
+        for which, optimizer in enumerate(optimizers)
         for index, state in optimizer.state_dict()["state"].items()
         for name, tensor in state.items()
     }

@@ -18,9 +18,10 @@ from bottomup.training import batches, distributed, stopping
 from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
+from bottomup.training.optimizers import optimizers
 from bottomup.training.precision import autocast, sums_dtype
 from bottomup.training.progress import Meter
-from bottomup.training.schedule import learning_rate
+from bottomup.training.schedule import share_of_peak
 
 
 class Trainer:
@@ -57,9 +58,8 @@ class Trainer:
         self.finished, self.stop, self.kept = finished, stop, kept or {}
         self.device = next(model.parameters()).device
         self.unread: list[Tensor] = []  # losses of updates that are still on the device
-        self.optimizer = torch.optim.Adam(
-            model.parameters(), betas=(0.9, 0.998), eps=1e-9, fused=True
-        )
+        self.optimizers = optimizers(model, settings.optimizer)
+        self.rate = 0.0  # the learning rate of the last update
 
     def train(self) -> Progress:
         """Train until `max_tokens` source tokens are read or the dev loss stalls.
@@ -76,7 +76,7 @@ class Trainer:
         if done := self.done():
             return done
         with distributed.first_before_others():
-            progress = self.checkpoint.load(self.model, self.optimizer)
+            progress = self.checkpoint.load(self.model, self.optimizers)
         meter = Meter(progress.tokens, self.settings.max_tokens)
         began = saved = progress.step
         for sentences in batches.forever(
@@ -95,6 +95,7 @@ class Trainer:
                 meter.close()
                 distributed.leave(signal.Signals(number), progress.step, began)
             progress.step += 1
+            self.set_rate(progress)
             progress.tokens += int(self.text.source.lengths[sentences].sum())
             self.unread.append(self.update(sentences, progress.step))
             meter.show(progress.tokens)
@@ -130,7 +131,7 @@ class Trainer:
         )
 
     def update(self, sentences: np.ndarray, step: int) -> Tensor:
-        """One optimizer step on the mean loss over all predicted tokens of a batch.
+        """One step, at the rate that is set, on the mean loss over all predicted tokens of a batch.
 
         Returns that loss, a scalar in nats; of several processes, what each adds to it. Nothing in
         here waits for a GPU, which so computes while the next batches are made.
@@ -151,9 +152,9 @@ class Trainer:
         gradients = [p.grad for p in self.model.parameters() if p.grad is not None]
         distributed.add_up(gradients)
         torch._foreach_div_(gradients, count)
-        self.optimizer.param_groups[0]["lr"] = self.rate(step)
-        self.optimizer.step()
-        self.optimizer.zero_grad()
+        for optimizer in self.optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
         return total / count
 
     def read_losses(self, progress: Progress) -> None:
@@ -178,19 +179,21 @@ class Trainer:
     def diverged(self, what: str, step: int) -> UserError:
         """What to say of numbers that are none."""
         return UserError(
-            f"{what} at step {step} (learning rate {self.rate(step):.1e}); the last good "
-            f"checkpoint is kept in {self.checkpoint.folder}; lower "
-            "training.learning_rate_scale or raise training.warmup_steps"
+            f"{what} at step {step}; the last good checkpoint is kept in {self.checkpoint.folder}; "
+            f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
+            "training.warmup_steps"
         )
 
-    def rate(self, step: int) -> float:
-        """The learning rate of a step, counted from 1."""
-        return learning_rate(
-            step,
-            self.settings.learning_rate_scale,
-            self.model.config.d_model,
+    def set_rate(self, progress: Progress) -> None:
+        """Take the learning rate of `progress.step`, with the tokens before it read."""
+        self.rate = self.settings.learning_rate * share_of_peak(
+            self.settings.schedule,
+            progress.step,
             self.settings.warmup_steps,
+            progress.tokens / self.settings.max_tokens,
         )
+        for optimizer in self.optimizers:
+            optimizer.param_groups[0]["lr"] = self.rate
 
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
         """See `loss.summed_loss`; matrix products in the run's precision."""
@@ -211,7 +214,7 @@ class Trainer:
     def save(self, progress: Progress, best: bool) -> None:
         """Replace the checkpoint, in the first process."""
         if distributed.rank() == 0:
-            self.checkpoint.save(self.model, self.optimizer, progress, best)
+            self.checkpoint.save(self.model, self.optimizers, progress, best)
 
     def measured(self, progress: Progress, train_loss: float, dev_loss: float) -> dict:
         """What an evaluation adds to metrics.jsonl."""
@@ -220,7 +223,7 @@ class Trainer:
             "tokens": progress.tokens,
             "train_loss_nats": train_loss,
             "dev_loss_nats": dev_loss,
-            "learning_rate": self.rate(progress.step),
+            "learning_rate": self.rate,
         }
 
     def improves(self, dev_loss: float, progress: Progress) -> bool:

@@ -1,6 +1,12 @@
-"""Inverse-square-root learning rate with linear warm-up (Vaswani et al. 2017, section 5.3)."""
+"""Learning rates over a training: up in a line, then down."""
 
 
-def learning_rate(step: int, scale: float, d_model: int, warmup_steps: int) -> float:
-    """scale x d_model^-1/2 x min(step^-1/2, step x warmup_steps^-3/2), for step >= 1."""
-    return scale * d_model**-0.5 * min(step**-0.5, step * warmup_steps**-1.5)
+def share_of_peak(schedule: str, step: int, warmup_steps: int, spent: float) -> float:
+    """The learning rate of a step, counted from 1, as a share of its peak.
+
+    It rises in a line until `warmup_steps`. Then "inverse_sqrt" falls with the root of the step
+    (Vaswani et al. 2017, equation 3, whose d_model^-1/2 is part of the peak), and "linear" with
+    what is left of the budget of tokens, of which a share `spent` is read.
+    """
+    fallen = (warmup_steps / step) ** 0.5 if schedule == "inverse_sqrt" else 1 - spent
+    return min(step / warmup_steps, fallen)

@@ -45,8 +45,6 @@ from bottomup.settings import (
 
 LARGEST = 2**63 - 1  # whole number: others overflow somewhere
 LONGEST = 60  # name, in characters: two of them, with their seeds, are one file's
-# Of weights; with any higher one Adam leaves where it started and finds nothing.
-HIGHEST_RATE = 0.1
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"
 # Of two keys. A comparison with NaN, which stands for a key that is wrong by itself, is false.
@@ -493,7 +491,6 @@ def _contradictions(config: dict) -> Iterator[str]:
             )
 
     yield from _step_choices(config, trained)
-    yield from _rates(config)
     yield from _pictures(config)
 
     kept = _section(config, "training_steps")
@@ -534,29 +531,6 @@ def _contradictions(config: dict) -> Iterator[str]:
             yield (
                 f"measures.mutual_information.other_n_clusters: found {found:g}; "
                 f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
-            )
-
-
-def _rates(config: dict) -> Iterator[str]:
-    """Learning rates with which nothing is learned; of sections that have one of their own."""
-    sections = {"training": {}, "pruning.training": _section(config, "pruning")}
-    for name, options in _section(config, "objectives").items():
-        sections[f"objectives.{name}.training"] = options if isinstance(options, dict) else {}
-    for path, section in sections.items():
-        own = _section(section, "training")
-        if path != "training" and not own.keys() & {"learning_rate_scale", "warmup_steps"}:
-            continue
-        training = {"training": _section(config, "training") | own}
-        scale = _number(training, "training.learning_rate_scale")
-        warmup, d_model = (
-            _number(training, "training.warmup_steps"),
-            _number(config, "model.d_model"),
-        )
-        highest = HIGHEST_RATE * math.sqrt(d_model * warmup)
-        if scale > highest:
-            yield (
-                f"{path}.learning_rate_scale: found {scale:g}; allowed: <= {highest:.3g}, with "
-                f"which the rate peaks at {HIGHEST_RATE:g}: scale / sqrt(d_model * warmup_steps)"
             )
 
 

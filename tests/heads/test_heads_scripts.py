@@ -299,19 +299,6 @@ def test_only_from_scratch_is_what_training_found_forgotten(
     assert same == {"scratch": True, "random": False}
 
 
-@pytest.mark.parametrize("method", ["random", "scratch"])
-def test_fewer_heads_spend_their_budget_whatever_the_dev_loss(method, prune, tmp_path):
-    """At so high a rate the dev loss stalls at once."""
-    _, gates = prune(pruning(), "found")
-    gates.to_csv(tmp_path / "found.csv", index=False)
-    settings = pruning(method, patience=1, learning_rate_scale=50.0, evaluate_every_steps=1)
-    folder, _ = prune(settings, method, tmp_path / "found.csv")
-    lines = [json.loads(line) for line in (folder / "metrics.jsonl").open()]
-    assert lines[-1]["tokens"] >= 400
-    losses = [line["dev_loss_nats"] for line in lines]
-    assert min(losses) < losses[-1]
-
-
 def test_a_pruned_model_is_measured_as_the_smaller_one(
     prune, trained, corpus_files, run_script, tmp_path
 ):

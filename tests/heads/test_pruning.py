@@ -147,7 +147,7 @@ def test_parts_of_a_batch_share_the_noise(pruner):
     for parts in (1, 3):
         trainer = pruner(accumulate=parts, folder=str(parts), initial_log_alpha=0.0)
         trainer.update(np.arange(12), step=1)
-        moments.append([state["exp_avg"] for state in trainer.optimizer.state.values()])
+        moments.append([state["exp_avg"] for state in trainer.optimizers[0].state.values()])
     for whole, split in zip(*moments, strict=True):
         torch.testing.assert_close(whole, split, rtol=1e-3, atol=1e-6)
 
@@ -203,9 +203,7 @@ def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus
     """At so high a rate the dev loss is not lowest there, and stalls long before."""
     vocab = len(json.loads(corpus_files.tokenizer("source").read_text())["model"]["vocab"])
     save(drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "run")
-    training = changed(
-        batch_tokens=200, learning_rate_scale=20.0, evaluate_every_steps=1, patience=1
-    )
+    training = changed(batch_tokens=200, learning_rate=2.0, evaluate_every_steps=1, patience=1)
     options = objectives.load("lm", {}).model_dump()
     run = {"objective": "lm", "module": "lm", "options": options, "seed": 1}
     pruned = Pruned(attention="encoder", method=method, penalty=0.1)

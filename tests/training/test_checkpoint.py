@@ -8,22 +8,24 @@ from safetensors.torch import load_file
 from bottomup.errors import UserError
 from bottomup.training import checkpoint as checkpoints
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
+from bottomup.training.optimizers import optimizers
 from tests.tiny import files_limited_to, initial, same_bytes
 
 
 def trained(steps: int = 2):
-    """A model and its optimizer after some updates."""
+    """A model and its two optimizers after some updates."""
     model = initial("lm")
-    optimizer = torch.optim.Adam(model.parameters(), betas=(0.9, 0.998), eps=1e-9, fused=True)
+    both = optimizers(model, "muon")
     for _ in range(steps):
-        update(model, optimizer)
-    return model, optimizer
+        update(model, both)
+    return model, both
 
 
-def update(model, optimizer):
+def update(model, both):
     model.head(model(torch.tensor([[4, 5, 6]]))).square().sum().backward()
-    optimizer.step()
-    optimizer.zero_grad()
+    for optimizer in both:
+        optimizer.step()
+        optimizer.zero_grad()
 
 
 @pytest.fixture
@@ -36,51 +38,51 @@ def names(checkpoint):
 
 
 def test_nothing_to_load(checkpoint):
-    model, optimizer = initial("lm"), trained()[1]
-    assert checkpoint.load(model, optimizer) == Progress()
+    model, both = initial("lm"), trained()[1]
+    assert checkpoint.load(model, both) == Progress()
     assert same_bytes(model.state_dict(), initial("lm").state_dict())
 
 
 def test_everything_comes_back(checkpoint):
-    model, optimizer = trained()
+    model, both = trained()
     progress = Progress(2, 70, 0.1 + 0.2, 1, [{"step": 2, "dev_loss_nats": 1 / 3}])
-    checkpoint.save(model, optimizer, progress, best=True)
-    other, other_optimizer = trained(steps=0)
-    assert checkpoint.load(other, other_optimizer) == progress
+    checkpoint.save(model, both, progress, best=True)
+    other, others = trained(steps=0)
+    assert checkpoint.load(other, others) == progress
     assert same_bytes(model.state_dict(), other.state_dict())
-    update(model, optimizer)
-    update(other, other_optimizer)
+    update(model, both)
+    update(other, others)
     assert same_bytes(model.state_dict(), other.state_dict())
 
 
 def test_two_states_and_their_best_weights_are_kept(checkpoint):
-    model, optimizer = trained()
-    checkpoint.save(model, optimizer, Progress(step=2), best=True)
+    model, both = trained()
+    checkpoint.save(model, both, Progress(step=2), best=True)
     best = {name: weight.clone() for name, weight in model.state_dict().items()}
     for step in (4, 6, 8):
-        update(model, optimizer)
-        checkpoint.save(model, optimizer, Progress(step=step), best=False)
+        update(model, both)
+        checkpoint.save(model, both, Progress(step=step), best=False)
     steps = ("2", "6", "6.optimizer", "8", "8.optimizer")
     weights = {f"step_{name}.safetensors" for name in steps}
     assert names(checkpoint) == {"state.json", "previous.json", *weights}
     loaded = initial("lm")
     checkpoint.load_best(loaded)
     assert same_bytes(loaded.state_dict(), best)
-    assert checkpoint.load(loaded, optimizer).step == 8
+    assert checkpoint.load(loaded, both).step == 8
     assert same_bytes(loaded.state_dict(), model.state_dict())
 
 
 @pytest.fixture
 def saved(checkpoint):
     """A checkpoint with states of the steps 2, 4 and 6, of which those of 4 and 6 are kept; the
-    weights of each, and the optimizer to go on with."""
-    model, optimizer = trained()
+    weights of each, and the optimizers to go on with."""
+    model, both = trained()
     of_steps = {}
     for step in (2, 4, 6):
         progress = Progress(step, metrics=[{"step": step}])
-        checkpoint.save(model, optimizer, progress, best=step != 4)
+        checkpoint.save(model, both, progress, best=step != 4)
         of_steps[step] = {name: weight.clone() for name, weight in model.state_dict().items()}
-        update(model, optimizer)
+        update(model, both)
     return checkpoint, of_steps
 
 
@@ -110,17 +112,17 @@ def test_where_it_is_damaged_the_one_before_is_taken(saved, damage, name, caplog
     caplog.set_level("INFO")
     checkpoint, weights = saved
     DAMAGES[damage](checkpoint.folder / name)
-    model, optimizer = trained(steps=0)
-    assert checkpoint.load(model, optimizer) == Progress(4, metrics=[{"step": 4}])
+    model, both = trained(steps=0)
+    assert checkpoint.load(model, both) == Progress(4, metrics=[{"step": 4}])
     assert same_bytes(model.state_dict(), weights[4])
     checkpoint.load_best(model)
     assert same_bytes(model.state_dict(), weights[2])
     if (damage, name) != ("missing", "state.json"):  # as a stop between two renamings leaves it
         assert f"{name} is missing or damaged: going on from the checkpoint before" in caplog.text
     # And it is then the one before.
-    checkpoint.save(model, optimizer, Progress(step=6), best=False)
+    checkpoint.save(model, both, Progress(step=6), best=False)
     DAMAGES[damage](checkpoint.folder / name)
-    assert checkpoint.load(model, optimizer).step == 4
+    assert checkpoint.load(model, both).step == 4
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -177,8 +179,8 @@ def test_of_another_run_is_set_aside_and_the_log_says_why(checkpoint, caplog):
     assert words in caplog.text
     other.save(*trained(steps=3), Progress(step=2), best=True)
     aside = Checkpoint(checkpoint.folder.with_suffix(".1"), checkpoint.identity)
-    model, optimizer = trained(steps=0)
-    assert aside.load(model, optimizer).step == 2
+    model, both = trained(steps=0)
+    assert aside.load(model, both).step == 2
     assert same_bytes(model.state_dict(), weights[0].state_dict())
     # A second one has a name of its own.
     assert checkpoint.load(*trained(steps=0)) == Progress()
@@ -190,24 +192,24 @@ def stop(*_):
 
 
 def test_no_room_for_the_weights(checkpoint):
-    model, optimizer = trained()
-    checkpoint.save(model, optimizer, Progress(step=2), best=True)
+    model, both = trained()
+    checkpoint.save(model, both, Progress(step=2), best=True)
     kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, optimizer)
+    update(model, both)
     with pytest.raises(UserError) as error, files_limited_to(1024):
-        checkpoint.save(model, optimizer, Progress(step=4), best=True)
+        checkpoint.save(model, both, Progress(step=4), best=True)
     message = str(error.value)
     assert "step 4" in message and str(checkpoint.folder) in message and "\n" not in message
-    assert checkpoint.load(model, optimizer).step == 2
+    assert checkpoint.load(model, both).step == 2
     assert same_bytes(model.state_dict(), kept)
 
 
 @pytest.mark.parametrize("failing", [1, 2])
 def test_no_room_at_any_file(checkpoint, monkeypatch, failing):
-    model, optimizer = trained()
-    checkpoint.save(model, optimizer, Progress(step=2), best=True)
+    model, both = trained()
+    checkpoint.save(model, both, Progress(step=2), best=True)
     kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, optimizer)
+    update(model, both)
     written = []
 
     def save_file(tensors, path):
@@ -218,29 +220,29 @@ def test_no_room_at_any_file(checkpoint, monkeypatch, failing):
 
     monkeypatch.setattr(checkpoints, "save_file", save_file)
     with pytest.raises(UserError, match="No space left on device"):
-        checkpoint.save(model, optimizer, Progress(step=4), best=True)
-    assert checkpoint.load(model, optimizer).step == 2
+        checkpoint.save(model, both, Progress(step=4), best=True)
+    assert checkpoint.load(model, both).step == 2
     assert same_bytes(model.state_dict(), kept)
 
 
 @pytest.mark.parametrize("function", ["save_file", "os.replace"])
 def test_stopped_while_it_is_written(checkpoint, monkeypatch, function):
-    model, optimizer = trained()
-    checkpoint.save(model, optimizer, Progress(step=2), best=True)
+    model, both = trained()
+    checkpoint.save(model, both, Progress(step=2), best=True)
     kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, optimizer)
+    update(model, both)
     monkeypatch.setattr(f"bottomup.training.checkpoint.{function}", stop)
     with pytest.raises(KeyboardInterrupt):
-        checkpoint.save(model, optimizer, Progress(step=4), best=True)
-    assert checkpoint.load(model, optimizer).step == 2
+        checkpoint.save(model, both, Progress(step=4), best=True)
+    assert checkpoint.load(model, both).step == 2
     assert same_bytes(model.state_dict(), kept)
 
 
 def test_stopped_between_two_renamings(checkpoint, monkeypatch):
-    model, optimizer = trained()
-    checkpoint.save(model, optimizer, Progress(step=2), best=True)
+    model, both = trained()
+    checkpoint.save(model, both, Progress(step=2), best=True)
     kept = {name: weight.clone() for name, weight in model.state_dict().items()}
-    update(model, optimizer)
+    update(model, both)
     replace = os.replace
 
     def first_only(source, target):
@@ -250,8 +252,8 @@ def test_stopped_between_two_renamings(checkpoint, monkeypatch):
 
     with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
         patch.setattr("os.replace", first_only)
-        checkpoint.save(model, optimizer, Progress(step=4), best=True)
-    assert checkpoint.load(model, optimizer).step == 2
+        checkpoint.save(model, both, Progress(step=4), best=True)
+    assert checkpoint.load(model, both).step == 2
     assert same_bytes(model.state_dict(), kept)
 
 

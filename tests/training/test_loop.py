@@ -1,3 +1,6 @@
+import itertools
+from functools import partial
+
 import numpy as np
 import pytest
 import torch
@@ -5,10 +8,9 @@ import torch
 from bottomup.corpus.specials import UNK
 from bottomup.errors import UserError
 from bottomup.settings import Training
-from bottomup.training.batches import Text, epoch
+from bottomup.training.batches import Text, epoch, forever
 from bottomup.training.checkpoint import Finished, Progress
 from bottomup.training.loop import Trainer
-from bottomup.training.schedule import learning_rate
 from bottomup.training.stopping import listening
 from tests.tiny import DROPOUT, initial, same_bytes, tokens_of
 
@@ -17,7 +19,9 @@ SETTINGS = Training(
     batch_tokens=64,
     max_tokens=550,
     warmup_steps=4,
-    learning_rate_scale=0.1,
+    learning_rate=0.0125,
+    schedule="inverse_sqrt",
+    optimizer="adam",
     evaluate_every_steps=3,
     patience=100,
     dev_seed=1,
@@ -80,7 +84,9 @@ def test_gradient_is_that_of_the_mean_over_all_predicted_tokens(trainer, accumul
     expected = torch.autograd.grad(loss, tuple(run.model.parameters()))
     found = []
     monkeypatch.setattr(
-        run.optimizer, "step", lambda: found.extend(p.grad.clone() for p in run.model.parameters())
+        run.optimizers[0],
+        "step",
+        lambda: found.extend(p.grad.clone() for p in run.model.parameters()),
     )
     assert run.update(sentences, 1).item() == pytest.approx(loss.item())
     for a, b in zip(found, expected, strict=True):
@@ -90,16 +96,19 @@ def test_gradient_is_that_of_the_mean_over_all_predicted_tokens(trainer, accumul
 # Stopping and going on
 
 
-@pytest.mark.parametrize("objective", TRAINED)
-def test_going_on_is_never_having_stopped(trainer, objective):
+@pytest.mark.parametrize(
+    ("objective", "optimizer"), [*((name, "adam") for name in TRAINED), ("mt", "muon")]
+)
+def test_going_on_is_never_having_stopped(trainer, objective, optimizer):
     """Bit for bit, with dropout and corruption, wherever it is stopped."""
-    whole = trainer(objective, **DROPOUT)
+    trainer = partial(trainer, settings=changed(optimizer=optimizer), **DROPOUT)
+    whole = trainer(objective)
     expected = whole.train()
     assert expected.step > 10
     for step in range(1, expected.step + 1):
         folder = f"stopped before {step}"
-        stop_before(trainer(objective, folder, **DROPOUT), step)
-        resumed = trainer(objective, folder, **DROPOUT)
+        stop_before(trainer(objective, folder), step)
+        resumed = trainer(objective, folder)
         assert resumed.train() == expected
         assert same_bytes(resumed.model.state_dict(), whole.model.state_dict())
 
@@ -179,7 +188,7 @@ def test_metrics_are_measured_at_intervals_and_at_the_end(trainer):
             "dev_loss_nats",
             "learning_rate",
         }
-        assert line["learning_rate"] == learning_rate(line["step"], 0.1, 16, 4)
+        assert line["learning_rate"] == pytest.approx(0.0125 * (4 / line["step"]) ** 0.5)
 
 
 def test_train_loss_is_the_mean_since_the_last_line(trainer):
@@ -242,21 +251,24 @@ def test_dev_loss_is_the_mean_over_tokens_whatever_the_batches(trainer, objectiv
 def test_training_that_diverges(trainer):
     """One line; the checkpoint before is kept."""
     stop_before(trainer(), 8)
-    run = trainer(settings=changed(learning_rate_scale=1e30))
+    run = trainer(settings=changed(learning_rate=1e30))
     with pytest.raises(UserError) as error:
         run.train()
     message = str(error.value)
     assert "nan at step 8" in message and "\n" not in message
-    assert str(run.checkpoint.folder) in message and "learning_rate_scale" in message
-    assert trainer().checkpoint.load(initial("lm"), run.optimizer).step == 6
+    assert (
+        str(run.checkpoint.folder) in message
+        and "training.learning_rate, which is 1e+30" in message
+    )
+    assert trainer().checkpoint.load(initial("lm"), run.optimizers).step == 6
 
 
 def test_a_dev_loss_that_diverges(trainer):
     """No weights are kept that cannot be gone on with."""
-    run = trainer(settings=changed(learning_rate_scale=1e30, evaluate_every_steps=1))
-    with pytest.raises(UserError, match="the dev loss is nan at step 1 "):
+    run = trainer(settings=changed(learning_rate=1e30, evaluate_every_steps=1))
+    with pytest.raises(UserError, match="the dev loss is nan at step 1;"):
         run.train()
-    assert run.checkpoint.load(run.model, run.optimizer) == Progress()
+    assert run.checkpoint.load(run.model, run.optimizers) == Progress()
 
 
 @pytest.mark.parametrize("saving", ["evaluation", "signal", "step"])
@@ -268,17 +280,34 @@ def test_weights_that_diverge_are_never_saved(trainer, signal_in_call, tmp_path,
     if saving == "signal":
         signal_in_call(run, "update", 2)
     step = 3 if saving == "evaluation" else 2
-    with pytest.raises(UserError, match=f"^weights are not finite at step {step} "), listening():
+    with pytest.raises(UserError, match=f"^weights are not finite at step {step};"), listening():
         run.train()
     assert not list(tmp_path.iterdir())
 
 
 def test_the_optimizer_is_the_papers(trainer):
-    """Adam with the authors' constants, at the schedule's rate."""
-    run = trainer()
-    assert (run.optimizer.defaults["betas"], run.optimizer.defaults["eps"]) == ((0.9, 0.998), 1e-9)
-    run.update(np.arange(5), 3)
-    assert run.optimizer.param_groups[0]["lr"] == learning_rate(3, 0.1, 16, 4)
+    """Adam with the authors' constants."""
+    (adam,) = trainer().optimizers
+    assert (adam.defaults["betas"], adam.defaults["eps"]) == ((0.9, 0.998), 1e-9)
+
+
+@pytest.mark.parametrize("optimizer", ["adam", "muon"])
+def test_every_optimizer_steps_at_the_rate_of_the_schedule(trainer, optimizer):
+    """0.0125 x 3 / 4 at the third of four updates of warm-up; half of it where half is spent."""
+    run = trainer(settings=changed(optimizer=optimizer, schedule="linear", max_tokens=1000))
+    for step, tokens, expected in ((3, 0, 0.009375), (40, 500, 0.00625)):
+        run.set_rate(Progress(step=step, tokens=tokens))
+        rates = [optimizer.param_groups[0]["lr"] for optimizer in run.optimizers]
+        assert rates == [pytest.approx(expected)] * (1 if optimizer == "adam" else 2)
+
+
+def test_a_linear_schedule_ends_near_zero(trainer):
+    run = trainer(settings=changed(schedule="linear"))
+    progress = run.train()
+    lengths = run.text.source.lengths
+    *_, last = itertools.islice(forever(run.text, 64, 1, skip=0), progress.step)
+    before = progress.tokens - int(lengths[last].sum())
+    assert progress.metrics[-1]["learning_rate"] == pytest.approx(0.0125 * (1 - before / 550))
 
 
 # What it is for

@@ -23,7 +23,9 @@ TRAINING = {
     "batch_tokens": 200,
     "max_tokens": 4000,
     "warmup_steps": 10,
-    "learning_rate_scale": 0.1,
+    "learning_rate": 0.01,
+    "schedule": "inverse_sqrt",
+    "optimizer": "adam",
     "evaluate_every_steps": 4,
     "patience": 5,
     "dev_seed": 1,
@@ -389,24 +391,25 @@ def test_no_room_for_the_model_loses_no_training(trained, monkeypatch):
     assert begun == []
 
 
-def test_what_goes_wrong_leaves_no_model(trained, tmp_path):
-    with pytest.raises(UserError, match="learning_rate_scale"):
-        trained(settings_of("lm", learning_rate_scale=1e30))
+def test_what_goes_wrong_leaves_no_model(trained, tmp_path, monkeypatch):
+    monkeypatch.setattr(Trainer, "dev_loss", lambda trainer: float("nan"))
+    with pytest.raises(UserError, match="the dev loss is nan"):
+        trained(settings_of("lm"))
     assert not (tmp_path / "run" / "model").exists()
 
 
 CPU = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
 DIGEST = {"scripts/train.py": "digest"}
-# Runs the program that follows, and has the system kill it amid update 30.
+# Runs the program that follows, and has the system kill it in update 30.
 KILLED = """
 import os, runpy, signal, sys
 from bottomup.training.loop import Trainer
-rate = Trainer.rate
-def killing(trainer, step):
+update = Trainer.update
+def killing(trainer, sentences, step):
     if step == 30:
         os.kill(os.getpid(), signal.SIGKILL)
-    return rate(trainer, step)
-Trainer.rate = killing
+    return update(trainer, sentences, step)
+Trainer.update = killing
 runpy.run_path(sys.argv.pop(1), run_name="__main__")
 """
 

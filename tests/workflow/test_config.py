@@ -70,9 +70,8 @@ def test_pruning_starts_about_where_the_rate_of_the_run_has_come_down_to(file):
         return
     run, pruning = study.objective_training("mt"), study.pruning_training("mt")
     steps = max(run.warmup_steps, run.max_tokens / run.batch_tokens)
-    last = run.learning_rate_scale / steps**0.5
-    peak = run.learning_rate_scale / run.warmup_steps**0.5
-    assert 0.8 * last <= pruning.learning_rate_scale / pruning.warmup_steps**0.5 <= peak
+    last = run.learning_rate * (run.warmup_steps / steps) ** 0.5
+    assert 0.8 * last <= pruning.learning_rate <= run.learning_rate
 
 
 def test_every_study_was_seen():
@@ -280,19 +279,9 @@ def test_the_config_loads_without_torch():
         ),
         # What would be found out after hours.
         (
-            "training__learning_rate_scale",
-            50.0,
-            "training.learning_rate_scale: found 50; allowed: <= 25.3, with which the rate peaks ",
-        ),
-        (
-            "objectives__lm",
-            {"training": {"warmup_steps": 1, "learning_rate_scale": 1.2}},
-            "objectives.lm.training.learning_rate_scale: found 1.2; allowed: <= 1.13, with which ",
-        ),
-        (
-            "pruning__training",
-            {"warmup_steps": 4, "learning_rate_scale": 2.3},
-            "pruning.training.learning_rate_scale: found 2.3; allowed: <= 2.26, with which the ",
+            "training__learning_rate",
+            0.2,
+            "training.learning_rate: found 0.2; allowed: number, > 0, <= 0.1",
         ),
         (
             "pruning__gates__learning_rate",
@@ -387,10 +376,8 @@ def test_a_mistake_is_one_line(path, value, line):
 
 
 def test_numbers_that_yaml_takes_for_text():
-    study = load(
-        changed(training__learning_rate_scale="5e-1", pruning__gates__learning_rate="1e-2")
-    )
-    assert study.training.learning_rate_scale == 0.5 and study.pruning.gates.learning_rate == 0.01
+    study = load(changed(training__learning_rate="5e-2", pruning__gates__learning_rate="1e-2"))
+    assert study.training.learning_rate == 0.05 and study.pruning.gates.learning_rate == 0.01
 
 
 def test_names_that_snakemake_would_fill_in(tmp_path):

@@ -47,7 +47,7 @@ def flip(path):
 def state_of(folder, step, best=True):
     model = initial("lm", seed=step)
     optimizer = torch.optim.Adam(model.parameters())
-    Checkpoint(folder, {"run": "this"}).save(model, optimizer, Progress(step=step), best)
+    Checkpoint(folder, {"run": "this"}).save(model, [optimizer], Progress(step=step), best)
 
 
 @pytest.fixture(scope="module")
@@ -156,7 +156,7 @@ def test_a_checkpoint_loses_what_is_damaged_and_goes_on_from_the_state_before(st
     run_script("find_damaged", {}, study, "--delete")
     model = initial("lm")
     optimizer = torch.optim.Adam(model.parameters())
-    assert Checkpoint(checkpoint, {"run": "this"}).load(model, optimizer).step == 2
+    assert Checkpoint(checkpoint, {"run": "this"}).load(model, [optimizer]).step == 2
     flip(checkpoint / "state.json")
     assert found(study) == {"runs/mt-1/checkpoint/state.json"}
 

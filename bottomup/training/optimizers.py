@@ -1,0 +1,27 @@
+"""What turns gradients into steps: Adam as in the papers, or Muon where it is defined."""
+
+import torch
+from torch import nn
+from torch.optim import Optimizer
+
+ENDS = ("tokens.weight", "head.weight")  # matrices whose rows are tokens
+
+
+def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
+    """The optimizers of a model's parameters, whose first group of each takes the learning rate.
+
+    "adam": of all, with the constants of the authors' code. "muon": the matrices inside the layers
+    are stepped along their orthogonalized momentum (Jordan et al. 2024), the rest by Adam. Muon's
+    steps are scaled to the size of Adam's (Liu et al. 2025, section 2.2), so that one rate serves.
+    """
+    matrices = [
+        parameter
+        for path, parameter in model.named_parameters()
+        if name == "muon" and parameter.ndim == 2 and not path.endswith(ENDS)
+    ]
+    inside = {id(parameter) for parameter in matrices}
+    rest = [parameter for parameter in model.parameters() if id(parameter) not in inside]
+    adam = torch.optim.Adam(rest, betas=(0.9, 0.998), eps=1e-9, fused=True)
+    if not matrices:
+        return [adam]
+    return [adam, torch.optim.Muon(matrices, weight_decay=0.0, adjust_lr_fn="match_rms_adamw")]
