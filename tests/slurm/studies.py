@@ -148,10 +148,10 @@ class Study:
         self.start(*arguments, profile=profile)
         assert self.finish() == 0, self.log()
 
-    def plan(self) -> str:
+    def plan(self, *arguments: str) -> str:
         """What a dry run says."""
         return subprocess.run(
-            self.snakemake("--dry-run"),
+            self.snakemake("--dry-run", *arguments),
             cwd=self.path,
             capture_output=True,
             text=True,
