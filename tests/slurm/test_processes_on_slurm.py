@@ -53,13 +53,15 @@ def test_job_of_two_gpus(study, cluster, losses_of_one, monkeypatch):
 
 
 def test_job_of_two_tasks(study, cluster, losses_of_one):
-    """By hand, as docs/running.md has it; Snakemake then takes the run."""
+    """By hand, as docs/running.md has it; Snakemake then finds it in trained/."""
     planned = study.plan("--printshellcmds")
     program = re.search(r"scripts/train\.py .* --gpus 0 .*(?= &>)", planned)[0]
+    for old, new in (("--gpus 0", ""), (f"--run $(dirname {METRICS})", "--run by_hand")):
+        assert program.count(old) == 1
+        program = program.replace(old, new)
     meeting = "--rdzv-backend c10d --rdzv-endpoint $(hostname)"
-    torchrun = f"srun torchrun --nnodes 2 --nproc-per-node 1 {meeting}"
     script = study.path / "two.sh"
-    script.write_text(f"#!/bin/sh\n{torchrun} {program.replace('--gpus 0 ', '')}\n")
+    script.write_text(f"#!/bin/sh\nsrun torchrun --nnodes 2 {meeting} {program}\n")
     where = [f"--chdir={study.path}", f"--export=ALL,PYTHONPATH={study.path}", "--output=two.log"]
     cluster("sbatch", "--wait", "--ntasks=2", "--mem=4000", *where, str(script))
     study.run(profile=False)
