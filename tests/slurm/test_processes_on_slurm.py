@@ -61,7 +61,7 @@ def test_job_of_two_tasks(study, cluster, losses_of_one):
         program = program.replace(old, new)
     meeting = "--rdzv-backend c10d --rdzv-endpoint $(hostname)"
     script = study.path / "two.sh"
-    script.write_text(f"#!/bin/sh\nsrun torchrun --nnodes 2 {meeting} {program}\n")
+    script.write_text(f"#!/bin/sh\nsrun torchrun --nnodes 2 {meeting} -- {program}\n")
     where = [f"--chdir={study.path}", f"--export=ALL,PYTHONPATH={study.path}", "--output=two.log"]
     cluster("sbatch", "--wait", "--ntasks=2", "--mem=4000", *where, str(script))
     study.run(profile=False)
