@@ -159,7 +159,7 @@ def resized(results: Path, n_bytes: int) -> None:
 def storm(study: Study) -> None:
     """Run a study while all faults strike it."""
     waiting, start = dict(FAULTS), [*ONE_TRAINING, *PREEMPTED_PARTITION]
-    start += ["--jobs", "4", "--set-resources", "train_mt_noise:runtime=1"]
+    start += ["--jobs", "8", "--set-resources", "train_mt_noise:runtime=1"]
     for _ in range(len(FAULTS)):
         study.start(*start)
         while study.process.poll() is None:
