@@ -78,15 +78,6 @@ class Study:
             jobs[log] = (rule, float(row["cpu_time"].replace("NA", "1")))
         return jobs
 
-    def files(self) -> dict[str, bytes]:
-        """Every file of the study and of its finished runs."""
-        found = {}
-        for path in sorted(p for name in MADE[:2] for p in (self.folder / name).rglob("*")):
-            name = path.relative_to(self.folder).as_posix()
-            if path.is_file() and not name.split("/", 2)[-1].startswith(NO_RESULTS):
-                found[name] = path.read_bytes()
-        return found
-
 
 @dataclass
 class Kills:
@@ -172,9 +163,19 @@ def process_output(process: psutil.Process) -> Path | None:
         return None
 
 
-def differing(one: Study, other: Study) -> list[str]:
-    """The files of which two studies have not the same bytes, or one has none."""
-    ours, theirs = one.files(), other.files()
+def files(folder: Path) -> dict[str, bytes]:
+    """Every file of the studies in a copy of the repository, and of their finished runs."""
+    found = {}
+    for path in sorted(p for name in MADE[:2] for p in (folder / name).rglob("*")):
+        name = path.relative_to(folder).as_posix()
+        if path.is_file() and not name.split("/", 2)[-1].startswith(NO_RESULTS):
+            found[name] = path.read_bytes()
+    return found
+
+
+def differing(one: Path, other: Path) -> list[str]:
+    """The files of which two copies have not the same bytes, or one has none."""
+    ours, theirs = files(one), files(other)
     return [name for name in sorted(ours | theirs) if ours.get(name) != theirs.get(name)]
 
 
@@ -196,7 +197,7 @@ def kill(folder: Path, arguments: list[str], n_kills: int, seed: int) -> tuple[C
         while not kills.life():
             pass
         done += kills.done
-        differences = differing(undisturbed, killed)
+        differences = differing(undisturbed.folder, killed.folder)
     if "Nothing to be done" not in killed.output("--dry-run"):
         differences.append("what a dry run would do")
     return done, differences

@@ -28,7 +28,7 @@ def cluster(tmp_path_factory):
     if reason := reason_to_skip():
         pytest.skip(reason)
     folder = tmp_path_factory.mktemp("cluster")
-    cluster = Cluster(folder)
+    cluster = Cluster(folder, accounting=ASKED == "faults")
     started = cluster.start()
     if started.returncode == 77:
         pytest.skip(f"no packages of SLURM: {started.stdout}")

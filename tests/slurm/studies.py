@@ -56,6 +56,7 @@ class Cluster:
     """The commands of a cluster whose configuration is in a folder."""
 
     folder: Path
+    accounting: bool
 
     def __call__(self, *command: str) -> str:
         """What a command of SLURM prints."""
@@ -75,24 +76,32 @@ class Cluster:
         """That a job asked for."""
         return int(re.search(r"mem=(\d+)M", self("scontrol", "show", "job", job))[1])
 
-    def end(self, daemon: str, number: int) -> None:
-        os.kill(int((self.folder / f"{daemon}.pid").read_text()), number)
-
     def start(self) -> subprocess.CompletedProcess:
         """Start what does not run."""
-        return subprocess.run([CLUSTER, "start", self.folder], capture_output=True, text=True)
+        command = [CLUSTER, "start", self.folder, *["accounting"] * self.accounting]
+        return subprocess.run(command, capture_output=True, text=True)
+
+    def away(self, *daemons: str, number: int = signal.SIGKILL, seconds: float = 30) -> None:
+        """Have daemons end by a signal, and come back after a while."""
+        for daemon in daemons:
+            os.kill(int((self.folder / f"{daemon}.pid").read_text()), number)
+        time.sleep(seconds)
+        started = self.start()
+        assert started.returncode == 0, started.stderr
 
     def field(self, job: str, name: str) -> str:
         """As `scontrol show job` has it: JobState, Restarts, TimeLimit, MinMemoryNode."""
         return re.search(rf"\b{name}=(\S+)", self("scontrol", "show", "job", job))[1]
 
 
+@dataclass
 class Study:
     """A copy of the repository with a study in it."""
 
-    def __init__(self, path: Path, cluster: Cluster):
-        self.path, self.cluster = path, cluster
-        self.process: subprocess.Popen | None = None
+    path: Path
+    cluster: Cluster
+    command: tuple[str, ...] = ("--configfile=study.yaml", *(f"{RESULTS}/{t}" for t in TABLES))
+    process: subprocess.Popen | None = None
 
     @classmethod
     def new(cls, path: Path, cluster: Cluster) -> "Study":
@@ -110,20 +119,20 @@ class Study:
     def copy(self, path: Path) -> "Study":
         return Study(Path(shutil.copytree(self.path, path, symlinks=True)), self.cluster)
 
-    def command(self) -> list[str]:
-        snakemake = [sys.executable, "-m", "snakemake", "--configfile=study.yaml"]
-        return [*snakemake, *(str(RESULTS / table) for table in TABLES)]
+    def snakemake(self, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", "snakemake", *self.command, "--cores", "1", *arguments]
 
     def start(self, *arguments: str, profile: bool = True) -> None:
         """Start Snakemake, on the cluster or locally, with as many threads on both."""
         how = [
             *("--profile", "profiles/slurm", "--latency-wait", "5"),
             *("--slurm-init-seconds-before-status-checks", "2"),
+            *("--max-status-checks-per-second", "1"),
         ]
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         with (self.path / "log").open("a") as log:
             self.process = subprocess.Popen(
-                [*self.command(), "--cores", "1", *(how if profile else []), *arguments],
+                self.snakemake(*(how if profile else []), *arguments),
                 cwd=self.path,
                 env=environment | {"OMP_NUM_THREADS": "1"},
                 stdout=log,
@@ -139,10 +148,10 @@ class Study:
         self.start(*arguments, profile=profile)
         assert self.finish() == 0, self.log()
 
-    def plan(self) -> str:
+    def plan(self, *arguments: str) -> str:
         """What a dry run says."""
         return subprocess.run(
-            [*self.command(), "--cores", "1", "--dry-run"],
+            self.snakemake("--dry-run", *arguments),
             cwd=self.path,
             capture_output=True,
             text=True,
@@ -153,9 +162,20 @@ class Study:
         for part in parts:
             shutil.rmtree(self.path / part, ignore_errors=True)
 
+    def dated(self, folder: Path, hours: int) -> None:
+        """Give all files in a folder the time of a clock that goes wrong."""
+        then = time.time() + 3600 * hours
+        for path in (self.path / folder).rglob("*"):
+            os.utime(path, (then, then))
+
     def kill(self) -> None:
         os.killpg(self.process.pid, signal.SIGKILL)
         self.process.wait()
+
+    def cancel(self) -> None:
+        """The jobs of the last Snakemake, by the name that it gave them."""
+        self.cluster("scancel", "--name=" + self.log().split("SLURM run ID: ")[-1].split()[0])
+        wait_for("end of the jobs", lambda: not self.cluster.jobs("running,completing,pending"))
 
     def log(self) -> str:
         return (self.path / "log").read_text()

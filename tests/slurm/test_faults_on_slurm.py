@@ -10,7 +10,7 @@ import time
 import pytest
 
 from tests.slurm.conftest import ASKED
-from tests.slurm.studies import RESULTS, wait_for
+from tests.slurm.studies import RESULTS
 
 pytestmark = pytest.mark.skipif(
     ASKED != "faults", reason="half an hour of faults: SLURM_TESTS=faults"
@@ -91,20 +91,24 @@ def test_node_goes_down(study, cluster, ends_alike):
 
 
 def test_snakemake_is_killed(study, cluster, ends_alike):
-    """What it left is cancelled by the run's name, and its lock taken away, as the docs say."""
+    """What it left is cancelled by the run's name, as the docs say; no lock is left."""
     study.start()
     study.training()
     study.kill()
-    assert "SLURM run ID: " in study.log()
-    study.start()
-    assert study.finish() == 1
-    assert "--unlock" in study.log()
-    cluster("scancel", "--name=" + study.log().split("SLURM run ID: ")[1].split()[0])
-    wait_for("end of the job", lambda: not cluster.jobs("running,completing,pending"))
-    study.start("--unlock")
-    assert study.finish() == 0
-    study.start()
+    study.cancel()
+    study.start("--retries", "0")
     ends_alike()
+    assert len(trainings(study)) == 2
+
+
+def test_snakemake_is_killed_and_its_jobs_run_on(study, cluster, ends_alike):
+    """The new training waits for the old one, and takes its model."""
+    study.start()
+    old = study.training()
+    study.kill()
+    study.start("--retries", "0")
+    ends_alike()
+    assert cluster.field(old, "JobState") == "COMPLETED"
 
 
 def test_training_takes_too_much_memory(study, cluster, ends_alike):
@@ -135,32 +139,26 @@ def test_disk_is_full(study, cluster, ends_alike):
         subprocess.run(["umount", "--lazy", str(runs)], check=True)
 
 
-@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGKILL])
-def test_controller_goes_away_for_a_while(study, cluster, ends_alike, number):
-    """The job runs on. Without accounting the plugin forgets jobs that it cannot ask about, and
-    waits for ever: Snakemake is started again."""
+@pytest.mark.parametrize(
+    ("daemons", "number"),
+    [
+        (["slurmctld"], signal.SIGTERM),
+        (["slurmctld"], signal.SIGKILL),
+        (["slurmdbd"], signal.SIGKILL),
+        (["slurmctld", "slurmdbd"], signal.SIGKILL),
+    ],
+)
+def test_daemons_go_away_for_a_while(study, cluster, ends_alike, daemons, number):
+    """The training runs on, and Snakemake asks until there is an answer."""
     study.start("--retries", "0")
-    job = study.training()
-    cluster.end("slurmctld", number)
-    time.sleep(30)
-    cluster.start()
-    wait_for("end of the job", lambda: cluster.field(job, "JobState") == "COMPLETED")
-    study.kill()
-    study.start("--unlock")
-    assert study.finish() == 0
-    study.start("--retries", "0")
+    study.training()
+    cluster.away(*daemons, number=number)
     ends_alike()
-
-
-def dated(study, hours: int) -> None:
-    """Give the files of the text the time of a clock that goes wrong."""
-    then = time.time() + 3600 * hours
-    for path in (study.path / RESULTS / "corpus").rglob("*"):
-        os.utime(path, (then, then))
+    assert len(trainings(study)) == 1
 
 
 def test_clock_of_a_node_is_slow(study, cluster, ends_alike):
-    dated(study, hours=-1)
+    study.dated(RESULTS / "corpus", hours=-1)
     study.start("--retries", "0")
     ends_alike()
     assert len(trainings(study)) == 1
@@ -168,11 +166,11 @@ def test_clock_of_a_node_is_slow(study, cluster, ends_alike):
 
 def test_clock_of_a_node_is_fast(study, cluster, ends_alike):
     """Snakemake refuses what is older than its input, and says why; with the right time it ends."""
-    dated(study, hours=1)
+    study.dated(RESULTS / "corpus", hours=1)
     study.start("--retries", "0")
     assert study.finish() == 1
     assert "clock skew" in study.log()
-    dated(study, hours=0)
+    study.dated(RESULTS / "corpus", hours=0)
     study.start("--retries", "0")
     ends_alike()
 
