@@ -66,8 +66,13 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """A model's fields by the names that the config gives them."""
-    return {field.alias or name: field for name, field in model.model_fields.items()}
+    """A model's fields by the names that the config gives them; without those that are filled in
+    from a key elsewhere."""
+    return {
+        field.alias or name: field
+        for name, field in model.model_fields.items()
+        if "key" not in (field.json_schema_extra or {})
+    }
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -137,14 +142,13 @@ def _line(model: type[BaseModel], problem: dict, path: str) -> str:
     if last == "[key]":
         expected = problem["ctx"]["expected"].replace("'", "")
         return f"{_path(path, tuple(parents))}: unknown key; allowed: {expected}"
-    may_be = _allowed_at(model, problem["loc"])
     if problem["type"] == "missing":
-        return f"{where}: missing; allowed: {may_be}"
+        return f"{where}: missing; allowed: {_allowed_at(model, problem['loc'])}"
     found = json.dumps(problem["input"], ensure_ascii=False, default=str)
     found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
     if problem["type"] in ("value_error", "path_not_file", "path_not_directory"):
         return f"{where}: found {found}; {problem['msg'].removeprefix('Value error, ')}"
-    return f"{where}: found {found}; allowed: {may_be}"
+    return f"{where}: found {found}; allowed: {_allowed_at(model, problem['loc'])}"
 
 
 def _path(path: str, location: tuple) -> str:

@@ -47,6 +47,7 @@ class Section(BaseModel):
 
 Folder = Annotated[DirectoryPath, AfterValidator(meant)]
 File = Annotated[FilePath, AfterValidator(meant)]
+Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 Seed = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=0)]
 Penalty = Annotated[float, Field(ge=0)]
@@ -89,8 +90,17 @@ class Bpe(Section):
 class Corpus(Section):
     """Text, from its source to token files."""
 
-    source: str = key("a module of bottomup/corpus/sources")
-    sources: dict[str, dict[str, Any]] = key("options by source; only the chosen one's are used")
+    source: Annotated[list[str], AfterValidator(unique)] = key(
+        "modules of bottomup/corpus/sources, whose texts are taken together, in this order; one "
+        "alone may stand without brackets",
+        min_length=1,
+    )
+    languages: Annotated[list[Language], AfterValidator(unique)] = key(
+        "source and target language of all sources, ISO 639-1 codes such as en, de",
+        min_length=2,
+        max_length=2,
+    )
+    sources: dict[str, dict[str, Any]] = key("options by source; only the chosen ones' are used")
     cleaning: Cleaning
     splits: Splits
     bpe: Bpe

@@ -104,6 +104,10 @@ def model_in(folder):
 MODEL, PRUNED_MODEL = model_in(f"<results>/runs/{RUN}"), model_in(PRUNED)
 
 
+def files_of_source(wildcards):
+    return STUDY.source_options(wildcards.origin).input_files()
+
+
 def tokens_of(splits, objective):
     """Token files of the sides that the objective reads or predicts."""
     return expand(

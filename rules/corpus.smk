@@ -4,13 +4,15 @@
 # Nodes of a cluster often have no network.
 rule fetch_corpus:
     input:
-        STUDY.source_options().input_files(),
+        files_of_source,
     output:
-        pairs="<results>/corpus/pairs.parquet",
+        pairs="<results>/corpus/pairs/{origin}.parquet",
     log:
-        "<logs>/fetch_corpus.log",
+        "<logs>/fetch_corpus.{origin}.log",
     benchmark:
-        "<benchmarks>/fetch_corpus.tsv"
+        "<benchmarks>/fetch_corpus.{origin}.tsv"
+    wildcard_constraints:
+        origin="|".join(STUDY.corpus.source),
     priority: 20
     localrule: True
     conda:
@@ -29,7 +31,7 @@ rule fetch_corpus:
 
 rule clean_corpus:
     input:
-        pairs=rules.fetch_corpus.output.pairs,
+        pairs=expand(rules.fetch_corpus.output.pairs, origin=STUDY.corpus.source),
     output:
         clean="<results>/corpus/clean.parquet",
         counts="<results>/corpus/cleaning.csv",

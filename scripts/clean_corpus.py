@@ -1,20 +1,26 @@
 """Normalise pairs and drop those of no use for training.
 
-Settings: min_words, max_words (words a side, inclusive), max_length_ratio (longer over shorter).
-Inputs: pairs.parquet.
+Settings: min_words, max_words (words a side, inclusive), max_length_ratio (longer over shorter);
+          origins (the sources, in the order of their pairs).
+Inputs: the pairs of each source.
 Outputs: clean.parquet; cleaning.csv, what each step did; cleaning_examples.csv.
 """
 
 from bottomup import program
-from bottomup.corpus.cleaning import clean
+from bottomup.corpus.cleaning import clean, joined
 from bottomup.files.tables import read_table
 from bottomup.settings import Cleaning
 
 
+class Settings(Cleaning):
+    origins: list[str]
+
+
 def main(arguments):
     settings = arguments.settings
+    tables = map(read_table, arguments.pairs)
     pairs, counts, examples = clean(
-        read_table(arguments.pairs),
+        joined(dict(zip(settings.origins, tables, strict=True))),
         settings.min_words,
         settings.max_words,
         settings.max_length_ratio,
@@ -26,6 +32,7 @@ def main(arguments):
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("pairs", "clean", "counts", "examples"):
+    parser.add_argument("--pairs", required=True, nargs="+")
+    for name in ("clean", "counts", "examples"):
         parser.add_argument(f"--{name}", required=True)
-    program.run(main, parser, Cleaning)
+    program.run(main, parser, Settings)

@@ -2,7 +2,7 @@
 
 Settings: source (a module of bottomup/corpus/sources), options (of that source), content (a digest
           of the files on disk that it reads, if any).
-Outputs: pairs.parquet with document, element, source, target.
+Outputs: its pairs (.parquet) with document, element, source, target.
 """
 
 import tempfile

@@ -25,7 +25,7 @@ STATED = {
     "claims": judge.COLUMNS,
     "calibration": [*calibration.COLUMNS, "as_if"],
     "comparison": comparison.COLUMNS,
-    "test": sources.COLUMNS,
+    "test": ["origin", *sources.COLUMNS],
     "annotation": [*annotation.COLUMNS, *annotations.COLUMNS],
     "annotations": ["word", "last_subword", *annotations.COLUMNS],
     "<figure>": points.COLUMNS,

@@ -21,33 +21,60 @@ _UNSEEN = re.compile(
 )
 
 
+def joined(pairs: dict[str, pd.DataFrame]) -> pd.DataFrame:
+    """The pairs of several sources, by name, one after the other.
+
+    A first column, `origin`, names the source, with which the names of its documents begin, too:
+    `origin/document`.
+    """
+    parts = [
+        table.assign(origin=origin, document=f"{origin}/" + table["document"])
+        for origin, table in pairs.items()
+    ]
+    together = pd.concat(parts, ignore_index=True)
+    together.insert(0, "origin", together.pop("origin"))
+    return together
+
+
 def clean(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Normalise the pairs and drop those of no use for training.
 
-    Limits are inclusive; words stand between white space. The source needs `min_words`; neither
-    side may have more than `max_words`, nor `max_length_ratio` times the words of the other, nor a
-    word of more than `MAX_WORD` characters.
+    Limits are inclusive; words stand between white space. The source side needs `min_words`;
+    neither side may have more than `max_words`, nor `max_length_ratio` times the words of the
+    other, nor a word of more than `MAX_WORD` characters.
     Works in memory: 2.5 million pairs, as in the papers, take about 4 GB and a minute.
 
-    Returns the kept pairs; the counts (step, changed, dropped, remaining, share_dropped, a share
-    of the raw pairs); and up to 3 examples a step (step, source, target), of pairs as they were
-    before normalisation, or as they were dropped.
+    Returns the kept pairs; of each origin the counts (origin, step, changed, dropped, remaining,
+    share_dropped, a share of its raw pairs), and up to 3 examples a step (origin, step, source,
+    target), of pairs as they were before normalisation, or as they were dropped. Of duplicates
+    the first is kept, whatever its origin.
     """
     normal = pairs.assign(**{side: pairs[side].map(normalise).astype(str) for side in SIDES})
-    changed = (pairs[SIDES] != normal[SIDES]).any(axis=1).to_numpy()
-    counts = [("normalise", changed.sum(), 0, len(pairs))]
-    examples = [_examples("normalise", pairs[changed])]
-    kept = np.ones(len(pairs), dtype=bool)
-    for step, unfit in _steps(normal, min_words, max_words, max_length_ratio).items():
-        dropped = kept & unfit
-        kept &= ~unfit
-        counts.append((step, 0, dropped.sum(), kept.sum()))
-        examples.append(_examples(step, normal[dropped]))
-    table = pd.DataFrame(counts, columns=["step", "changed", "dropped", "remaining"])
-    table["share_dropped"] = table["dropped"] / max(len(pairs), 1)
-    return normal[kept].reset_index(drop=True), table, pd.concat(examples, ignore_index=True)
+    changed = (pairs[SIDES] != normal[SIDES]).any(axis=1)
+    steps = _steps(normal, min_words, max_words, max_length_ratio)
+    # Of each pair the first step that drops it, by number; of those that stay the number of steps.
+    fates = np.argmax([*steps.values(), np.ones(len(pairs), dtype=bool)], axis=0)
+    counts, examples = [], []
+    for origin, raw in pairs.groupby("origin", sort=False):
+        shown = {"normalise": raw[changed[raw.index]]}
+        counts.append((origin, "normalise", len(shown["normalise"]), 0, len(raw)))
+        for number, step in enumerate(steps):
+            shown[step] = normal.loc[raw.index[fates[raw.index] == number]]
+            counts.append((origin, step, 0, len(shown[step]), counts[-1][-1] - len(shown[step])))
+        examples += [
+            (origin, step, *texts)
+            for step, rows in shown.items()
+            for texts in rows[SIDES].head(N_EXAMPLES).itertuples(index=False)
+        ]
+    table = pd.DataFrame(counts, columns=["origin", "step", "changed", "dropped", "remaining"])
+    raw_pairs = table["origin"].map(pairs["origin"].value_counts())
+    return (
+        normal[fates == len(steps)].reset_index(drop=True),
+        table.assign(share_dropped=table["dropped"] / raw_pairs),
+        pd.DataFrame(examples, columns=["origin", "step", *SIDES]),
+    )
 
 
 def normalise(text: str) -> str:
@@ -79,7 +106,3 @@ def _steps(
         # Repeats of a pair pass or fail the steps above together, so the first is always kept.
         "duplicate": folded.duplicated().to_numpy(),
     }
-
-
-def _examples(step: str, pairs: pd.DataFrame) -> pd.DataFrame:
-    return pairs[SIDES].head(N_EXAMPLES).assign(step=step)[["step", *SIDES]]

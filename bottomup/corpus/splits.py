@@ -25,8 +25,8 @@ def split(
     near_duplicates: "drop" those of training sentences from dev and test, see `near`, or "keep"
     them. They leave after the sizes are reached: which text is for training is not known before.
 
-    Returns the pairs of each split, and the counts: split, documents, pairs, source_words,
-    target_words, dropped_repeats, dropped_near_duplicates (pairs).
+    Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
+    documents, pairs, source_words, target_words, dropped_repeats, dropped_near_duplicates (pairs).
 
     Raises UserError where the asked sizes leave no text to train on, or where nothing is left of
     a split that is to have some.
@@ -61,8 +61,12 @@ def split(
     tables, counts = {}, []
     for name in SPLITS:
         tables[name] = pairs[fresh_by[name] & ~similar].reset_index(drop=True)
-        repeats = (drawn_by[name] & ~fresh_by[name]).sum()
-        counts.append(_counts(name, tables[name], repeats, (fresh_by[name] & similar).sum()))
+        for origin in pairs["origin"].unique():
+            of = pairs["origin"] == origin
+            repeats = (drawn_by[name] & ~fresh_by[name] & of).sum()
+            near_duplicates = (fresh_by[name] & similar & of).sum()
+            kept = tables[name][tables[name]["origin"] == origin]
+            counts.append(_counts(name, origin, kept, repeats, near_duplicates))
         if tables[name].empty and {"test": test_words, "dev": dev_words}.get(name):
             raise UserError(
                 f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: ask for "
@@ -96,9 +100,12 @@ def _words(texts: pd.Series) -> np.ndarray:
     return np.array([len(text.split()) for text in texts], dtype=np.int64)
 
 
-def _counts(name: str, pairs: pd.DataFrame, repeats: int, near_duplicates: int) -> dict:
+def _counts(
+    name: str, origin: str, pairs: pd.DataFrame, repeats: int, near_duplicates: int
+) -> dict:
     return {
         "split": name,
+        "origin": origin,
         "documents": pairs["document"].nunique(),
         "pairs": len(pairs),
         "source_words": _words(pairs["source"]).sum(),

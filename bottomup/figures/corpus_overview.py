@@ -1,16 +1,23 @@
 """The corpus: what cleaning dropped, the splits, sentence lengths, token frequencies."""
 
+import math
+from collections.abc import Callable, Sequence
+from itertools import cycle
+
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.axis import Axis
 from matplotlib.figure import Figure
+from matplotlib.patches import Patch
 
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, points, table
 
 SIDES = ["source", "target"]
+SHIFTS = {-0.2: "source", 0.2: "target"}  # of bars beside each other
 CURVE_POINTS = 300
+HATCHES = ["", "////", "....", "xxxx", "----", "oooo", "||||"]  # of origins, in their order
 
 
 @style.paper()
@@ -19,9 +26,9 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
 
     `n_tokens` is the number of most frequent tokens that mutual information is measured on.
     """
-    cleaning = table(tables, "cleaning", ["step", "dropped", "remaining"])
+    cleaning = table(tables, "cleaning", ["origin", "step", "dropped", "remaining"])
     words = [f"{side}_words" for side in SIDES]
-    splits = table(tables, "splits", ["split", "pairs", *words])
+    splits = table(tables, "splits", ["split", "origin", "pairs", *words])
     frequencies = table(tables, "frequencies", ["rank", "count"])
     drawn = join([_cleaning(cleaning), *_splits(splits), *_frequencies(frequencies, n_tokens)])
     figure = Figure(figsize=(7.6, 5.2), layout="constrained")
@@ -32,23 +39,22 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
 
 
 def _cleaning(cleaning: pd.DataFrame) -> pd.DataFrame:
-    rows = cleaning.melt("step", ["remaining", "dropped"], "series", "y")
+    rows = cleaning.melt(["origin", "step"], ["remaining", "dropped"], "kind", "y")
+    rows["series"] = rows["kind"] + ", " + rows["origin"]
     return points(rows.rename(columns={"step": "x"}), panel="cleaning", quantity="pairs")
 
 
 def _splits(splits: pd.DataFrame) -> list[pd.DataFrame]:
-    parts = [points(splits.rename(columns={"split": "x", "pairs": "y"}), quantity="pairs")]
-    parts[0]["panel"] = "words"
+    rows = splits.rename(columns={"split": "x"})
+    pairs = rows.assign(series=rows["origin"], y=rows["pairs"])
+    parts = [points(pairs, panel="words", quantity="pairs")]
+    whole = rows.groupby("x", sort=False, as_index=False).sum(numeric_only=True)
     for side in SIDES:
-        words = splits[f"{side}_words"]
-        rows = splits.assign(x=splits["split"], series=side)
+        words = rows.assign(series=f"{side}, " + rows["origin"], y=rows[f"{side}_words"])
+        lengths = whole.assign(series=side, y=whole[f"{side}_words"] / whole["pairs"])
         parts += [
-            points(rows.assign(y=words), panel="words", quantity="words"),
-            points(
-                rows.assign(y=words / splits["pairs"]),
-                panel="lengths",
-                quantity="words per sentence",
-            ),
+            points(words, panel="words", quantity="words"),
+            points(lengths, panel="lengths", quantity="words per sentence"),
         ]
     return parts
 
@@ -67,37 +73,43 @@ def _frequencies(frequencies: pd.DataFrame, n_tokens: int) -> list[pd.DataFrame]
 
 
 def _draw_cleaning(axes: Axes, shown: pd.DataFrame) -> None:
-    remaining, dropped = (shown[shown["series"] == name] for name in ("remaining", "dropped"))
-    places = range(len(remaining))
-    axes.barh(places, remaining["y"], color=style.SIDES["source"], label="remaining")
-    axes.barh(
-        places,
-        dropped["y"],
-        left=remaining["y"],
-        color=style.DROPPED,
-        label="dropped at this step",
-    )
-    steps = zip(dropped["x"].str.replace("_", " "), dropped["y"], strict=True)
-    axes.set_yticks(places, [f"{step}, −{count:,.0f}" if count else step for step, count in steps])
+    remaining, dropped = (_of(shown, kind) for kind in ("remaining", "dropped"))
+    steps = shown["x"].unique()
+    ends = _stack(axes.barh, range(len(steps)), remaining, style.SIDES["source"])
+    _stack(axes.barh, range(len(steps)), dropped, style.DROPPED, start=ends)
+    counts = dropped.groupby("x")["y"].sum()
+    names = [f"{step}, −{counts[step]:,.0f}" if counts[step] else step for step in steps]
+    axes.set_yticks(range(len(steps)), [name.replace("_", " ") for name in names])
     axes.invert_yaxis()
-    axes.set_title("cleaning", pad=18)
+    axes.set_title("cleaning")
     _thousands(axes.xaxis, "sentence pairs")
-    _key_above(axes)
+    handles = [
+        Patch(facecolor=style.SIDES["source"], hatch=hatch, edgecolor="white", label=origin)
+        for origin, hatch in zip(_origins(remaining), cycle(HATCHES), strict=False)
+    ]
+    _key_above(axes, [*handles, Patch(color=style.DROPPED, label="dropped at this step")])
 
 
 def _draw_words(axes: Axes, shown: pd.DataFrame) -> None:
-    _sides(axes, shown[shown["quantity"] == "words"])
-    pairs = shown[shown["quantity"] == "pairs"]
-    names = zip(pairs["x"], pairs["y"], strict=True)
-    axes.set_xticks(range(len(pairs)), [f"{split}\n{count:,.0f} pairs" for split, count in names])
-    axes.set_title("words per split", pad=18)
+    words = shown[shown["quantity"] == "words"]
+    places = np.arange(words["x"].nunique())
+    for offset, side in SHIFTS.items():
+        _stack(axes.bar, places + offset, _of(words, side), style.SIDES[side], thickness=0.38)
+    pairs = shown[shown["quantity"] == "pairs"].groupby("x", sort=False)["y"].sum()
+    axes.set_xticks(places, [f"{split}\n{count:,.0f} pairs" for split, count in pairs.items()])
+    axes.set_title("words per split")
     _thousands(axes.yaxis, "words")
+    _sides(axes)
 
 
 def _draw_lengths(axes: Axes, shown: pd.DataFrame) -> None:
-    _sides(axes, shown)
-    axes.set_xticks(range(shown["x"].nunique()), shown["x"].unique())
-    axes.set_title("sentence length", pad=18)
+    places = np.arange(shown["x"].nunique())
+    for offset, side in SHIFTS.items():
+        heights = shown.loc[shown["series"] == side, "y"]
+        axes.bar(places + offset, heights, width=0.38, color=style.SIDES[side])
+    axes.set_xticks(places, shown["x"].unique())
+    axes.set_title("sentence length")
+    _sides(axes)
     axes.set_ylabel("words per sentence, mean")
 
 
@@ -112,17 +124,41 @@ def _draw_frequencies(axes: Axes, shown: pd.DataFrame) -> None:
     axes.annotate(text, (0.07, 0.06), xycoords="axes fraction")
 
 
-def _sides(axes: Axes, shown: pd.DataFrame) -> None:
-    for offset, side in ((-0.2, "source"), (0.2, "target")):
-        heights = shown.loc[shown["series"] == side, "y"]
-        places = np.arange(len(heights)) + offset
-        axes.bar(places, heights, width=0.38, color=style.SIDES[side], label=side)
+def _of(shown: pd.DataFrame, kind: str) -> pd.DataFrame:
+    return shown[shown["series"].str.startswith(f"{kind}, ")]
+
+
+def _origins(shown: pd.DataFrame) -> list[str]:
+    return [series.split(", ")[1].replace("_", " ") for series in shown["series"].unique()]
+
+
+def _stack(
+    bar: Callable,
+    places: Sequence,
+    shown: pd.DataFrame,
+    color: str,
+    thickness: float = 0.8,
+    start: np.ndarray | int = 0,
+) -> np.ndarray:
+    """Draw the series as bars at the same places, each from where the last one ends; where the
+    last of them does."""
+    for (_, rows), hatch in zip(shown.groupby("series", sort=False), cycle(HATCHES), strict=False):
+        look = {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
+        bar(places, rows["y"], thickness, start, **look)
+        start = start + rows["y"].to_numpy()
+    return start
+
+
+def _sides(axes: Axes) -> None:
     axes.grid(visible=False, axis="x")
-    _key_above(axes)
+    _key_above(axes, [Patch(color=style.SIDES[side], label=side) for side in SIDES])
 
 
-def _key_above(axes: Axes) -> None:
-    axes.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=2, borderaxespad=0, borderpad=0.2)
+def _key_above(axes: Axes, handles: list[Patch]) -> None:
+    """A legend between the axes and their title."""
+    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "borderpad": 0.2}
+    axes.legend(handles=handles, ncols=2, **place).set_in_layout(False)
+    axes.set_title(axes.get_title("left"), pad=6 + 12 * math.ceil(len(handles) / 2))
 
 
 def _thousands(axis: Axis, label: str) -> None:

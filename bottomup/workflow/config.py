@@ -145,10 +145,10 @@ class Study(Section):
     heads: Heads
     pruning: Pruning
 
-    def source_options(self) -> BaseModel:
-        """The options of the chosen source, with its defaults."""
-        options = self.corpus.sources.get(self.corpus.source, {})
-        return validated(source_model(self.corpus.source), options)
+    def source_options(self, name: str) -> BaseModel:
+        """The options of a source, with its defaults and the languages of all."""
+        languages = {"languages": self.corpus.languages}
+        return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
 
     def objective_names(self) -> list[str]:
         """The objectives, sorted."""
@@ -219,17 +219,18 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
 
 def require_packages(study: Study) -> None:
     """Raise UserError, with a line for each, unless the packages that a study chooses are there."""
-    lines, source = [], study.corpus.source
+    lines = []
     if not is_installed(pipeline := study.annotation.pipeline):
         lines.append(
             f'annotation.pipeline: found "{pipeline}", which is not installed; allowed: the '
             "package of a spaCy pipeline; run: pip install -r envs/requirements.lock"
         )
-    if (package := study.source_options().package) and not is_installed(package):
-        lines.append(
-            f'corpus.source: found "{source}", which needs a package that is not installed; '
-            f"run: pip install {package}"
-        )
+    for source in study.corpus.source:
+        if (package := study.source_options(source).package) and not is_installed(package):
+            lines.append(
+                f'corpus.source: found "{source}", which needs a package that is not installed; '
+                f"run: pip install {package}"
+            )
     if lines:
         raise UserError("\n".join(lines))
 
@@ -268,9 +269,12 @@ def _plain(config: dict) -> dict:
             _unquote_training(config["objectives"][name])
     _unquote_training(_section(config, "pruning"))
     corpus = _section(config, "corpus")
-    source = corpus.get("source")
-    if source in modules("corpus.sources") and source in _section(corpus, "sources"):
-        corpus["sources"][source] = unquoted(source_model(source), corpus["sources"][source])
+    if isinstance(corpus.get("source"), str):
+        corpus["source"] = [corpus["source"]]
+    sources = _section(corpus, "sources")
+    for source in _known_sources(corpus):
+        if source in sources:
+            sources[source] = unquoted(source_model(source), sources[source])
     return config
 
 
@@ -286,6 +290,12 @@ def _without_null(section: dict) -> dict:
         for name, value in section.items()
         if value is not None
     }
+
+
+def _known_sources(corpus: dict) -> list[str]:
+    """The sources that a corpus chooses, of those there are."""
+    known = modules("corpus.sources")
+    return [source for source in _list(corpus, "source") if source in known]
 
 
 def source_model(name: str) -> type[BaseModel]:
@@ -335,31 +345,35 @@ def _source_choice(corpus: dict) -> Iterator[str]:
     sources = _section(corpus, "sources")
     for name in sorted(sources.keys() - known):
         yield f"corpus.sources.{name}: unknown key; {nearest(name, known)}"
-    source = corpus.get("source")
-    if source in known:
+    for source in _list(corpus, "source"):
+        if isinstance(source, str) and source not in known:
+            yield f'corpus.source: found "{source}"; {nearest(source, known)}'
+    for name in sources:
+        if "languages" in _section(sources, name):
+            yield (
+                f"corpus.sources.{name}.languages: unknown key; allowed: corpus.languages, which "
+                "is for all sources"
+            )
+    filled = {}
+    if not problems(Corpus, corpus, only=["languages"]):
+        filled["languages"] = corpus["languages"]
+    for source in _known_sources(corpus):
         path = f"corpus.sources.{source}"
-        yield from problems(source_model(source), sources.get(source, {}), path)
-    elif isinstance(source, str):
-        yield f'corpus.source: found "{source}"; {nearest(source, known)}'
+        own = {key: of for key, of in _section(sources, source).items() if key != "languages"}
+        for line in problems(source_model(source), own | filled, path):
+            yield line.replace(f"{path}.languages:", "corpus.languages:", 1)
 
 
 def _pipeline_choice(config: dict) -> Iterator[str]:
     """spaCy names a pipeline after its language."""
-    corpus = _section(config, "corpus")
-    source = corpus.get("source")
     pipeline = _section(config, "annotation").get("pipeline")
-    if source not in modules("corpus.sources") or not isinstance(pipeline, str):
-        return
-    options = _section(corpus, "sources").get(source, {})
-    if problems(source_model(source), options):
-        return
-    language = validated(source_model(source), options).languages[0]
-    if language != "en":
-        yield (
-            f'corpus.sources.{source}.languages: found "{language}" as the source; allowed: en, '
-            "whose tags and relations the measures know"
-        )
-    if not pipeline.startswith("en_"):
+    for language in _list(_section(config, "corpus"), "languages")[:1]:
+        if language != "en":
+            yield (
+                f'corpus.languages: found "{language}" as the source; allowed: en, whose tags and '
+                "relations the measures know"
+            )
+    if isinstance(pipeline, str) and not pipeline.startswith("en_"):
         yield f'annotation.pipeline: found "{pipeline}"; allowed: a pipeline for English, en_...'
 
 

@@ -49,10 +49,10 @@ class Slices:
 
     def __init__(self, study: Study):
         self.study, self.subjects = study, Subjects(study)
-        self.languages = dict(zip(SIDES, study.source_options().languages, strict=True))
+        self.languages = dict(zip(SIDES, study.corpus.languages, strict=True))
 
     def fetch_corpus(self, wildcards) -> Slice:
-        source, options = self.study.corpus.source, self.study.source_options()
+        source, options = wildcards.origin, self.study.source_options(wildcards.origin)
         values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
         # Snakemake looks into a file that is newer, and into no folder.
         if files := options.read_files():
@@ -60,7 +60,9 @@ class Slices:
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
     def clean_corpus(self) -> Slice:
-        return settings("clean_corpus", self.study.corpus.cleaning)
+        # Inputs are compared as a set, and their order decides which duplicate stays.
+        origins = {"origins": self.study.corpus.source}
+        return settings("clean_corpus", dict(self.study.corpus.cleaning) | origins)
 
     def split_corpus(self) -> Slice:
         return settings("split_corpus", self.study.corpus.splits)

@@ -5,18 +5,19 @@ import pytest
 from moses_words import words
 
 from bottomup.corpus.bpe import learn
-from bottomup.corpus.cleaning import MAX_WORD, clean, normalise
+from bottomup.corpus.cleaning import MAX_WORD, clean, joined, normalise
 from bottomup.corpus.specials import SPECIALS
 
 LIMITS = {"min_words": 3, "max_words": 6, "max_length_ratio": 2.0}
 
 
-def pairs(*texts):
-    return pd.DataFrame(
+def pairs(*texts, origin="help"):
+    table = pd.DataFrame(
         [("page", str(i), source, target) for i, (source, target) in enumerate(texts)],
         columns=["document", "element", "source", "target"],
         dtype=str,
     )
+    return joined({origin: table})
 
 
 @pytest.mark.parametrize(
@@ -117,7 +118,39 @@ def test_at_most_three_examples_a_step():
     assert len(examples) == 3
 
 
-def test_nothing_to_clean():
-    cleaned, counts, _ = clean(pairs(), **LIMITS)
-    assert cleaned.empty
-    assert (counts["share_dropped"] == 0).all()
+def test_each_source_has_its_counts_and_examples_and_the_first_of_duplicates_stays():
+    texts = {
+        "b": [("a  b c", "d e f"), ("x", "y")],
+        "a": [("A b c", "d e f"), ("g h i", "j k l"), ("x", "z"), ("", "z")],
+    }
+    tables = {
+        origin: pd.DataFrame(
+            [("page", "1", *text) for text in some],
+            columns=["document", "element", "source", "target"],
+        )
+        for origin, some in texts.items()
+    }
+    cleaned, counts, examples = clean(joined(tables), **LIMITS)
+    assert cleaned[["origin", "document", "source"]].to_numpy().tolist() == [
+        ["b", "b/page", "a b c"],
+        ["a", "a/page", "g h i"],
+    ]
+    steps = ["normalise", "empty", "untranslated", "too_short", "too_long"]
+    steps += ["length_ratio", "duplicate"]
+    expected = {  # changed, dropped and remaining at each step
+        "b": zip([1] + [0] * 6, [0, 0, 0, 1, 0, 0, 0], [2, 2, 2, 1, 1, 1, 1], strict=True),
+        "a": zip([0] * 7, [0, 1, 0, 1, 0, 0, 1], [4, 3, 3, 2, 2, 2, 1], strict=True),
+    }
+    raw = {"b": 2, "a": 4}
+    assert counts.to_numpy().tolist() == [
+        [origin, step, *numbers, numbers[1] / raw[origin]]
+        for origin, rows in expected.items()
+        for step, numbers in zip(steps, rows, strict=True)
+    ]
+    assert examples[["origin", "step", "source"]].to_numpy().tolist() == [
+        ["b", "normalise", "a  b c"],
+        ["b", "too_short", "x"],
+        ["a", "empty", ""],
+        ["a", "too_short", "x"],
+        ["a", "duplicate", "A b c"],
+    ]

@@ -50,11 +50,11 @@ def corpus(tmp_path_factory):
     options = {"languages": ["en", "de"], "tsv": str(text)}
     settings = json.dumps({"source": "files", "options": options, "code": "any"})
     must("fetch_corpus", "--settings", settings, pairs=folder / "pairs.parquet")
-    limits = json.dumps({"min_words": 4, "max_words": 100, "max_length_ratio": 3.0})
+    limits = {"min_words": 4, "max_words": 100, "max_length_ratio": 3.0, "origins": ["files"]}
     must(
         "clean_corpus",
         "--settings",
-        limits,
+        json.dumps(limits),
         pairs=folder / "pairs.parquet",
         clean=folder / "clean.parquet",
         counts=folder / "cleaning.csv",
@@ -84,17 +84,20 @@ def corpus(tmp_path_factory):
 
 def test_tables_have_the_columns_that_others_read(corpus):
     columns = {
-        "cleaning.csv": "step changed dropped remaining share_dropped",
-        "cleaning_examples.csv": "step source target",
-        "splits.csv": "split documents pairs source_words target_words dropped_repeats "
+        "cleaning.csv": "origin step changed dropped remaining share_dropped",
+        "cleaning_examples.csv": "origin step source target",
+        "splits.csv": "split origin documents pairs source_words target_words dropped_repeats "
         "dropped_near_duplicates",
         "frequencies.csv": "token_id token count rank",
     }
     for name, expected in columns.items():
         assert list(pd.read_csv(corpus / name).columns) == expected.split()
-    for name in ("pairs", "clean", *SPLITS):
+    of_text = ["document", "element", "source", "target"]
+    assert list(pd.read_parquet(corpus / "pairs.parquet").columns) == of_text
+    for name in ("clean", *SPLITS):
         table = pd.read_parquet(corpus / f"{name}.parquet")
-        assert list(table.columns) == ["document", "element", "source", "target"]
+        assert list(table.columns) == ["origin", *of_text]
+        assert set(table["origin"]) == {"files"} == set(table["document"].str.split("/").str[0])
 
 
 def test_counts_agree_from_file_to_file(corpus):

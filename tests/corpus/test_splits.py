@@ -24,7 +24,8 @@ def pairs():
         for page in range(60)
         for i in range(draw.integers(1, 21))
     ]
-    return pd.DataFrame(rows, columns=["document", "element", "source", "target"], dtype=str)
+    table = pd.DataFrame(rows, columns=["document", "element", "source", "target"], dtype=str)
+    return table.assign(origin="help")
 
 
 def words(table):
@@ -55,6 +56,23 @@ def test_repeats_are_dropped_from_train_first_and_counted(pairs):
     assert sum(map(len, tables.values())) + dropped.sum() == len(pairs)
     test_pages = pairs["document"].isin(tables["test"]["document"])
     assert test_pages.sum() == len(tables["test"])
+
+
+def test_what_each_source_has_of_a_split(pairs):
+    manuals = pairs.assign(origin="manuals", source=pairs["source"] + " now")
+    manuals["document"] = "manuals/" + manuals["document"]
+    tables, counts = split(pd.concat([pairs, manuals], ignore_index=True), **SIZES)
+    assert counts[["split", "origin"]].to_numpy().tolist() == [
+        [name, origin] for name in SPLITS for origin in ("help", "manuals")
+    ]
+    for name, origin, documents, n_pairs, n_words, *_ in counts.itertuples(index=False):
+        table = tables[name][tables[name]["origin"] == origin]
+        found = (table["document"].nunique(), len(table), words(table))
+        assert found == (documents, n_pairs, n_words)
+    dropped = ["dropped_repeats", "dropped_near_duplicates"]
+    for origin, rows in counts.groupby("origin"):
+        of_origin = len(pairs if origin == "help" else manuals)
+        assert rows["pairs"].sum() + rows[dropped].to_numpy().sum() == of_origin
 
 
 def test_pairs_keep_their_order(pairs):
@@ -200,12 +218,12 @@ def test_as_each_compared_with_each(longest, n):
 def dealt(near_duplicates, **texts):
     """`split` of three pages, those of `test`, `dev` and `train`, with these sentences each."""
     sizes = {"seed": 1, "test_words": 1, "dev_words": 1, "near_duplicates": near_duplicates}
-    blank = [(page, "0", f"only {page}", "") for page in ("one", "two", "three")]
-    columns = ["document", "element", "source", "target"]
+    blank = [(page, "0", f"only {page}", "", "help") for page in ("one", "two", "three")]
+    columns = ["document", "element", "source", "target", "origin"]
     drawn, _ = split(pd.DataFrame(blank, columns=columns), **sizes | {"near_duplicates": "keep"})
     pages = {drawn[name]["document"].item(): name for name in SPLITS}
     rows = [
-        (page, str(i), text, f"{text} übersetzt")
+        (page, str(i), text, f"{text} übersetzt", "help")
         for page, *_ in blank
         for i, text in enumerate(texts[pages[page]])
     ]

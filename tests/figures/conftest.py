@@ -307,6 +307,7 @@ def corpus_tables():
     return {
         "cleaning": pd.DataFrame(
             {
+                "origin": "help",
                 "step": dropped.index,
                 "dropped": dropped.to_numpy(),
                 "remaining": remaining.to_numpy(),
@@ -316,6 +317,7 @@ def corpus_tables():
         "splits": pd.DataFrame(
             {
                 "split": ["train", "dev", "test"],
+                "origin": "help",
                 "documents": [1500, 60, 300],
                 "pairs": [21_800, 860, 4_300],
                 "source_words": [375_000, 15_100, 75_200],

@@ -21,10 +21,12 @@ RESULTS = "results/planned/"
 OVERLAY = """\
 study: planned
 corpus:
-  source: files
+  source: [files, libreoffice_help]
+  languages: [en, de]
   sources:
     files: {source: text/en.txt, target: text/de.txt}
-    libreoffice_help: {from: apt}
+    libreoffice_help: {from: folder, folder: text}
+    mtdata: {datasets: [a-b-1-eng-deu]}
   cleaning:
     min_words: 4  # a comment
     max_words: 100
@@ -161,6 +163,9 @@ def copy_repository(folder: Path) -> Checkout:
     (folder / "text").mkdir()
     for language in ("en", "de"):
         (folder / f"text/{language}.txt").write_text(f"A sentence.\nOne more, in {language}.\n")
+    for tag in ("en-US", "de"):
+        (folder / f"text/{tag}/text").mkdir(parents=True)
+        (folder / f"text/{tag}/text/a.html").write_text("<p id='1'>LibreOffice</p>")
     checkout.git("init", "--quiet")
     checkout.git("add", "--all")
     checkout.git("commit", "--quiet", "--message", "all")

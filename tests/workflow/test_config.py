@@ -17,6 +17,7 @@ from bottomup.workflow.subjects import Subjects
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+HELP = SimpleNamespace(origin="libreoffice_help")
 STUDIES = sorted((ROOT / "studies").glob("**/*.yaml"))
 
 
@@ -115,9 +116,17 @@ def test_the_config_loads_without_torch():
             'measures.projection.words: found ["is"]; allowed: list (text), at least 2',
         ),
         (
-            "corpus__sources__libreoffice_help__languages",
+            "corpus__languages",
             ["de", "en"],
-            'corpus.sources.libreoffice_help.languages: found "de" as the source; allowed: en, ',
+            'corpus.languages: found "de" as the source; allowed: en, whose tags and relations ',
+        ),
+        ("corpus__languages", ["en", "en"], 'corpus.languages: found ["en", "en"]; allowed: each '),
+        ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, matching '),
+        (
+            "corpus__sources__libreoffice_help__languages",
+            ["en", "de"],
+            "corpus.sources.libreoffice_help.languages: unknown key; allowed: corpus.languages, "
+            "which is for all sources",
         ),
         ("seeds", [-1], "seeds[0]: found -1; allowed: list (whole number, >= 0), not empty"),
         ("study", "a/b", 'study: found "a/b"; allowed: text, matching '),
@@ -160,9 +169,15 @@ def test_the_config_loads_without_torch():
         ("objectives", {}, "objectives: found none; allowed: at least one of bilm, lm"),
         ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of bilm, lm"),
         (
-            "corpus__sources__libreoffice_help__languages",
+            "corpus__languages",
             ["en", "xx"],
-            'corpus.sources.libreoffice_help.languages: found ["en", "xx"]; ',
+            'corpus.languages: found ["en", "xx"]; the LibreOffice help offers the language pairs ',
+        ),
+        (
+            "corpus__sources__libreoffice_help__folders",
+            "a",
+            "corpus.sources.libreoffice_help.folders: unknown key; allowed: archive_url, folder, "
+            "from, sha256, version; did you mean folder?",
         ),
         (
             "corpus__sources__libreoffice_help",
@@ -346,7 +361,18 @@ def test_the_config_loads_without_torch():
             {"en": "abc"},
             'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, matching ^[0-',
         ),
-        ("corpus__source", ["files"], 'corpus.source: found ["files"]; allowed: text'),
+        ("corpus__source", [["files"]], 'corpus.source[0]: found ["files"]; allowed: list (text)'),
+        ("corpus__source", [], "corpus.source: found []; allowed: list (text), not empty"),
+        (
+            "corpus__source",
+            ["libreoffice_help", "libreoffice_help"],
+            'corpus.source: found ["libreoffice_help", "libreoffice_help"]; allowed: each value ',
+        ),
+        (
+            "corpus__source",
+            ["libreoffice_help", "file"],
+            'corpus.source: found "file"; allowed: files, ',
+        ),
         ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
         ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
         # What leaves the repository, or is code of somebody's choice.
@@ -373,6 +399,44 @@ def test_a_mistake_is_one_line(path, value, line):
     assert any(each.startswith(line) for each in found), found
     # Too few occurrences are too few for the clusters as well, in either number of them.
     assert len(found) == (3 if path == "occurrences__n" else 1)
+
+
+def test_mistakes_of_all_sources_are_said_together():
+    config = changed(
+        corpus__source=["libreoffice_help", "mtdata"],
+        corpus__languages=["en", "pl"],
+        corpus__sources__libreoffice_help={"from": "apt-get"},
+        corpus__sources__mtdata={"max_pairs": 0, "languages": ["en", "de"]},
+    )
+    assert [line.split(";")[0] for line in mistakes(config)] == [
+        "corpus.sources.mtdata.languages: unknown key",
+        'corpus.sources.libreoffice_help.from: found "apt-get"',
+        'corpus.languages: found ["en", "pl"]',
+        "corpus.sources.mtdata.datasets: missing",
+        "corpus.sources.mtdata.max_pairs: found 0",
+    ]
+
+
+def test_one_source_may_stand_alone():
+    assert load(changed(corpus__source="libreoffice_help")) == load(DEFAULT)
+
+
+def test_each_source_has_its_own_options_and_the_languages_of_all():
+    study = load(
+        changed(
+            corpus__source=["mtdata", "libreoffice_help"],
+            corpus__languages=["en", "fr"],
+            corpus__sources__mtdata={"datasets": ["a-b-1-eng-fra"], "max_pairs": "9"},
+        )
+    )
+    slices = Slices(study)
+    options = {
+        origin: slices.fetch_corpus(SimpleNamespace(origin=origin))["options"]
+        for origin in study.corpus.source
+    }
+    assert [of["languages"] for of in options.values()] == [["en", "fr"], ["en", "fr"]]
+    assert options["mtdata"]["max_pairs"] == 9 and "max_pairs" not in options["libreoffice_help"]
+    assert slices.clean_corpus()["origins"] == ["mtdata", "libreoffice_help"]
 
 
 def test_numbers_that_yaml_takes_for_text():
@@ -441,10 +505,10 @@ def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
     def settings():
         content.cache_clear()
         options = {"from": "folder", "folder": str(tmp_path)}
-        return Slices(load(changed(corpus__sources__libreoffice_help=options))).fetch_corpus(None)
+        return Slices(load(changed(corpus__sources__libreoffice_help=options))).fetch_corpus(HELP)
 
     empty = settings()
-    assert "content" not in empty and "content" not in Slices(load(DEFAULT)).fetch_corpus(None)
+    assert "content" not in empty and "content" not in Slices(load(DEFAULT)).fetch_corpus(HELP)
     page.write_text("a")
     one = settings()
     time = page.stat().st_mtime_ns

@@ -58,4 +58,6 @@ def test_the_clear_line_comes_last(checkout):
     assert done.returncode == 1
     [*_, header, line] = done.stderr.splitlines()
     assert header == "failed:"
-    assert line.startswith("results/planned/logs/fetch_corpus.log: error: text/en.txt has 2 lines ")
+    assert line.startswith(
+        "results/planned/logs/fetch_corpus.files.log: error: text/en.txt has 2 lines "
+    )

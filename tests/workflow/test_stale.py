@@ -136,6 +136,9 @@ FROM_BLOCKS = [
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
+# Of the two sources, each is fetched for itself.
+FROM_FILES = ["fetch_corpus:*/files.parquet", *FROM_CLEANING]
+FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
@@ -232,8 +235,15 @@ TRAINED = [*from_training("lm"), *from_training("mlm"), *from_training("mt")]
 
 # Values in the config: what is replaced by what, and what that makes stale.
 CONFIG = {
-    "another file": ("text/de.txt", "text/en.txt", EVERYTHING),
-    "an unused source": ("from: apt", "from: archive", NOTHING),
+    "another file": ("text/de.txt", "text/en.txt", FROM_FILES),
+    "an option of another source": ("folder: text}", "folder: text, version: '9.9'}", FROM_HELP),
+    "an unused source": ("1-eng-deu", "2-eng-deu", NOTHING),
+    "a source less": ("[files, libreoffice_help]", "files", FROM_CLEANING),
+    "the order of sources": (
+        "[files, libreoffice_help]",
+        "[libreoffice_help, files]",
+        FROM_CLEANING,
+    ),
     "cleaning": ("max_words: 100", "max_words: 90", FROM_CLEANING),
     "two numbers swapped": ("200, dev_words: 100", "100, dev_words: 200", FROM_SPLITS),
     "seed of documents": ("{seed: 1, test_words", "{seed: 2, test_words", FROM_SPLITS),
@@ -314,8 +324,8 @@ VARIANTS = {
 # A statement at the end of a file, and what that makes stale.
 CODE = {
     "bottomup/corpus/__init__.py": [*EVERYTHING],
-    "bottomup/corpus/sources/files.py": EVERYTHING,
-    "bottomup/corpus/sources/libreoffice_help.py": NOTHING,
+    "bottomup/corpus/sources/files.py": FROM_FILES,
+    "bottomup/corpus/sources/mtdata.py": NOTHING,
     "bottomup/corpus/cleaning.py": FROM_CLEANING,
     "scripts/split_corpus.py": FROM_SPLITS,
     "bottomup/corpus/blocks.py": FROM_BLOCKS,
@@ -428,7 +438,7 @@ LOCK = {
 
 def test_the_text(checkout, outputs):
     checkout.edit("text/de.txt", "A sentence.", "No sentence.")
-    assert checkout.planned() == outputs.of(*EVERYTHING)
+    assert checkout.planned() == outputs.of(*FROM_FILES)
 
 
 def test_a_text_that_is_put_in_place_with_an_older_time(checkout, outputs):
@@ -437,7 +447,16 @@ def test_a_text_that_is_put_in_place_with_an_older_time(checkout, outputs):
     before = text.stat()
     checkout.edit("text/de.txt", "A sentence.", "B sentence.")
     os.utime(text, ns=(before.st_atime_ns, before.st_mtime_ns - 10**12))
-    assert checkout.planned() == outputs.of(*EVERYTHING)
+    assert checkout.planned() == outputs.of(*FROM_FILES)
+
+
+def test_a_new_source_is_one_new_file_and_is_fetched_alone(checkout, outputs):
+    folder = checkout.path / "bottomup/corpus/sources"
+    (folder / "more.py").write_text((folder / "libreoffice_help.py").read_text())
+    checkout.edit("study.yaml", "[files, libreoffice_help]", "[files, libreoffice_help, more]")
+    new = {"corpus/pairs/more.parquet"}
+    assert checkout.summary().keys() - outputs.rules.keys() == new
+    assert checkout.planned() == new | outputs.of(*FROM_CLEANING)
 
 
 @pytest.mark.parametrize(("old", "new", "stale"), CONFIG.values(), ids=CONFIG)
@@ -733,7 +752,7 @@ def test_a_branch_and_back_makes_nothing_stale(checkout, outputs):
     checkout.edit("text/de.txt", "A sentence.", "No sentence.")
     checkout.edit("bottomup/corpus/cleaning.py", "N_EXAMPLES = 3", "N_EXAMPLES = 4")
     checkout.git("commit", "--quiet", "--all", "--message", "other")
-    assert checkout.planned() == outputs.of(*EVERYTHING)
+    assert checkout.planned() == outputs.of(*FROM_FILES)
     checkout.git("switch", "--quiet", "-")
     assert checkout.planned() == set()
 

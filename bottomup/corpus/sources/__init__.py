@@ -13,15 +13,15 @@ import importlib
 import pkgutil
 from pathlib import Path
 from types import ModuleType
-from typing import Annotated, ClassVar
+from typing import ClassVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from bottomup.errors import UserError
+from bottomup.settings import Language
 
 COLUMNS = ["document", "element", "source", "target"]
-Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
 
 
 class SourceOptions(BaseModel):
@@ -30,7 +30,9 @@ class SourceOptions(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
     languages: tuple[Language, Language] = Field(
-        ("en", "de"), description="source and target language, ISO 639-1 codes such as en, de"
+        ("en", "de"),
+        description="source and target language, ISO 639-1 codes such as en, de",
+        json_schema_extra={"key": "corpus.languages"},  # of the config, for all sources
     )
 
     @field_validator("languages")
