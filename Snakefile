@@ -72,6 +72,10 @@ include: "rules/figures.smk"
 include: "rules/claims.smk"
 
 
+if workflow.is_main_process and (line := STUDY.without_annotation(UNKNOWN)):
+    print(line, file=sys.stderr)
+
+
 for each in workflow.rules:
     if each.shellcmd:
         # A command is compared as text, in which blank space makes no difference.

@@ -151,8 +151,9 @@ class Training(Section):
 class Annotation(Section):
     """Part of speech, dependency relation and CCG category of each held-out word."""
 
-    pipeline: str = key(
-        "installed package with a spaCy pipeline for the source language, e.g. from PyPI",
+    pipeline: str | None = key(
+        "installed package with a spaCy pipeline for the source language, e.g. from PyPI; null for "
+        "no annotation, without which all is left out that asks for tags, relations or categories",
         pattern=r"^\w+$",
     )
     depccg_model: Folder | None = key(

@@ -48,7 +48,10 @@ MEASURES = {  # by table, the parts that it is collected from
     ],
 }
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
-MEASURES |= dict.fromkeys(STUDY.leave_out, [])
+MEASURES |= dict.fromkeys(STUDY.left_out(), [])
+# Of the words of the test split, where anything is known of them.
+KNOWN = STUDY.known_of_words()
+ANNOTATION = ["<results>/corpus/annotation.parquet"] if KNOWN else []
 # Of one reading: layers of float16, or more.
 VIEWS_MB = (
     STUDY.occurrences.n

@@ -219,7 +219,7 @@ rule annotate_words:
         mem_mb=memory(3000, 30),
         runtime=minutes(240 if STUDY.annotation.depccg_model else 20, 0.1),
     params:
-        settings=SLICES.annotate_words(),
+        settings=SLICES.annotate_words,
     shell:
         """
         python scripts/annotate_words.py --settings {params.settings:q} \

@@ -132,8 +132,8 @@ def projection(picture):
 
 
 # By figure, in the order of the report: the module that draws it (its own name where none is
-# given) and its options; its tables; the published curves behind it; what there is none without;
-# and where the report lists it.
+# given) and its options; its tables; the published curves behind it; what there is none without,
+# of the study or of the annotation of its words; and where the report lists it.
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
@@ -185,10 +185,12 @@ FIGURES = {
         "published": ["influence_freq", "influence_freq_iwd"],
         "category": "4 Change and influence",
     },
-    "change_pos": by_group("change", "pos", "change_pos", "4 Change and influence"),
+    "change_pos": by_group("change", "pos", "change_pos", "4 Change and influence")
+    | {"annotation": "tag"},
     "influence_pos": by_group(
         "influence", "pos", "influence_pos", "4 Change and influence"
-    ),
+    )
+    | {"annotation": "tag"},
     "matching": {
         "tables": {
             measure: [
@@ -207,11 +209,12 @@ FIGURES = {
     "neighbours_left_right": neighbours(
         ["left_token", "right_token"], "same_left_right_tokens"
     ),
-    "neighbours_ccg": neighbours(["ccg"], "evolution_same_ccg"),
+    "neighbours_ccg": neighbours(["ccg"], "evolution_same_ccg") | {"annotation": "ccg"},
     "neighbours_ccg_left_right": neighbours(
         ["ccg_left", "ccg_right"], "evolution_ccg_left_right"
-    ),
-    "projection_ccg": projection("ccg"),
+    )
+    | {"annotation": "ccg"},
+    "projection_ccg": projection("ccg") | {"annotation": "ccg"},
     "head_importance": heads(["lrp_confidence"], "head_importance"),
     "attention_of_heads": {
         "tables": {
@@ -238,7 +241,8 @@ FIGURES = {
         ["functions_ru_de_fr"], "head_functions", "head_importance"
     ),
     "syntactic_heads": heads(["syntactic_accuracy"], "head_functions")
-    | {"options": {"threshold": STUDY.heads.thresholds.syntactic}},
+    | {"options": {"threshold": STUDY.heads.thresholds.syntactic}}
+    | {"annotation": "relation"},
     "quality_against_heads": heads(
         ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"], "pruning"
     ),
@@ -310,7 +314,7 @@ FIGURES |= {
     if table.category
 }
 FIGURES = dict(sorted(FIGURES.items(), key=lambda figure: figure[1]["category"]))
-LEFT_OUT = tuple(f"<results>/measures/{name}/" for name in STUDY.leave_out)
+LEFT_OUT = tuple(f"<results>/measures/{name}/" for name in STUDY.left_out())
 
 
 def can_be_drawn(figure):
@@ -325,6 +329,12 @@ def can_be_drawn(figure):
 
 
 FIGURES = {name: figure for name, figure in FIGURES.items() if can_be_drawn(figure)}
+UNKNOWN = [
+    name
+    for name, figure in FIGURES.items()
+    if figure.get("annotation") not in (None, *KNOWN)
+]
+FIGURES = {name: figure for name, figure in FIGURES.items() if name not in UNKNOWN}
 
 
 for number, (name, figure) in enumerate(FIGURES.items(), start=1):

@@ -39,7 +39,7 @@ rule measure_head_functions:
         **MODEL,
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
         blocks="<results>/corpus/blocks.test.npy",
-        annotation=rules.annotate_words.output.annotation,
+        annotation=ANNOTATION,
         frequencies=rules.count_tokens.output.frequencies,
     output:
         table="<results>/measures/head_functions/{objective}-{seed}.csv",
@@ -78,7 +78,7 @@ rule measure_checkpoint_heads:
         written=WRITTEN,
         words=expand("<results>/corpus/tokens/test.words/{array}.npy", array=ARRAYS),
         blocks="<results>/corpus/blocks.test.npy",
-        annotation=rules.annotate_words.output.annotation,
+        annotation=ANNOTATION,
         frequencies=FREQUENCIES["words"],
         dev="<results>/corpus/dev.parquet",
         dev_blocks="<results>/corpus/blocks.dev.npy",
@@ -301,7 +301,7 @@ use rule measure_head_functions as measure_pruned_functions with:
         **PRUNED_MODEL,
         tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
         blocks="<results>/corpus/blocks.test.npy",
-        annotation=rules.annotate_words.output.annotation,
+        annotation=ANNOTATION,
         frequencies=rules.count_tokens.output.frequencies,
     output:
         table=f"<results>/measures/pruned_functions/{names.PRUNED}.csv",

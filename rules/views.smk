@@ -49,7 +49,7 @@ rule draw_occurrences:
 
 rule annotate_occurrences:
     input:
-        annotation=rules.annotate_words.output.annotation,
+        annotation=ANNOTATION,
         occurrences="<results>/occurrences/{drawn}/occurrences.parquet",
         text=expand(
             "<results>/occurrences/{drawn}/{array}.npy",

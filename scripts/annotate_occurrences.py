@@ -1,6 +1,6 @@
 """Give each occurrence the annotation of its word.
 
-Inputs:  annotation.parquet; the table and the token file of a reading.
+Inputs:  annotation.parquet, where words are annotated; the table and the token file of a reading.
 Outputs: a table with a row for each occurrence, see bottomup.views.annotations.annotations.
 """
 
@@ -17,14 +17,15 @@ def main(arguments: argparse.Namespace) -> None:
     table = annotations(
         read_table(arguments.occurrences),
         TokenFile.load(arguments.text),
-        read_table(arguments.annotation),
+        read_table(arguments.annotation) if arguments.annotation else None,
     )
     table.to_parquet(arguments.annotations)
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("annotation", "occurrences", "annotations"):
+    for name in ("occurrences", "annotations"):
         parser.add_argument(f"--{name}", required=True)
+    parser.add_argument("--annotation", nargs="?")
     parser.add_argument("--text", type=Path, required=True, help="folder of the token file")
     program.run(main, parser)

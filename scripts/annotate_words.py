@@ -4,7 +4,7 @@ Settings: pipeline (module of a spaCy pipeline), depccg_model (folder of an Engl
           depccg; None derives CCG categories from the trees).
 Inputs:   test.parquet, whose text has the case that it was written in; tokenizer.source.json; the
           token file, whose words these are.
-Outputs:  a row for each word, see bottomup.corpus.annotation.annotate and
+Outputs:  a row for each word, see bottomup.corpus.annotation.annotate and, of English ones,
           bottomup.corpus.ccg.categories.
 """
 
@@ -28,8 +28,9 @@ def main(arguments: argparse.Namespace) -> None:
     tokenizer = load_tokenizer(arguments.tokenizer)
     table = annotation.annotate(Column(arguments.text, "source"), tokenizer, pipeline)
     annotation.require_words_of(TokenFile.load(arguments.tokens), table)
-    table = pd.concat([table, ccg.categories(table, settings.depccg_model)], axis=1)
-    logging.info(f"{len(table)} words, {table['ccg'].nunique()} categories")
+    if pipeline.lang == "en":
+        table = pd.concat([table, ccg.categories(table, settings.depccg_model)], axis=1)
+    logging.info(", ".join(f"{table[name].nunique()} of {name}" for name in table))
     table.to_parquet(arguments.annotation)
 
 

@@ -3,9 +3,9 @@
 Settings: run (objective and seed); sentences (of the dev split) and seed (of sentences and masks),
           for gradient and loss; thresholds, that section of the config.
 Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, whose words it reads; the
-          token file of these words, the blocks of their sentences, annotation.parquet and
-          word_frequencies.csv, of which a token is as rare as its word is; dev.parquet and the
-          blocks of its sentences.
+          token file of these words, the blocks of their sentences, annotation.parquet where they
+          are annotated, and word_frequencies.csv, of which a token is as rare as its word is;
+          dev.parquet and the blocks of its sentences.
 Outputs:  two tables, as measure_head_importance makes one, confidence and attention to special
           tokens being of the whole test split, gradient and loss of its own objective, where it has
           one; and as measure_head_functions does. No sub-word stands for its word, whatever
@@ -60,7 +60,7 @@ def main(arguments: argparse.Namespace) -> None:
     functions = head_functions(
         subject,
         words.tokens,
-        read_table(arguments.annotation, columns=columns),
+        arguments.annotation and read_table(arguments.annotation, columns=columns),
         types_of(words.tokens, TokenFile.load(arguments.words)),
         shared_ranks(read_table(arguments.frequencies, usecols=["token_id", "count"])),
         settings.thresholds,
@@ -101,8 +101,9 @@ def rows_of(found: dict[str, Totals], blocks: np.ndarray, count: int) -> list[di
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("model", "words", "blocks", "annotation", "frequencies", "dev", "dev-blocks"):
+    for name in ("model", "words", "blocks", "frequencies", "dev", "dev-blocks"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--annotation", type=Path, nargs="?")
     parser.add_argument("--written", type=Path, nargs=2, help="text and tokenizer of words")
     parser.add_argument("--importance", type=Path, required=True)
     parser.add_argument("--functions", type=Path, required=True)

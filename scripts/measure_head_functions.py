@@ -3,7 +3,7 @@
 Settings: run (columns that name it: objective and seed; of a pruned run also attention, whose heads
     were pruned, method and penalty); thresholds, that section of the config.
 Inputs: the run's model folder; the token file of the test split, source side, and the blocks of its
-    sentences; annotation.parquet, of its words; frequencies.csv.
+    sentences; annotation.parquet, of its words, where these are annotated; frequencies.csv.
 Outputs: a table with a row for each layer, head with an open gate, and function.
 """
 
@@ -33,7 +33,7 @@ def main(arguments):
     table = head_functions(
         subjects.load(arguments.model),
         tokens,
-        read_table(arguments.annotation, columns=columns),
+        arguments.annotation and read_table(arguments.annotation, columns=columns),
         tokens.ids,
         shared_ranks(read_table(arguments.frequencies, usecols=["token_id", "count"])),
         settings.thresholds,
@@ -50,7 +50,8 @@ def main(arguments):
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("model", "tokens", "blocks", "annotation", "frequencies", "table"):
+    for name in ("model", "tokens", "blocks", "frequencies", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
+    parser.add_argument("--annotation", type=Path, nargs="?")
     parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Settings)

@@ -34,7 +34,7 @@ def main(arguments):
     columns = ["text", "sentence", "position", "input_id", "rank", "block"]
     tables = [
         read_table(arguments.occurrences, columns=columns),
-        read_table(arguments.annotations, columns=["tag", "last_subword"]),
+        read_table(arguments.annotations),
     ]
     subject, occurrences = subjects.load(arguments.model), pd.concat(tables, axis=1)
     if arguments.written:

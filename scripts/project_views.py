@@ -46,6 +46,8 @@ def main(arguments):
         "position": ([settings.position_word], "position_word"),
         "ccg": ([settings.ccg_word], "ccg_word"),
     }
+    if "ccg" not in plain:
+        del named["ccg"]
     table = []
     for picture, (words, key) in named.items():
         words = word_ids(words, key, plain, frequencies)
@@ -61,7 +63,7 @@ def main(arguments):
                 "y": xy[:, 1],
             }
             table.append(points.assign(**values))
-    pd.concat(table)[COLUMNS].to_csv(arguments.table, index=False)
+    pd.concat(table).reindex(columns=COLUMNS).to_csv(arguments.table, index=False)
 
 
 def read(occurrences, path):

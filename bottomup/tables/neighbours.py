@@ -29,15 +29,16 @@ class Settings(Section):
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures import neighbours
 
-    k, source = settings.k, seen.occurrences["ccg_source"].iloc[0]
-    within = settings.within_tokens, settings.within_occurrences, settings.seed
+    k, within = settings.k, (settings.within_tokens, settings.within_occurrences, settings.seed)
     drawn = [
         neighbours.among_tokens(
             seen.occurrences, settings.tokens, settings.occurrences, settings.seed
         ),
         neighbours.within_tokens(seen.occurrences, *within),
-        neighbours.within_ambiguous_tokens(seen.occurrences, *within),
     ]
+    if "ccg" in seen.occurrences:
+        drawn.append(neighbours.within_ambiguous_tokens(seen.occurrences, *within))
+        source = seen.occurrences["ccg_source"].iloc[0]
     samples = [(sample, neighbours.chance(sample)) for sample in drawn]
     for layer, view in enumerate(seen.views):
         for sample, chance in samples:

@@ -23,7 +23,8 @@ class Settings(Section):
     """What a linear classifier finds in a layer."""
 
     tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
-        "what it is to tell of a word: part of speech, dependency relation, CCG category",
+        "what it is to tell of a word: part of speech, dependency relation, CCG category; what "
+        "the annotation does not know is left out",
         min_length=1,
     )
     occurrences: int = key(
@@ -36,18 +37,19 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures import jackknife
     from bottomup.measures.probes import probe, scalar_mix
 
+    tasks = [task for task in settings.tasks if task in seen.occurrences]
     kept = drawn(seen.occurrences, settings.occurrences, settings.seed)
     occurrences = seen.occurrences.iloc[kept]
     of_occurrences = [occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")]
     count = jackknife.n_blocks(seen.blocks)
     for layer, view in enumerate(seen.views):
-        for task in settings.tasks:
+        for task in tasks:
             labels = occurrences[task].to_numpy()
             found = probe(task, view[kept], labels, *of_occurrences, count, settings.seed)
             for row in found:
                 yield {"layer": layer, **row}
     _, *of_text = of_occurrences
-    for task in settings.tasks:
+    for task in tasks:
         labels = occurrences[task].to_numpy()
         yield from scalar_mix(task, seen.views[:, kept], labels, *of_text, count, settings.seed)
 

@@ -91,6 +91,10 @@ LEFT_OUT = (
 )
 
 
+# What may be known of a word, in the words of `measures.probes.tasks`, and how a line says it.
+ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
+
+
 class Runs(Section):
     """Keys that every objective's section may have beside the objective's own options."""
 
@@ -149,6 +153,34 @@ class Study(Section):
         """The options of a source, with its defaults and the languages of all."""
         languages = {"languages": self.corpus.languages}
         return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
+
+    def known_of_words(self) -> list[str]:
+        """What is known of each held-out word, in the words of `measures.probes.tasks`; categories
+        follow from the trees of English pipelines."""
+        if self.annotation.pipeline is None:
+            return []
+        english = self.corpus.languages[0] == "en"
+        return ["tag", "relation", "ccg"] if english else ["tag", "relation"]
+
+    def left_out(self) -> list[str]:
+        """The tables that are not made: those that the config says, and probes of nothing known."""
+        known = set(self.measures.probes.tasks) & set(self.known_of_words())
+        return [*self.leave_out, *([] if known else ["probes"])]
+
+    def without_annotation(self, figures: list[str]) -> str | None:
+        """What is left out since nothing tells it of words, in a line; figures: those that are."""
+        known = self.known_of_words()
+        unknown = [name for task, name in ANNOTATED.items() if task not in known]
+        if not unknown:
+            return None
+        probes = [task for task in self.measures.probes.tasks if task not in known]
+        parts = [f"figures {', '.join(figures)}"] * bool(figures)
+        parts += [f"probes for {', '.join(probes)}"] * bool(probes)
+        parts += ["rows about them in other tables"]
+        return (
+            f"left out, since annotation.pipeline {json.dumps(self.annotation.pipeline)} gives no "
+            f"{', '.join(unknown)}: {'; '.join(parts)}; claims about them stay undecided"
+        )
 
     def objective_names(self) -> list[str]:
         """The objectives, sorted."""
@@ -220,7 +252,7 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
 def require_packages(study: Study) -> None:
     """Raise UserError, with a line for each, unless the packages that a study chooses are there."""
     lines = []
-    if not is_installed(pipeline := study.annotation.pipeline):
+    if (pipeline := study.annotation.pipeline) and not is_installed(pipeline):
         lines.append(
             f'annotation.pipeline: found "{pipeline}", which is not installed; allowed: the '
             "package of a spaCy pipeline; run: pip install -r envs/requirements.lock"
@@ -366,15 +398,19 @@ def _source_choice(corpus: dict) -> Iterator[str]:
 
 def _pipeline_choice(config: dict) -> Iterator[str]:
     """spaCy names a pipeline after its language."""
-    pipeline = _section(config, "annotation").get("pipeline")
+    annotation = _section(config, "annotation")
+    pipeline = annotation.get("pipeline")
+    if annotation.get("depccg_model") and not str(pipeline).startswith("en_"):
+        yield (
+            f"annotation.depccg_model: found one with annotation.pipeline {json.dumps(pipeline)}; "
+            "allowed: null, or a pipeline for English"
+        )
     for language in _list(_section(config, "corpus"), "languages")[:1]:
-        if language != "en":
+        if isinstance(pipeline, str) and not pipeline.startswith(f"{language}_"):
             yield (
-                f'corpus.languages: found "{language}" as the source; allowed: en, whose tags and '
-                "relations the measures know"
+                f'annotation.pipeline: found "{pipeline}", with text in {language}; allowed: a '
+                f"pipeline for that language, {language}_..., or null"
             )
-    if isinstance(pipeline, str) and not pipeline.startswith("en_"):
-        yield f'annotation.pipeline: found "{pipeline}"; allowed: a pipeline for English, en_...'
 
 
 def _objective_choices(config: dict) -> Iterator[str]:

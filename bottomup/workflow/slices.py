@@ -170,7 +170,7 @@ class Slices:
         }
         return settings("measure_checkpoint_pruning", values)
 
-    def annotate_words(self) -> Slice:
+    def annotate_words(self, wildcards) -> Slice:
         annotation = self.study.annotation
         return settings("annotate_words", annotation, annotation.pipeline)
 

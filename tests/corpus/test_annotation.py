@@ -185,6 +185,48 @@ def test_a_package_that_is_no_pipeline_or_has_no_parser(package):
             load(package(f"en_{number}", text))
 
 
+# No trained one but for English is here: of any text, the first word is the root.
+GERMAN = """
+import spacy
+from spacy.language import Language
+from spacy.tokens import Doc
+
+@Language.component("tags_of_{name}")
+def tags(doc):
+    for token in doc:
+        token.tag_, token.pos_ = "XY", {pos}
+    return doc
+
+@Language.component("tree_of_{name}")
+def tree(doc):
+    relations = ["ROOT", "sb", "nsubj:pass", "obl:arg"]
+    words, tags, pos = zip(*[(token.text, token.tag_, token.pos_) for token in doc])
+    heads = [0] * len(doc)
+    return Doc(doc.vocab, words=words, tags=tags, pos=pos, heads=heads, deps=relations)
+
+def load(exclude):
+    pipeline = spacy.blank("de")
+    pipeline.add_pipe("tags_of_{name}", name="tagger")
+    pipeline.add_pipe("tree_of_{name}", name="parser")
+    return pipeline
+"""
+
+
+def test_other_languages_have_universal_tags_and_no_subtypes(package, tokenizer):
+    pipeline = load(package("de_a", GERMAN.format(name="de_a", pos="token.pos_ or 'NOUN'")))
+    found = annotate([["Sie wird oft gelesen"]], tokenizer, pipeline)
+    assert found["tag"].tolist() == ["NOUN"] * 4
+    assert found["relation"].tolist() == ["ROOT", "sb", "nsubj:pass", "obl"]
+
+
+def test_a_pipeline_of_another_language_than_its_name_or_without_universal_tags(package, tokenizer):
+    with pytest.raises(UserError, match=r"found fr_a, which is for de; allowed: a package named"):
+        load(package("fr_a", GERMAN.format(name="fr_a", pos="''")))
+    pipeline = load(package("de_b", GERMAN.format(name="de_b", pos="''")))
+    with pytest.raises(UserError, match=r"the one for de gives no parts of speech \(pos\)"):
+        annotate([["Sie wird oft gelesen"]], tokenizer, pipeline)
+
+
 def test_a_module_that_is_not_installed_is_not_run(package, tmp_path):
     """As one in the folder that the workflow runs in, whatever is installed under its name."""
     package(PIPELINE, f"open({str(tmp_path / 'was_run')!r}, 'w')", "work")

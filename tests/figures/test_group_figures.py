@@ -193,6 +193,16 @@ def test_matching_shows_groups_relative_to_their_mean(study, nothing_cut_off):
     assert found == pytest.approx(expected)
 
 
+def test_matching_without_parts_of_speech_has_no_panels_of_them(study):
+    tables = study(seeds=(1,))
+    for name in ("change", "influence"):
+        tables[name] = tables[name].query("grouping == 'frequency_rank'")
+    figure, _ = matching.draw(tables)
+    titles = [axes.get_title("left") for axes in figure.axes]
+    assert titles[:2] == ["change, by frequency rank", "influence, by frequency rank"]
+    assert all(axes.has_data() for axes in figure.axes)
+
+
 def test_matching_has_the_error_of_what_is_drawn(study):
     """One of two groups is uncertain: values 2, and 1 to 3 without a block, beside 1."""
     tables = study(layers=1, seeds=(1,), objectives=("lm", "mt"))

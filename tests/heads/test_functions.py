@@ -534,6 +534,35 @@ def test_the_annotation_of_another_text(change):
         measure(Given(THREE_AND_FIVE, heads_of(LOOKS)), THREE_AND_FIVE, annotation)
 
 
+def test_words_of_which_nothing_is_known_are_not_asked_for_relations():
+    tokens = THREE_AND_FIVE
+    known = measure(Given(tokens, heads_of(LOOKS)), tokens)
+    found = head_functions(
+        Given(tokens, heads_of(LOOKS)),
+        *(tokens, None, tokens.ids, RANKS, Thresholds(**PAPER)),
+        *(np.arange(2, dtype=np.int8), 40),
+    )
+    others = known[~known["function"].isin(SYNTACTIC)].reset_index(drop=True)
+    pd.testing.assert_frame_equal(found, others)
+
+
+@pytest.mark.parametrize(
+    "labels", [("sb", "oa", "nk", "mo"), ("nsubj", "obj", "amod", "advmod")], ids=["TIGER", "UD"]
+)
+def test_relations_by_the_labels_of_other_schemes(labels):
+    """TIGER has no labels of their own for adjectives and adverbs."""
+    named = dict(zip(labels, RELATIONS, strict=True))
+    rng = np.random.default_rng(0)
+    tokens = text_of([WORDS])
+    subject = Given(tokens, [rng.random((2, tokens.lengths[0], tokens.lengths[0]))])
+    tree = [(labels[place % 4], head) for place, (_, head) in enumerate(TREE)]
+    found = measure(subject, tokens, annotation_of([tree]))
+    if "nk" in labels:
+        named |= {"nk": "dep", "mo": "dep"}
+    ours = [(named[label], head) for label, head in tree]
+    pd.testing.assert_frame_equal(found, measure(subject, tokens, annotation_of([ours])))
+
+
 CLS = 3
 
 

@@ -92,6 +92,26 @@ def test_classes_of_penn_tags(name, tags):
         assert all(group.members.tolist() == [True, False] for group in found)
 
 
+@pytest.mark.parametrize(
+    ("name", "tags"),
+    [
+        *[("NN", "NOUN"), ("NNP", "PROPN"), ("PRP", "PRON"), ("JJ", "ADJ"), ("VB", "VERB AUX")],
+        *[("RB", "ADV"), ("IN", "ADP SCONJ"), ("CC", "CCONJ"), ("DT", "DET"), ("CD", "NUM")],
+        (None, "PART INTJ PUNCT SYM X"),
+    ],
+)
+def test_classes_of_universal_tags(name, tags):
+    for tag in tags.split():
+        found = groups(*table([0, 0], tags=[tag, "none"], ids=UNK))
+        assert [group.name for group in found] == ([name] if name else [])
+
+
+def test_words_without_tags_are_grouped_by_rank_alone():
+    occurrences, annotations = table([1, 20], tags="NN")
+    found = groups(occurrences, annotations.drop(columns="tag"))
+    assert [group.name for group in found] == ["1-10", "10-25"]
+
+
 def test_a_word_is_all_its_sub_words_and_its_last_stands_for_it():
     tags, last = ["NN", "NN", "NN", "VB"], [False, False, True, True]
     by_name = {group.name: group for group in groups(*table([1, 20, 2, 20], tags, last))}

@@ -415,6 +415,11 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
     assert table.loc[token & (table["layer"] == 1), "value"].to_list() == [
         pytest.approx(49 / 199, abs=0.05)
     ] * len(METRICS)
+    of_words = pd.read_parquet(files / "annotations.parquet", columns=["last_subword"])
+    of_words.to_parquet(files / "annotations.parquet")
+    run(run_script, files, "without_categories.csv")
+    without = pd.read_csv(files / "without_categories.csv")
+    pd.testing.assert_frame_equal(without, table[~is_ccg].reset_index(drop=True))
     # Within a token the first view is the same everywhere: neighbors are drawn by chance.
     first = table[(table["layer"] == 0) & ~token]
     assert first["value"].to_numpy() == pytest.approx(first["chance"].to_numpy(), rel=0.2)

@@ -221,6 +221,14 @@ def test_the_program_shows_the_same_occurrences_at_each_layer(run_script, files)
     assert (rows.loc[list(zip(table["sentence"], table["position"], strict=True))] != N).all()
 
 
+def test_without_categories_there_is_no_picture_of_them(run_script, files):
+    of_words = pd.DataFrame({"last_subword": [True] * len(text())})
+    of_words.to_parquet(files / "annotations.parquet")
+    table = run(run_script, files, "table.csv", masked=False)
+    assert set(table["picture"]) == {"token", "position"}
+    assert table[["ccg", "ccg_source"]].isna().all(axis=None)
+
+
 def test_masked_occurrences_join_the_picture_of_words_only(run_script, files):
     plain = run(run_script, files, "plain.csv", masked=False)
     table = run(run_script, files, "table.csv", masked=True)

@@ -1,6 +1,7 @@
 import numpy as np
 import pandas as pd
 import pytest
+from pandas.testing import assert_frame_equal
 
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
@@ -29,6 +30,9 @@ def annotation_of(sentences, words):
 
 
 ANNOTATION = annotation_of([0, 0, 1, 2, 2, 2], [0, 1, 0, 0, 1, 2])
+
+
+WITHOUT_CATEGORIES = ANNOTATION.drop(columns=["ccg", "ccg_left", "ccg_right", "ccg_source"])
 
 
 def annotated(sentences, annotation=ANNOTATION):
@@ -60,6 +64,14 @@ def test_sentences_of_the_split_that_were_drawn():
     assert np.flatnonzero(~found["last_subword"]).tolist() == [1, 4]
 
 
+def test_what_is_not_known_of_words_has_no_column():
+    found = annotated([0, 2])
+    of_words = ["word", "last_subword"]
+    assert_frame_equal(annotated([0, 2], None), found[of_words])
+    some = annotated([0, 2], WITHOUT_CATEGORIES)
+    assert_frame_equal(some, found[[*of_words, "tag", "relation"]])
+
+
 def test_no_occurrences():
     assert annotated([]).empty
 
@@ -87,7 +99,7 @@ def test_program(run_script, tmp_path):
         *("--annotations", tmp_path / "annotations.parquet"),
     )
     found = pd.read_parquet(tmp_path / "annotations.parquet")
-    pd.testing.assert_frame_equal(found, annotated([0, 2]).assign(ccg_right=""))
+    assert_frame_equal(found, annotated([0, 2]).assign(ccg_right=""))
     assert list(found.columns) == [
         *("word", "last_subword", "tag", "relation", "ccg", "ccg_left", "ccg_right", "ccg_source")
     ]

