@@ -9,7 +9,6 @@ import hashlib
 import logging
 import re
 import shutil
-import subprocess
 import tempfile
 import urllib.request
 from collections.abc import Iterator
@@ -21,6 +20,7 @@ from typing import Annotated, Literal
 import pandas as pd
 from pydantic import Field, field_validator, model_validator
 
+from bottomup.corpus import debian
 from bottomup.corpus.archives import members
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
@@ -164,34 +164,11 @@ def _in_folder(folder: Path, is_page: re.Pattern) -> Iterator[tuple[str, bytes]]
 
 
 def _apt_package(options: Options, language: str, folder: Path) -> Path:
-    """The Debian package of a language, downloaded without root unless it is in the folder."""
+    """The Debian package of a language, downloaded unless it is in the folder."""
     name = f"libreoffice-help-{TAGS[language].lower()}"
-    packages = f"{name}_*.deb"
-    complaint = ""
-    if not any(folder.glob(packages)):
-        complaint = _apt(["download", name], folder)
-    if not any(folder.glob(packages)):
-        # The system's lists are empty or old, and may not be ours to renew.
-        for part in ("lists/partial", "cache/archives/partial"):
-            (folder / "apt" / part).mkdir(parents=True, exist_ok=True)
-        own = [f"-oDir::State::lists={folder}/apt/lists", f"-oDir::Cache={folder}/apt/cache"]
-        complaint = _apt([*own, "update"], folder) + _apt([*own, "download", name], folder)
-    if not any(folder.glob(packages)):
-        raise UserError(f"apt-get cannot download {name}: {complaint}{ELSEWHERE}")
-    package = max(folder.glob(packages))
+    [package] = debian.packages([name], folder, ELSEWHERE)
     _warn_of_other_version(package, options.version)
     return package
-
-
-def _apt(arguments: list[str], folder: Path) -> str:
-    """Run apt-get in the folder; its last complaint, if any, as the start of a sentence."""
-    # As root, apt would become a user who may not write to the folder.
-    command = ["apt-get", "-oAPT::Sandbox::User=root", "-oAcquire::http::Timeout=30", *arguments]
-    try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
-    except FileNotFoundError as error:
-        raise UserError(f"this machine has no apt-get; {ELSEWHERE}") from error
-    return "".join(f"{line}; " for line in done.stderr.strip().splitlines()[-1:])
 
 
 def _warn_of_other_version(package: Path, asked: str) -> None:

@@ -10,7 +10,7 @@ import pytest
 from archive_forms import deb, tar
 from pydantic import ValidationError
 
-from bottomup.corpus.sources import libreoffice_help
+from bottomup.corpus import debian
 from bottomup.corpus.sources.libreoffice_help import Options, elements, fetch
 from bottomup.errors import UserError
 
@@ -245,8 +245,9 @@ def apt(monkeypatch, tmp_path, help_pages):
     """An apt-get whose lists are empty until they are renewed."""
     calls = []
 
-    def run(arguments, folder):
-        calls.append([argument for argument in arguments if not argument.startswith("-o")])
+    def run(arguments, folder, _):
+        command = next(name for name in ("update", "download") if name in arguments)
+        calls.append(arguments[arguments.index(command) :])
         updated = ["update"] in calls
         if calls[-1][0] == "download":
             if not updated:
@@ -256,7 +257,7 @@ def apt(monkeypatch, tmp_path, help_pages):
             (folder / name).write_bytes(deb(pages))
         return ""
 
-    monkeypatch.setattr(libreoffice_help, "_apt", run)
+    monkeypatch.setattr(debian, "_apt", run)
     return calls
 
 
@@ -286,7 +287,7 @@ def test_no_apt_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
 
 
 def test_no_network_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
-    monkeypatch.setattr(libreoffice_help, "_apt", lambda arguments, _: f"E: no {arguments[-1]}; ")
+    monkeypatch.setattr(debian, "_apt", lambda arguments, *_: f"E: no {arguments[-1]}; ")
     expected = "help-en-us: E: no update; E: no libreoffice-help-en-us; set `from: archive`"
     with pytest.raises(UserError, match=expected):
         fetch(Options(), tmp_path / "downloads")

@@ -1,0 +1,64 @@
+"""Packages and indices of Debian or Ubuntu by apt-get: without root, and touching no system file.
+
+Mirrors and keys are those that the machine's apt knows; what is its own lies in the folder `apt`.
+"""
+
+import subprocess
+from collections.abc import Sequence
+from pathlib import Path
+
+from bottomup.errors import UserError
+
+
+def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
+    """The packages of these names, in order; those that the folder lacks are downloaded to it.
+
+    Raises UserError, ending in `otherwise`, what to do instead, where apt-get cannot have one.
+    """
+    complaint = ""
+    if missing := _missing(names, folder):
+        complaint = _apt(["download", *missing], folder, otherwise)
+    if missing := _missing(names, folder):
+        # The system's lists are empty or old, and may not be ours to renew.
+        complaint = renew_lists(folder, [], otherwise)
+        complaint += _apt([*_own_lists(folder), "download", *missing], folder, otherwise)
+    if missing := _missing(names, folder):
+        raise UserError(f"apt-get cannot download {', '.join(missing)}: {complaint}{otherwise}")
+    return [max(folder.glob(f"{name}_*.deb")) for name in names]
+
+
+def renew_lists(folder: Path, languages: Sequence[str], otherwise: str) -> str:
+    """Fetch the indices of what apt offers to apt/lists in the folder, uncompressed, with the
+    descriptions in these languages; apt-get's last complaint, if any, as the start of a sentence.
+
+    Raises UserError, ending in `otherwise`, where there is no apt-get.
+    """
+    own_lists = _own_lists(folder)
+    # No option of the command line takes away the languages that the system's files name.
+    own_file = folder / "apt/apt.conf"
+    wanted = " ".join(f'"{language}";' for language in languages or ["none"])
+    own_file.write_text(f"#clear Acquire::Languages;\nAcquire::Languages {{ {wanted} }};\n")
+    options = ["-c", str(own_file), "-oAcquire::GzipIndexes=false", *own_lists]
+    return _apt([*options, "update"], folder, otherwise)
+
+
+def _missing(names: Sequence[str], folder: Path) -> list[str]:
+    return [name for name in names if not any(folder.glob(f"{name}_*.deb"))]
+
+
+def _own_lists(folder: Path) -> list[str]:
+    (folder / "apt/lists/partial").mkdir(parents=True, exist_ok=True)
+    return [f"-oDir::State::lists={folder}/apt/lists"]
+
+
+def _apt(arguments: list[str], folder: Path, otherwise: str) -> str:
+    """Run apt-get in the folder; its last complaint, if any, as the start of a sentence."""
+    (folder / "apt/cache/archives/partial").mkdir(parents=True, exist_ok=True)
+    # As root, apt would become a user who may not write to the folder.
+    command = ["apt-get", "-oAPT::Sandbox::User=root", "-oAcquire::http::Timeout=30"]
+    command += [f"-oDir::Cache={folder}/apt/cache", *arguments]
+    try:
+        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+    except FileNotFoundError as error:
+        raise UserError(f"this machine has no apt-get; {otherwise}") from error
+    return "".join(f"{line}; " for line in done.stderr.strip().splitlines()[-1:])

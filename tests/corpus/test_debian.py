@@ -1,0 +1,78 @@
+import pytest
+
+from bottomup.corpus import debian
+from bottomup.errors import UserError
+
+# Has what `offers` lists, once the lists are its own; notes how it was called, and its settings.
+APT_GET = """#!/bin/bash
+echo "$@" >>calls
+while [[ $1 == -* ]]; do
+    [[ $1 == -c ]] && shift && cp "$1" settings
+    [[ $1 == -oDir::State::lists=$PWD/apt/lists ]] && own=1
+    shift
+done
+[[ $1 == update ]] && exit
+shift
+for name; do
+    [[ $own ]] && grep -qx "$name" offers || { echo "E: Unable to locate $name" >&2; exit 100; }
+done
+for name; do touch "${name}_1%3a2.0-1_all.deb"; done
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "bin/apt-get").write_text(APT_GET)
+    (tmp_path / "bin/apt-get").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:/usr/bin:/bin")
+    folder = tmp_path / "downloads"
+    folder.mkdir()
+    (folder / "offers").write_text("one\ntwo\none-more\n")
+    return folder
+
+
+def calls(folder):
+    return [line.split() for line in (folder / "calls").read_text().splitlines()]
+
+
+def test_packages_are_downloaded_with_lists_of_their_own_and_once(folder):
+    (folder / "one_1.0_all.deb").touch()  # which is not one-more
+    found = debian.packages(["two", "one", "one-more"], folder, "do it otherwise")
+    expected = ["two_1%3a2.0-1_all.deb", "one_1.0_all.deb", "one-more_1%3a2.0-1_all.deb"]
+    assert [path.name for path in found] == expected
+    assert [call[-3:] for call in calls(folder)[::2]] == [["download", "two", "one-more"]] * 2
+    assert calls(folder)[1][-1] == "update"
+    assert debian.packages(["two", "one", "one-more"], folder, "") == found
+    assert len(calls(folder)) == 3
+
+
+def test_no_call_writes_to_the_folders_of_the_system(folder):
+    debian.packages(["one"], folder, "")
+    debian.renew_lists(folder, ["en", "de"], "")
+    for call in calls(folder):
+        assert f"-oDir::Cache={folder}/apt/cache" in call
+        assert "update" not in call or f"-oDir::State::lists={folder}/apt/lists" in call
+    assert (folder / "apt/cache/archives/partial").is_dir()
+    assert (folder / "apt/lists/partial").is_dir()
+
+
+@pytest.mark.parametrize(
+    ("languages", "expected"), [(["en", "de"], '{ "en"; "de"; }'), ([], '{ "none"; }')]
+)
+def test_the_languages_asked_for_replace_those_of_the_system(folder, languages, expected):
+    assert debian.renew_lists(folder, languages, "") == ""
+    settings = (folder / "settings").read_text().splitlines()
+    assert settings == ["#clear Acquire::Languages;", f"Acquire::Languages {expected};"]
+
+
+def test_packages_that_apt_lacks_are_an_error_with_its_complaint(folder):
+    expected = r"^apt-get cannot download three, four: E: Unable to locate three; do it otherwise$"
+    with pytest.raises(UserError, match=expected):
+        debian.packages(["three", "four"], folder, "do it otherwise")
+
+
+def test_no_apt_is_an_error(tmp_path, monkeypatch):
+    monkeypatch.setenv("PATH", str(tmp_path))
+    with pytest.raises(UserError, match=r"^this machine has no apt-get; do it otherwise$"):
+        debian.packages(["one"], tmp_path, "do it otherwise")
