@@ -15,6 +15,9 @@ TRAINED = SUBJECTS.runs([name for name in SUBJECTS.trained if name in WITH_HEADS
 # Runs at a step, each with the same run at its end; all of these.
 STEPS_AND_ENDS = list(SUBJECTS.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
+HEADS_OVER_TRAINING = [
+    run for pair in STEPS_AND_ENDS if pair[1] in TRAINED for run in pair
+]
 UNTRAINED = set(SUBJECTS.compared) - set(SUBJECTS.trained)
 # Each target under each mask, and the models that they start from, where there are any.
 OF_MASKS = sorted(name for name in SUBJECTS.by_mask if SUBJECTS.initial(name))
@@ -29,6 +32,11 @@ WITHOUT_DROPOUT = {
 def parts_of(measure, names=LOOKED_AT):
     """Tables of the parts of a measure, all of them read as one."""
     return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
+
+
+def metrics_of(runs):
+    """What runs measured while they trained, a table each."""
+    return {run: [f"<results>/runs/{run}/metrics.jsonl"] for run in runs}
 
 
 def information(objectives, reading="plain"):
@@ -265,10 +273,7 @@ FIGURES = {
         "category": "7 Text and training",
     },
     "learning_curves": {
-        "tables": {
-            name: [f"<results>/runs/{name}/metrics.jsonl"]
-            for name in SUBJECTS.runs(SUBJECTS.trained)
-        },
+        "tables": metrics_of(SUBJECTS.runs(SUBJECTS.trained)),
         "category": "7 Text and training",
     },
     "over_training": {
@@ -278,10 +283,21 @@ FIGURES = {
             **parts_of(
                 "pwcca_between_runs", [names.pair(*pair) for pair in STEPS_AND_ENDS]
             ),
-            **{
-                end: [f"<results>/runs/{end}/metrics.jsonl"]
-                for _, end in STEPS_AND_ENDS
-            },
+            **metrics_of(end for _, end in STEPS_AND_ENDS),
+        },
+        "category": "7 Text and training",
+    },
+    "heads_over_training": {
+        "options": {
+            "thresholds": {
+                kind: getattr(STUDY.heads.thresholds, kind)
+                for kind in ("positional", "syntactic", "rare")
+            }
+        },
+        "tables": {
+            **parts_of("head_functions", HEADS_OVER_TRAINING),
+            **parts_of("head_importance", HEADS_OVER_TRAINING),
+            **metrics_of(end for _, end in STEPS_AND_ENDS if end in TRAINED),
         },
         "category": "7 Text and training",
     },

@@ -5,26 +5,19 @@ Not in the papers. Above, mutual information with the input token; below, the PW
 layer to itself at the end of training (Raghu et al. 2017; Saphra and Lopez 2019).
 """
 
-import re
-
-import numpy as np
 import pandas as pd
 from matplotlib import colormaps
-from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
-from matplotlib.ticker import NullLocator
 
 from bottomup.errors import UserError
-from bottomup.figures import style
+from bottomup.figures import steps, style
 from bottomup.figures.pairs import RUNS
 from bottomup.figures.points import Tables, join, over_intervals, points, table
-from bottomup.names import objective_and_step
 
 INFORMATION = "information with input, nats"
 TO_THE_END = "PWCCA distance to the\nend of training"
 BY = ["panel", "series", "x"]
-TICKS = 9  # about as many at most
 # Layer 0 is dark; the light end of the colors is left out, where nothing is seen on white.
 LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 
@@ -39,7 +32,7 @@ def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.Data
     """
     information, distances = _information(tables, n_clusters), _distances(tables, variant)
     objectives = style.ordered(distances["panel"])
-    ends = {name: _end(tables, name) for name in objectives}
+    ends = {name: steps.end(tables, name) for name in objectives}
     information = information[information["panel"].isin(objectives)]
     information = information.fillna({"x": information["panel"].map(ends)})
     drawn = join(
@@ -57,7 +50,7 @@ def _information(tables: Tables, n_clusters: int) -> pd.DataFrame:
     select |= {"n_clusters": n_clusters}
     columns = ["objective", "seed", "layer", "ci_low", "ci_high", "mi_nats"]
     rows = _where(table(tables, "mutual_information", [*columns, *select]), select)
-    return rows.assign(**_at(rows["objective"]), series=rows["layer"], value=rows["mi_nats"])
+    return rows.assign(**steps.at(rows["objective"]), series=rows["layer"], value=rows["mi_nats"])
 
 
 def _distances(tables: Tables, variant: str) -> pd.DataFrame:
@@ -65,7 +58,9 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     columns = [*RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
     select = {"variant": variant, "weights": "x"}
     rows = _where(table(tables, "pwcca_between_runs", columns), select)
-    rows = rows.assign(**_at(rows["objective_a"]), series=rows["layer"], value=rows["distance"])
+    rows = rows.assign(
+        **steps.at(rows["objective_a"]), series=rows["layer"], value=rows["distance"]
+    )
     of_one = (rows["panel"] == rows["objective_b"]) & (rows["seed_a"] == rows["seed_b"])
     of_one &= rows["x"].notna()
     if not of_one.any():
@@ -76,26 +71,10 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     return rows[of_one]
 
 
-def _at(names: pd.Series) -> dict[str, list]:
-    """Of runs the objective and the step, NaN at the end."""
-    objectives, steps = zip(*map(objective_and_step, names), strict=True)
-    return {"panel": [*objectives], "x": [np.nan if step is None else step for step in steps]}
-
-
 def _where(rows: pd.DataFrame, select: dict) -> pd.DataFrame:
     for column, wanted in select.items():
         rows = rows[rows[column] == wanted]
     return rows
-
-
-def _end(tables: Tables, objective: str) -> int:
-    """The step whose weights the runs under an objective end with."""
-    runs = [name for name in tables if re.fullmatch(rf"{objective}-\d+", name)]
-    if not runs:
-        raise UserError(f"no metrics of {objective}, which say when its training ends; give them")
-    metrics = [table(tables, run, ["step", "dev_loss_nats"]) for run in runs]
-    best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
-    return round(sum(best) / len(best))
 
 
 def _over_runs(rows: pd.DataFrame) -> pd.DataFrame:
@@ -115,34 +94,11 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
         for axes, (name, end) in zip(row, ends.items(), strict=True):
             of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)
             style.curves(axes, drawn[of], looks.get)
-            axes.axvline(end, color="black", linewidth=0.7, linestyle=(0, (1, 1.5)))
+            steps.mark_end(axes, end)
     grid[1, 0].set_ylim(bottom=0)
     for above, below, name in zip(*grid, ends, strict=True):
         above.set_title(style.objective(name).label)
-        _steps(below, drawn.loc[drawn["panel"] == name, "x"])
+        steps.axis(below, drawn.loc[drawn["panel"] == name, "x"])
     handles = style.key(drawn, [*looks.values()])
     style.legend(figure, handles, columns=4 * len(ends), title=style.LAYERS)
     return figure
-
-
-def _steps(axes: Axes, steps: pd.Series) -> None:
-    """Updates on a logarithmic axis, on which the initial model, at 0, is in a place of its own."""
-    shown = np.unique(steps)
-    axes.set_xscale("symlog", base=2, linthresh=shown[shown > 0][0], linscale=1)
-    scale = axes.xaxis.get_transform()
-    places = scale.transform(shown)
-    margin = 0.04 * np.ptp(places)
-    axes.set_xlim(*scale.inverted().transform([places[0] - margin, places[-1] + margin]))
-    ticks = _apart(places, np.ptp(places) / TICKS)
-    axes.set_xticks(shown[ticks], [f"{step:,}" for step in shown[ticks]])
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.set_xlabel("updates (dotted: the end of training)")
-
-
-def _apart(places: np.ndarray, distance: float) -> list[int]:
-    """Of places in order, the last and, going down, each that is as far from the one before."""
-    kept = [len(places) - 1]
-    for i in reversed(range(len(places))):
-        if places[kept[-1]] - places[i] >= distance:
-            kept.append(i)
-    return kept

@@ -1,0 +1,134 @@
+"""When attention heads take on functions: a column for each objective, by the updates done.
+
+Not in the papers. From the top: encoder heads with a function, the best head at each kind of
+function, the best head for each syntactic relation, and how unlike each other heads are.
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from bottomup.errors import UserError
+from bottomup.figures import heads, steps, style
+from bottomup.figures.points import Tables, join, over_seeds, points
+from bottomup.figures.syntactic_heads import LABELS, RELATIONS
+
+COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
+GAIN = "best head above the\nbest fixed distance"
+UNLIKE = "confidence, and\nshare of relevance"
+KINDS = ["positional", "syntactic", "rare"]
+PLACE = ["objective", "seed"]
+NEEDED = [*PLACE, "layer", "head", "function", "accuracy", "baseline_accuracy", "held"]
+OF_RELATIONS = dict(zip(RELATIONS, ["#006D4F", "#56B4E9", "#D55E00", "#882255"], strict=True))
+LOOKS = {
+    **style.FUNCTIONS,
+    **{name: style.Look(name, color, ".") for name, color in OF_RELATIONS.items()},
+    "highest confidence": style.Look("highest confidence", "#000000", "^"),
+    "mean confidence": style.Look("mean confidence", "#000000", "_", (0, (2, 1.5))),
+    "most relevant of a layer": style.Look("most relevant of a layer", "#0072B2", "s"),
+}
+
+
+@style.paper()
+def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataFrame]:
+    """From `head_functions` and `head_importance` of runs at steps and at their end, and a table of
+    metrics for each run, named `objective-seed`: the figure and its points.
+
+    thresholds: from where on a head has a function, by kind (`heads.thresholds`). Encoder heads
+    alone; means over seeds, with the lowest and the highest seed.
+    """
+    functions = heads.select(tables, "head_functions", NEEDED, attention="encoder")
+    functions = functions[functions["function"] != "rarest"]  # held where two_rarest is
+    functions = functions.assign(kind=functions["function"].map(heads.function_kind))
+    parts = {
+        COUNT: _counts(functions),
+        ACCURACY: _best(functions[functions["kind"].isin(["positional", "rare"])], "kind"),
+        GAIN: _gains(functions),
+        UNLIKE: _unlike(tables),
+    }
+    drawn = join([_points(rows, quantity) for quantity, rows in parts.items()])
+    at_steps = drawn.loc[drawn["x"].notna(), "panel"].unique()
+    if not len(at_steps):
+        raise UserError(
+            "no run at a step in the table head_functions; keep some by training_steps or leave "
+            "the figure out"
+        )
+    ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}
+    drawn = drawn[drawn["panel"].isin(list(ends))]
+    drawn = drawn.fillna({"x": drawn["panel"].map(ends)}).astype({"x": int})
+    drawn = drawn.sort_values("x", kind="stable").reset_index(drop=True)
+    return _figure(drawn, ends, thresholds), drawn
+
+
+def _counts(functions: pd.DataFrame) -> pd.DataFrame:
+    """How many heads of a run have a function of a kind."""
+    have = functions.groupby([*PLACE, "kind", "layer", "head"])["held"].any()
+    counts = have.groupby([*PLACE, "kind"]).sum().rename("value").reset_index()
+    return counts.rename(columns={"kind": "series"})
+
+
+def _best(functions: pd.DataFrame, by: str, value: str = "accuracy") -> pd.DataFrame:
+    best = functions.groupby([*PLACE, by])[value].max().rename("value").dropna().reset_index()
+    return best.rename(columns={by: "series"})
+
+
+def _gains(functions: pd.DataFrame) -> pd.DataFrame:
+    """By how much of it the best head is above the best fixed distance, of both directions."""
+    asked = functions[functions["function"].isin(list(LABELS))]
+    gain = asked["accuracy"] / asked["baseline_accuracy"] - 1
+    return _best(
+        asked.assign(relation=asked["function"].str.split("_").str[0], gain=gain),
+        "relation",
+        "gain",
+    )
+
+
+def _unlike(tables: Tables) -> pd.DataFrame:
+    """Confidence over heads, and the largest share of a layer's relevance, a mean over layers."""
+    needed = [*heads.HEAD, "importance", "value"]
+    rows = heads.select(tables, "head_importance", needed, attention="encoder")
+    confidence = rows[rows["importance"] == "confidence"].groupby(PLACE)["value"]
+    relevance = rows[rows["importance"] == heads.RELEVANCE]
+    highest = relevance.groupby([*PLACE, "layer"])["value"].max().groupby(PLACE)
+    found = {
+        "highest confidence": confidence.max(),
+        "mean confidence": confidence.mean(),
+        "most relevant of a layer": highest.mean(),
+    }
+    parts = [values.rename("value").reset_index().assign(series=k) for k, values in found.items()]
+    return pd.concat(parts)
+
+
+def _points(rows: pd.DataFrame, quantity: str) -> pd.DataFrame:
+    rows = rows.assign(**steps.at(rows["objective"])).fillna({"x": -1})
+    drawn = points(over_seeds(rows, "value", ["panel", "series", "x"]), quantity=quantity)
+    return drawn.assign(x=drawn["x"].where(drawn["x"] >= 0))
+
+
+def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, float]) -> Figure:
+    quantities = [COUNT, ACCURACY, GAIN, UNLIKE]
+    figure = Figure(figsize=(3.6 * len(ends) + 1.9, 8.2), layout="constrained")
+    grid = figure.subplots(4, len(ends), sharex="col", sharey="row", squeeze=False)
+    levels = {ACCURACY: ["positional", "rare"], GAIN: ["syntactic"]}
+    for row, quantity in zip(grid, quantities, strict=True):
+        row[0].set_ylabel(quantity)
+        shown = drawn[drawn["quantity"] == quantity]
+        for axes, (name, end) in zip(row, ends.items(), strict=True):
+            style.curves(axes, shown[shown["panel"] == name], LOOKS.get)
+            steps.mark_end(axes, end)
+            for kind in levels.get(quantity, []):
+                color = LOOKS[kind].color
+                axes.axhline(thresholds[kind], color=color, linewidth=0.8, linestyle=(0, (4, 2)))
+        order = [name for name in LOOKS if name in set(shown["series"])]
+        handles = style.key(shown, [LOOKS[name] for name in order], style.SEEDS)
+        row[-1].legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
+    for quantity, axes in zip(quantities, grid[:, 0], strict=True):
+        axes.set_ylim(bottom=None if quantity == GAIN else 0)
+    most = drawn.loc[drawn["quantity"] == COUNT, ["y", "high"]].max(axis=None)
+    grid[0, 0].set_ylim(top=max(1, 1.05 * most))
+    grid[0, 0].yaxis.set_major_locator(MaxNLocator(5, integer=True))
+    for axes, name in zip(grid[0], ends, strict=True):
+        axes.set_title(style.objective(name).label)
+    for axes, name in zip(grid[-1], ends, strict=True):
+        steps.axis(axes, drawn.loc[drawn["panel"] == name, "x"])
+    return figure

@@ -1,0 +1,60 @@
+"""What figures over the course of training share: where a run stands, and an axis of updates."""
+
+import re
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import NullLocator
+
+from bottomup.errors import UserError
+from bottomup.figures.points import Tables, table
+from bottomup.names import objective_and_step
+
+TICKS = 9  # about as many at most
+
+
+def at(names: pd.Series) -> dict[str, list]:
+    """Of runs the objective (`panel`) and the step (`x`), NaN at the end."""
+    found = [objective_and_step(name) for name in names]
+    steps = [np.nan if step is None else step for _, step in found]
+    return {"panel": [objective for objective, _ in found], "x": steps}
+
+
+def end(tables: Tables, objective: str) -> int:
+    """The step whose weights the runs under an objective end with: that of the lowest dev loss,
+    from a table of metrics for each run, named `objective-seed`; the mean over seeds."""
+    runs = [name for name in tables if re.fullmatch(rf"{objective}-\d+", name)]
+    if not runs:
+        raise UserError(f"no metrics of {objective}, which say when its training ends; give them")
+    metrics = [table(tables, run, ["step", "dev_loss_nats"]) for run in runs]
+    best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
+    return round(sum(best) / len(best))
+
+
+def axis(axes: Axes, steps: pd.Series) -> None:
+    """Updates on a logarithmic axis, on which the initial model, at 0, is in a place of its own."""
+    shown = np.unique(steps)
+    axes.set_xscale("symlog", base=2, linthresh=shown[shown > 0][0], linscale=1)
+    scale = axes.xaxis.get_transform()
+    places = scale.transform(shown)
+    margin = 0.04 * np.ptp(places)
+    axes.set_xlim(*scale.inverted().transform([places[0] - margin, places[-1] + margin]))
+    ticks = _apart(places, np.ptp(places) / TICKS)
+    axes.set_xticks(shown[ticks], [f"{step:,}" for step in shown[ticks]])
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.set_xlabel("updates (dotted: the end of training)")
+
+
+def mark_end(axes: Axes, step: int) -> None:
+    """A dotted line where training ends."""
+    axes.axvline(step, color="black", linewidth=0.7, linestyle=(0, (1, 1.5)))
+
+
+def _apart(places: np.ndarray, distance: float) -> list[int]:
+    """Of places in order, the last and, going down, each that is as far from the one before."""
+    kept = [len(places) - 1]
+    for i in reversed(range(len(places))):
+        if places[kept[-1]] - places[i] >= distance:
+            kept.append(i)
+    return kept
