@@ -718,7 +718,11 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         "study.yaml", "training_halves: [lm]", "training_halves: [lm]\ntraining_steps: {lm: [4, 8]}"
     )
     new = checkout.summary().keys() - outputs.rules.keys()
-    figures = {f"figures/over_training.{ending}" for ending in ("png", "pdf", "csv")}
+    figures = {
+        f"figures/{name}.{ending}"
+        for name in ("over_training", "heads_over_training")
+        for ending in ("png", "pdf", "csv")
+    }
     assert figures < new and all("lm_step" in output for output in new - figures)
     runs = {output.split("/")[1] for output in new if output.startswith("runs/")}
     assert runs == {f"lm_step{step}-{seed}" for step in (4, 8) for seed in (1, 2)}
