@@ -96,8 +96,9 @@ class Corpus(Section):
         min_length=1,
     )
     languages: Annotated[list[Language], AfterValidator(unique)] = key(
-        "source and target language of all sources, ISO 639-1 codes such as en, de",
-        min_length=2,
+        "source and target language of all sources, ISO 639-1 codes such as en, de; the source "
+        "language alone where nothing is translated",
+        min_length=1,
         max_length=2,
     )
     sources: dict[str, dict[str, Any]] = key("options by source; only the chosen ones' are used")

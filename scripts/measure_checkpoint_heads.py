@@ -77,14 +77,15 @@ def owed_to_heads(
 ) -> tuple[dict[str, Totals], np.ndarray]:
     """What the loss of the checkpoint's own objective owes to each head, in which sentences."""
     objective, settings = objective_of(subject), arguments.settings
-    if objective is None:
+    pairs = read_table(arguments.dev)
+    if objective is None or (objective == "mt" and "target" not in pairs):
         logging.info(
             "no gradient and no loss without a head: the model predicts neither masked tokens, nor "
-            "the next one, nor, as Marian, a translation"
+            "the next one, nor, as Marian, a translation that the text has"
         )
         return {}, np.array([], dtype=int)
     logging.info(f"gradient, and loss without a head, under {objective}")
-    dev = text_of(subject, read_table(arguments.dev, columns=["source", "target"]), objective)
+    dev = text_of(subject, pairs, objective)
     some = sample(dev, settings.sentences, settings.seed)
     examples = references(subject, objective, dev.select(some), settings.seed)
     predictor = CheckpointPredictor(arguments.model, subject, objective, device())

@@ -9,6 +9,7 @@ import pandas as pd
 from bottomup.corpus.specials import SPECIALS
 
 SIDES = ["source", "target"]
+OF_PAIRS = ["untranslated", "length_ratio"]  # steps that compare the sides
 N_EXAMPLES = 3
 # As in Moses. What is longer is data; the time to learn sub-words from it grows with its square.
 MAX_WORD = 1000
@@ -39,8 +40,9 @@ def joined(pairs: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def clean(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Normalise the pairs and drop those of no use for training.
+    """Normalise the pairs, or sentences without a target, and drop those of no use for training.
 
+    pairs: as `joined` has them.
     Limits are inclusive; words stand between white space. The source side needs `min_words`;
     neither side may have more than `max_words`, nor `max_length_ratio` times the words of the
     other, nor a word of more than `MAX_WORD` characters.
@@ -51,8 +53,9 @@ def clean(
     target), of pairs as they were before normalisation, or as they were dropped. Of duplicates
     the first is kept, whatever its origin.
     """
-    normal = pairs.assign(**{side: pairs[side].map(normalise).astype(str) for side in SIDES})
-    changed = (pairs[SIDES] != normal[SIDES]).any(axis=1)
+    sides = [side for side in SIDES if side in pairs]
+    normal = pairs.assign(**{side: pairs[side].map(normalise).astype(str) for side in sides})
+    changed = (pairs[sides] != normal[sides]).any(axis=1)
     steps = _steps(normal, min_words, max_words, max_length_ratio)
     # Of each pair the first step that drops it, by number; of those that stay the number of steps.
     fates = np.argmax([*steps.values(), np.ones(len(pairs), dtype=bool)], axis=0)
@@ -66,14 +69,14 @@ def clean(
         examples += [
             (origin, step, *texts)
             for step, rows in shown.items()
-            for texts in rows[SIDES].head(N_EXAMPLES).itertuples(index=False)
+            for texts in rows[sides].head(N_EXAMPLES).itertuples(index=False)
         ]
     table = pd.DataFrame(counts, columns=["origin", "step", "changed", "dropped", "remaining"])
     raw_pairs = table["origin"].map(pairs["origin"].value_counts())
     return (
         normal[fates == len(steps)].reset_index(drop=True),
         table.assign(share_dropped=table["dropped"] / raw_pairs),
-        pd.DataFrame(examples, columns=["origin", "step", *SIDES]),
+        pd.DataFrame(examples, columns=["origin", "step", *sides]),
     )
 
 
@@ -92,17 +95,19 @@ def _steps(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> dict[str, np.ndarray]:
     """The steps that drop pairs, in order: name -> which pairs are unfit `[n_pairs]`."""
-    folded = pd.DataFrame({side: pairs[side].str.casefold() for side in SIDES})
-    lengths = [[[len(word) for word in text.split()] for text in pairs[side]] for side in SIDES]
+    sides = [side for side in SIDES if side in pairs]
+    folded = pd.DataFrame({side: pairs[side].str.casefold() for side in sides})
+    lengths = [[[len(word) for word in text.split()] for text in pairs[side]] for side in sides]
     words = np.array([[len(of_text) for of_text in side] for side in lengths])
     longest = np.array([[max(of_text, default=0) for of_text in side] for side in lengths])
     fewer, more = words.min(axis=0), words.max(axis=0)
-    return {
+    steps = {
         "empty": fewer == 0,
-        "untranslated": (folded["source"] == folded["target"]).to_numpy(),
+        "untranslated": (folded["source"] == folded[sides[-1]]).to_numpy(),
         "too_short": words[0] < min_words,
         "too_long": (more > max_words) | (longest.max(axis=0) > MAX_WORD),
         "length_ratio": more > max_length_ratio * fewer,
         # Repeats of a pair pass or fail the steps above together, so the first is always kept.
         "duplicate": folded.duplicated().to_numpy(),
     }
+    return {name: of for name, of in steps.items() if len(sides) == 2 or name not in OF_PAIRS}

@@ -8,6 +8,7 @@ import pandas as pd
 from bottomup.errors import UserError
 
 SPLITS = ["train", "dev", "test"]
+SIDES = ["source", "target"]
 # Of longer sentences only the whole is compared: leaving out each word costs the square of them.
 MAX_SHORTENED = 500
 
@@ -26,7 +27,8 @@ def split(
     them. They leave after the sizes are reached: which text is for training is not known before.
 
     Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
-    documents, pairs, source_words, target_words, dropped_repeats, dropped_near_duplicates (pairs).
+    documents, pairs, source_words, target_words (where there is a target), dropped_repeats,
+    dropped_near_duplicates (pairs).
 
     Raises UserError where the asked sizes leave no text to train on, or where nothing is left of
     a split that is to have some.
@@ -108,8 +110,7 @@ def _counts(
         "origin": origin,
         "documents": pairs["document"].nunique(),
         "pairs": len(pairs),
-        "source_words": _words(pairs["source"]).sum(),
-        "target_words": _words(pairs["target"]).sum(),
+        **{f"{side}_words": _words(pairs[side]).sum() for side in SIDES if side in pairs},
         "dropped_repeats": repeats,
         "dropped_near_duplicates": near_duplicates,
     }

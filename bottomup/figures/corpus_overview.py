@@ -1,7 +1,7 @@
 """The corpus: what cleaning dropped, the splits, sentence lengths, token frequencies."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
 
 import numpy as np
@@ -15,7 +15,7 @@ from bottomup.figures import style
 from bottomup.figures.points import Tables, join, points, table
 
 SIDES = ["source", "target"]
-SHIFTS = {-0.2: "source", 0.2: "target"}  # of bars beside each other
+SHIFTS = {1: [0.0], 2: [-0.2, 0.2]}  # of so many bars beside each other
 CURVE_POINTS = 300
 HATCHES = ["", "////", "....", "xxxx", "----", "oooo", "||||"]  # of origins, in their order
 
@@ -27,10 +27,12 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     `n_tokens` is the number of most frequent tokens that mutual information is measured on.
     """
     cleaning = table(tables, "cleaning", ["origin", "step", "dropped", "remaining"])
-    words = [f"{side}_words" for side in SIDES]
-    splits = table(tables, "splits", ["split", "origin", "pairs", *words])
+    splits = table(tables, "splits", ["split", "origin", "pairs", "source_words"])
     frequencies = table(tables, "frequencies", ["rank", "count"])
-    drawn = join([_cleaning(cleaning), *_splits(splits), *_frequencies(frequencies, n_tokens)])
+    sides = [side for side in SIDES if f"{side}_words" in splits]
+    unit = "pairs" if len(sides) == 2 else "sentences"
+    of_splits = _splits(splits, sides, unit)
+    drawn = join([_cleaning(cleaning, unit), *of_splits, *_frequencies(frequencies, n_tokens)])
     figure = Figure(figsize=(7.6, 5.2), layout="constrained")
     axes = figure.subplot_mosaic([["cleaning", "words"], ["lengths", "frequencies"]])
     for panel, draw_panel in PANELS.items():
@@ -38,18 +40,18 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     return figure, drawn
 
 
-def _cleaning(cleaning: pd.DataFrame) -> pd.DataFrame:
+def _cleaning(cleaning: pd.DataFrame, unit: str) -> pd.DataFrame:
     rows = cleaning.melt(["origin", "step"], ["remaining", "dropped"], "kind", "y")
     rows["series"] = rows["kind"] + ", " + rows["origin"]
-    return points(rows.rename(columns={"step": "x"}), panel="cleaning", quantity="pairs")
+    return points(rows.rename(columns={"step": "x"}), panel="cleaning", quantity=unit)
 
 
-def _splits(splits: pd.DataFrame) -> list[pd.DataFrame]:
+def _splits(splits: pd.DataFrame, sides: list[str], unit: str) -> list[pd.DataFrame]:
     rows = splits.rename(columns={"split": "x"})
     pairs = rows.assign(series=rows["origin"], y=rows["pairs"])
-    parts = [points(pairs, panel="words", quantity="pairs")]
+    parts = [points(pairs, panel="words", quantity=unit)]
     whole = rows.groupby("x", sort=False, as_index=False).sum(numeric_only=True)
-    for side in SIDES:
+    for side in sides:
         words = rows.assign(series=f"{side}, " + rows["origin"], y=rows[f"{side}_words"])
         lengths = whole.assign(series=side, y=whole[f"{side}_words"] / whole["pairs"])
         parts += [
@@ -82,7 +84,7 @@ def _draw_cleaning(axes: Axes, shown: pd.DataFrame) -> None:
     axes.set_yticks(range(len(steps)), [name.replace("_", " ") for name in names])
     axes.invert_yaxis()
     axes.set_title("cleaning")
-    _thousands(axes.xaxis, "sentence pairs")
+    _thousands(axes.xaxis, shown["quantity"].iloc[0].replace("pairs", "sentence pairs"))
     handles = [
         Patch(facecolor=style.SIDES["source"], hatch=hatch, edgecolor="white", label=origin)
         for origin, hatch in zip(_origins(remaining), cycle(HATCHES), strict=False)
@@ -93,23 +95,26 @@ def _draw_cleaning(axes: Axes, shown: pd.DataFrame) -> None:
 def _draw_words(axes: Axes, shown: pd.DataFrame) -> None:
     words = shown[shown["quantity"] == "words"]
     places = np.arange(words["x"].nunique())
-    for offset, side in SHIFTS.items():
-        _stack(axes.bar, places + offset, _of(words, side), style.SIDES[side], thickness=0.38)
-    pairs = shown[shown["quantity"] == "pairs"].groupby("x", sort=False)["y"].sum()
-    axes.set_xticks(places, [f"{split}\n{count:,.0f} pairs" for split, count in pairs.items()])
+    sides = [side for side in SIDES if len(_of(words, side))]
+    for shift, side in zip(SHIFTS[len(sides)], sides, strict=True):
+        _stack(axes.bar, places + shift, _of(words, side), style.SIDES[side], thickness=0.38)
+    sizes = shown[shown["quantity"] != "words"]
+    unit, counts = sizes["quantity"].iloc[0], sizes.groupby("x", sort=False)["y"].sum()
+    axes.set_xticks(places, [f"{split}\n{count:,.0f} {unit}" for split, count in counts.items()])
     axes.set_title("words per split")
     _thousands(axes.yaxis, "words")
-    _sides(axes)
+    _key_of_sides(axes, sides)
 
 
 def _draw_lengths(axes: Axes, shown: pd.DataFrame) -> None:
     places = np.arange(shown["x"].nunique())
-    for offset, side in SHIFTS.items():
+    sides = shown["series"].unique()
+    for shift, side in zip(SHIFTS[len(sides)], sides, strict=True):
         heights = shown.loc[shown["series"] == side, "y"]
-        axes.bar(places + offset, heights, width=0.38, color=style.SIDES[side])
+        axes.bar(places + shift, heights, width=0.38, color=style.SIDES[side])
     axes.set_xticks(places, shown["x"].unique())
     axes.set_title("sentence length")
-    _sides(axes)
+    _key_of_sides(axes, sides)
     axes.set_ylabel("words per sentence, mean")
 
 
@@ -149,9 +154,9 @@ def _stack(
     return start
 
 
-def _sides(axes: Axes) -> None:
+def _key_of_sides(axes: Axes, sides: Iterable[str]) -> None:
     axes.grid(visible=False, axis="x")
-    _key_above(axes, [Patch(color=style.SIDES[side], label=side) for side in SIDES])
+    _key_above(axes, [Patch(color=style.SIDES[side], label=side) for side in sides])
 
 
 def _key_above(axes: Axes, handles: list[Patch]) -> None:

@@ -10,6 +10,7 @@ from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
+from bottomup.errors import UserError
 from bottomup.heads.importance import Predictor, sentence_losses
 from bottomup.objectives import IGNORE, Example, mlm
 from bottomup.seeds import generator
@@ -80,7 +81,15 @@ class CheckpointPredictor(Predictor):
 
 
 def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
-    """Sentences as a checkpoint reads and predicts them; `pairs` has columns source and target."""
+    """Sentences as a checkpoint reads and predicts them; `pairs` has columns source and target.
+
+    Raises UserError where a translator is to predict a target that there is not.
+    """
+    if objective == "mt" and "target" not in pairs:
+        raise UserError(
+            "the checkpoint translates, and the study's text has no target side; allowed: no "
+            "pruning.penalties for it, or a target language in corpus.languages"
+        )
     columns = [pairs["source"], pairs["target"]] if objective == "mt" else [pairs["source"]]
     no_words = [[]] * len(pairs)
     encoded = [

@@ -56,8 +56,7 @@ class OwnObjective:
 
     def text(self, file: Path) -> OwnText:
         """A split's parquet file as the checkpoint reads it."""
-        pairs = read_table(file, columns=["source", "target"])
-        text = text_of(self.subject, pairs, self.name)
+        text = text_of(self.subject, read_table(file), self.name)
         return OwnText(text.source, text.target)
 
     def example(

@@ -445,6 +445,12 @@ def _objective_choices(config: dict) -> Iterator[str]:
                 f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, how many seeds "
                 "this study has"
             )
+        languages = _list(_section(config, "corpus"), "languages")
+        if objective_model(module).predicts == "target" and len(languages) == 1:
+            yield (
+                f"{path}: translates, and corpus.languages is {languages[0]} alone; allowed: null, "
+                "or a target language there"
+            )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
         own = options.get("training", {})
         if isinstance(own, dict):

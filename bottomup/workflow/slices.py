@@ -49,7 +49,7 @@ class Slices:
 
     def __init__(self, study: Study):
         self.study, self.subjects = study, Subjects(study)
-        self.languages = dict(zip(SIDES, study.corpus.languages, strict=True))
+        self.languages = dict(zip(SIDES, study.corpus.languages, strict=False))
 
     def fetch_corpus(self, wildcards) -> Slice:
         source, options = wildcards.origin, self.study.source_options(wildcards.origin)

@@ -118,6 +118,17 @@ def test_at_most_three_examples_a_step():
     assert len(examples) == 3
 
 
+def test_of_one_language_the_sides_are_not_compared():
+    texts = ["a b c", "A  b c", "", "a", "a b c d e f g", "d e f"]
+    one = pairs(*((text, "") for text in texts)).drop(columns="target")
+    cleaned, counts, examples = clean(one, **LIMITS)
+    assert cleaned["source"].tolist() == ["a b c", "d e f"] and "target" not in cleaned
+    assert counts.set_index("step")["dropped"].to_dict() == {
+        **{"normalise": 0, "empty": 1, "too_short": 1, "too_long": 1, "duplicate": 1}
+    }
+    assert examples.columns.tolist() == ["origin", "step", "source"]
+
+
 def test_each_source_has_its_counts_and_examples_and_the_first_of_duplicates_stays():
     texts = {
         "b": [("a  b c", "d e f"), ("x", "y")],

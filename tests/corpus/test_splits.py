@@ -75,6 +75,14 @@ def test_what_each_source_has_of_a_split(pairs):
         assert rows["pairs"].sum() + rows[dropped].to_numpy().sum() == of_origin
 
 
+def test_text_without_a_target_is_split_alike(pairs):
+    tables, counts = split(pairs, **SIZES)
+    alone, alone_counts = split(pairs.drop(columns="target"), **SIZES)
+    for name in SPLITS:
+        assert tables[name].drop(columns="target").equals(alone[name])
+    assert counts.drop(columns="target_words").equals(alone_counts)
+
+
 def test_pairs_keep_their_order(pairs):
     train = split(pairs, **SIZES)[0]["train"]
     places = pairs.reset_index().merge(train, on=["document", "element"])["index"]

@@ -8,6 +8,7 @@ import transformers
 
 from bottomup import subjects
 from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.errors import UserError
 from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.heads.own_objective import (
     CheckpointPredictor,
@@ -233,6 +234,12 @@ def test_what_is_read_and_predicted(name, subject):
     targets = [[8, 9], [4, 5, 6] * 4]
     assert [example.target[0].tolist() for example in found] == targets
     assert [example.labels[0].tolist() for example in found] == targets
+
+
+def test_a_translator_needs_a_target(tmp_path):
+    subject = subjects.load(families.save(FAMILIES["marian"], tmp_path))
+    with pytest.raises(UserError, match="translates, and the study's text has no target side"):
+        text_of(subject, PAIRS.drop(columns="target"), "mt")
 
 
 def test_masks_are_drawn_by_the_seed(tmp_path):

@@ -440,6 +440,27 @@ def test_each_source_has_its_own_options_and_the_languages_of_all():
     assert slices.clean_corpus()["origins"] == ["mtdata", "libreoffice_help"]
 
 
+def test_without_a_target_language_nothing_translates():
+    alone = {"corpus__languages": ["en"]}
+    removed = {"objectives__mt": None, "objectives__mt_noise": None}
+    assert mistakes(changed(**alone)) == [
+        f"objectives.{name}: translates, and corpus.languages is en alone; allowed: null, or a "
+        "target language there"
+        for name in ("mt", "mt_noise")
+    ]
+    study = load(changed(**alone, **removed))
+    subjects = Subjects(study)
+    assert {side for name in subjects.objectives for side in subjects.sides(name)} == {"source"}
+    assert Slices(study).learn_bpe(SimpleNamespace(side="source"))["language"] == "en"
+    pairs_alone = {
+        "corpus__source": "mtdata",
+        "corpus__sources__mtdata": {"datasets": ["a-b-1-c-d"]},
+    }
+    assert mistakes(changed(**alone, **removed, **pairs_alone)) == [
+        'corpus.languages: found ["en"]; the source mtdata has pairs alone; allowed: two languages'
+    ]
+
+
 def test_numbers_that_yaml_takes_for_text():
     study = load(changed(training__learning_rate="5e-2", pruning__gates__learning_rate="1e-2"))
     assert study.training.learning_rate == 0.05 and study.pruning.gates.learning_rate == 0.01

@@ -712,6 +712,16 @@ def test_one_objective_alone_plans_what_it_has(checkout, objective, without):
     assert ("measures/claims.csv" in planned) == (objective == "untrained")
 
 
+def test_text_of_one_language_plans_nothing_of_a_target(checkout, outputs):
+    checkout.edit("study.yaml", "languages: [en, de]", "languages: [en]")
+    checkout.edit("study.yaml", "text/en.txt, target: text/de.txt", "text/en.txt")
+    checkout.edit("study.yaml", "  mt: {}", "  mt: null")
+    wanted = checkout.summary().keys()
+    assert wanted < outputs.rules.keys()
+    assert not any(".target" in output or "mt-" in output for output in wanted)
+    assert "runs/lm-1/metrics.jsonl" in wanted and "corpus/tokenizer.source.json" in wanted
+
+
 def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
     """They are in no figure that compares objectives."""
     checkout.edit(

@@ -1,11 +1,12 @@
-"""Sources of parallel text, one module each; a new source is one new file in this folder.
+"""Sources of text, one module each; a new source is one new file in this folder.
 
 A source module holds
 
 - `Options`, a subclass of `SourceOptions`: what the config says about it, with units and defaults;
   a language pair that the source lacks is an error of its validation;
-- `fetch(options, download_folder) -> pandas.DataFrame` with the columns `COLUMNS`, all str:
-  the document (page, file, talk, ...) and the element in it that a pair comes from, and its text.
+- `fetch(options, download_folder) -> pandas.DataFrame` with the columns `options.columns`, all str:
+  the document (page, file, talk, ...) and the element in it that a pair comes from, and its text;
+  of one language its text alone, where `Options` says that the source has it.
 """
 
 import difflib
@@ -29,20 +30,31 @@ class SourceOptions(BaseModel):
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
-    languages: tuple[Language, Language] = Field(
+    languages: tuple[Language, ...] = Field(
         ("en", "de"),
-        description="source and target language, ISO 639-1 codes such as en, de",
+        min_length=1,
+        max_length=2,
+        description="source and target language, ISO 639-1 codes such as en, de, or one alone",
         json_schema_extra={"key": "corpus.languages"},  # of the config, for all sources
     )
 
     @field_validator("languages")
     @classmethod
-    def languages_differ(cls, languages: tuple[str, str]) -> tuple[str, str]:
-        if languages[0] == languages[1]:
+    def languages_are_there(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        if len(languages) == 1 and not cls.monolingual:
+            name = cls.__module__.rpartition(".")[2]
+            raise ValueError(f"the source {name} has pairs alone; allowed: two languages")
+        if len(set(languages)) < len(languages):
             raise ValueError("source and target must be different languages")
         return languages
 
     package: ClassVar[str | None] = None  # that fetching needs, beyond what the project needs
+    monolingual: ClassVar[bool] = False  # whether there is text of one language, too
+
+    @property
+    def columns(self) -> list[str]:
+        """Those of the pairs; without a target where there is one language."""
+        return COLUMNS[: 2 + len(self.languages)]
 
     def input_files(self) -> list[str]:
         """Files on disk that the options name."""
@@ -71,7 +83,7 @@ def module(name: str) -> ModuleType:
 
 
 def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
-    """The pairs of the source `name`, columns `COLUMNS`; what it downloads stays in the folder.
+    """The pairs of the source `name`; what it downloads stays in the folder.
 
     Raises UserError for options that the source does not take, and when it has no pairs.
     """
@@ -84,7 +96,7 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
     pairs = source.fetch(checked, Path(download_folder))
     if pairs.empty:
         raise UserError(f"the corpus source {name} gave no pairs; look at its options: {options}")
-    return pairs[COLUMNS]
+    return pairs[checked.columns]
 
 
 def _problem(problem: dict) -> str:

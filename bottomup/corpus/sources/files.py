@@ -1,4 +1,4 @@
-"""Parallel text of one's own: two aligned files, or one with tab-separated columns.
+"""Text of one's own: two aligned files, or one with tab-separated columns; of one language a file.
 
 Files are UTF-8, one sentence a line, plain or compressed by gzip, xz or zstd. Where the
 documents are not known, every line is its own, so that splits are by sentence.
@@ -10,7 +10,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from bottomup.corpus.archives import BROKEN, decompressed
-from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.corpus.sources import SourceOptions
 from bottomup.errors import UserError
 from bottomup.settings import File
 
@@ -20,6 +20,8 @@ MAX_LINE_BYTES = 2**24
 class Options(SourceOptions):
     """Which files; relative paths start from the folder in which the workflow runs."""
 
+    monolingual = True
+
     source: File | None = Field(None, description="source text, one sentence a line")
     target: File | None = Field(None, description="its translation, line by line")
     documents: File | None = Field(
@@ -27,14 +29,17 @@ class Options(SourceOptions):
     )
     tsv: File | None = Field(
         None,
-        description="instead of the three: lines of source, target and, optionally, document, "
-        "separated by tabs and not quoted",
+        description="instead of the three, of two languages: lines of source, target and, "
+        "optionally, document, separated by tabs and not quoted",
     )
 
     @model_validator(mode="after")
     def one_form(self) -> "Options":
         aligned = [self.source is not None, self.target is not None]
-        if not (all(aligned) and not self.tsv) and not (
+        if len(self.languages) == 1:
+            if aligned != [True, False] or self.tsv:
+                raise ValueError("of one language, give `source` (and `documents`) alone")
+        elif not (all(aligned) and not self.tsv) and not (
             self.tsv and not any(aligned) and not self.documents
         ):
             raise ValueError("give `source` and `target` (and `documents`), or `tsv` alone")
@@ -51,10 +56,11 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     Raises UserError for files that are empty, not UTF-8, broken or not aligned.
     """
     columns = _tsv(options.tsv) if options.tsv else _aligned(options)
-    source, target, *documents = columns
-    numbers = [str(number) for number in range(1, len(source) + 1)]
-    rows = zip(documents[0] if documents else numbers, numbers, source, target, strict=True)
-    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+    n_sides = len(options.languages)
+    sides, documents = columns[:n_sides], columns[n_sides:]
+    numbers = [str(number) for number in range(1, len(sides[0]) + 1)]
+    rows = zip(documents[0] if documents else numbers, numbers, *sides, strict=True)
+    return pd.DataFrame(rows, columns=options.columns, dtype=str)
 
 
 def _aligned(options: Options) -> list[list[str]]:

@@ -22,7 +22,7 @@ from pydantic import Field, field_validator, model_validator
 
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
-from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.corpus.sources import SourceOptions
 from bottomup.errors import UserError
 from bottomup.settings import Folder
 
@@ -40,6 +40,8 @@ ELSEWHERE = (
 
 class Options(SourceOptions):
     """Which pages, and where they come from."""
+
+    monolingual = True
 
     origin: Literal["apt", "archive", "folder"] = Field(
         "apt",
@@ -70,10 +72,12 @@ class Options(SourceOptions):
 
     @field_validator("languages")
     @classmethod
-    def pair_exists(cls, languages: tuple[str, str]) -> tuple[str, str]:
-        if languages not in LANGUAGE_PAIRS:
+    def pair_exists(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
+        if languages not in LANGUAGE_PAIRS and not (len(languages) == 1 and languages[0] in TAGS):
             known = ", ".join("-".join(pair) for pair in LANGUAGE_PAIRS)
-            raise ValueError(f"the LibreOffice help offers the language pairs {known}")
+            raise ValueError(
+                f"the LibreOffice help offers the language pairs {known}, and one language of these"
+            )
         return languages
 
     @model_validator(mode="after")
@@ -87,13 +91,14 @@ class Options(SourceOptions):
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
-    """The elements that both languages have on the same page; a document is a page.
+    """The elements that both languages have on the same page, or those of one language; a document
+    is a page.
 
     Raises UserError for packages that cannot be had or read, and where there are no pages.
     """
     try:
         download_folder.mkdir(parents=True, exist_ok=True)
-        source, target = (
+        source, *target = (
             _pages(options, language, download_folder) for language in options.languages
         )
     except OSError as error:
@@ -102,12 +107,12 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             "its permissions"
         ) from error
     rows = [
-        (page, element, text, target[page][element])
-        for page in sorted(source.keys() & target.keys())
+        (page, element, text, *(pages[page][element] for pages in target))
+        for page in sorted(source.keys())
         for element, text in source[page].items()
-        if element in target[page]
+        if all(element in pages.get(page, {}) for pages in target)
     ]
-    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+    return pd.DataFrame(rows, columns=options.columns, dtype=str)
 
 
 def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:

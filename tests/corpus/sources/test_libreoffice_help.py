@@ -54,6 +54,14 @@ def test_either_direction(help_packs, tmp_path):
     assert table[["target", "source"]].iloc[0].tolist() == EXPECTED[0][1:]
 
 
+def test_one_language_alone_needs_no_other(help_packs, tmp_path):
+    (help_packs / "helppack_en-US.tar.gz").unlink()
+    table = fetch(of_packs(help_packs, languages=("de",)), tmp_path)
+    assert table.columns.tolist() == ["document", "element", "source"]
+    both = [[element, german] for element, _, german in EXPECTED]
+    assert table[["element", "source"]].to_numpy().tolist() == both * 2
+
+
 def test_a_help_pack_is_downloaded_once(help_packs, tmp_path):
     downloads = tmp_path / "downloads"
     fetch(of_packs(help_packs), downloads)

@@ -38,10 +38,29 @@ def test_all_problems_of_options_are_told_in_one_line(tmp_path):
         assert part in message
 
 
-@pytest.mark.parametrize("languages", [["en", "en"], ["english", "de"], ["en"]])
-def test_languages_are_two_codes_that_differ(languages, tmp_path):
+@pytest.mark.parametrize("languages", [["en", "en"], ["english", "de"], [], ["en", "de", "fr"]])
+def test_languages_are_codes_that_differ(languages, tmp_path):
     with pytest.raises(UserError, match="languages"):
         sources.fetch("files", {"languages": languages, "tsv": __file__}, tmp_path)
+
+
+def test_a_source_of_pairs_alone_asks_for_two_languages(tmp_path):
+    options = {"languages": ["en"], "datasets": ["a-b-1-eng-deu"]}
+    with pytest.raises(
+        UserError, match="the source mtdata has pairs alone; allowed: two languages"
+    ):
+        sources.fetch("mtdata", options, tmp_path)
+
+
+def test_text_of_one_language_has_no_target(tmp_path):
+    text = tmp_path / "text.en"
+    text.write_text("One.\nTwo.\n")
+    table = sources.fetch("files", {"languages": ["en"], "source": str(text)}, tmp_path)
+    assert table.to_dict("list") == {
+        "document": ["1", "2"],
+        "element": ["1", "2"],
+        "source": ["One.", "Two."],
+    }
 
 
 def test_a_source_without_pairs_is_an_error(tmp_path, monkeypatch):
