@@ -3,6 +3,7 @@
 What is damaged is refused as a whole: everything is read to its end, where the checksums are.
 """
 
+import bz2
 import io
 import lzma
 import posixpath
@@ -20,6 +21,7 @@ from bottomup.errors import UserError
 _COMPRESSIONS = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS + 16),
     b"\xfd7zXZ\x00": lzma.LZMADecompressor,
+    b"BZh": bz2.BZ2Decompressor,
     b"\x28\xb5\x2f\xfd": lambda: zstandard.ZstdDecompressor().decompressobj(),
 }
 BROKEN = (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError, tarfile.TarError)
@@ -35,7 +37,7 @@ _PIECE_BYTES = 2**12
 
 
 def decompressed(stream: BinaryIO) -> BinaryIO:
-    """The plain bytes of a stream that holds gzip, xz, zstd or plain data, told by its magic.
+    """The plain bytes of a stream of gzip, bzip2, xz, zstd or plain data, told by its magic.
 
     Reading it raises one of `BROKEN` where the data are damaged, cut off, or unpack to more than
     `MAX_RATIO` times their size.
@@ -94,11 +96,11 @@ def members(
 ) -> Iterator[tuple[str, bytes]]:
     """Paths and contents of the files in an archive whose path holds the pattern `wanted`.
 
-    The archive is a Debian package, or a tar archive (plain, gzip, xz or zstd), and Debian
+    The archive is a Debian package, or a tar archive (plain, gzip, bzip2, xz or zstd), and Debian
     packages inside it are read too, if `packages`. `name` is what errors call it.
 
-    Raises UserError for an archive that is damaged or unpacks to more than text does, or that has
-    a path or link leaving its folder.
+    Raises UserError for an archive that is damaged or unpacks to more than text does, or where
+    the path of such a file, or a link of that name, leaves the archive's folder.
     """
     try:
         head = stream.read(len(_AR_MAGIC))
@@ -109,13 +111,16 @@ def members(
         plain = decompressed(stream)
         with tarfile.open(fileobj=plain, mode="r|", tarinfo=_Header) as archive:
             for member in archive:
+                is_package = packages and member.name.endswith(".deb")
+                if not is_package and not wanted.search(member.name):
+                    continue
                 _refuse_escape(member, name)
                 if not member.isfile():
                     continue
-                if packages and member.name.endswith(".deb"):
+                if is_package:
                     package = io.BytesIO(_content(archive, member))
                     yield from members(package, wanted, f"{name}: {member.name}", packages=False)
-                elif wanted.search(member.name):
+                else:
                     yield member.name, _content(archive, member)
         while plain.read(2**20):
             pass

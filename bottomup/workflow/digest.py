@@ -12,7 +12,12 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "bottomup"
 # Packages that are imported by another name than they are installed by.
-DISTRIBUTIONS = {"sklearn": "scikit-learn", "yaml": "pyyaml", "PIL": "pillow"}
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "PIL": "pillow",
+    "debian": "python-debian",
+}
 # Modules that no result depends on, whatever they say.
 SHOWN = {
     "bottomup.program": "reads the command line and words errors; what it hands on is the settings",

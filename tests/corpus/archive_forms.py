@@ -1,5 +1,6 @@
 """Small archives of the forms in which the LibreOffice help is published."""
 
+import bz2
 import gzip
 import io
 import lzma
@@ -11,6 +12,7 @@ COMPRESSIONS = {
     "": lambda data: data,
     ".gz": gzip.compress,
     ".xz": lzma.compress,
+    ".bz2": bz2.compress,
     ".zst": zstandard.ZstdCompressor().compress,
 }
 

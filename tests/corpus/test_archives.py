@@ -119,7 +119,7 @@ def test_a_tar_archive_whose_header_is_broken_or_missing_is_not_at_its_end():
             read(damaged)
 
 
-@pytest.mark.parametrize("compression", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
 def test_streams_one_after_the_other_are_one(compression):
     """As pigz, pzstd and `cat` make them; a cut or an end that is none is an error."""
     one, two = (COMPRESSIONS[compression](text * 3000) for text in (b"eins\n", b"zwei\n"))
@@ -130,7 +130,7 @@ def test_streams_one_after_the_other_are_one(compression):
             decompressed(io.BytesIO(damaged)).read()
 
 
-@pytest.mark.parametrize("compression", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
 def test_a_small_file_that_unpacks_to_a_large_one_is_an_error(compression, monkeypatch):
     monkeypatch.setattr(archives, "FREE_BYTES", 2**16)
     bomb = COMPRESSIONS[compression](bytes(2**22))

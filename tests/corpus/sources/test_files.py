@@ -96,7 +96,7 @@ def test_an_empty_file_is_an_error(write, compression):
         lines(write("empty.txt", COMPRESSIONS[compression](b"")))
 
 
-@pytest.mark.parametrize("compression", [".gz", ".xz", ".zst"])
+@pytest.mark.parametrize("compression", [".gz", ".bz2", ".xz", ".zst"])
 def test_a_truncated_file_is_an_error(write, compression):
     content = COMPRESSIONS[compression](b"one\ntwo\n" * 99)
     with pytest.raises(UserError, match="cannot be read"):

@@ -1,0 +1,36 @@
+"""Sentences of paragraphs that are each other's translation, paired where they are as many."""
+
+import re
+
+_QUOTES = "\"'«»„“”‘’‚()[]"
+# An end, with what closes after it, before white space.
+_END = re.compile(rf"(?<=[.!?…])[{re.escape(_QUOTES)}]*\s+")
+# As in "z. B. Der" and "J. R. R. Tolkien"; and words that a full stop shortens before a capital.
+_SHORT = re.compile(
+    r"(?:^|[\s(.])(?:[^\W\d_]|approx|bzw|ca|cf|dr|etc|evtl|ggf|inkl|mr|mrs|no|nr|resp|sog|st"
+    r"|usw|vgl|vs|zzgl)\.$",
+    re.IGNORECASE,
+)
+_LONGEST_SHORT = 8  # characters, with what stands before
+_LONGEST_OPENING = 4  # characters, with the capital
+
+
+def split(text: str) -> list[str]:
+    """The sentences of a text, by punctuation and the capital that follows."""
+    sentences, start = [], 0
+    for end in _END.finditer(text):
+        before = text[max(start, end.start() - _LONGEST_SHORT) : end.start()]
+        after = text[end.end() : end.end() + _LONGEST_OPENING].lstrip(_QUOTES)
+        if after[:1].isupper() and not _SHORT.search(before):
+            sentences.append(text[start : end.end()].strip())
+            start = end.end()
+    return [*sentences, text[start:].strip()]
+
+
+def aligned(source: str, target: str) -> list[tuple[str, str]]:
+    """The sentences of two paragraphs in pairs, in order; the paragraphs as one pair where their
+    numbers of sentences differ."""
+    sides = split(source), split(target)
+    if len(sides[0]) != len(sides[1]):
+        return [(source, target)]
+    return list(zip(*sides, strict=True))

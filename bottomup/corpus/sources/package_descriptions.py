@@ -1,0 +1,201 @@
+"""The descriptions of Debian's packages, translated by the Debian Description Translation Project.
+
+A description and its translation have the same `Description-md5`: the first line says in short
+what the package is, paragraphs and lists follow. Both come from indices, which apt gets without
+any package (`apt`), or which are on disk (`folder`), as in a mirror or below /var/lib/apt/lists.
+"""
+
+import io
+import logging
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Literal
+
+import pandas as pd
+from debian.deb822 import Deb822
+from pydantic import Field, field_validator, model_validator
+
+from bottomup.corpus import debian, sentences
+from bottomup.corpus.archives import BROKEN, decompressed
+from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.errors import UserError
+from bottomup.settings import Folder
+
+LOG = logging.getLogger(__name__)
+
+ELSEWHERE = (
+    "set `from: folder` and the `folder` of the indices of a mirror: Packages, Translation-en and "
+    "that of the other language"
+)
+
+
+class Options(SourceOptions):
+    """Where the indices come from."""
+
+    origin: Literal["apt", "folder"] = Field(
+        "apt",
+        alias="from",
+        description="apt: the indices of the suites that this machine has its packages from, no "
+        "root needed; folder: those in `folder`",
+    )
+    folder: Folder | None = Field(
+        None,
+        description="folder: a folder that holds Packages, Translation-en and that of the other "
+        "language at some depth, with what apt or a mirror adds to the names, and compressed or "
+        "not by gzip, bzip2, xz or zstd",
+    )
+
+    @field_validator("languages")
+    @classmethod
+    def one_is_english(cls, languages: tuple[str, str]) -> tuple[str, str]:
+        if "en" not in languages:
+            raise ValueError("descriptions are translated from English: one language must be en")
+        return languages
+
+    @model_validator(mode="after")
+    def folder_is_named(self) -> "Options":
+        if (self.origin == "folder") != (self.folder is not None):
+            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
+        return self
+
+    def read_files(self) -> list[str]:
+        if not self.folder:
+            return []
+        kinds = ["Packages", *(f"Translation-{language}" for language in self.languages)]
+        return [str(path) for kind in kinds for path in _indices(self.folder, kind)]
+
+
+def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
+    """The sentences of descriptions that both languages have; a document is a source package, an
+    element the binary package and the sentence's number.
+
+    Raises UserError for indices that cannot be had or read, and where one is missing.
+    """
+    try:
+        folder = options.folder or _from_apt(options.languages, download_folder)
+        sources = _source_packages(folder)
+        sides = [_descriptions(folder, language) for language in options.languages]
+    except OSError as error:
+        raise UserError(
+            f"the indices cannot be read or kept ({error}); move away what is in their place, or "
+            "mend their permissions"
+        ) from error
+    rows = []
+    for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):
+        # Of a package that is in no index of packages the source is not known.
+        if md5 in sides[1] and package in sources:
+            pairs = aligned(source, sides[1][md5][1])
+            rows += [(sources[package], f"{package}:{i}", *pair) for i, pair in enumerate(pairs, 1)]
+    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+
+
+def _from_apt(languages: tuple[str, str], download_folder: Path) -> Path:
+    """The folder of the indices for these languages, fetched unless they are there."""
+    folder = download_folder / f"package-descriptions-{'-'.join(sorted(languages))}"
+    folder.mkdir(parents=True, exist_ok=True)
+    [other] = set(languages) - {"en"}
+    if not _indices(folder, f"Translation-{other}"):
+        complaint = debian.renew_lists(folder, sorted(languages), ELSEWHERE)
+        if not _indices(folder, f"Translation-{other}"):
+            raise UserError(
+                f"apt-get has no package descriptions in {other!r}: {complaint}{ELSEWHERE}"
+            )
+    return folder
+
+
+def _indices(folder: Path, kind: str) -> list[Path]:
+    """The indices of a kind in a folder and below, in the order of their paths."""
+    name = re.compile(rf"(?:.*_)?{kind}(?:\.(?:gz|bz2|xz|zst))?")
+    return sorted(path for path in folder.rglob(f"*{kind}*") if name.fullmatch(path.name))
+
+
+def _source_packages(folder: Path) -> dict[str, str]:
+    """By binary package the source package that it is built from."""
+    return {
+        # As in "Source: gcc-12 (12.2.0-14)".
+        entry["Package"]: entry.get("Source", entry["Package"]).partition(" ")[0]
+        for entry in _entries(folder, "Packages", ["Package", "Source"])
+    }
+
+
+def _descriptions(folder: Path, language: str) -> dict[str, tuple[str, str]]:
+    """By the MD5 of the English description the first package that has it, and the text."""
+    kind, field = f"Translation-{language}", f"Description-{language}"
+    found = {}
+    for entry in _entries(folder, kind, ["Package", "Description-md5", field]):
+        if field in entry and "Description-md5" in entry:
+            found.setdefault(entry["Description-md5"], (entry["Package"], entry[field]))
+    return found
+
+
+def _entries(folder: Path, kind: str, fields: list[str]) -> Iterator[Deb822]:
+    """The entries of all indices of a kind, each with `Package` and those of `fields` it has.
+
+    Raises UserError where there is no such index, and for one that is damaged.
+    """
+    paths = _indices(folder, kind)
+    if not paths:
+        raise UserError(f"no index {kind} in {folder} or below; look at what was put there")
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                # At once, since the reader takes an archive that is cut off for its end.
+                text = decompressed(file).read().decode("utf-8")
+                lines = iter(io.StringIO(text, newline="\n"))
+                for entry in Deb822.iter_paragraphs(lines, fields, use_apt_pkg=False):
+                    if "Package" not in entry:
+                        raise ValueError("an entry without Package")
+                    yield entry
+                # The reader ends where an entry has none of the fields.
+                if next(lines, None) is not None:
+                    raise ValueError("an entry without Package")
+        except (*BROKEN, ValueError) as error:
+            raise UserError(
+                f"the index {path} is damaged ({error}); delete it and fetch it again"
+            ) from error
+
+
+_ITEM = re.compile(r"\s*[*+•·o–-]\s+(?=\S)")
+
+
+def aligned(source: str, target: str) -> list[tuple[str, str]]:
+    """The sentences of a description and of its translation, in pairs, in order.
+
+    Where the sides have the same sequence of paragraphs and list items, all of them; otherwise the
+    paragraphs, if there are as many; otherwise what the package is in short.
+    """
+    sides = [blocks(source), blocks(target)]
+    for kinds in (["short", "text", "item"], ["short", "text"], ["short"]):
+        kept = [[block for block in side if block[0] in kinds] for side in sides]
+        if [kind for kind, _ in kept[0]] == [kind for kind, _ in kept[1]]:
+            break
+    texts = ((of_source[1], of_target[1]) for of_source, of_target in zip(*kept, strict=True))
+    return [pair for paragraphs in texts for pair in sentences.aligned(*paragraphs)]
+
+
+def blocks(description: str) -> list[tuple[str, str]]:
+    """The parts of a description, in order: kind (short, text or item) and text.
+
+    As in Debian Policy 5.6.13: every line but the first begins with a blank, a full stop alone
+    separates paragraphs, and what begins with two blanks is shown as it is, which is left out
+    unless it belongs to an item of a list.
+    """
+    short, *lines = description.split("\n")
+    found = [("short", [short])]
+    goes_on = (None, False)  # kind of the part that the next line may belong to, and if verbatim
+    for line in (line[1:] for line in lines):
+        verbatim = line[:1].isspace()
+        if not line.strip(" ."):
+            goes_on = (None, False)
+        elif bullet := _ITEM.match(line):
+            goes_on = ("item", verbatim)
+            found.append(("item", [line[bullet.end() :]]))
+        elif goes_on in [("item", False), ("item" if verbatim else "text", verbatim)]:
+            found[-1][1].append(line.strip())
+        elif verbatim:
+            goes_on = (None, False)
+        else:
+            goes_on = ("text", False)
+            found.append(("text", [line]))
+    return [(kind, " ".join(texts).strip()) for kind, texts in found]

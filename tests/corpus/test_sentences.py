@@ -1,0 +1,30 @@
+import pytest
+
+from bottomup.corpus.sentences import aligned, split
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("One. Two? Three!", ["One.", "Two?", "Three!"]),
+        (
+            "Read foo.conf. It is 2.5 times 3. 4 follow.",
+            ["Read foo.conf.", "It is 2.5 times 3. 4 follow."],
+        ),
+        (
+            "Das ist z. B. Text, vgl. Kapitel 2. Ende",
+            ["Das ist z. B. Text, vgl. Kapitel 2.", "Ende"],
+        ),
+        ("Er sagt: »Nein.« »Doch!« Ende", ["Er sagt: »Nein.«", "»Doch!«", "Ende"]),
+        ("(See below.) Это так. Да", ["(See below.)", "Это так.", "Да"]),
+        ("See e.g. the manual. and more", ["See e.g. the manual. and more"]),
+        ("", [""]),
+    ],
+)
+def test_sentences_of_a_text(text, expected):
+    assert split(text) == expected
+
+
+def test_paragraphs_stay_whole_where_their_sentences_are_not_as_many():
+    assert aligned("One. Two.", "Eins. Zwei.") == [("One.", "Eins."), ("Two.", "Zwei.")]
+    assert aligned("One. Two.", "Eins und zwei.") == [("One. Two.", "Eins und zwei.")]
