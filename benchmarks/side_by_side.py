@@ -11,14 +11,16 @@ from pathlib import Path
 REPEATS = 3
 
 
-def compare(contenders: dict[str, Callable[[], tuple[float, float]]], value: str) -> None:
+def compare(
+    contenders: dict[str, Callable[[], tuple[float, float]]], value: str, repeats: int = REPEATS
+) -> None:
     """Print seconds, peak memory and the result's value of each contender; the last is the peer.
 
     A contender returns the seconds of its work and the value. They take turns, so that a machine
-    that slows down slows all; medians of `REPEATS` are shown, with ratios to the peer.
+    that slows down slows all; medians of `repeats` are shown, with ratios to the peer.
     """
     runs = {name: [] for name in contenders}
-    for _ in range(REPEATS):
+    for _ in range(repeats):
         for name, contender in contenders.items():
             runs[name].append(_apart(contender))
     medians = {

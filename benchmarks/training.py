@@ -21,7 +21,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.seeds import generator
 from bottomup.settings import Training
 from bottomup.training.batches import Text, forever
-from bottomup.training.checkpoint import Checkpoint
+from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.precision import autocast
 
@@ -69,7 +69,12 @@ def ours(folder: Path, precision: str) -> tuple[float, float]:
             1,
             Checkpoint(Path(scratch), {"run": "benchmark"}),
         )
-        return timed(trainer.update, text)
+
+        def update(sentences, step: int) -> float:
+            trainer.set_rate(Progress(step=step))
+            return trainer.update(sentences, step)
+
+        return timed(update, text)
 
 
 def bert(folder: Path) -> tuple[float, float]:
