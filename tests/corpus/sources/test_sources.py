@@ -9,7 +9,13 @@ from bottomup.errors import UserError
 
 
 def test_the_sources_there_are():
-    assert sources.names() == ["files", "libreoffice_help", "mtdata", "package_descriptions"]
+    assert sources.names() == [
+        "files",
+        "libreoffice_help",
+        "man_pages",
+        "mtdata",
+        "package_descriptions",
+    ]
 
 
 @pytest.mark.parametrize("name", sources.names())
@@ -24,7 +30,7 @@ def test_every_source_keeps_the_interface(name):
 def test_an_unknown_source_is_an_error_that_names_the_known_and_the_nearest():
     with pytest.raises(UserError) as error:
         sources.module("libreofice_help")
-    assert "files, libreoffice_help, mtdata, package_descriptions" in str(error.value)
+    assert "files, libreoffice_help, man_pages, mtdata, package_descriptions" in str(error.value)
     assert "did you mean libreoffice_help?" in str(error.value)
 
 

@@ -1,0 +1,275 @@
+"""Man pages and their translations, aligned block by block within sections.
+
+A page has the same name in every language. `mandoc` renders both; sections are paired in order,
+and within a pair of sections the paragraphs, list items and headings, where their kinds follow
+each other alike on both sides: what differs costs a section and not the page. The pages come from
+packages of Debian or Ubuntu (`apt`), or from packages or pages on disk (`folder`).
+"""
+
+import io
+import logging
+import re
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Annotated, Literal
+
+import pandas as pd
+from lxml import etree, html
+from pydantic import Field, field_validator, model_validator
+
+from bottomup.corpus import debian, sentences
+from bottomup.corpus.archives import BROKEN, decompressed, members
+from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.errors import UserError
+from bottomup.settings import Folder
+
+LOG = logging.getLogger(__name__)
+
+ELSEWHERE = (
+    "take what is not to be had out of `packages`, or set `from: folder` and the `folder` of "
+    "packages (.deb) or of pages"
+)
+MANDOC = (
+    "install it (Debian, Ubuntu: apt-get install mandoc), or put its package for this machine, a "
+    ".deb, into `folder`"
+)
+TIMEOUT = 60  # seconds that a page may take; one takes milliseconds
+# Package names, of which {language} is that of the translation.
+PACKAGES = [
+    *("manpages-{language}", "manpages-{language}-dev", "manpages", "manpages-dev"),
+    *("coreutils", "util-linux", "systemd", "dpkg", "dpkg-dev", "apt", "debhelper", "devscripts"),
+]
+Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
+# Sections about a page and not its subject, which are alike everywhere.
+LEFT_OUT = {"AUTHOR", "AUTHORS", "COLOPHON", "COPYRIGHT", "LICENSE", "REPORTING BUGS"}
+
+
+class Options(SourceOptions):
+    """Which pages, and where they come from."""
+
+    origin: Literal["apt", "folder"] = Field(
+        "apt",
+        alias="from",
+        description="apt: `packages` of Debian or Ubuntu, no root needed; folder: all in `folder`",
+    )
+    packages: list[Package] = Field(
+        PACKAGES,
+        min_length=1,
+        description="apt: packages with pages in English or the other language, for which "
+        "{language} stands; of pages of one name the first package's is taken",
+    )
+    folder: Folder | None = Field(
+        None,
+        description="folder: a folder that holds packages (.deb), or man/man1/*, man/<language>/"
+        "man1/* and so on at some depth",
+    )
+
+    @field_validator("languages")
+    @classmethod
+    def one_is_english(cls, languages: tuple[str, str]) -> tuple[str, str]:
+        if "en" not in languages:
+            raise ValueError("man pages are translated from English: one language must be en")
+        return languages
+
+    @model_validator(mode="after")
+    def folder_is_named(self) -> "Options":
+        if (self.origin == "folder") != (self.folder is not None):
+            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
+        return self
+
+    @property
+    def translation(self) -> str:
+        """The language that is not English."""
+        return next(language for language in self.languages if language != "en")
+
+    def read_files(self) -> list[str]:
+        return [str(path) for path in _files(self.folder)] if self.folder else []
+
+
+def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
+    """The sentences that both languages have in the same place; a document is a page, such as
+    ls.1, an element the number of the sentence in it.
+
+    Raises UserError for packages and pages that cannot be had or read, and where there are none.
+    """
+    try:
+        download_folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=download_folder) as own:
+            rows = _rows(options, download_folder, Path(own))
+    except OSError as error:
+        raise UserError(
+            f"the pages cannot be read or kept ({error}); move away what is in their place, or "
+            "mend their permissions"
+        ) from error
+    english = ["source", "target"] if options.languages[0] == "en" else ["target", "source"]
+    table = pd.DataFrame(rows, columns=["document", "element", *english], dtype=str)
+    return table[COLUMNS]
+
+
+def _rows(options: Options, download_folder: Path, own: Path) -> list[tuple[str, ...]]:
+    """Document, element, English and translation; what is run is unpacked to the folder `own`."""
+    names = [name.replace("{language}", options.translation) for name in options.packages]
+    if options.folder:
+        files = _files(options.folder)
+    else:
+        files = debian.packages(names, download_folder, ELSEWHERE)
+    sides = _pages(files, options.translation)
+    if not (both := sides[0].keys() & sides[1].keys()):
+        raise UserError(
+            f"no man page in both languages in {options.folder or ', '.join(names)}; expected "
+            f"man/man1/ls.1 and man/{options.translation}/man1/ls.1 or the like, plain or .gz"
+        )
+    mandoc = _mandoc(options, files, own)
+    rows = []
+    for page in sorted(both):
+        pairs = aligned(*(_rendered(mandoc, side[page], page) for side in sides))
+        rows += [(page, str(number), *pair) for number, pair in enumerate(pairs, start=1)]
+    return rows
+
+
+_PAGE = re.compile(r"(?:^|/)man/(?:([a-z]{2})(?:\.UTF-8)?/)?man\d\w*/([^/]+?\.\d\w*)(?:\.gz)?$")
+
+
+def _files(folder: Path) -> list[Path]:
+    """The packages and pages in a folder; aliases, which are links, have no text of their own."""
+    return sorted(
+        path
+        for path in folder.rglob("*")
+        if (path.suffix == ".deb" or _PAGE.search(path.absolute().as_posix()))
+        and path.is_file()
+        and not path.is_symlink()
+    )
+
+
+def _pages(files: list[Path], language: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
+    """The English and the translated pages by name, as they lie in the files, which may be
+    compressed."""
+    sides = {"en": {}, language: {}}
+    for file in files:
+        for path, data in _contents(file, _PAGE):
+            found = _PAGE.search(path)
+            if (side := sides.get(found[1] or "en")) is not None:
+                side.setdefault(found[2], data)
+    return sides["en"], sides[language]
+
+
+def _contents(file: Path, wanted: re.Pattern) -> Iterator[tuple[str, bytes]]:
+    if file.suffix != ".deb":
+        yield file.absolute().as_posix(), file.read_bytes()
+        return
+    with file.open("rb") as stream:
+        yield from members(stream, wanted, file.name)
+
+
+def _mandoc(options: Options, files: list[Path], own: Path) -> str:
+    """The path of mandoc: the machine's, or that of its package, unpacked to the folder `own`.
+
+    Raises UserError where there is neither, or it does not run.
+    """
+    found = shutil.which("mandoc")
+    if not found:
+        packages = [file for file in files if file.name.startswith("mandoc_")]
+        if not options.folder:
+            packages = debian.packages(["mandoc"], own.parent, MANDOC)
+        for package in packages:
+            for _, program in _contents(package, re.compile(r"(?:^|/)usr/bin/mandoc$")):
+                found = str(own / "mandoc")
+                Path(found).write_bytes(program)
+                Path(found).chmod(0o700)
+    if not found:
+        raise UserError(f"man pages are read by mandoc, which this machine lacks; {MANDOC}")
+    try:
+        _html(found, b"")
+    except (OSError, subprocess.SubprocessError) as error:
+        raise UserError(f"mandoc cannot be run ({error}); {MANDOC}") from error
+    return found
+
+
+def _rendered(mandoc: str, page: bytes, name: str) -> str:
+    """A page, which may be compressed, as HTML; empty where mandoc fails on it, which is said.
+
+    Raises UserError for a page that is damaged.
+    """
+    try:
+        plain = decompressed(io.BytesIO(page)).read()
+    except BROKEN as error:
+        raise UserError(f"the page {name} is damaged ({error}); get it again") from error
+    try:
+        return _html(mandoc, plain)
+    except subprocess.SubprocessError as error:
+        LOG.warning("mandoc fails on the page %s (%s); it is left out", name, error)
+        return ""
+
+
+def _html(mandoc: str, page: bytes) -> str:
+    # From a pipe, where a page includes no other file.
+    command = [mandoc, "-T", "html", "-O", "fragment", "-K", "utf-8"]
+    done = subprocess.run(command, input=page, capture_output=True, timeout=TIMEOUT, check=True)
+    return done.stdout.decode("utf-8")
+
+
+def aligned(english: str, translated: str) -> list[tuple[str, str]]:
+    """The sentences of a rendered page and of its translation, in pairs, in order.
+
+    Sections are paired in order, if there are as many but for one at the end of the translation,
+    which is about the translators. Of a pair of sections the blocks are, if their kinds are the
+    same in order; of a pair of blocks the sentences, if they have the same `marks`.
+    """
+    sides = [sections(english), sections(translated)]
+    if len(sides[1]) - len(sides[0]) not in (0, 1):
+        return []
+    pairs = []
+    for blocks in zip(*sides, strict=False):
+        kinds = [[kind for kind, _ in side] for side in blocks]
+        if kinds[0] != kinds[1] or blocks[0][0][1].upper() in LEFT_OUT:
+            continue
+        for (kind, source), (_, target) in zip(*blocks, strict=True):
+            if kind != "pre" and marks(source) == marks(target):
+                pairs += sentences.aligned(source, target)
+    return pairs
+
+
+_MARK = re.compile(r"(?<![\w-])--?[a-z][\w-]*|\d+", re.ASCII | re.IGNORECASE)
+
+
+def marks(text: str) -> list[str]:
+    """What a translation leaves as it is: options and numbers, sorted."""
+    return sorted(_MARK.findall(text))
+
+
+# Of mandoc's elements those that are not within a line.
+_BLOCKS = {"p", "dt", "dd", "li", "td", "pre", "h1", "h2", "div", "section", "dl", "ul", "ol"}
+_BLOCKS |= {"table", "tr"}
+
+
+def sections(page: str) -> list[list[tuple[str, str]]]:
+    """The blocks of each section and subsection of a rendered page, in order: kind, which is the
+    name of the element, and text. The first block of all but the first section is its heading."""
+    if not page:
+        return []
+    found, kinds, text = [[]], ["div"], []
+
+    def close() -> None:
+        if joined := " ".join("".join(text).split()):
+            if kinds[-1] in ("h1", "h2"):
+                found.append([])
+            found[-1].append((kinds[-1], joined))
+        text.clear()
+
+    [manual] = html.fromstring(f"<div>{page}</div>").find_class("manual-text")
+    for event, element in etree.iterwalk(manual, events=("start", "end")):
+        block = element.tag in _BLOCKS
+        if block:
+            close()
+        if event == "start":
+            if block:
+                kinds.append(element.tag)
+            text.append(" " if element.tag == "br" else element.text or "")
+        else:
+            if block:
+                kinds.pop()
+            text.append(element.tail or "")
+    return [blocks for blocks in found if blocks]
