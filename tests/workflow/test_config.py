@@ -421,8 +421,8 @@ def test_mistakes_of_all_sources_are_said_together():
     )
     assert [line.split(";")[0] for line in mistakes(config)] == [
         "corpus.sources.mtdata.languages: unknown key",
-        'corpus.sources.libreoffice_help.from: found "apt-get"',
         'corpus.languages: found ["en", "pl"]',
+        'corpus.sources.libreoffice_help.from: found "apt-get"',
         "corpus.sources.mtdata.datasets: missing",
         "corpus.sources.mtdata.max_pairs: found 0",
     ]
