@@ -123,6 +123,9 @@ def controller_restarted(hit: Hit) -> None:
 def controller_and_accounting_killed(hit: Hit) -> None:
     hit.goes_on()
     hit.cluster.away("slurmctld", "slurmdbd")
+    for job in hit.cluster.jobs("running"):
+        if job != hit.job:  # a group may stand still now, as docs say
+            hit.cluster("scontrol", "requeue", job)
 
 
 def accounting_away(hit: Hit) -> None:
