@@ -40,7 +40,29 @@ TIMEOUT = 60  # seconds that a page may take; one takes milliseconds
 # Package names, of which {language} is that of the translation.
 PACKAGES = [
     *("manpages-{language}", "manpages-{language}-dev", "manpages", "manpages-dev"),
-    *("coreutils", "util-linux", "systemd", "dpkg", "dpkg-dev", "apt", "debhelper", "devscripts"),
+    *(
+        "adduser",
+        "apt",
+        "bash",
+        "bsdextrautils",
+        "bsdutils",
+        "coreutils",
+        "cups-client",
+        "cups-daemon",
+    ),
+    *(
+        "debhelper",
+        "devscripts",
+        "dosfstools",
+        "dpkg",
+        "dpkg-dev",
+        "findutils",
+        "grep",
+        "libsane-common",
+    ),
+    *("man-db", "mount", "nfs-common", "openssh-client", "passwd", "po-debconf", "po4a", "procps"),
+    *("psmisc", "schroot", "sgt-puzzles", "systemd", "systemd-boot", "systemd-container"),
+    *("systemd-resolved", "tar", "udev", "util-linux", "xz-utils"),
 ]
 Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
 # Sections about a page and not its subject, which are alike everywhere.
@@ -232,7 +254,8 @@ def aligned(english: str, translated: str) -> list[tuple[str, str]]:
     return pairs
 
 
-_MARK = re.compile(r"(?<![\w-])--?[a-z][\w-]*|\d+", re.ASCII | re.IGNORECASE)
+# No option begins within a word or is one, as in "ioctl(2)-Anfragen" and "--format-Option".
+_MARK = re.compile(r"(?<![\w-])(?:--[a-z][a-z0-9]*(?:-[a-z0-9]+)*|-[A-Za-z](?![\w-]))|\d+")
 
 
 def marks(text: str) -> list[str]:

@@ -101,7 +101,8 @@ def test_marks_are_options_and_numbers():
     assert marks("With -l, --sort=size (-S) and a well-known 2-1, 1.5") == [
         *("--sort", "-S", "-l", "1", "1", "2", "5")
     ]
-    assert marks("mit «-l» oder »--sort«") == ["--sort", "-l"]
+    assert marks("mit «-l» oder »--sort«-Option und ioctl(2)-Anfragen") == ["--sort", "-l", "2"]
+    assert marks("Lese- und -Schreibrechte, --sort-Option, »x«-fähig") == ["--sort"]
 
 
 # Renders no roff: a page is the HTML that it stands for, but for one that it fails on.
