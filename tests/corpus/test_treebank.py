@@ -35,7 +35,7 @@ def test_words_their_places_and_their_tree(tmp_path):
 
 
 def test_a_sentence_that_the_cleaning_would_change_is_left_out(tmp_path):
-    mask = "1 < < SYM , _ 0 root _ SpaceAfter=No\n2 s s SYM , _ 1 dep _ SpaceAfter=No\n"
+    mask = "1 < < SYM , _ 0 root _ SpaceAfter=No\n2 mask mask SYM , _ 1 dep _ SpaceAfter=No\n"
     mask += "3 > > SYM , _ 1 dep _ _\n"
     unseen = "1 \u200b _ SYM , _ 0 root _ _\n"
     files = {"a": f"# sent_id = 1\n{mask}\n# sent_id = 2\n{unseen}\n{GUIDE}"}

@@ -127,8 +127,8 @@ def test_the_config_loads_without_torch():
             6,
             "model.layer: unknown key; allowed: attention_dropout, d_ff, d_model, ",
         ),
-        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: files, '),
-        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: files, "),
+        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: conllu, files, '),
+        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: conllu, "),
         (
             "objectives__mllm",
             {},
@@ -376,7 +376,7 @@ def test_the_config_loads_without_torch():
         (
             "annotation__pipeline",
             "en_a.b",
-            'annotation.pipeline: found "en_a.b"; allowed: text, matching ',
+            'annotation.pipeline: found "en_a.b"; allowed: text or null, matching ',
         ),
     ],
 )
