@@ -355,6 +355,7 @@ CODE = {
     "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
     "bottomup/measures/neighbours.py": NEIGHBOURS,
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
+    "bottomup/corpus/annotation/gold.py": NOTHING,
     "bottomup/claims/evolution.py": JUDGED,
     "bottomup/claims/comparison.py": COMPARISON,
     "bottomup/figures/claims_table.py": ["show_claims"],
