@@ -1,4 +1,4 @@
-import bz2
+import lzma
 
 import pytest
 from archive_forms import COMPRESSIONS
@@ -99,7 +99,7 @@ def test_a_line_that_is_no_sentence_is_an_error_with_its_number(write, monkeypat
 
 def test_an_unknown_compression_is_not_taken_for_text(write):
     with pytest.raises(UserError, match="not UTF-8"):
-        lines(write("text.bz2", bz2.compress(b"one two three")))
+        lines(write("text.lzma", lzma.compress(b"one two three", lzma.FORMAT_ALONE)))
 
 
 def test_a_missing_file_is_an_error_of_the_options(tmp_path):
