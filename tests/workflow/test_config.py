@@ -588,7 +588,7 @@ def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words
     def both():
         content.cache_clear()
         slices = Slices(load(of_treebank(tmp_path)))
-        return slices.fetch_corpus(None), slices.annotate_words(None)
+        return slices.fetch_corpus(SimpleNamespace(origin="conllu")), slices.annotate_words(None)
 
     file.write_text("a")
     before = both()

@@ -1,6 +1,6 @@
 """Text of one's own: two aligned files, or one with tab-separated columns; of one language a file.
 
-Files are UTF-8, one sentence a line, plain or compressed by gzip, xz or zstd. Where the
+Files are UTF-8, one sentence a line, plain or compressed by gzip, bzip2, xz or zstd. Where the
 documents are not known, every line is its own, so that splits are by sentence.
 """
 

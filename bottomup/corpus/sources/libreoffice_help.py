@@ -12,18 +12,19 @@ import shutil
 import tempfile
 import urllib.request
 from collections.abc import Iterator
-from html import unescape
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Literal
 
 import pandas as pd
+from lxml import etree
 from pydantic import Field, field_validator, model_validator
 
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
 from bottomup.corpus.sources import SourceOptions
 from bottomup.errors import UserError
+from bottomup.files import digest
 from bottomup.settings import Folder
 
 LOG = logging.getLogger(__name__)
@@ -188,8 +189,8 @@ def _help_pack(options: Options, language: str, folder: Path) -> Path:
     url = options.archive_url.replace("{version}", options.version)
     url = url.replace("{language}", TAGS[language])
     # Other hosts and versions have packs of the same name.
-    digest = hashlib.sha256(url.encode()).hexdigest()[:12]
-    path = folder / f"{digest}-{PurePosixPath(url).name[-100:]}"
+    of_url = hashlib.sha256(url.encode()).hexdigest()[:12]
+    path = folder / f"{of_url}-{PurePosixPath(url).name[-100:]}"
     if not path.exists():
         _download(url, path)
     _check_sha256(path, options.sha256.get(language))
@@ -215,46 +216,18 @@ def _download(url: str, path: Path) -> None:
 
 
 def _check_sha256(path: Path, expected: str | None) -> None:
-    if expected is None:
-        return
-    with path.open("rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
-    if found != expected.lower():
+    if expected is not None and (found := digest(path)) != expected.lower():
         raise UserError(
             f"{path} has SHA-256 {found}, expected {expected}; "
             "delete the file to fetch it again, or correct sha256 in the options"
         )
 
 
-# Not of html.parser, whose time grows with the square of the tags that are not closed. This one
-# reads each character a bounded number of times, whatever the page holds.
-_MARKUP = re.compile(
-    r"""<!--.*?(?:-->|\Z)
-    |   <(?P<raw>script|style)\b.*?(?:</(?P=raw)\s*>|\Z)
-    |   <[!?][^<>]*+>
-    |   <(?P<end>/?)(?P<name>[a-z][^\s/<>]*+)
-         (?P<attributes>(?:[^<>"']++|"[^"]*+"|'[^']*+')*+)>""",
-    re.DOTALL | re.IGNORECASE | re.VERBOSE,
-)
-_ATTRIBUTE = re.compile(r"""([^\s"'=/]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"']+))""")
-
-
-def elements(html: str) -> dict[str, str]:
+def elements(page: str) -> dict[str, str]:
     """Text of the paragraphs and headings of a page that carry an id, in order: id -> text."""
-    page = _Elements()
-    read = 0
-    for markup in _MARKUP.finditer(html):
-        page.text(unescape(html[read : markup.start()]))
-        read = markup.end()
-        if markup["end"]:
-            page.end(markup["name"].lower())
-        elif markup["name"]:
-            page.start(markup["name"].lower(), _attributes(markup["attributes"]))
-    return page.texts
-
-
-def _attributes(text: str) -> dict[str, str]:
-    return {name.lower(): unescape("".join(values)) for name, *values in _ATTRIBUTE.findall(text)}
+    parser = etree.HTMLParser(target=_Elements(), huge_tree=True)
+    parser.feed(page)
+    return parser.close()
 
 
 class _Elements:
@@ -265,6 +238,7 @@ class _Elements:
     """
 
     BLOCKS = frozenset(["p", "h1", "h2", "h3", "h4", "h5", "h6"])
+    RAW = frozenset(["script", "style"])
 
     def __init__(self) -> None:
         self.texts: dict[str, str] = {}
@@ -272,6 +246,7 @@ class _Elements:
         self._text: list[str] = []
         # Of each open span: whether its children are variants, and where in the text it began.
         self._spans: list[tuple[bool, int]] = []
+        self._raw = False
 
     def start(self, tag: str, attributes: dict[str, str]) -> None:
         if tag in self.BLOCKS:
@@ -280,6 +255,8 @@ class _Elements:
             self._block = (tag, element) if element else None
         elif tag == "br":
             self._text.append(" ")
+        elif tag in self.RAW:
+            self._raw = True
         elif tag == "span" and self._block:
             self._open_span(attributes.get("class") == "switchinline")
 
@@ -288,10 +265,16 @@ class _Elements:
             self._close()
         elif tag == "span" and self._spans:
             self._spans.pop()
+        elif tag in self.RAW:
+            self._raw = False
 
-    def text(self, text: str) -> None:
-        if self._block:
+    def data(self, text: str) -> None:
+        if self._block and not self._raw:
             self._text.append(text)
+
+    def close(self) -> dict[str, str]:
+        self._close()
+        return self.texts
 
     def _open_span(self, is_switch: bool) -> None:
         if self._spans and self._spans[-1][0]:

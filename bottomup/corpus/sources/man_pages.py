@@ -39,31 +39,13 @@ MANDOC = (
 TIMEOUT = 60  # seconds that a page may take; one takes milliseconds
 # Package names, of which {language} is that of the translation.
 PACKAGES = [
-    *("manpages-{language}", "manpages-{language}-dev", "manpages", "manpages-dev"),
-    *(
-        "adduser",
-        "apt",
-        "bash",
-        "bsdextrautils",
-        "bsdutils",
-        "coreutils",
-        "cups-client",
-        "cups-daemon",
-    ),
-    *(
-        "debhelper",
-        "devscripts",
-        "dosfstools",
-        "dpkg",
-        "dpkg-dev",
-        "findutils",
-        "grep",
-        "libsane-common",
-    ),
-    *("man-db", "mount", "nfs-common", "openssh-client", "passwd", "po-debconf", "po4a", "procps"),
-    *("psmisc", "schroot", "sgt-puzzles", "systemd", "systemd-boot", "systemd-container"),
-    *("systemd-resolved", "tar", "udev", "util-linux", "xz-utils"),
-]
+    "manpages-{language}", "manpages-{language}-dev", "manpages", "manpages-dev", "adduser", "apt",
+    "bash", "bsdextrautils", "bsdutils", "coreutils", "cups-client", "cups-daemon", "debhelper",
+    "devscripts", "dosfstools", "dpkg", "dpkg-dev", "e2fsprogs", "findutils", "grep",
+    "libsane-common", "man-db", "mount", "nfs-common", "openssh-client", "passwd", "po-debconf",
+    "po4a", "procps", "psmisc", "schroot", "sgt-puzzles", "systemd", "systemd-boot",
+    "systemd-container", "systemd-resolved", "tar", "udev", "util-linux", "xz-utils",
+]  # fmt: skip
 Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
 # Sections about a page and not its subject, which are alike everywhere.
 LEFT_OUT = {"AUTHOR", "AUTHORS", "COLOPHON", "COPYRIGHT", "LICENSE", "REPORTING BUGS"}

@@ -116,7 +116,11 @@ def test_an_unknown_compression_is_not_taken_for_text(write):
     """Here the form of LZMA that came before xz, which has no magic."""
     alone = lzma.compress(b"one two three", format=lzma.FORMAT_ALONE)
     with pytest.raises(UserError, match="not UTF-8"):
+<<<<<<< HEAD
         lines(write("text.lzma", alone))
+=======
+        lines(write("text.lzma", lzma.compress(b"one two three", lzma.FORMAT_ALONE)))
+>>>>>>> text
 
 
 def test_a_missing_file_is_an_error_of_the_options(tmp_path):
