@@ -42,6 +42,21 @@ def test_documents_from_a_third_file(write, tmp_path):
     assert table["document"].tolist() == ["x", "x", "y", "y"]
 
 
+def test_one_language_with_documents(write, tmp_path):
+    paths = {"source": write("a", "One\nTwo\n"), "documents": write("c", "x\nx\n")}
+    table = pairs(tmp_path, **paths, languages=("en",))
+    assert table.columns.tolist() == ["document", "element", "source"]
+    assert table.to_numpy().tolist() == [["x", "1", "One"], ["x", "2", "Two"]]
+
+
+@pytest.mark.parametrize("given", [(), ("source", "target"), ("tsv",), ("source", "tsv")])
+def test_one_language_is_one_file(write, given):
+    with pytest.raises(
+        ValidationError, match=r"of one language, give `source` \(and `documents`\)"
+    ):
+        Options(languages=("en",), **{name: write(name, "text") for name in given})
+
+
 @pytest.mark.parametrize("compression", COMPRESSIONS)
 def test_one_file_of_columns(write, tmp_path, compression):
     tsv = write(
@@ -98,8 +113,10 @@ def test_a_line_that_is_no_sentence_is_an_error_with_its_number(write, monkeypat
 
 
 def test_an_unknown_compression_is_not_taken_for_text(write):
+    """Here the form of LZMA that came before xz, which has no magic."""
+    alone = lzma.compress(b"one two three", format=lzma.FORMAT_ALONE)
     with pytest.raises(UserError, match="not UTF-8"):
-        lines(write("text.lzma", lzma.compress(b"one two three", lzma.FORMAT_ALONE)))
+        lines(write("text.lzma", alone))
 
 
 def test_a_missing_file_is_an_error_of_the_options(tmp_path):
