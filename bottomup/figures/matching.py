@@ -58,11 +58,8 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     objectives = style.ordered(drawn["panel"].str.split(", ").str[0])
-    columns = [
-        (measure, grouping)
-        for measure, grouping in product(LAYER, groups.LOOKS)
-        if drawn["panel"].str.endswith(f"{measure}, {grouping}").any()
-    ]
+    grouped = set(drawn["panel"].str.split(", ").str[2])
+    columns = [*product(LAYER, [name for name in groups.LOOKS if name in grouped])]
     size = (2.4 * len(columns), 1.55 * len(objectives) + 1.3)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(objectives), len(columns), sharex="col", sharey="col", squeeze=False)

@@ -12,9 +12,12 @@ from pydantic_core import to_jsonable_python
 from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.names import TWIN
+from bottomup.settings import GOLD
 from bottomup.workflow.config import Study, tables
 from bottomup.workflow.digest import content, digest
 from bottomup.workflow.subjects import SIDES, Subjects
+
+ANNOTATORS = "bottomup.corpus.annotation"
 
 
 class Slice(dict):
@@ -169,8 +172,19 @@ class Slices:
         return settings("measure_checkpoint_pruning", values)
 
     def annotate_words(self, wildcards) -> Slice:
-        annotation = self.study.annotation
-        return settings("annotate_words", annotation, annotation.pipeline)
+        known_by, options = self.study.annotation, self.study.source_options()
+        values = {
+            "annotator": "pipeline",
+            "told_by": known_by.pipeline,
+            "categories": "ccg" in self.study.known_of_words(),
+            "depccg_model": known_by.depccg_model,
+        }
+        if known_by.pipeline != GOLD:
+            package = known_by.pipeline
+            return settings("annotate_words", values, f"{ANNOTATORS}.pipeline", package)
+        values |= {"annotator": GOLD, "told_by": options.folder}
+        values["content"] = content(*options.read_files())
+        return settings("annotate_words", values, f"{ANNOTATORS}.gold")
 
     def annotate_occurrences(self) -> Slice:
         return settings("annotate_occurrences", {})

@@ -194,7 +194,7 @@ def test_matching_shows_groups_relative_to_their_mean(study, nothing_cut_off):
 
 
 def test_matching_without_parts_of_speech_has_no_panels_of_them(study):
-    tables = study(seeds=(1,))
+    tables = study(layers=1, seeds=(1,), objectives=("lm",))
     for name in ("change", "influence"):
         tables[name] = tables[name].query("grouping == 'frequency_rank'")
     figure, _ = matching.draw(tables)
