@@ -371,7 +371,7 @@ SAID = [
     ("scripts/train.py", 'help="parts of an update"', 'help="parts"'),
     ("rules/corpus.smk", "python scripts/learn_bpe.py --set", "python  scripts/learn_bpe.py --set"),
     ("rules/training.smk", "--keep {resources", "\\\n --keep  {resources"),
-    ("bottomup/training/loop.py", ", or raise ", "; or raise "),
+    ("bottomup/training/loop.py", "the last good checkpoint", "the checkpoint"),
     ("bottomup/training/checkpoint.py", "cannot be written: {error}", "is not written: {error}"),
     ("scripts/measure_views.py", '", ".join(f"{name}', '"; ".join(f"{name}'),
     ("scripts/measure_influence.py", "{distance:.5f}", "{distance:.4f}"),
