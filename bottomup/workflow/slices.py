@@ -174,20 +174,20 @@ class Slices:
         return settings("measure_checkpoint_pruning", values)
 
     def annotate_words(self, wildcards) -> Slice:
-        known_by = self.study.annotation
+        annotation = self.study.annotation
         values = {
             "annotator": "pipeline",
-            "told_by": known_by.pipeline,
+            "told_by": annotation.pipeline,
             "categories": "ccg" in self.study.known_of_words(),
-            "depccg_model": known_by.depccg_model,
+            "depccg_model": annotation.depccg_model,
         }
-        if known_by.pipeline != GOLD:
-            package = known_by.pipeline
-            return settings("annotate_words", values, f"{ANNOTATORS}.pipeline", package)
-        treebank = self.study.source_options("conllu")
-        values |= {"annotator": GOLD, "told_by": treebank.folder}
-        values["content"] = content(*treebank.read_files())
-        return settings("annotate_words", values, f"{ANNOTATORS}.gold")
+        modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
+        if annotation.pipeline == GOLD:
+            treebank = self.study.source_options("conllu")
+            values |= {"annotator": GOLD, "told_by": treebank.folder}
+            values["content"] = content(*treebank.read_files())
+            modules = [f"{ANNOTATORS}.{GOLD}"]
+        return settings("annotate_words", values, *modules)
 
     def annotate_occurrences(self) -> Slice:
         return settings("annotate_occurrences", {})
