@@ -130,12 +130,16 @@ class Training(Section):
     )
 
 
+GOLD = "gold"  # of Annotation.pipeline: what a treebank says
+
+
 class Annotation(Section):
     """Part of speech, dependency relation and CCG category of each held-out word."""
 
     pipeline: str | None = key(
-        "installed package with a spaCy pipeline for the source language, e.g. from PyPI; null for "
-        "no annotation, without which all is left out that asks for tags, relations or categories",
+        "installed package with a spaCy pipeline for the source language, e.g. from PyPI; gold for "
+        "what the treebank of the source conllu says; null for no annotation, without which all is "
+        "left out that asks for tags, relations or categories",
         pattern=r"^\w+$",
     )
     depccg_model: Folder | None = key(

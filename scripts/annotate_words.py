@@ -1,14 +1,17 @@
 """Annotate the words of the test split's source side.
 
-Settings: pipeline (module of a spaCy pipeline), depccg_model (folder of an English model of
-          depccg; None derives CCG categories from the trees).
+Settings: annotator (a module of bottomup/corpus/annotation), told_by (what it knows words by: the
+          module of a spaCy pipeline, or the folder of a treebank), categories (whether to give CCG
+          categories), depccg_model (folder of an English model of depccg; None derives them from
+          the trees), content (a digest of the treebank's files, if any).
 Inputs:   test.parquet, whose text has the case that it was written in; tokenizer.source.json; the
           token file, whose words these are.
-Outputs:  a row for each word, see bottomup.corpus.annotation.annotate and, of English ones,
+Outputs:  a row for each word, see bottomup.corpus.annotation.pipeline.annotate and
           bottomup.corpus.ccg.categories.
 """
 
 import argparse
+import importlib
 import logging
 from pathlib import Path
 
@@ -16,19 +19,26 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.corpus import annotation, ccg
-from bottomup.corpus.tables import Column
 from bottomup.corpus.tokens import TokenFile
 from bottomup.files.tokenizers import load_tokenizer
-from bottomup.settings import Annotation
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    annotator: str
+    told_by: str
+    categories: bool
+    depccg_model: str | None
+    content: str | None = None
 
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    pipeline = annotation.load(settings.pipeline)
+    annotator = importlib.import_module(f"bottomup.corpus.annotation.{settings.annotator}")
     tokenizer = load_tokenizer(arguments.tokenizer)
-    table = annotation.annotate(Column(arguments.text, "source"), tokenizer, pipeline)
+    table = annotator.annotated(arguments.text, tokenizer, settings.told_by)
     annotation.require_words_of(TokenFile.load(arguments.tokens), table)
-    if pipeline.lang == "en":
+    if settings.categories:
         table = pd.concat([table, ccg.categories(table, settings.depccg_model)], axis=1)
     logging.info(", ".join(f"{table[name].nunique()} of {name}" for name in table))
     table.to_parquet(arguments.annotation)
@@ -39,4 +49,4 @@ if __name__ == "__main__":
     for name in ("text", "tokenizer", "annotation"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--tokens", type=Path, required=True, help="folder of the token file")
-    program.run(main, parser, Annotation)
+    program.run(main, parser, Settings)

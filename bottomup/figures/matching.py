@@ -58,13 +58,9 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     objectives = style.ordered(drawn["panel"].str.split(", ").str[0])
-    columns = [
-        (measure, grouping)
-        for measure, grouping in product(LAYER, groups.LOOKS)
-        if drawn["panel"].str.endswith(f"{measure}, {grouping}").any()
-    ]
-    size = (2.4 * len(columns), 1.55 * len(objectives) + 1.3)
-    figure = Figure(figsize=size, layout="constrained")
+    grouped = set(drawn["panel"].str.split(", ").str[2])
+    columns = [*product(LAYER, [name for name in groups.LOOKS if name in grouped])]
+    figure = Figure(figsize=(9.6, 1.55 * len(objectives) + 1.3), layout="constrained")
     grid = figure.subplots(len(objectives), len(columns), sharex="col", sharey="col", squeeze=False)
     for (row, objective), (column, (measure, grouping)) in product(
         enumerate(objectives), enumerate(columns)

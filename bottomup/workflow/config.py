@@ -25,6 +25,7 @@ from bottomup.names import TWIN
 from bottomup.packages import is_installed
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
+    GOLD,
     Annotation,
     Checkpoint,
     Corpus,
@@ -93,6 +94,7 @@ LEFT_OUT = (
 )
 
 
+ENGLISH = "en_"  # as the names of spaCy's English pipelines begin
 # What may be known of a word, in the words of `measures.probes.tasks`, and how a line says it.
 ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
 
@@ -158,11 +160,12 @@ class Study(Section):
 
     def known_of_words(self) -> list[str]:
         """What is known of each held-out word, in the words of `measures.probes.tasks`; categories
-        follow from the trees of English pipelines."""
-        if self.annotation.pipeline is None:
+        follow from the trees of English pipelines, or from a supertagger."""
+        pipeline = self.annotation.pipeline
+        if pipeline is None:
             return []
-        english = self.source_options().languages[0] == "en"
-        return ["tag", "relation", "ccg"] if english else ["tag", "relation"]
+        categories = pipeline.startswith(ENGLISH) or self.annotation.depccg_model
+        return ["tag", "relation", *(["ccg"] if categories else [])]
 
     def left_out(self) -> list[str]:
         """The tables that are not made: those that the config says, and probes of nothing known."""
@@ -254,7 +257,8 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
 def require_packages(study: Study) -> None:
     """Raise UserError, with a line for each, unless the packages that a study chooses are there."""
     lines, source = [], study.corpus.source
-    if (pipeline := study.annotation.pipeline) and not is_installed(pipeline):
+    pipeline = study.annotation.pipeline
+    if pipeline not in (None, GOLD) and not is_installed(pipeline):
         lines.append(
             f'annotation.pipeline: found "{pipeline}", which is not installed; allowed: the '
             "package of a spaCy pipeline; run: pip install -r envs/requirements.lock"
@@ -381,10 +385,15 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
     """spaCy names a pipeline after its language."""
     corpus, annotation = _section(config, "corpus"), _section(config, "annotation")
     source, pipeline = corpus.get("source"), annotation.get("pipeline")
-    if annotation.get("depccg_model") and not str(pipeline).startswith("en_"):
+    if pipeline == GOLD and source != "conllu":
         yield (
-            f"annotation.depccg_model: found one with annotation.pipeline {json.dumps(pipeline)}; "
-            "allowed: null, or a pipeline for English"
+            f'annotation.pipeline: found "{GOLD}" with corpus.source {json.dumps(source)}; allowed '
+            "with the source conllu, whose treebank says it"
+        )
+    if annotation.get("depccg_model") and pipeline is None:
+        yield (
+            "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "
+            "with words that are annotated"
         )
     if source not in modules("corpus.sources") or not isinstance(pipeline, str):
         return
@@ -392,7 +401,9 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
     if problems(source_model(source), options):
         return
     language = validated(source_model(source), options).languages[0]
-    if not pipeline.startswith(f"{language}_"):
+    if annotation.get("depccg_model") and language != "en":
+        yield f"annotation.depccg_model: found one with text in {language}; allowed: null"
+    if pipeline != GOLD and not pipeline.startswith(f"{language}_"):
         yield (
             f'annotation.pipeline: found "{pipeline}", with text in {language}; allowed: a '
             f"pipeline for that language, {language}_..., or null"

@@ -12,9 +12,12 @@ from pydantic_core import to_jsonable_python
 from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.names import TWIN
+from bottomup.settings import GOLD
 from bottomup.workflow.config import Study, tables
 from bottomup.workflow.digest import content, digest
 from bottomup.workflow.subjects import SIDES, Subjects
+
+ANNOTATORS = "bottomup.corpus.annotation"
 
 
 class Slice(dict):
@@ -170,7 +173,19 @@ class Slices:
 
     def annotate_words(self, wildcards) -> Slice:
         annotation = self.study.annotation
-        return settings("annotate_words", annotation, annotation.pipeline)
+        values = {
+            "annotator": "pipeline",
+            "told_by": annotation.pipeline,
+            "categories": "ccg" in self.study.known_of_words(),
+            "depccg_model": annotation.depccg_model,
+        }
+        modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
+        if annotation.pipeline == GOLD:
+            treebank = self.study.source_options()
+            values |= {"annotator": GOLD, "told_by": treebank.folder}
+            values["content"] = content(*treebank.read_files())
+            modules = [f"{ANNOTATORS}.{GOLD}"]
+        return settings("annotate_words", values, *modules)
 
     def annotate_occurrences(self) -> Slice:
         return settings("annotate_occurrences", {})

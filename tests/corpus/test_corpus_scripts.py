@@ -116,7 +116,7 @@ def test_a_mistake_ends_in_one_line(tmp_path):
     done = call("fetch_corpus", "--settings", settings, pairs=tmp_path / "pairs.parquet")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "error: corpus source 'file'; known are files, libreoffice_help, mtdata; "
+        "error: corpus source 'file'; known are conllu, files, libreoffice_help, mtdata; "
         "did you mean files?"
     ]
 

@@ -193,14 +193,15 @@ def test_matching_shows_groups_relative_to_their_mean(study, nothing_cut_off):
     assert found == pytest.approx(expected)
 
 
-def test_matching_without_parts_of_speech_has_no_panels_of_them(study):
-    tables = study(seeds=(1,))
+def test_matching_without_parts_of_speech_has_no_panels_of_them(study, nothing_cut_off):
+    tables = study(layers=1, seeds=(1,), objectives=("lm",))
     for name in ("change", "influence"):
         tables[name] = tables[name].query("grouping == 'frequency_rank'")
     figure, _ = matching.draw(tables)
     titles = [axes.get_title("left") for axes in figure.axes]
     assert titles[:2] == ["change, by frequency rank", "influence, by frequency rank"]
     assert all(axes.has_data() for axes in figure.axes)
+    nothing_cut_off(figure)
 
 
 def test_matching_has_the_error_of_what_is_drawn(study):

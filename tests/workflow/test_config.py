@@ -127,8 +127,8 @@ def test_the_config_loads_without_torch():
             6,
             "model.layer: unknown key; allowed: attention_dropout, d_ff, d_model, ",
         ),
-        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: files, '),
-        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: files, "),
+        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: conllu, files, '),
+        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: conllu, "),
         (
             "objectives__mllm",
             {},
@@ -376,7 +376,7 @@ def test_the_config_loads_without_torch():
         (
             "annotation__pipeline",
             "en_a.b",
-            'annotation.pipeline: found "en_a.b"; allowed: text, matching ',
+            'annotation.pipeline: found "en_a.b"; allowed: text or null, matching ',
         ),
     ],
 )
@@ -497,6 +497,48 @@ def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
     page.touch()
     (tmp_path / "notes.txt").write_text("no page")
     assert settings() == two
+
+
+def of_treebank(folder):
+    return changed(
+        corpus__source="conllu",
+        corpus__sources__conllu={"folder": str(folder)},
+        annotation={"pipeline": "gold", "depccg_model": None},
+    )
+
+
+def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words(tmp_path):
+    file = tmp_path / "a.conllu"
+
+    def both():
+        content.cache_clear()
+        slices = Slices(load(of_treebank(tmp_path)))
+        return slices.fetch_corpus(None), slices.annotate_words(None)
+
+    file.write_text("a")
+    before = both()
+    assert before[1]["told_by"] == str(tmp_path) and before[1]["annotator"] == "gold"
+    assert "bottomup/corpus/annotation/gold.py" in before[1]["code"]
+    file.write_text("b")
+    assert all(old["content"] != new["content"] for old, new in zip(before, both(), strict=True))
+    require_packages(load(of_treebank(tmp_path)))
+
+
+def test_gold_annotation_needs_a_treebank(tmp_path):
+    line = "corpus.sources.conllu.folder: found "
+    assert mistakes(of_treebank(tmp_path))[0].startswith(line)
+    [line] = mistakes(changed(annotation__pipeline="gold"))
+    assert line == (
+        'annotation.pipeline: found "gold" with corpus.source "libreoffice_help"; allowed with the '
+        "source conllu, whose treebank says it"
+    )
+    (tmp_path / "a.conllu").touch()
+    config = of_treebank(tmp_path)
+    assert load(config).known_of_words() == ["tag", "relation"]
+    config["annotation"]["depccg_model"] = "docs"
+    assert load(config).known_of_words() == ["tag", "relation", "ccg"]
+    config["corpus"]["sources"]["conllu"]["languages"] = ["fr", "en"]
+    assert mistakes(config) == ["annotation.depccg_model: found one with text in fr; allowed: null"]
 
 
 def test_a_missing_key_says_what_it_may_hold():

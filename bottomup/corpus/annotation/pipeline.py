@@ -10,20 +10,23 @@ import importlib
 from collections.abc import Iterable
 from itertools import chain, pairwise
 from operator import attrgetter
+from pathlib import Path
 
-import numpy as np
 import pandas as pd
 from spacy.language import Language
 from spacy.tokens import Doc
 from tokenizers import Tokenizer
 
-from bottomup.corpus.encoding import NO_WORD
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.annotation import COLUMNS, TYPES, universal
+from bottomup.corpus.tables import Column
 from bottomup.corpus.words import spans
 from bottomup.errors import UserError
 from bottomup.packages import is_installed
 
-COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
+
+def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
+    """The source side of a split, by the pipeline that is called as `told_by` says."""
+    return annotate(Column(text, "source"), tokenizer, load(told_by))
 
 
 def load(name: str) -> Language:
@@ -82,27 +85,7 @@ def annotate(
             f"annotation.pipeline: the one for {pipeline.lang} gives no parts of speech (pos); "
             "allowed: one with a morphologizer or an attribute_ruler, or null"
         )
-    return table.astype({"sentence": np.int32, "word": np.int16, "head": np.int16})
-
-
-def universal(relation: str) -> str:
-    """A relation of Universal Dependencies without its subtype, which languages have of their own.
-
-    Passive ones stay apart, as they are in the English pipelines and in the paper on heads.
-    """
-    name, _, subtype = relation.partition(":")
-    return relation if subtype == "pass" else name
-
-
-def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:
-    """Raise UserError unless the annotated words are those of the token file, in order."""
-    words = np.asarray(tokens.words)
-    first_subword = (words != NO_WORD) & (words != np.roll(words, 1))
-    if not np.array_equal(words[first_subword], annotation["word"]):
-        raise UserError(
-            f"the token file has {first_subword.sum()} words, the text {len(annotation)} as the "
-            "tokenizer cuts it; all three must be of the same split: encode the text again"
-        )
+    return table.astype(TYPES)
 
 
 def _doc(pipeline: Language, text: str, spans: list[tuple[int, int]]) -> tuple[Doc, list[str]]:

@@ -1,0 +1,99 @@
+"""Part of speech, dependency relation and head of each word, as a treebank has them.
+
+Our words and those of a treebank are cut differently: `don 't` and `do n't`, one word with a hyphen
+or three. Both stand in the same text. A word of ours that covers several of theirs is the one that
+is highest in the tree, as spaCy takes the root of a span. Of one of theirs that is cut in several,
+the first stands for it, and the others hang on that by `goeswith`, the relation of Universal
+Dependencies for parts of a word that are written apart.
+"""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+import pandas as pd
+from tokenizers import Tokenizer
+
+from bottomup.corpus import treebank
+from bottomup.corpus.annotation import COLUMNS, TYPES, universal
+from bottomup.corpus.treebank import Sentence
+from bottomup.corpus.words import spans
+from bottomup.errors import UserError
+from bottomup.files.tables import read_table
+
+# Penn's, with those that English treebanks have added.
+PENN = frozenset(
+    [
+        *("CC", "CD", "DT", "EX", "FW", "IN", "JJ", "JJR", "JJS", "LS", "MD", "NN", "NNS", "NNP"),
+        *("NNPS", "PDT", "POS", "PRP", "PRP$", "RB", "RBR", "RBS", "RP", "SYM", "TO", "UH", "VB"),
+        *("VBD", "VBG", "VBN", "VBP", "VBZ", "WDT", "WP", "WP$", "WRB", "#", "$", ".", ",", ":"),
+        *("``", "''", "-LRB-", "-RRB-", "HYPH", "NFP", "ADD", "AFX", "GW", "XX"),
+    ]
+)
+PART = "goeswith"
+
+
+def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
+    """The source side of a split of a treebank's text, by the treebank in the folder `told_by`."""
+    split = read_table(text, columns=["element", "source"])
+    known = {one.name: one for one in treebank.sentences(treebank.files_in(Path(told_by)))}
+    missing = [
+        name
+        for name, written in zip(split["element"], split["source"], strict=True)
+        if name not in known or known[name].text != written
+    ]
+    if missing:
+        raise UserError(
+            f"{told_by}: {len(missing)} sentences of the text are not in the treebank, or others "
+            f"there, such as {missing[0]}; fetch the text again"
+        )
+    return annotate([known[name] for name in split["element"]], tokenizer, has_penn(known.values()))
+
+
+def has_penn(sentences: Sequence[Sentence]) -> bool:
+    """Whether the tags of a treebank's own (XPOS) are those of the Penn treebank."""
+    return all(PENN.issuperset(sentence.xpos) for sentence in sentences)
+
+
+def annotate(sentences: Sequence[Sentence], tokenizer: Tokenizer, penn: bool) -> pd.DataFrame:
+    """The words of these sentences as the tokenizer cuts them: a table as of `pipeline.annotate`.
+
+    penn: whether tags are those of the Penn treebank, which tell more than the universal ones.
+    """
+    texts = [sentence.text for sentence in sentences]
+    rows = []
+    for number, (sentence, (text, ours)) in enumerate(
+        zip(sentences, spans(texts, tokenizer), strict=True)
+    ):
+        tags = sentence.xpos if penn else sentence.upos
+        for place, (word, relation, head) in enumerate(aligned(sentence, ours)):
+            start, end = ours[place]
+            rows.append((number, place, text[start:end], tags[word], relation, head))
+    return pd.DataFrame(rows, columns=COLUMNS).astype(TYPES)
+
+
+def aligned(sentence: Sentence, ours: list[tuple[int, int]]) -> list[tuple[int, str, int]]:
+    """Of each of our words, by where they stand in the text: the treebank's word that it is taken
+    for, its relation, and the place of its head among ours, its own for a root.
+
+    The word that one is taken for is the highest of those that it covers, so that heads are always
+    higher, and make a tree.
+    """
+    covered = [
+        [word for word, (s, e) in enumerate(sentence.spans) if s < end and start < e]
+        for start, end in ours
+    ]
+    taken = [min(words, key=sentence.depths.__getitem__) for words in covered]
+    stands: dict[int, int] = {}
+    for place, word in enumerate(taken):
+        stands.setdefault(word, place)
+    for place, words in enumerate(covered):
+        for word in words:
+            stands.setdefault(word, place)
+    found = []
+    for place, word in enumerate(taken):
+        if stands[word] != place:
+            found.append((word, PART, stands[word]))
+        else:
+            head = stands[sentence.heads[word]]
+            found.append((word, universal(sentence.relations[word]), head))
+    return found

@@ -1,0 +1,165 @@
+"""Treebanks in CoNLL-U, as Universal Dependencies has them: sentences, and what is said of words.
+
+What is written is a token, which may stand for several words of the tree (German zum for zu dem).
+Empty nodes and enhanced dependencies are passed over.
+"""
+
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from itertools import accumulate, pairwise
+from pathlib import Path
+
+import conllu
+from conllu.exceptions import ParseException
+from conllu.models import TokenList
+
+from bottomup.corpus.cleaning import normalise
+from bottomup.corpus.sources.files import lines
+from bottomup.errors import UserError
+
+FIELDS = 10  # of a line
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of a treebank; lists have an entry for each word.
+
+    document, name: by newdoc and sent_id; spans: where in the text a word stands, start and end in
+    characters, those of its token where the words of that are not spelled as it is; upos, xpos:
+    tags, of which xpos may be None; heads: index of a word, a root's its own; depths: how many
+    words are above it.
+    """
+
+    document: str
+    name: str
+    text: str
+    spans: Sequence[tuple[int, int]]
+    upos: Sequence[str]
+    xpos: Sequence[str | None]
+    relations: Sequence[str]
+    heads: Sequence[int]
+    depths: Sequence[int]
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of a treebank, in the order of their names."""
+    return sorted(folder.rglob("*.conllu"))
+
+
+def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
+    """The sentences of a treebank's files, without those whose text the cleaning would change.
+
+    A document is named by its newdoc id; where there is none, by its first sentence, and before
+    the first newdoc by the file.
+
+    Raises UserError, with file and line, for what is no CoNLL-U, and for a sent_id that is missing
+    or stands twice.
+    """
+    seen: dict[str, str] = {}
+    n_changed = 0
+    for path in files:
+        document = path.name
+        for number, block in _blocks(lines(path)):
+            where = f"{path}, line {number}"
+            tree = _tree(block, where)
+            name = tree.metadata.get("sent_id")
+            if not name or name in seen:
+                found = f"sent_id {name} stands in {seen[name]}, too" if name else "has no sent_id"
+                raise UserError(f"{where}: {found}; each sentence of a treebank needs one")
+            seen[name] = where
+            if {"newdoc", "newdoc id"} & tree.metadata.keys():
+                document = tree.metadata.get("newdoc id") or name
+            sentence = _sentence(document, name, tree, where)
+            if sentence.text == normalise(sentence.text) and all(s < e for s, e in sentence.spans):
+                yield sentence
+            else:
+                n_changed += 1
+    if n_changed:
+        log.info(f"{n_changed} sentences left out, whose text the cleaning would change")
+
+
+def _blocks(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
+    """The lines of each sentence, and the number of the first one in the file."""
+    blank = [number for number, text in enumerate(texts) if not text.strip()]
+    for before, after in pairwise([-1, *blank, len(texts)]):
+        block = texts[before + 1 : after]
+        if any(not line.startswith("#") for line in block):
+            yield before + 2, block
+
+
+def _tree(block: list[str], where: str) -> TokenList:
+    for line in block:
+        if not line.startswith("#") and (found := line.count("\t") + 1) != FIELDS:
+            raise UserError(
+                f"{where}: a word of this sentence has {found} fields, not {FIELDS} with tabs "
+                "between them as CoNLL-U has; mend it"
+            )
+    try:
+        [tree] = conllu.parse("\n".join(block))
+    except ParseException as error:
+        raise UserError(f"{where}: is no CoNLL-U ({error}); mend it") from error
+    return tree
+
+
+def _sentence(document: str, name: str, tree: TokenList, where: str) -> Sentence:
+    words = tree.filter(id=lambda number: isinstance(number, int))
+    if [word["id"] for word in words] != [*range(1, len(words) + 1)]:
+        raise UserError(f"{where}: words of this sentence are not numbered from 1 on; mend it")
+    heads = [_head(word, len(words), where) for word in words]
+    text, spans = _written(tree, words)
+    return Sentence(
+        *(document, name, text, spans),
+        upos=[word["upos"] for word in words],
+        xpos=[word["xpos"] for word in words],
+        relations=[word["deprel"] for word in words],
+        heads=heads,
+        depths=_depths(heads, where),
+    )
+
+
+def _head(word: dict, n: int, where: str) -> int:
+    if word["head"] is None or not 0 <= word["head"] <= n:
+        raise UserError(
+            f"{where}: word {word['id']} of this sentence has the head {word['head']}; allowed: "
+            f"0 to {n}"
+        )
+    return (word["head"] or word["id"]) - 1
+
+
+def _depths(heads: list[int], where: str) -> list[int]:
+    depths = []
+    for word in range(len(heads)):
+        depth = 0
+        while heads[word] != word:
+            word, depth = heads[word], depth + 1
+            if depth > len(heads):
+                raise UserError(f"{where}: heads of this sentence are no tree; mend them")
+        depths.append(depth)
+    return depths
+
+
+def _written(tree: TokenList, words: TokenList) -> tuple[str, list[tuple[int, int]]]:
+    """The text of a sentence, and where its words stand in it."""
+    several = {token["id"][0]: token for token in tree if "-" in _kind(token)}
+    text, spans = "", []
+    while len(spans) < len(words):
+        first = len(spans) + 1
+        token = several.get(first, words[first - 1])
+        last = token["id"][2] if first in several else first
+        form, start = normalise(token["form"]), len(text)
+        parts = [normalise(word["form"]) for word in words[first - 1 : last]]
+        ends = [start + length for length in accumulate(map(len, parts), initial=0)]
+        spelled = "".join(parts) == form
+        spans += pairwise(ends) if spelled else [(start, start + len(form))] * len(parts)
+        text += form
+        if (token["misc"] or {}).get("SpaceAfter") != "No":
+            text += " "
+    return text.rstrip(), spans
+
+
+def _kind(token: dict) -> str:
+    """`-` of a token that stands for several words, `.` of an empty node, else nothing."""
+    return token["id"][1] if isinstance(token["id"], tuple) else ""

@@ -1,0 +1,62 @@
+import pytest
+from made_up_treebank import FRENCH, GUIDE, treebank_in
+
+from bottomup.corpus.treebank import files_in, sentences
+from bottomup.errors import UserError
+
+
+def read(folder, **files):
+    return list(sentences(files_in(treebank_in(folder, **files))))
+
+
+def test_documents_names_and_texts(tmp_path):
+    found = read(tmp_path, b=FRENCH, a=GUIDE)
+    assert [(one.document, one.name, one.text) for one in found] == [
+        ("guide", "guide-1", "You don't open the well-known file."),
+        ("guide", "guide-2", "Files and/or folders are shown."),
+        ("a-1", "a-1", "Wait."),
+        ("b.conllu", "f-1", "Il va au marché."),
+    ]
+
+
+def test_words_their_places_and_their_tree(tmp_path):
+    guide, _, _, french = read(tmp_path, b=FRENCH, a=GUIDE)
+    words = [guide.text[start:end] for start, end in guide.spans]
+    assert words == ["You", "do", "n't", "open", "the", "well", "-", "known", "file", "."]
+    assert guide.heads == [3, 3, 3, 3, 8, 7, 7, 8, 3, 3]
+    assert guide.depths == [1, 1, 1, 0, 2, 3, 3, 2, 1, 1]
+    assert (guide.upos[5:9], guide.xpos[5:9]) == (
+        ["ADV", "PUNCT", "ADJ", "NOUN"],
+        ["RB", "HYPH", "VBN", "NN"],
+    )
+    assert french.relations[2:5] == ["case", "det", "obl:arg"] and set(french.xpos) == {None}
+    written = [french.text[start:end] for start, end in french.spans]
+    assert written == ["Il", "va", "au", "au", "marché", "."]
+
+
+def test_a_sentence_that_the_cleaning_would_change_is_left_out(tmp_path):
+    mask = "1 < < SYM , _ 0 root _ SpaceAfter=No\n2 mask mask SYM , _ 1 dep _ SpaceAfter=No\n"
+    mask += "3 > > SYM , _ 1 dep _ _\n"
+    unseen = "1 \u200b _ SYM , _ 0 root _ _\n"
+    files = {"a": f"# sent_id = 1\n{mask}\n# sent_id = 2\n{unseen}\n{GUIDE}"}
+    assert [one.name for one in read(tmp_path, **files)] == ["guide-1", "guide-2", "a-1"]
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "line", "said"),
+    [
+        ("4 open open", "4 open", 1, "has 9 fields, not 10"),
+        ("5 the the DET DT _ 9", "5 the the DET DT _ x", 1, "is no CoNLL-U .*'x'"),
+        ("3 folders", "7 folders", 16, "words of this sentence are not numbered from 1 on"),
+        ("VBP _ 5 aux:pass", "VBP _ 9 aux:pass", 16, "word 4 .* has the head 9; allowed: 0 to 6"),
+        ("VB _ 0 root _ _", "VB _ _ root _ _", 1, "word 4 .* has the head None"),
+        ("NOUN NNS _ 1 conj", "NOUN NNS _ 2 conj", 16, "heads of this sentence are no tree"),
+        ("# sent_id = a-1", "# sent_id = guide-2", 26, "sent_id guide-2 stands in .*line 16, too"),
+        ("# sent_id = a-1\n", "", 26, "has no sent_id"),
+    ],
+)
+def test_what_is_wrong_in_a_file_is_said_with_its_line(tmp_path, old, new, line, said):
+    assert GUIDE.count(old) == 1
+    with pytest.raises(UserError, match=rf"a\.conllu, line {line}: .*{said}") as raised:
+        read(tmp_path, a=GUIDE.replace(old, new))
+    assert "\n" not in str(raised.value)
