@@ -17,8 +17,8 @@ SNAKEMAKE = """
 import pathlib, sys, time
 from bottomup import running
 running.start(pathlib.Path(sys.argv[1]))
-print("started", flush=True)
 try:
+    print("started", flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
     print("interrupted", flush=True)
