@@ -15,9 +15,9 @@ TRAINED = SUBJECTS.runs([name for name in SUBJECTS.trained if name in WITH_HEADS
 # Runs at a step, each with the same run at its end; all of these.
 STEPS_AND_ENDS = list(SUBJECTS.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
-HEADS_OVER_TRAINING = [
+HEADS_OVER_TRAINING = dict.fromkeys(
     run for pair in STEPS_AND_ENDS if pair[1] in TRAINED for run in pair
-]
+)
 UNTRAINED = set(SUBJECTS.compared) - set(SUBJECTS.trained)
 # Each target under each mask, and the models that they start from, where there are any.
 OF_MASKS = sorted(name for name in SUBJECTS.by_mask if SUBJECTS.initial(name))
@@ -289,10 +289,7 @@ FIGURES = {
     },
     "heads_over_training": {
         "options": {
-            "thresholds": {
-                kind: getattr(STUDY.heads.thresholds, kind)
-                for kind in ("positional", "syntactic", "rare")
-            }
+            "thresholds": STUDY.heads.thresholds.model_dump(exclude={"rare_rank"})
         },
         "tables": {
             **parts_of("head_functions", HEADS_OVER_TRAINING),

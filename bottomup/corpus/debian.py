@@ -3,11 +3,37 @@
 Mirrors and keys are those that the machine's apt knows; what is its own lies in the folder `apt`.
 """
 
+import fcntl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Literal
 
+from pydantic import Field, model_validator
+
+from bottomup.corpus.sources import SourceOptions
 from bottomup.errors import UserError
+from bottomup.settings import Folder
+
+
+class DebianOptions(SourceOptions):
+    """What a source is told that comes from packages, or without apt from a folder."""
+
+    origin: Literal["apt", "folder"] = Field("apt", alias="from")
+    folder: Folder | None = None
+
+    @model_validator(mode="after")
+    def folder_is_named(self) -> "DebianOptions":
+        if (self.origin == "folder") != (self.folder is not None):
+            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
+        return self
+
+
+def one_is_english(languages: tuple[str, ...]) -> tuple[str, ...]:
+    """A check of the languages of what Debian translates."""
+    if "en" not in languages:
+        raise ValueError("it is translated from English: one language must be en")
+    return languages
 
 
 def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
@@ -58,7 +84,10 @@ def _apt(arguments: list[str], folder: Path, otherwise: str) -> str:
     command = ["apt-get", "-oAPT::Sandbox::User=root", "-oAcquire::http::Timeout=30"]
     command += [f"-oDir::Cache={folder}/apt/cache", *arguments]
     try:
-        done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
+        # One at a time: sources are fetched side by side, and apt waits for no other.
+        with (folder / "apt/lock").open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)
+            done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     except FileNotFoundError as error:
         raise UserError(f"this machine has no apt-get; {otherwise}") from error
     return "".join(f"{line}; " for line in done.stderr.strip().splitlines()[-1:])

@@ -5,10 +5,10 @@ import re
 import numpy as np
 import pandas as pd
 
+from bottomup.corpus.cleaning import SIDES
 from bottomup.errors import UserError
 
 SPLITS = ["train", "dev", "test"]
-SIDES = ["source", "target"]
 # Of longer sentences only the whole is compared: leaving out each word costs the square of them.
 MAX_SHORTENED = 500
 

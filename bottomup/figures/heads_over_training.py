@@ -16,7 +16,6 @@ from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
 GAIN = "best head above the\nbest fixed distance"
 UNLIKE = "confidence, and\nshare of relevance"
-KINDS = ["positional", "syntactic", "rare"]
 PLACE = ["objective", "seed"]
 NEEDED = [*PLACE, "layer", "head", "function", "accuracy", "baseline_accuracy", "held"]
 OF_RELATIONS = dict(zip(RELATIONS, ["#006D4F", "#56B4E9", "#D55E00", "#882255"], strict=True))

@@ -1,3 +1,5 @@
+from concurrent.futures import ThreadPoolExecutor
+
 import pytest
 
 from bottomup.corpus import debian
@@ -76,3 +78,12 @@ def test_no_apt_is_an_error(tmp_path, monkeypatch):
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(UserError, match=r"^this machine has no apt-get; do it otherwise$"):
         debian.packages(["one"], tmp_path, "do it otherwise")
+
+
+def test_sources_that_are_fetched_side_by_side_wait_for_each_other(folder, tmp_path):
+    """apt fails where another one holds its lists."""
+    held = '#!/bin/bash\nmkdir held || { echo "E: held" >&2; exit 100; }\nsleep 0.2\nrmdir held\n'
+    (tmp_path / "bin/apt-get").write_text(held)
+    with ThreadPoolExecutor() as several:
+        renewed = [several.submit(debian.renew_lists, folder, ["en"], "") for _ in range(3)]
+    assert [each.result() for each in renewed] == [""] * 3

@@ -18,11 +18,10 @@ from typing import Annotated, Literal
 
 import pandas as pd
 from lxml import etree
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
-from bottomup.corpus.sources import SourceOptions
 from bottomup.errors import UserError
 from bottomup.files import digest
 from bottomup.settings import Folder
@@ -39,7 +38,7 @@ ELSEWHERE = (
 )
 
 
-class Options(SourceOptions):
+class Options(debian.DebianOptions):
     """Which pages, and where they come from."""
 
     monolingual = True
@@ -80,12 +79,6 @@ class Options(SourceOptions):
                 f"the LibreOffice help offers the language pairs {known}, and one language of these"
             )
         return languages
-
-    @model_validator(mode="after")
-    def folder_is_named(self) -> "Options":
-        if (self.origin == "folder") != (self.folder is not None):
-            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
-        return self
 
     def read_files(self) -> list[str]:
         return [str(path) for path in self.folder.rglob("*.html")] if self.folder else []

@@ -18,11 +18,11 @@ from typing import Annotated, Literal
 
 import pandas as pd
 from lxml import etree, html
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed, members
-from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
 
@@ -51,7 +51,7 @@ Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
 LEFT_OUT = {"AUTHOR", "AUTHORS", "COLOPHON", "COPYRIGHT", "LICENSE", "REPORTING BUGS"}
 
 
-class Options(SourceOptions):
+class Options(debian.DebianOptions):
     """Which pages, and where they come from."""
 
     origin: Literal["apt", "folder"] = Field(
@@ -71,18 +71,7 @@ class Options(SourceOptions):
         "man1/* and so on at some depth",
     )
 
-    @field_validator("languages")
-    @classmethod
-    def one_is_english(cls, languages: tuple[str, str]) -> tuple[str, str]:
-        if "en" not in languages:
-            raise ValueError("man pages are translated from English: one language must be en")
-        return languages
-
-    @model_validator(mode="after")
-    def folder_is_named(self) -> "Options":
-        if (self.origin == "folder") != (self.folder is not None):
-            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
-        return self
+    english = field_validator("languages")(debian.one_is_english)
 
     @property
     def translation(self) -> str:

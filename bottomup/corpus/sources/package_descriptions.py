@@ -14,11 +14,11 @@ from typing import Literal
 
 import pandas as pd
 from debian.deb822 import Deb822
-from pydantic import Field, field_validator, model_validator
+from pydantic import Field, field_validator
 
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed
-from bottomup.corpus.sources import COLUMNS, SourceOptions
+from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
 
@@ -30,7 +30,7 @@ ELSEWHERE = (
 )
 
 
-class Options(SourceOptions):
+class Options(debian.DebianOptions):
     """Where the indices come from."""
 
     origin: Literal["apt", "folder"] = Field(
@@ -46,18 +46,7 @@ class Options(SourceOptions):
         "not by gzip, bzip2, xz or zstd",
     )
 
-    @field_validator("languages")
-    @classmethod
-    def one_is_english(cls, languages: tuple[str, str]) -> tuple[str, str]:
-        if "en" not in languages:
-            raise ValueError("descriptions are translated from English: one language must be en")
-        return languages
-
-    @model_validator(mode="after")
-    def folder_is_named(self) -> "Options":
-        if (self.origin == "folder") != (self.folder is not None):
-            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
-        return self
+    english = field_validator("languages")(debian.one_is_english)
 
     def read_files(self) -> list[str]:
         if not self.folder:
