@@ -6,9 +6,10 @@ undisturbed run.
 runs the study in `undisturbed/` of the folder (once: it is kept for the next time), and in
 `killed/`, where for each job the moment, in its CPU time, and what is killed are drawn from --seed:
 its program; Snakemake; or both with all other jobs. After each end of Snakemake the same command is
-started again, at once. When the study is whole, all its files are compared byte by byte, and there
-must be nothing left to do. Ends with the counts by rule; status 1 where anything differs, or a rule
-was never hit. Linux only: it reads /proc.
+started again, at once. What was made before its moment came is made again, until every rule was
+hit. When the study is whole, all its files are compared byte by byte, and there must be nothing
+left to do. Ends with the counts by rule; status 1 where anything differs. Linux only: it reads
+/proc.
 """
 
 import argparse
@@ -91,11 +92,16 @@ class Kills:
     lives: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def life(self) -> bool:
+    def run(self, *arguments: str) -> None:
+        """Start the study, with arguments, and again, without, until it came to its end."""
+        while not self.life(*arguments):
+            arguments = ()
+
+    def life(self, *arguments: str) -> bool:
         """Start the study and kill while it runs; whether it came to its end."""
         before, log = self.done.total(), self.study.folder / f"life.{self.lives:03}.log"
         self.lives += 1
-        snakemake = self.study.start(log)
+        snakemake = self.study.start(log, *arguments)
         for job in started(log, snakemake):
             rule, seconds = self.jobs[job]
             if self.wanted[rule] > 0:
@@ -194,8 +200,9 @@ def kill(folder: Path, arguments: list[str], n_kills: int, seed: int) -> tuple[C
             shutil.rmtree(killed.folder / name, ignore_errors=True)
         each = math.ceil((n_kills - done.total()) / len(rules))
         kills = Kills(killed, jobs, Counter(dict.fromkeys(rules, each)), draw)
-        while not kills.life():
-            pass
+        kills.run()
+        while missed := rules - {rule for rule, _ in done + kills.done}:
+            kills.run("--forcerun", *sorted(missed))
         done += kills.done
         differences = differing(undisturbed.folder, killed.folder)
     if "Nothing to be done" not in killed.output("--dry-run"):
