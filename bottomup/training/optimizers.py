@@ -4,6 +4,8 @@ import torch
 from torch import nn
 from torch.optim import Optimizer
 
+from bottomup.training.muon import Muon
+
 ENDS = ("tokens.weight", "head.weight")  # matrices whose rows are tokens
 
 
@@ -11,9 +13,7 @@ def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
     """The optimizers of a model's parameters, whose first group of each takes the learning rate.
 
     "adam": of all, with the constants of the authors' code. "muon": the matrices inside the layers
-    are stepped along their orthogonalized momentum (Jordan et al. 2024), the rest by Adam. Muon's
-    steps are scaled to the size of Adam's (Liu et al. 2025, section 2.2), so that one rate serves;
-    a step takes a tenth of the rate off the weights themselves.
+    are stepped along their orthogonalized momentum, the rest by Adam; one rate serves for both.
     """
     matrices = [
         parameter
@@ -25,4 +25,4 @@ def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
     adam = torch.optim.Adam(rest, betas=(0.9, 0.998), eps=1e-9, fused=True)
     if not matrices:
         return [adam]
-    return [adam, torch.optim.Muon(matrices, weight_decay=0.1, adjust_lr_fn="match_rms_adamw")]
+    return [adam, Muon(matrices)]

@@ -1,5 +1,9 @@
+import copy
+
+import pytest
 import torch
 
+from bottomup.training.muon import Muon
 from bottomup.training.optimizers import optimizers
 from tests.tiny import initial
 
@@ -39,3 +43,37 @@ def test_muons_step_is_orthogonal_and_as_large_as_adams():
     assert singular.max() < 2 * singular.min()
     # 32 singular values of s, spread over 64 x 32 weights: s^2 / 64; s = 0.2 x 0.01 x 64^0.5.
     torch.testing.assert_close(step.square().mean().sqrt(), torch.tensor(0.002), rtol=0.2, atol=0)
+
+
+def test_muon_agrees_with_pytorchs():
+    """Both multiply in bfloat16, whose roundings differ by the order of sums: by less than 5 %."""
+    torch.manual_seed(1)
+    shapes = [(16, 16), (32, 16), (16, 16), (8, 32)]
+    ours = [torch.nn.Parameter(torch.randn(shape)) for shape in shapes]
+    theirs = copy.deepcopy(ours)
+    options = {"lr": 0.02, "weight_decay": 0.1, "adjust_lr_fn": "match_rms_adamw"}
+    optimizers = [Muon(ours), torch.optim.Muon(theirs, **options)]
+    optimizers[0].param_groups[0]["lr"] = 0.02
+    for _ in range(5):
+        before = [matrix.detach().clone() for matrix in ours]
+        for one, other in zip(ours, theirs, strict=True):
+            other.data.copy_(one.data)
+            one.grad = torch.randn(one.shape)
+            other.grad = one.grad.clone()
+        for optimizer in optimizers:
+            optimizer.step()
+        for start, one, other in zip(before, ours, theirs, strict=True):
+            difference, step = (one - other).norm(), (other - start).norm()
+            assert difference < 0.05 * step
+
+
+@pytest.mark.parametrize("shape", [(0, 16), (16, 0)], ids=str)
+def test_muon_leaves_alone_what_has_no_weights(shape):
+    """As the projections of a layer without heads."""
+    whole, empty = torch.nn.Parameter(torch.zeros(16, 16)), torch.nn.Parameter(torch.zeros(shape))
+    muon = Muon([whole, empty])
+    muon.param_groups[0]["lr"] = 0.02
+    whole.grad, empty.grad = torch.ones(16, 16), torch.zeros(shape)
+    muon.step()
+    assert whole.detach().abs().sum() > 0
+    assert empty.shape == shape
