@@ -172,6 +172,11 @@ class Quality(Section):
     beam_size: int = key("translations kept at each step", "translations", ge=1)
     length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0)
     sentences: int = key("sentences of the test split that are translated", "sentences", ge=1)
+    choose: float = key(
+        "share of the tokens that MLM predicts on the test split, whatever it was trained with",
+        gt=0,
+        lt=1,
+    )
     seed: int = key("seed of their draw, and of MLM's masks on the test split", ge=0)
 
 
@@ -349,10 +354,12 @@ class Translation(Section):
 
 
 class Scoring(Section):
-    """What quality is measured with: a seed, and where an objective translates, how."""
+    """What quality is measured with: a seed; where an objective translates, how; where it has the
+    option `choose`, the share of tokens that it predicts."""
 
     seed: int
     translation: Translation | None
+    choose: float | None
 
 
 class Label(Section):

@@ -52,6 +52,8 @@ def quality(
     tokens: the folder of token files; blocks: that of each sentence of the split, `[n_sentences]`;
     translation: where it translates, the split's text and the target side's tokenizer.
     """
+    if scoring.choose is not None:
+        objective = objective.model_copy(update={"choose": scoring.choose})
     text, seed = load_text(tokens, "test", objective), scoring.seed
     count = jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, BATCH_TOKENS, seed)
@@ -119,7 +121,7 @@ def prediction_quality(
     """Perplexity and accuracy over the predicted tokens of `predictions`.
 
     Perplexity is exp of the mean cross-entropy in nats per predicted sub-word, so it compares
-    only between runs with one vocabulary and one objective. Accuracy, 0 to 1, is the share whose
+    only between runs with one vocabulary and one target (of MLM, one share of masks). Accuracy, 0 to 1, is the share whose
     most probable token is the true one; under MLM it is called masked_accuracy, and counts all
     chosen tokens, masked, replaced or kept. blocks: that of each sentence, below `count`.
     """

@@ -305,8 +305,10 @@ class Slices:
         translation, quality = None, self.study.quality
         if "target" in self.subjects.sides(wildcards.objective):
             language = {"language": self.languages["target"]}
-            translation = quality.model_dump(exclude={"seed"}) | language
-        return {"seed": quality.seed, "translation": translation}
+            translation = quality.model_dump(exclude={"seed", "choose"}) | language
+        options = self._named_run(wildcards)["options"]
+        choose = quality.choose if hasattr(options, "choose") else None
+        return {"seed": quality.seed, "translation": translation, "choose": choose}
 
     def _functions(self) -> dict:
         return {"thresholds": self.study.heads.thresholds}

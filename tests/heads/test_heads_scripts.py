@@ -306,7 +306,8 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     before, after = (subjects.load(path / "model").model for path in (trained, folder))
     assert tiny.same_bytes(before.decoder.state_dict(), after.decoder.state_dict())
     assert not tiny.same_bytes(before.encoder.state_dict(), after.encoder.state_dict())
-    scoring = {"seed": 1, "translation": BEAM | {"sentences": 5, "language": "en"}}
+    beam = BEAM | {"sentences": 5, "language": "en"}
+    scoring = {"seed": 1, "translation": beam, "choose": None}
     settings = {"run": RUN, "scoring": scoring, "gated_layers": 2}
     rows, metrics = {}, tmp_path / "metrics.jsonl"
     metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))

@@ -18,6 +18,7 @@ from bottomup.measures.quality import (
     translation_quality,
     translations,
 )
+from bottomup.settings import Scoring
 from bottomup.training.batches import Text
 from bottomup.training.run import load_text, save
 from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
@@ -93,6 +94,26 @@ def test_masked_accuracy_is_over_the_chosen():
         model.head.weight[7] = 1.0
     scores = scores_of(model, "mlm", Text(tokens_of([[7] * 9] * 20)), 64)
     assert scores["masked_accuracy"] == 1.0
+
+
+def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
+    """Whatever share they were trained with."""
+    text = load_text(corpus_files.tokens, "test", objectives.load("mlm", {}))
+    blocks = np.arange(len(text.source)) % 4
+    model = drawn("mlm", vocab=int(text.source.ids.max()) + 1)
+    scores = {
+        (trained, choose): quality.quality(
+            model,
+            objectives.load("mlm", {"choose": trained}),
+            Scoring(seed=1, translation=None, choose=choose),
+            corpus_files.tokens,
+            blocks,
+            [],
+        )["perplexity"].value
+        for trained in (0.15, 0.4)
+        for choose in (None, 0.15)
+    }
+    assert scores[0.4, 0.15] == scores[0.15, 0.15] == scores[0.15, None] != scores[0.4, None]
 
 
 @pytest.fixture
@@ -172,7 +193,7 @@ def test_program(tmp_path, corpus_files, run_script):
     save(initial("mt", vocab=size), corpus_files.tokenizers("mt"), tmp_path / "model")
     run = {"objective": "mt", "module": "mt", "options": {}, "seed": 1}
     beam = {"beam_size": 2, "length_penalty": 0.6, "sentences": 5, "language": "en"}
-    settings = {"run": run, "scoring": {"seed": 1, "translation": beam}}
+    settings = {"run": run, "scoring": {"seed": 1, "translation": beam, "choose": None}}
     arguments = {
         "--model": tmp_path / "model",
         "--tokens": corpus_files.tokens,
