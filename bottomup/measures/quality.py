@@ -121,9 +121,10 @@ def prediction_quality(
     """Perplexity and accuracy over the predicted tokens of `predictions`.
 
     Perplexity is exp of the mean cross-entropy in nats per predicted sub-word, so it compares
-    only between runs with one vocabulary and one target (of MLM, one share of masks). Accuracy, 0 to 1, is the share whose
-    most probable token is the true one; under MLM it is called masked_accuracy, and counts all
-    chosen tokens, masked, replaced or kept. blocks: that of each sentence, below `count`.
+    only between runs with one vocabulary and one target (of MLM, one share of masks). Accuracy, 0
+    to 1, is the share whose most probable token is the true one; under MLM it is called
+    masked_accuracy, and counts all chosen tokens, masked, replaced or kept. blocks: that of each
+    sentence, below `count`.
     """
     of_sentence = found[["loss_nats", "correct", "predicted"]].to_numpy()
     losses, correct, predicted = jackknife.sums(of_sentence, blocks, count).T

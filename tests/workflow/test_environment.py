@@ -1,6 +1,10 @@
-"""The environments for pip and for conda are the same."""
+"""The environments for pip and for conda are the same, and have what is asked for."""
 
+import ast
 import re
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
 
 import yaml
 
@@ -15,7 +19,33 @@ def test_conda_has_the_pins_of_the_lock():
 
 
 def test_the_lock_pins_what_is_asked_for():
-    asked = [line for line in (ROOT / "envs/requirements.in").read_text().splitlines()]
-    names = {re.match(r"[\w-]+", line)[0] for line in asked if not line.startswith("#")}
-    assert names <= {line.partition("==")[0] for line in LOCK}
+    library, extras = asked()
+    assert library | extras <= {line.partition("==")[0] for line in LOCK}
     assert "torch==2.13.0" in LOCK
+
+
+def test_the_library_asks_for_what_it_imports():
+    """But for what a user installs for one source or one annotation, as messages there say."""
+    optional = {"depccg", "mtdata"}
+    trees = [ast.parse(path.read_text()) for path in (ROOT / "bottomup").rglob("*.py")]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    names = {alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names}
+    names |= {n.module for n in nodes if isinstance(n, ast.ImportFrom) and not n.level}
+    roots = {name.partition(".")[0] for name in names} - sys.stdlib_module_names
+    distributions = packages_distributions()
+    installed = (distributions[root][0] for root in roots - optional - {"bottomup"})
+    imported = {name.lower().replace("_", "-") for name in installed}
+    library, _ = asked()
+    assert imported - library == {"snakemake", "pydantic-core"}  # of the workflow; of pydantic
+    assert library <= imported
+
+
+def asked() -> tuple[set[str], set[str]]:
+    """The distributions that the library needs, and those of its extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    library, of_extras = (
+        {re.match(r"[\w-]+", line)[0] for line in lines}
+        for lines in (project["dependencies"], extras)
+    )
+    return library, of_extras
