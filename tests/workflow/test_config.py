@@ -65,13 +65,15 @@ def test_a_study_with_a_budget_of_its_own_has_one_for_each_objective(file):
 
 @pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
 def test_pruning_starts_about_where_the_rate_of_the_run_has_come_down_to(file):
-    """Or at the run's own peak, as in the paper; an overlay would keep the default study's."""
+    """Or at the run's own peak, as in the paper; an overlay would keep the default study's. A rate
+    that falls in a line has come down to 0."""
     study = load(overlaid(DEFAULT, yaml.safe_load(file.read_text())))
     if not study.pruning.penalties:
         return
     run, pruning = study.objective_training("mt"), study.pruning_training("mt")
     steps = max(run.warmup_steps, run.max_tokens / run.batch_tokens)
     last = run.learning_rate * (run.warmup_steps / steps) ** 0.5
+    last = last if run.schedule == "inverse_sqrt" else 0
     assert 0.8 * last <= pruning.learning_rate <= run.learning_rate
 
 
@@ -225,8 +227,8 @@ def test_the_config_loads_without_torch():
         ("training_steps", {"lm": [8, 8]}, "training_steps.lm: found [8, 8]; allowed: each value "),
         (
             "training_steps",
-            {"lm": [0, 1758], "mt": [1954, 1955]},  # 1,800,000 and 2,000,000 tokens, 1,024 a time
-            "training_steps.mt: found 1955; allowed: <= 1954, the updates that 2,000,000 tokens "
+            {"lm": [0, 1465], "mt": [1954, 1955]},  # 3,000,000 and 4,000,000 tokens, 2,048 a time
+            "training_steps.mt: found 1955; allowed: <= 1954, the updates that 4,000,000 tokens "
             "have for certain (training.max_tokens / training.batch_tokens)",
         ),
         (
@@ -419,7 +421,8 @@ def test_mistakes_of_all_sources_are_said_together():
 
 
 def test_one_source_may_stand_alone():
-    assert load(changed(corpus__source="libreoffice_help")) == load(DEFAULT)
+    one = load(changed(corpus__source="libreoffice_help"))
+    assert one == load(changed(corpus__source=["libreoffice_help"]))
 
 
 def test_each_source_has_its_own_options_and_the_languages_of_all():
@@ -441,7 +444,7 @@ def test_each_source_has_its_own_options_and_the_languages_of_all():
 
 
 def test_without_a_target_language_nothing_translates():
-    alone = {"corpus__languages": ["en"]}
+    alone = {"corpus__source": ["libreoffice_help"], "corpus__languages": ["en"]}
     removed = {"objectives__mt": None, "objectives__mt_noise": None}
     assert mistakes(changed(**alone)) == [
         f"objectives.{name}: translates, and corpus.languages is en alone; allowed: null, or a "
@@ -456,7 +459,7 @@ def test_without_a_target_language_nothing_translates():
         "corpus__source": "mtdata",
         "corpus__sources__mtdata": {"datasets": ["a-b-1-c-d"]},
     }
-    assert mistakes(changed(**alone, **removed, **pairs_alone)) == [
+    assert mistakes(changed(**alone | removed | pairs_alone)) == [
         'corpus.languages: found ["en"]; the source mtdata has pairs alone; allowed: two languages'
     ]
 
@@ -602,7 +605,8 @@ def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words
 def test_gold_annotation_needs_a_treebank(tmp_path):
     line = "corpus.sources.conllu.folder: found "
     assert mistakes(of_treebank(tmp_path))[0].startswith(line)
-    [line] = mistakes(changed(annotation__pipeline="gold"))
+    of_help = {"corpus__source": ["libreoffice_help"]}
+    [line] = mistakes(changed(**of_help, annotation__pipeline="gold"))
     assert line == (
         'annotation.pipeline: found "gold" with corpus.source ["libreoffice_help"]; allowed with '
         "the source conllu, whose treebank says it"
@@ -676,16 +680,16 @@ def test_text_of_a_command_line_is_what_it_says():
 
 
 def test_objectives_of_one_module_stand_side_by_side():
-    study = load(changed(objectives__mlm_40={"objective": "mlm", "choose": 0.4}))
-    assert study.objective_module("mlm_40") == "mlm" == study.objective_module("mlm")
-    assert study.objective_options("mlm_40").choose == 0.4
-    assert study.objective_options("mlm").choose == 0.15
+    study = load(changed(objectives__mlm_25={"objective": "mlm", "choose": 0.25}))
+    assert study.objective_module("mlm_25") == "mlm" == study.objective_module("mlm")
+    assert study.objective_options("mlm_25").choose == 0.25
+    assert study.objective_options("mlm").choose == DEFAULT["objectives"]["mlm"]["choose"]
     slices = Slices(study)
     subjects = slices.subjects
-    assert subjects.masked() == ["mlm", "mlm_40"]
-    assert subjects.model("mlm_40") == subjects.model("mlm")
-    drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_40"))
-    assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.4
+    assert subjects.masked() == ["mlm", "mlm_25"]
+    assert subjects.model("mlm_25") == subjects.model("mlm")
+    drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_25"))
+    assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.25
 
 
 @pytest.mark.parametrize(
@@ -718,7 +722,7 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
     lstm = {"objective": "lm", "trunk": "lstm"}
     study = load(changed(objectives__lm_lstm=lstm))
     slices, run = Slices(study), SimpleNamespace(objective="lm_lstm", seed="1")
-    shape = {"trunk": "lstm", "layers": 6, "d_model": 128, "dropout": 0.1}
+    shape = {"trunk": "lstm", "layers": 6, "d_model": 128, "dropout": 0.0}
     assert slices.train("lm_lstm", run)["model"] == shape
     assert slices.train("lm", run)["model"] == DEFAULT["model"]
     assert slices.train("lm_lstm", run)["training"] == slices.train("lm", run)["training"]
