@@ -21,7 +21,6 @@ import pandas as pd
 import torch
 from side_by_side import machine
 from tokenizers import Tokenizer, models
-from transformers import PreTrainedTokenizerFast
 
 from bottomup import objectives
 from bottomup.corpus.blocks import deal
@@ -29,6 +28,7 @@ from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import EOS, N_SPECIAL, SPECIALS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures.groups import TAGS
+from bottomup.model.folder import save, save_tokenizer
 from bottomup.settings import Model
 from bottomup.training.run import initial_model
 from bottomup.views import occurrences
@@ -159,9 +159,9 @@ def write_model(folder: Path, d_model: int, tokens: list[str]) -> None:
         layers=1, heads=8, d_model=d_model, d_ff=4 * d_model, dropout=0.0, attention_dropout=0.0
     )
     sizes = {"source": len(tokens), "target": len(tokens)}
-    initial_model(shape, objectives.load("mlm", {}), 1, sizes).save_pretrained(folder)
+    save(initial_model(shape, objectives.load("mlm", {}), 1, sizes), folder)
     tokenizer = Tokenizer(models.WordLevel({token: i for i, token in enumerate(tokens)}))
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer).save_pretrained(folder)
+    save_tokenizer(tokenizer, folder)
 
 
 def measured(command: list, log: Path) -> tuple[float, float, bool]:

@@ -21,6 +21,7 @@ from bottomup.heads.removal import without_closed_heads
 from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
 from bottomup.measures.quality import compared, quality, right_token
+from bottomup.model.folder import save
 from bottomup.settings import Pruned, Scoring, Section, Trained
 from bottomup.tables import columns_of
 
@@ -46,7 +47,7 @@ def main(arguments: argparse.Namespace) -> None:
     )
     judged_by, probability = compared(scores), right_token(scores)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
-    model.save_pretrained(arguments.smaller)
+    save(model, arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
     whole = pruned.method == "none"  # the run itself, at its lowest dev loss
     penalty = math.nan if whole else pruned.penalty

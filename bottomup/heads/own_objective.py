@@ -16,6 +16,7 @@ from bottomup.objectives import IGNORE, Example, mlm
 from bottomup.seeds import generator
 from bottomup.subjects import Subject, checkpoint
 from bottomup.subjects.attending import one_pass
+from bottomup.subjects.checkpoint import Checkpoint
 from bottomup.subjects.words import encode
 from bottomup.training.batches import Text
 
@@ -30,10 +31,10 @@ def objective_of(subject: Subject) -> str | None:
     None where it predicts no tokens, as a model of sentences or ELECTRA's discriminator, and where
     its objective is none of ours.
     """
-    if TRANSLATOR in (subject.model.config.architectures or []):
-        return "mt"
-    if subject.translates or not subject.predicts_tokens:
+    if not subject.predicts_tokens:
         return None
+    if subject.translates:
+        return "mt" if TRANSLATOR in subject.model.config.architectures else None
     return "mlm" if subject.masks else "lm" if subject.causal else None
 
 
@@ -44,7 +45,7 @@ class CheckpointPredictor(Predictor):
     """
 
     def __init__(
-        self, folder: Path, subject: Subject, objective: str, device: torch.device | str = "cpu"
+        self, folder: Path, subject: Checkpoint, objective: str, device: torch.device | str = "cpu"
     ):
         self.subject = subject
         self.model = checkpoint.trained(folder, WHOLE[objective]).eval().to(device)
@@ -99,7 +100,7 @@ def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
     return Text(*encoded)
 
 
-def references(subject: Subject, objective: str, text: Text, seed: int) -> list[Example]:
+def references(subject: Checkpoint, objective: str, text: Text, seed: int) -> list[Example]:
     """What a checkpoint was trained to predict in each sentence; `seed` draws masks.
 
     Masks are drawn as those of our MLM are, never at special tokens. What follows a token is
@@ -118,13 +119,14 @@ def references(subject: Subject, objective: str, text: Text, seed: int) -> list[
     return found
 
 
-def masked(subject: Subject, ids: np.ndarray, rng: np.random.Generator) -> Example:
+def masked(subject: Checkpoint, ids: np.ndarray, rng: np.random.Generator) -> Example:
     """Ids `[batch, length]` without padding as our MLM has it, with the checkpoint's own mask."""
     special = np.isin(ids, subject.special)
     # Numbered as ours are, for whom all that stands around a text is </s>.
     ours = np.where(special, EOS, ids + N_SPECIAL)
-    example = mlm.Objective().example(ours, None, len(subject.tokenizer) + N_SPECIAL, rng)
-    mask = subject.tokenizer.mask_token_id
+    vocab_size = subject.tokenizer.get_vocab_size() + N_SPECIAL
+    example = mlm.Objective().example(ours, None, vocab_size, rng)
+    mask = subject.pretrained.mask_token_id
     source = np.where(example.source == MASK, mask, example.source - N_SPECIAL)
     labels = np.where(example.labels == IGNORE, IGNORE, ids)
     return Example(np.where(special, ids, source), None, labels)

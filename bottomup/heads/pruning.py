@@ -10,18 +10,20 @@ counted from 1, `open_probability`, and `kept`.
 import hashlib
 import json
 import shutil
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from bottomup import objectives, subjects
 from bottomup.device import float32_device as device
 from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.kinds import GATED
+from bottomup.model.folder import save as save_model
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.seeds import derive, generator
@@ -187,11 +189,11 @@ def prune(
         close(model, gates)
         progress = FineTuner(*arguments).train()
     named = pd.DataFrame(columns_of(settings) | dict(pruned), index=gates.index).join(gates)
-    save(model, start, progress, named, folder, table)
+    save(partial(save_model, model), start, progress, named, folder, table)
 
 
 def save(
-    model: PreTrainedModel,
+    write: Callable[[Path], None],
     start: Path,
     progress: Progress,
     gates: pd.DataFrame,
@@ -200,7 +202,8 @@ def save(
 ) -> None:
     """Write what pruning ends with, as `prune` says; what it would go on from is removed.
 
-    start: the folder that the model was opened from; gates: with the columns that name the model.
+    write: writes the model to a folder; start: that which the model was opened from; gates: with
+    the columns that name the model.
     """
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
@@ -208,7 +211,7 @@ def save(
     ]
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
-        model.save_pretrained(folder / "model")
+        write(folder / "model")
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
         gates.to_csv(table, index=False)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)

@@ -28,7 +28,7 @@ from bottomup.measures.quality import BATCH_TOKENS
 from bottomup.objectives import IGNORE, Example
 from bottomup.seeds import generator
 from bottomup.settings import Gates, Pruned, Run, Training
-from bottomup.subjects import Subject, checkpoint
+from bottomup.subjects import checkpoint
 from bottomup.tables import columns_of
 from bottomup.training.batches import Text, in_order, padded
 from bottomup.training.checkpoint import Checkpoint, Finished
@@ -50,7 +50,7 @@ class OwnText(Text):
 class OwnObjective:
     """A checkpoint's own objective, as training calls it; name: as `objective_of` has it."""
 
-    subject: Subject
+    subject: Checkpoint
     name: str
     label_smoothing: float = 0.0
 
@@ -222,7 +222,7 @@ def prune(
     gates = gates_over_time(progress)
     take_out(gates, reading)
     named = pd.DataFrame(columns_of(settings) | dict(pruned), index=gates.index).join(gates)
-    save(model.whole, start, progress, named, folder, table)
+    save(model.whole.save_pretrained, start, progress, named, folder, table)
 
 
 @torch.no_grad()

@@ -1,5 +1,7 @@
 """A model without the heads whose gates are closed."""
 
+from dataclasses import replace
+
 import torch
 from torch import Tensor
 
@@ -13,13 +15,11 @@ def without_closed_heads(model: Transformer) -> Transformer:
 
     Other gates become part of the output projection. Outputs differ by rounding alone.
     """
-    attentions = model.attentions()
-    config = type(model.config).from_dict(model.config.to_dict())
-    config.kept_heads = {
+    kept = {
         kind: [int(module.gates.count_nonzero()) for module in modules]
-        for kind, modules in attentions.items()
+        for kind, modules in model.attentions().items()
     }
-    small = Transformer(config)
+    small = Transformer(replace(model.config, kept_heads=kept))
     weights = model.state_dict()
     for name, module in model.named_modules():
         if isinstance(module, Attention):

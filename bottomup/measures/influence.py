@@ -36,7 +36,7 @@ from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
 from bottomup.subjects import Subject
-from bottomup.subjects.attending import from_others
+from bottomup.subjects.subject import from_others
 from bottomup.training.batches import Text, in_order, padded
 
 # Of sentence lengths, for matched groups: each with a like number of all occurrences.

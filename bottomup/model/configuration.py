@@ -1,9 +1,11 @@
-"""The Transformer's shape, saved as `config.json` in a Hugging Face folder."""
+"""The Transformer's shape."""
 
-from transformers import PreTrainedConfig
+from dataclasses import dataclass
+from typing import ClassVar
 
 
-class TransformerConfig(PreTrainedConfig):
+@dataclass(frozen=True)
+class TransformerConfig:
     """Shape of one model.
 
     `vocab_size` is the source side's; `target_vocab_size` is that of the predicted side, which
@@ -14,7 +16,7 @@ class TransformerConfig(PreTrainedConfig):
     layer has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".
     """
 
-    model_type = "bottomup"
+    model_type: ClassVar[str] = "bottomup"
 
     vocab_size: int = 4
     target_vocab_size: int = 4

@@ -1,4 +1,4 @@
-"""The pre-norm Transformer of both papers, as a Hugging Face model.
+"""The pre-norm Transformer of both papers.
 
 Follows the authors' code where it departs from Vaswani et al. 2017: layer normalization before
 each sub-layer and after each stack, untied embeddings drawn from N(0, 1/d_model) and scaled by
@@ -11,7 +11,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedModel
 
 from bottomup.corpus.specials import PAD
 from bottomup.model.attention import Attention
@@ -224,7 +223,7 @@ class Decoder(nn.Module):
         return self.norm(x[:, 0]), cache
 
 
-class Transformer(PreTrainedModel):
+class Transformer(nn.Module):
     """Encoder, an optional decoder, and an untied output layer over the predicted vocabulary.
 
     `seed` draws the initial weights. Each parameter has a stream of its own, named after it, so
@@ -232,21 +231,15 @@ class Transformer(PreTrainedModel):
     contain.
     """
 
-    config_class = TransformerConfig
-    base_model_prefix = ""
-
     def __init__(self, config: TransformerConfig, seed: int = 0):
-        super().__init__(config)
+        super().__init__()
+        self.config = config
         self.encoder = Encoder(config)
         if config.decoder_layers:
             self.decoder = Decoder(config)
         self.head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
-        self.post_init()
         if not self.head.weight.is_meta:
             initialize(self, seed)
-
-    def _init_weights(self, module: nn.Module) -> None:
-        """Left to `initialize`, which needs the parameters' full names."""
 
     def attentions(self) -> dict[str, list[Attention]]:
         """The attention of each layer, from the bottom up, by kind: "encoder", "decoder", "cross".

@@ -16,6 +16,8 @@ from torch import Tensor, nn
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
 
+from bottomup.subjects.subject import from_others
+
 NAME = "bottomup"
 
 
@@ -78,15 +80,6 @@ def attend(
     if current.gates is not None:
         outputs = outputs * current.gates[layer][:, None]
     return outputs, weights
-
-
-def from_others(hidden: Tensor) -> Tensor:
-    """Which keys hidden tokens `[batch, length]` keep from whom, bool `[batch, 1, length, length]`.
-
-    A token still sees itself.
-    """
-    itself = torch.eye(hidden.shape[-1], dtype=torch.bool, device=hidden.device)
-    return hidden[:, None, None, :] & ~itself
 
 
 AttentionInterface.register(NAME, attend)

@@ -1,53 +1,162 @@
-"""Opening the folder of a Hugging Face checkpoint: offline, and without running code from it."""
+"""Checkpoints as subjects: opened offline, by transformers, and without running code from them."""
 
-import json
 import re
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from functools import cached_property
 from pathlib import Path
 
 import torch
+import transformers
+from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel
 from transformers import PreTrainedTokenizerFast as Tokenizer
 
 from bottomup.errors import UserError
+from bottomup.model.transformer import Encoding
 from bottomup.seeds import derive
 from bottomup.subjects import attending
+from bottomup.subjects.attending import one_pass
+from bottomup.subjects.folder import AGAIN, require_weights
+from bottomup.subjects.subject import Subject
 
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
 TOKENIZERS = ("tokenizer.json", "vocab.txt")
-AGAIN = "fetch it again, or, where a study has made it, delete it and run again"
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # As the checkpoint was trained: its config may name another attention, even one to be fetched.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
 
 
-def model_type(folder: Path) -> str | None:
-    """The kind of model in a folder; UserError where there is none, or one with its own code."""
-    if not (folder / "config.json").exists():
-        raise UserError(_no_model(folder))
-    for name in ("config.json", "tokenizer_config.json"):
-        if (folder / name).exists() and "auto_map" in _read(folder / name):
-            raise UserError(
-                f"{folder / name} asks for code of its own (auto_map), which is never run; allowed "
-                "are kinds of model that transformers knows: look for a checkpoint of one"
+class Checkpoint(Subject):
+    """A model of transformers.
+
+    Layers are as transformers counts and returns them, `layers + 1` with layer 0:
+
+    BERT, RoBERTa, ELECTRA, DistilBERT, BART: layer 0 is the norm of token + position embedding (of
+    ELECTRA where embeddings are narrower, these projected to `d_model`); norms are inside layers.
+    Marian: token embedding + position, without norm.
+    GPT-2: token + position embedding. GPT-NeoX, Llama, T5: token embedding alone, since positions
+    come with attention. What these four return as the top layer has gone through the final norm,
+    which a `Run` leaves out.
+
+    `pretrained` is the tokenizer as transformers has it, which knows what special tokens are for.
+    """
+
+    model: PreTrainedModel
+
+    def __init__(self, model: PreTrainedModel, pretrained: Tokenizer):
+        super().__init__(model, pretrained.backend_tokenizer)
+        self.pretrained = pretrained
+
+    @property
+    def layers(self) -> int:
+        return self.model.config.num_hidden_layers
+
+    @property
+    def d_model(self) -> int:
+        return self.model.config.hidden_size
+
+    @cached_property
+    def heads(self) -> int:
+        """Heads in a layer; 0 where none can be looked at: a model without attention, or one whose
+        attention is not called as transformers' interface has it."""
+        with one_pass(keep=True) as seen:
+            self._states([0])
+        return seen.weights[0].shape[1] if len(seen.weights) == self.layers else 0
+
+    @cached_property
+    def causal(self) -> bool:
+        with one_pass():  # whatever pass asks for this, these layers are none of its own
+            one, other = self._states([0, 1]), self._states([0, 2])
+        return torch.equal(one[0], other[0])
+
+    @cached_property
+    def masks(self) -> bool:
+        """Whether it was trained to predict masked tokens: its tokenizer has a mask, it sees both
+        sides, and what was trained predicts tokens. ELECTRA tells replaced ones, and a model of
+        sentences none."""
+        mask = self.pretrained.mask_token_id
+        return mask is not None and not self.causal and self.predicts_tokens
+
+    @cached_property
+    def predicts_tokens(self) -> bool:
+        """Whether what was trained, by the names in its config, predicts tokens."""
+        return any(map(self._has_output, self.model.config.architectures or []))
+
+    @property
+    def translates(self) -> bool:
+        return self.model.config.is_encoder_decoder
+
+    @property
+    def max_length(self) -> int | None:
+        for name, table in self.encoder.named_modules():
+            counted_from_padding = isinstance(table, nn.Embedding) and table.padding_idx is not None
+            if name.endswith("position_embeddings") and counted_from_padding:
+                # RoBERTa's first position is the one after the padding's.
+                return table.num_embeddings - table.padding_idx - 1
+        return getattr(self.model.config, "max_position_embeddings", None)
+
+    @property
+    def padding(self) -> int:
+        pad = self.pretrained.pad_token_id
+        return 0 if pad is None else pad
+
+    @property
+    def special(self) -> list[int]:
+        """The tokens that stand around a text and are none of it, padding among them.
+
+        Where the tokenizer names no padding, `padding` is a word like others, and no special one.
+        """
+        names = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
+        return sorted({getattr(self.pretrained, name) for name in names} - {None})
+
+    @property
+    def encoder(self) -> nn.Module:
+        return self.model.get_encoder() if self.translates else self.model
+
+    def save_model(self, folder: Path) -> None:
+        self.model.save_pretrained(folder, max_shard_size="1TB")
+
+    def save_tokenizer(self, folder: Path) -> None:
+        self.pretrained.save_pretrained(folder)
+
+    def _read(
+        self,
+        ids: Tensor,
+        gates: Tensor | None,
+        hidden: Tensor | None,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
+    ) -> Encoding:
+        tokens = self.tokens(ids).long()
+        with one_pass(gates, hidden, keep=output_attentions) as seen:
+            output = self.encoder(
+                ids, attention_mask=tokens, output_hidden_states=output_hidden_states
             )
-    named = _read(folder / "config.json").get("model_type")
-    return named if isinstance(named, str) else None
+        states = output.hidden_states if output_hidden_states else ()
+        return Encoding(output.last_hidden_state, states, tuple(seen.weights))
+
+    @torch.inference_mode()
+    def _states(self, ids: Sequence[int]) -> Tensor:
+        """The top layer for some ids, none of which is padding, `[length, d_model]`."""
+        ids = torch.tensor([ids], device=self.model.device)
+        return self.encoder(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+
+    def _has_output(self, architecture: str) -> bool:
+        kind = getattr(transformers, architecture, None)
+        if kind is None:
+            return False
+        with torch.device("meta"):
+            return kind(self.model.config).get_output_embeddings() is not None
 
 
-def require_weights(folder: Path) -> None:
-    """Raise UserError unless the folder has weights that can be read without running code."""
-    if any((folder / name).exists() for name in WEIGHTS):
-        return
-    pickled = sorted(path.name for path in folder.glob("*.bin"))
-    if pickled:
-        raise UserError(
-            f"{folder} has pickled weights only ({', '.join(pickled)}), which can run code when "
-            "they are opened; expected model.safetensors: convert them with save_pretrained where "
-            "you trust them"
-        )
-    raise UserError(_no_model(folder))
+def load(folder: Path) -> Checkpoint:
+    """The checkpoint in a folder; UserError where it cannot be opened."""
+    return Checkpoint(trained(folder), tokenizer(folder))
+
+
+def untrained(folder: Path, seed: int) -> Checkpoint:
+    """The untrained twin of the checkpoint in a folder."""
+    return Checkpoint(initial(folder, seed), tokenizer(folder))
 
 
 def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
@@ -71,18 +180,6 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
     lacking = {name for name in learned(model) & drawn if "pooler" not in name}
     require_right(folder, model, lacking, _of_more_layers(model, found["unexpected_keys"]))
     return _attended(model)
-
-
-def of_ours(folder: Path, kind: type[PreTrainedModel]) -> PreTrainedModel:
-    """A model of ours with the weights of its folder; UserError unless these are exactly its."""
-    require_weights(folder)
-    with one_line(folder):
-        model, found = kind.from_pretrained(
-            folder, output_loading_info=True, use_safetensors=True, ignore_mismatched_sizes=True
-        )
-    drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
-    require_right(folder, model, drawn, found["unexpected_keys"])
-    return model
 
 
 def require_right(
@@ -153,23 +250,6 @@ def tokenizer(folder: Path) -> Tokenizer:
         found = AutoTokenizer.from_pretrained(folder, **OFFLINE)
     if not found.is_fast:
         raise UserError(f"the tokenizer in {folder} is a slow one; expected tokenizer.json")
-    return found
-
-
-def _no_model(folder: Path) -> str:
-    return (
-        f"no model in {folder}; expected config.json and model.safetensors, as `model/` of a run "
-        "has them: fetch a model by its name into a folder first"
-    )
-
-
-def _read(path: Path) -> dict:
-    try:
-        found = json.loads(path.read_text())
-    except ValueError as error:
-        raise UserError(f"{path} is not JSON ({error}); {AGAIN}") from error
-    if not isinstance(found, dict):
-        raise UserError(f"{path} holds {type(found).__name__}, expected an object; {AGAIN}")
     return found
 
 

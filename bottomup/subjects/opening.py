@@ -32,8 +32,8 @@ def open_checkpoint(
         for name in ("config.json", "model.safetensors"):
             shutil.copyfile(found / name, folder / name)
     else:
-        subject.model.save_pretrained(folder, max_shard_size="1TB")
-    subject.tokenizer.save_pretrained(folder)
+        subject.save_model(folder)
+    subject.save_tokenizer(folder)
 
 
 def _found(source: Checkpoint, downloads: Path) -> Path:

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from transformers import PreTrainedTokenizerBase
+from tokenizers import Tokenizer
 
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
@@ -52,12 +52,12 @@ class Words:
 
 
 def encode(
-    tokenizer: PreTrainedTokenizerBase,
+    tokenizer: Tokenizer,
     sentences: Sequence[str],
     words: Sequence[Sequence[Span]],
     max_length: int | None,
 ) -> Words:
-    """Encode sentences with a fast tokenizer, and find the sub-words of each word.
+    """Encode sentences, and find the sub-words of each word.
 
     words: of each sentence, not overlapping; max_length: tokens that the model reads at once,
     special ones included. Of longer sentences the end is cut off, except for special tokens there.
@@ -66,24 +66,19 @@ def encode(
     sentence than this word and white space. A sub-word of white space alone is part of no word,
     whichever character of the text its tokenizer ascribes it to.
     """
-    encoded = tokenizer(
-        list(sentences),
-        # What the tokenizer's file says of these is for other uses.
-        truncation=False,
-        padding=False,
-        return_offsets_mapping=True,
-        return_special_tokens_mask=True,
-        verbose=False,
-    )
-    blank = _blank(tokenizer, encoded["input_ids"])
+    # What the tokenizer's file says of these is for other uses.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    encoded = tokenizer.encode_batch(list(sentences))
+    blank = _blank(tokenizer, (one.ids for one in encoded))
     unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
     all_ids, all_words, all_first, all_last = [], [], [], []
-    for row, (sentence, of_words) in enumerate(zip(sentences, words, strict=True)):
-        ids = encoded["input_ids"][row]
-        read, tail = read_and_tail(encoded["special_tokens_mask"][row], max_length)
+    for sentence, of_words, one in zip(sentences, words, encoded, strict=True):
+        ids = one.ids
+        read, tail = read_and_tail(one.special_tokens_mask, max_length)
         held = [
             (0, 0) if i in blank else visible(sentence, span)
-            for i, span in zip(ids, encoded["offset_mapping"][row], strict=True)
+            for i, span in zip(ids, one.offsets, strict=True)
         ]
         first, last, reasons = align(held, of_words, read)
         kept = ids[:read] + ids[len(ids) - tail :]
@@ -191,9 +186,10 @@ def align(
     return first, last, reasons[reasons != ""].tolist()
 
 
-def _blank(tokenizer: PreTrainedTokenizerBase, ids: Iterable[Iterable[int]]) -> set[int]:
+def _blank(tokenizer: Tokenizer, ids: Iterable[Iterable[int]]) -> set[int]:
     """Ids that are white space alone, such as the mark before a word where it is one of its own."""
-    return {i for i in set().union(*ids) if not tokenizer.decode([i]).strip()}
+    texts = {i: tokenizer.decode([i], skip_special_tokens=False) for i in set().union(*ids)}
+    return {i for i, text in texts.items() if not text.strip()}
 
 
 def _word_of_each(first: np.ndarray, last: np.ndarray, length: int) -> np.ndarray:

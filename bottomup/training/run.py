@@ -6,16 +6,16 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
-from transformers import PreTrainedTokenizerFast
 
 from bottomup import objectives
-from bottomup.corpus.specials import SPECIALS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import float32_device as device
 from bottomup.errors import UserError
 from bottomup.files import opening
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.model.configuration import TransformerConfig
+from bottomup.model.folder import save as save_model
+from bottomup.model.folder import save_tokenizer
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.objectives import Objective
@@ -70,8 +70,8 @@ def initial_model(
         config = TrunkConfig(
             trunk=shape.trunk,
             vocab_size=vocab_sizes["source"],
-            num_hidden_layers=shape.layers,
-            hidden_size=shape.d_model,
+            layers=shape.layers,
+            d_model=shape.d_model,
             dropout=shape.dropout,
             causal=objective.causal,
             both_ways=objective.both_ways,
@@ -161,13 +161,6 @@ def last_step(metrics: Path) -> int:
 
 def save(model: Transformer | TrunkModel, tokenizers: dict[str, Path], folder: Path) -> None:
     """Write weights, config and tokenizers as a Hugging Face folder; the source side's on top."""
-    model.save_pretrained(folder)
-    pad, end, unknown, mask = SPECIALS
+    save_model(model, folder)
     for side, path in tokenizers.items():
-        PreTrainedTokenizerFast(
-            tokenizer_file=str(path),
-            pad_token=pad,
-            eos_token=end,
-            unk_token=unknown,
-            mask_token=mask,
-        ).save_pretrained(folder if side == "source" else folder / side)
+        save_tokenizer(load_tokenizer(path), folder if side == "source" else folder / side)

@@ -104,7 +104,7 @@ def test_a_head_that_rests_on_the_end_is_not_confident():
 def test_special_tokens_of_a_checkpoint(tmp_path):
     """Around each sentence a start and an end, as BERT has them, and padding after it."""
     subject = subjects.load(save(FAMILIES["bert"], tmp_path))
-    subject.tokenizer.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
+    subject.pretrained.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
     sentences = [[2, *words, 3] for words in ([5, 6, 7, 8], [9, 4], [4])]
     text = TokenFile(
         np.concatenate(sentences).astype(np.int32),

@@ -15,7 +15,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.heads.functions import COLUMNS, head_functions, word_attention
 from bottomup.settings import Thresholds
-from bottomup.subjects import Run
+from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 

@@ -72,7 +72,7 @@ def example(name, subject):
     if OBJECTIVES[name] == "lm":
         return Example(source, None, padded([[*row[1:], IGNORE] for row in TOKENS], IGNORE))
     read = source.copy()
-    read[0, 1] = read[1, 2] = subject.tokenizer.mask_token_id
+    read[0, 1] = read[1, 2] = subject.pretrained.mask_token_id
     labels = np.full_like(source, IGNORE)
     labels[0, [1, 3]], labels[1, 2] = [6, 8], 11
     return Example(read, None, labels)
@@ -191,7 +191,7 @@ def test_a_model_without_a_head_has_no_objective(kind, tmp_path):
 
 def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_path):
     subject = subjects.load(families.save(FAMILIES["bert"], tmp_path))
-    subject.tokenizer.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
+    subject.pretrained.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
     ids = np.random.default_rng(1).integers(4, VOCAB, (1, 50_000))
     ids[0, 0], ids[0, -1] = 2, 3
     example = masked(subject, ids, generator(1, "heads", 0))
@@ -200,7 +200,7 @@ def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_
     assert (example.labels[chosen] == ids[chosen]).all()
     assert (example.source[~chosen] == ids[~chosen]).all()
     read = example.source[chosen]
-    mask = subject.tokenizer.mask_token_id
+    mask = subject.pretrained.mask_token_id
     # Of the tenth that any token replaces, one in twenty is a mask, and one what stood there.
     replaced = 0.1 / VOCAB
     assert plausible((read == mask).sum(), len(read), 0.8 + replaced)

@@ -4,6 +4,7 @@ import pytest
 import torch
 
 from bottomup.heads.removal import without_closed_heads
+from bottomup.model import folder
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from tests.tiny import drawn, ids_of
@@ -71,10 +72,10 @@ def test_what_is_left():
 
 def test_it_is_saved_and_loaded(tmp_path):
     small = without_closed_heads(gated())
-    small.save_pretrained(tmp_path)
+    folder.save(small, tmp_path)
     with warnings.catch_warnings():
         warnings.simplefilter("error")
-        loaded = Transformer.from_pretrained(tmp_path)
+        loaded = folder.load(tmp_path).eval()
     assert torch.equal(outputs(loaded), outputs(small))
 
 

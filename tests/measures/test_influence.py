@@ -22,7 +22,7 @@ from bottomup.measures.influence import (
 )
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import pwcca_distance
-from bottomup.subjects import Run
+from bottomup.subjects.runs import Run
 from bottomup.views.occurrences import plain
 from tests.model import by_hand
 from tests.subjects.families import FAMILIES, save

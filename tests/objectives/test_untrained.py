@@ -28,7 +28,7 @@ def test_it_is_what_training_starts_from(name, trained):
     ours = initial(name, dropout=0.1)
     for other in (initial(objective, dropout=0.1) for objective in trained):
         assert same_bytes(ours.state_dict(), other.state_dict())
-        assert ours.config.to_dict() == other.config.to_dict()
+        assert ours.config == other.config
     encoder = initial("mt").encoder
     assert same_bytes(ours.encoder.state_dict(), encoder.state_dict())
     assert (ours.encoder.causal == encoder.causal) == (name == "untrained")

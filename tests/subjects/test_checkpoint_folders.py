@@ -8,6 +8,7 @@ from safetensors.torch import load_file, save_file
 
 from bottomup import subjects
 from bottomup.errors import UserError
+from bottomup.model.folder import save
 from tests.subjects import families
 from tests.subjects.families import FAMILIES
 from tests.tiny import drawn, same_bytes
@@ -115,7 +116,7 @@ class TestOfARun:
 
     @pytest.fixture
     def folder(self, tmp_path):
-        drawn("lm").save_pretrained(tmp_path / "model")
+        save(drawn("lm"), tmp_path / "model")
         return tmp_path / "model"
 
     def rewrite(self, folder, change):
@@ -125,8 +126,17 @@ class TestOfARun:
     @pytest.mark.parametrize("layers", [1, 3])
     def test_another_number_of_layers(self, folder, layers):
         edit(folder / "config.json", encoder_layers=layers)
-        what = "more than config.json says" if layers == 1 else "missing"
-        refused(folder, rf"weights of the bottomup in .* are {what}.*, encoder.layers.\S+ among")
+        refused(folder, r"damaged: \d+ weights are not as config.json has them, encoder.\S+ among")
+
+    def test_another_width(self, folder):
+        edit(folder / "config.json", d_ff=33)
+        refused(folder, r"damaged: 6 weights are not as config.json has them, \S+.inner.bias amo")
+
+    @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
+    @pytest.mark.parametrize("values", [{"heads": 0}, {"encoder_layers": "2"}, {"n_layer": 2}])
+    def test_a_config_of_no_shape(self, folder, opening, values):
+        edit(folder / "config.json", **values)
+        refused(folder, r"config.json is damaged: .*; delete it and run the same command", opening)
 
     def test_a_missing_and_a_renamed_weight(self, folder):
         name = "encoder.layers.1.feed_forward_norm.weight"
@@ -135,7 +145,7 @@ class TestOfARun:
             return weights | {"encoder.layers.1.norm.weight": weights.pop(name)}
 
         self.rewrite(folder, change)
-        refused(folder, rf"1 weights of the bottomup in .* are missing .*, {name} among")
+        refused(folder, rf"2 weights are not as config.json has them, {name} among")
 
     @pytest.mark.parametrize("number", [torch.nan, -torch.inf])
     def test_weights_that_are_no_numbers(self, folder, number):
@@ -144,19 +154,19 @@ class TestOfARun:
             return weights
 
         self.rewrite(folder, change)
-        refused(folder, "1 weights of the bottomup in .* are not finite numbers, encoder.norm.weig")
+        refused(folder, "is damaged: encoder.norm.weight has numbers that are not finite; delete")
 
     @pytest.mark.parametrize("kept", [0, 7, 100, -1])
     def test_cut_off(self, folder, kept):
         whole = (folder / "model.safetensors").read_bytes()
         (folder / "model.safetensors").write_bytes(whole[:kept])
-        refused(folder, "transformers does not load .*model: ")
+        refused(folder, "model.safetensors is damaged: ")
 
     @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
     def test_a_damaged_tokenizer(self, folder, opening, corpus_files):
         text = corpus_files.tokenizer("source").read_text()
         (folder / "tokenizer.json").write_text(text[: len(text) // 2])
-        refused(folder, "transformers does not load .*model: ", opening)
+        refused(folder, "tokenizer.json is damaged: ", opening)
 
 
 @pytest.mark.parametrize("opening", [subjects.load, lambda path: subjects.untrained(path, 1)])
@@ -197,7 +207,7 @@ def test_a_list_of_word_pieces_is_a_tokenizer(folder):
         path.unlink()
     (folder / "vocab.txt").write_text("\n".join(pieces))
     subject = subjects.load(folder)
-    assert subject.tokenizer("a b").input_ids == [2, 5, 6, 3]
+    assert subject.tokenizer.encode("a b").ids == [2, 5, 6, 3]
     assert subject.masks
 
 

@@ -15,13 +15,15 @@ from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.errors import UserError
+from bottomup.heads.own_objective import objective_of
 from bottomup.settings import Checkpoint
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.words import of_occurrences, of_subwords, types_of
+from bottomup.training.run import save
 from tests.subjects import families
 from tests.subjects.families import FAMILIES
-from tests.tiny import same_bytes
+from tests.tiny import drawn, initial, same_bytes
 
 IDS = torch.tensor([[3, 4, 5, 6]])
 
@@ -53,6 +55,19 @@ def test_a_twin_is_the_initial_model_of_its_seed(folder, tmp_path):
     expected = subjects.untrained(folder, 3)
     assert same_bytes(twin.model.state_dict(), expected.model.state_dict())
     assert twin.layers == expected.layers and twin.d_model == expected.d_model
+
+
+@pytest.mark.parametrize("twin_seed", [None, 3])
+def test_a_run_of_another_study(tmp_path, corpus_files, twin_seed):
+    """As a checkpoint, though transformers knows no such model."""
+    model = drawn("mlm", seed=2)
+    save(model, corpus_files.tokenizers("mlm"), tmp_path / "model")
+    found = opened({"folder": str(tmp_path / "model")}, tmp_path, twin_seed)
+    expected = model if twin_seed is None else initial("mlm", seed=3)
+    assert same_bytes(found.model.state_dict(), expected.state_dict())
+    assert objective_of(found) is None
+    for name in ("config.json", "tokenizer.json", "tokenizer_config.json"):
+        assert (tmp_path / "opened" / name).read_bytes() == (tmp_path / "model" / name).read_bytes()
 
 
 def wheel_of(folder, path, prefixes=("package/model/",)):
@@ -132,7 +147,7 @@ def test_words_of_a_table_are_found_in_what_a_subject_reads(folder, tmp_path):
     found, rows = of_occurrences(subject, table, tmp_path / "test.parquet", tmp_path / "words.json")
     places = found.last[rows]
     assert isinstance(found.tokens, TokenFile) and len(found.tokens) == 2
-    read = [subject.tokenizer.convert_ids_to_tokens(found.tokens.sentence(i)) for i in range(2)]
+    read = [[*map(subject.tokenizer.id_to_token, found.tokens.sentence(i))] for i in range(2)]
     for text, position, place in zip(table["text"], table["position"], places, strict=True):
         word = [["w9"], ["w6", "w7", ",", "w8"]][text][position]
         assert place == NO_WORD or read[text][place] == word or word == ","

@@ -36,7 +36,7 @@ def subject(folder):
 
 
 def ids_of(subject):
-    return subject.tokenizer(TEXT, return_tensors="pt", padding=True)
+    return subject.pretrained(TEXT, return_tensors="pt", padding=True)
 
 
 def test_layers_and_weights_are_those_of_transformers(folder, subject):
@@ -76,7 +76,7 @@ def test_a_head_looks_at_the_previous_token_as_in_every_bert(subject):
 def test_sentences_of_one_meaning_are_nearer_than_others(subject):
     """What it was trained for, by the mean of its top layer."""
     texts = ["how do i open a file ?", "opening files", "the moon was bright last night"]
-    read = subject.tokenizer(texts, return_tensors="pt", padding=True)
+    read = subject.pretrained(texts, return_tensors="pt", padding=True)
     top = subject.hidden_states(read.input_ids)[-1] * read.attention_mask[..., None]
     means = torch.nn.functional.normalize(top.sum(1), dim=-1)
     similar, other, another = means[0] @ means[1], means[0] @ means[2], means[1] @ means[2]

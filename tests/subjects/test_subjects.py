@@ -10,6 +10,7 @@ from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerF
 from bottomup import subjects
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.errors import UserError
+from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from bottomup.views.extraction import extract
 from tests.tiny import VOCAB, drawn, ids_of, initial, same_bytes, tokens_of
@@ -44,13 +45,13 @@ def test_loaded_is_what_was_saved_bit_for_bit(saved, objective):
 def test_dropout_is_off():
     model = drawn("mlm", dropout=0.5)
     expected = model.encoder(IDS, output_hidden_states=True).hidden_states
-    found = subjects.Run(model.train(), tokenizer=None).hidden_states(IDS)
+    found = Run(model.train(), tokenizer=None).hidden_states(IDS)
     assert all(map(torch.equal, found, expected))
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
 def test_layer_by_layer_it_is_the_model(objective):
-    subject = subjects.Run(drawn(objective, layers=3), tokenizer=None)
+    subject = Run(drawn(objective, layers=3), tokenizer=None)
     expected = subject.hidden_states(IDS)
     x = subject.embeddings(IDS)
     assert torch.equal(x, expected[0])
@@ -61,7 +62,7 @@ def test_layer_by_layer_it_is_the_model(objective):
 
 
 def test_where_all_are_hidden_a_token_is_what_it_is_alone():
-    subject = subjects.Run(drawn("mlm"), tokenizer=None)
+    subject = Run(drawn("mlm"), tokenizer=None)
     below = subject.embeddings(IDS)
     found = subject.after(1, below, IDS, hidden=IDS != PAD)
     for place in range(5):
@@ -73,7 +74,7 @@ def test_where_all_are_hidden_a_token_is_what_it_is_alone():
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
 def test_a_run_goes_on_to_what_others_come_to_from_the_start(objective):
     """As checkpoints do, whose layers are not run one by one."""
-    subject = subjects.Run(drawn(objective, layers=3), tokenizer=None)
+    subject = Run(drawn(objective, layers=3), tokenizer=None)
     hidden, tokens = torch.zeros(2, 5, dtype=torch.bool), IDS != PAD
     hidden[:, 1] = True
     usual = subject.hidden_states(IDS)
@@ -102,7 +103,7 @@ def test_what_it_can_do(saved, objective, can):
 
 def test_a_closed_head_of_a_run():
     """As the model's own gates close it, and with these left as they were."""
-    subject = subjects.Run(drawn("mlm"), tokenizer=None)
+    subject = Run(drawn("mlm"), tokenizer=None)
     usual = subject.hidden_states(IDS)
     gates = torch.tensor([[1.0, 1.0], [0.0, 1.0]])
     found = subject.hidden_states(IDS, gates)
@@ -115,7 +116,7 @@ def test_a_closed_head_of_a_run():
 
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
 def test_a_hidden_token_of_a_run_changes_no_other(objective):
-    subject = subjects.Run(drawn(objective), tokenizer=None)
+    subject = Run(drawn(objective), tokenizer=None)
     hidden = torch.zeros(2, 5, dtype=torch.bool)
     hidden[:, 0] = True
     other = torch.where(hidden, 13, IDS)
@@ -130,7 +131,7 @@ def test_a_hidden_token_of_a_run_changes_no_other(objective):
 
 def test_hidden_in_one_layer_of_a_run():
     """Layer by layer as `after` does it, which influence is measured with."""
-    subject = subjects.Run(drawn("mlm"), tokenizer=None)
+    subject = Run(drawn("mlm"), tokenizer=None)
     hidden = torch.zeros(2, 2, 5, dtype=torch.bool)
     hidden[1, :, 0] = True
     found = subject.hidden_states(IDS, hidden=hidden)
@@ -149,7 +150,7 @@ def test_the_untrained_twin_is_what_a_run_starts_from(saved, objective):
     twin = subjects.untrained(folder, seed=7)
     assert same_bytes(twin.model.state_dict(), initial(objective, seed=7).state_dict())
     assert twin.causal == (objective == "lm")
-    assert twin.tokenizer("five green cats").input_ids
+    assert twin.tokenizer.encode("five green cats").ids
 
 
 def test_shapes(saved):
@@ -163,11 +164,14 @@ def test_shapes(saved):
 
 
 def test_tokens_are_those_of_the_token_files(saved, corpus_files):
-    tokenizer = subjects.load(saved(drawn("lm"))).tokenizer
-    ids = tokenizer("Five GREEN cats ate <mask>").input_ids
+    """As transformers opens them, too."""
+    folder = saved(drawn("lm"))
     trained_on = Tokenizer.from_file(str(corpus_files.tokenizer("source")))
-    assert ids == trained_on.encode("Five GREEN cats ate <mask>").ids
+    ids = trained_on.encode("Five GREEN cats ate <mask>").ids
+    assert subjects.load(folder).tokenizer.encode("Five GREEN cats ate <mask>").ids == ids
     assert ids[-1] == EOS and ids[-2] == MASK
+    tokenizer = PreTrainedTokenizerFast.from_pretrained(folder)
+    assert tokenizer("Five GREEN cats ate <mask>").input_ids == ids
     special = (tokenizer.pad_token_id, tokenizer.eos_token_id, tokenizer.unk_token_id)
     assert special == (PAD, EOS, UNK)
     assert tokenizer.mask_token_id == MASK
@@ -198,7 +202,7 @@ def test_of_a_kind_that_nobody_knows(saved):
 
 @pytest.mark.parametrize("token", [-1, VOCAB])
 def test_tokens_that_the_model_does_not_know(token):
-    subject = subjects.Run(drawn("lm"), None)
+    subject = Run(drawn("lm"), None)
     with pytest.raises(UserError, match=f"ids from .* bottomup knows 0 to {VOCAB - 1};"):
         subject.hidden_states(torch.tensor([[5, token, 6]]))
 
@@ -233,7 +237,7 @@ def test_other_models_of_transformers(other):
         expected = model(ids, output_hidden_states=True, output_attentions=True)
     torch.testing.assert_close(subject.hidden_states(ids), expected.hidden_states)
     torch.testing.assert_close(subject.attentions(ids), expected.attentions)
-    assert subject.tokenizer("five green cats").input_ids
+    assert subject.tokenizer.encode("five green cats").ids
 
 
 def test_padding_changes_nothing_in_other_models(other):

@@ -137,6 +137,10 @@ def tokenizer(request):
     return TOKENIZERS[request.param]()
 
 
+def encode(tokenizer, *arguments):
+    return words.encode(tokenizer.backend_tokenizer, *arguments)
+
+
 def aligned(found, spans):
     """Sentence, span, first and last sub-word of each word that is aligned."""
     sentences = [row for row, some in enumerate(spans) for _ in some]
@@ -148,7 +152,7 @@ def aligned(found, spans):
 def test_each_character_of_an_aligned_word_is_in_its_sub_words(tokenizer):
     """And none of another word, as the tokenizer itself tells it, a character at a time."""
     sentences, spans = texts(300, seed=1)
-    found = words.encode(tokenizer, sentences, spans, None)
+    found = encode(tokenizer, sentences, spans, None)
     encoded = tokenizer(sentences, truncation=False, padding=False)
     for row, (start, end), first, last in aligned(found, spans):
         characters = range(len(sentences[row]))
@@ -173,7 +177,7 @@ def test_the_text_of_the_sub_words_is_the_word(tokenizer):
     """Of words between white space, once both are normalized; unknown ones have no text."""
     sentences, _ = texts(200, seed=2)
     spans = [runs(sentence) for sentence in sentences]
-    found = words.encode(tokenizer, sentences, spans, None)
+    found = encode(tokenizer, sentences, spans, None)
     normalizer = tokenizer.backend_tokenizer.normalizer
     unknown, compared = tokenizer.unk_token or "<unk>", 0
     for row, (start, end), first, last in aligned(found, spans):
@@ -203,7 +207,7 @@ def bare(text):
 @pytest.mark.parametrize("max_length", [3, 6, 10])
 def test_the_end_of_a_long_sentence_is_cut_off(tokenizer, max_length):
     sentences, spans = texts(100, seed=3)
-    whole, cut = (words.encode(tokenizer, sentences, spans, n) for n in (None, max_length))
+    whole, cut = (encode(tokenizer, sentences, spans, n) for n in (None, max_length))
     long = whole.tokens.lengths > max_length
     assert cut.cut == long.sum() > 0
     assert cut.tokens.lengths.tolist() == np.minimum(whole.tokens.lengths, max_length).tolist()
@@ -222,7 +226,7 @@ def test_the_end_of_a_long_sentence_is_cut_off(tokenizer, max_length):
 
 def test_each_sub_word_is_told_its_word(tokenizer):
     sentences, spans = texts(50, seed=4)
-    found = words.encode(tokenizer, sentences, spans, 10)
+    found = encode(tokenizer, sentences, spans, 10)
     for row, some in enumerate(spans):
         begin, end = found.tokens.offsets[row : row + 2]
         told = found.tokens.words[begin:end].tolist()
@@ -235,7 +239,7 @@ def test_each_sub_word_is_told_its_word(tokenizer):
 
 
 def test_nothing_to_encode(tokenizer):
-    found = words.encode(tokenizer, ["", " "], [[], []], 8)
+    found = encode(tokenizer, ["", " "], [[], []], 8)
     assert len(found.tokens) == 2
     assert len(found.first) == sum(found.unaligned.values()) == found.cut == 0
 
@@ -256,7 +260,7 @@ def test_cases(kind, sentence, parts, lost):
         start = sentence.index(part, end)
         end = start + len(part)
         spans.append((start, end))
-    found = words.encode(tokenizer, [sentence], [spans], None)
+    found = encode(tokenizer, [sentence], [spans], None)
     assert sum(found.unaligned.values()) == found.unaligned[VANISHED] == lost
     normalizer = tokenizer.backend_tokenizer.normalizer
     for part, first, last in zip(parts, found.first, found.last, strict=True):
@@ -269,7 +273,9 @@ def test_a_sub_word_of_two_words():
     """Neither has it: GPT-2 reads don and 't where a treebank has do and n't."""
     tokenizer = bytes_like_gpt2()
     tokenizer.add_tokens(["don"])
-    found = words.encode(tokenizer, ["don't at"], [[(0, 2), (2, 5), (6, 8)]], None)
+    found = words.encode(
+        tokenizer.backend_tokenizer, ["don't at"], [[(0, 2), (2, 5), (6, 8)]], None
+    )
     assert tokenizer.convert_ids_to_tokens(found.tokens.ids)[0] == "don"
     assert (found.first[:2] == NO_WORD).all() and (found.last[:2] == NO_WORD).all()
     assert found.unaligned == {VANISHED: 0, CUT: 0, SHARED: 2}
@@ -283,6 +289,6 @@ def test_the_mark_before_a_word_is_no_part_of_it():
     tokenizer.pre_tokenizer = pre_tokenizers.Metaspace()
     tokenizer.decoder = decoders.Metaspace()
     tokenizer = PreTrainedTokenizerFast(tokenizer_object=tokenizer)
-    found = words.encode(tokenizer, ["ab a"], [[(0, 2), (3, 4)]], None)
+    found = encode(tokenizer, ["ab a"], [[(0, 2), (3, 4)]], None)
     assert tokenizer.convert_ids_to_tokens(found.tokens.ids) == ["▁", "a", "b", "▁", "a"]
     assert (found.first.tolist(), found.last.tolist()) == ([1, 4], [2, 4])

@@ -95,7 +95,7 @@ def test_a_trunk_that_is_no_transformer(trained, objective, trunk):
 def test_untrained_is_the_initial_model(trained, corpus_files):
     folder = trained(settings_of("untrained"))
     assert (folder / "metrics.jsonl").read_text() == ""
-    size = len(subjects.load(folder / "model").tokenizer)
+    size = subjects.load(folder / "model").tokenizer.get_vocab_size()
     shape, objective = Model(**SHAPE | DROPOUT), objectives.load("untrained", {})
     initial = initial_model(shape, objective, 1, {"source": size})
     assert same_bytes(weights(folder), initial.state_dict())

@@ -17,7 +17,7 @@ from bottomup.corpus.encoding import encode
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.errors import UserError
-from bottomup.subjects import Run
+from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from bottomup.views.extraction import extract, reserve
 from bottomup.views.occurrences import plain
@@ -161,7 +161,7 @@ def test_a_word_is_seen_through_its_last_sub_word_or_their_mean(checkpoint, run_
     subject = subjects.load(checkpoint / "model")
     expected = []
     for text, places in SPLIT:
-        ids = subject.tokenizer(text)["input_ids"]
+        ids = subject.tokenizer.encode(text).ids
         ids = torch.tensor([[*ids[:11], ids[-1]] if len(ids) > 12 else ids])
         states = torch.stack(subject.hidden_states(ids))[:, 0].numpy()
         for some in places:

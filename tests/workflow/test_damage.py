@@ -13,6 +13,7 @@ import pytest
 import torch
 
 from bottomup import running
+from bottomup.model.folder import save
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.workflow.damage import find, records
 from tests.tiny import drawn, initial
@@ -57,7 +58,7 @@ def made(tmp_path_factory):
     folder = tmp_path_factory.mktemp("made")
     (folder / "Snakefile").write_text(SNAKEFILE)
     source = folder / "source"
-    drawn("lm").save_pretrained(source / "runs/lm-1/model")
+    save(drawn("lm"), source / "runs/lm-1/model")
     for name in ("corpus", "measures"):
         (source / name).mkdir()
     pd.DataFrame({"source": ["a"] * 50}).to_parquet(source / "corpus/test.parquet")
@@ -144,7 +145,7 @@ def test_what_no_job_has_read_must_be_readable(study):
     weights = study / "runs/lm-1/model/model.safetensors"
     broken = drawn("lm")
     broken.encoder.norm.weight.data[0] = torch.nan
-    broken.save_pretrained(weights.parent)
+    save(broken, weights.parent)
     lines = dict(find(study, study / "none", records()))
     assert "encoder.norm.weight has numbers that are not finite" in lines[weights]
 

@@ -7,13 +7,12 @@ same shape; `one_way`: from the left alone. `GATES` is how many maps share each 
 """
 
 import importlib
+from dataclasses import dataclass
 from types import ModuleType
 from typing import ClassVar
 
 import torch
 from torch import Tensor, nn
-from transformers import PreTrainedConfig, PreTrainedModel
-from transformers.modeling_outputs import BaseModelOutput
 
 from bottomup.corpus.specials import PAD
 from bottomup.model.dropout import Dropout
@@ -21,7 +20,8 @@ from bottomup.model.transformer import Embedding
 from bottomup.seeds import derive
 
 
-class TrunkConfig(PreTrainedConfig):
+@dataclass(frozen=True)
+class TrunkConfig:
     """Shape of one model.
 
     `trunk` is a module of this package. `causal`: each position sees itself and what stands before
@@ -29,13 +29,12 @@ class TrunkConfig(PreTrainedConfig):
     stands after it.
     """
 
-    model_type = "bottomup_trunk"
-    attribute_map: ClassVar[dict[str, str]] = {"d_model": "hidden_size"}
+    model_type: ClassVar[str] = "bottomup_trunk"
 
     trunk: str = "lstm"
     vocab_size: int = 4
-    num_hidden_layers: int = 6
-    hidden_size: int = 128
+    layers: int = 6
+    d_model: int = 128
     dropout: float = 0.1
     causal: bool = False
     both_ways: bool = False
@@ -59,27 +58,24 @@ class Encoder(nn.Module):
         self.adds_from = kind.ADDS_FROM
         self.embedding = Embedding(config.vocab_size, width)
         self.stacks = nn.ModuleList(
-            nn.ModuleList(kind.Layer(width, one_way) for _ in range(config.num_hidden_layers))
+            nn.ModuleList(kind.Layer(width, one_way) for _ in range(config.layers))
             for _ in range(config.directions)
         )
         self.dropout = Dropout(config.dropout)
 
-    def forward(
-        self, ids: Tensor, attention_mask: Tensor | None = None, output_hidden_states: bool = False
-    ) -> BaseModelOutput:
-        """Encode token ids `[batch, length]`, padded on the right; by default PAD is padding.
+    def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
+        """The layers for token ids `[batch, length]`, padded with PAD on the right.
 
         Layer 0 is the token embedding, layer n what layer n adds up to, each `[batch, length,
         d_model]`: the directions, from the left first, side by side.
         """
-        tokens = ids != PAD if attention_mask is None else attention_mask.bool()
+        tokens = ids != PAD
         embedded = self.dropout(self.embedding(ids))
         ways = [self.read(self.stacks[0], embedded, tokens)]
         for stack in self.stacks[1:]:
             from_right = self.read(stack, backwards(embedded, tokens), tokens)
             ways.append([backwards(states, tokens) for states in from_right])
-        layers = tuple(torch.cat(states, dim=-1) for states in zip(*ways, strict=True))
-        return BaseModelOutput(layers[-1], layers if output_hidden_states else None)
+        return tuple(torch.cat(states, dim=-1) for states in zip(*ways, strict=True))
 
     def read(self, stack: nn.ModuleList, embedded: Tensor, tokens: Tensor) -> list[Tensor]:
         """The embeddings and what follows each layer, `[batch, length, width]`."""
@@ -91,28 +87,22 @@ class Encoder(nn.Module):
         return states
 
 
-class TrunkModel(PreTrainedModel):
+class TrunkModel(nn.Module):
     """Encoder, norm, and an untied output layer that both directions share.
 
     `seed` draws the initial weights, of each parameter from a stream of its own, as those of the
     Transformer; the embedding and the output layer of one shape are the same.
     """
 
-    config_class = TrunkConfig
-    base_model_prefix = ""
-
     def __init__(self, config: TrunkConfig, seed: int = 0):
-        super().__init__(config)
+        super().__init__()
+        self.config = config
         width = config.d_model // config.directions
         self.encoder = Encoder(config)
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, config.vocab_size, bias=False)
-        self.post_init()
         if not self.head.weight.is_meta:
             initialize(self, seed)
-
-    def _init_weights(self, module: nn.Module) -> None:
-        """Left to `initialize`, which needs the parameters' full names."""
 
     def forward(self, source: Tensor, target: None = None, padded: bool | None = None) -> Tensor:
         """States from which `head` predicts, one for each position of `source` `[batch, length]`.
@@ -120,7 +110,7 @@ class TrunkModel(PreTrainedModel):
         `[batch, length, d_model]`; of two directions `[batch, 2 * length, d_model / 2]`, those from
         the left first. `padded` makes no difference.
         """
-        states = self.encoder(source).last_hidden_state
+        states = self.encoder(source)[-1]
         return self.norm(torch.cat(states.chunk(self.config.directions, dim=-1), dim=1))
 
 

@@ -1,0 +1,76 @@
+"""Models of ours in folders of Hugging Face's form, without transformers, which is slow to import.
+
+`config.json` has the shape and, as `model_type`, the kind of model; `model.safetensors` the
+weights; the tokenizer's files are such that transformers opens them.
+"""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+
+import torch
+from safetensors.torch import save_file
+from tokenizers import Tokenizer
+
+from bottomup.corpus.specials import SPECIALS
+from bottomup.files import damaged, opening
+from bottomup.files.weights import load_weights
+from bottomup.model.configuration import TransformerConfig
+from bottomup.model.transformer import Transformer
+from bottomup.model.trunks import TrunkConfig, TrunkModel
+
+KINDS = {
+    TransformerConfig.model_type: (TransformerConfig, Transformer),
+    TrunkConfig.model_type: (TrunkConfig, TrunkModel),
+}
+CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+
+
+def save(model: Transformer | TrunkModel, folder: Path) -> None:
+    """Write a model to a folder, which is made if it is not there."""
+    folder.mkdir(parents=True, exist_ok=True)
+    config = asdict(model.config) | {"model_type": model.config.model_type}
+    _write(config, folder / CONFIG)
+    save_file(model.state_dict(), folder / WEIGHTS, {"format": "pt"})
+
+
+def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
+    """Write the tokenizer that a model was trained with to its folder, or to one that is made."""
+    folder.mkdir(parents=True, exist_ok=True)
+    tokenizer.save(str(folder / TOKENIZER))
+    roles = dict(zip(("pad_token", "eos_token", "unk_token", "mask_token"), SPECIALS, strict=True))
+    kind = {"tokenizer_class": "PreTrainedTokenizerFast"}
+    _write(kind | roles, folder / "tokenizer_config.json")
+
+
+def load(folder: Path) -> Transformer | TrunkModel:
+    """The model in a folder; UserError unless its weights are exactly those of its shape."""
+    with torch.device("meta"):
+        model = initial(folder, seed=0)
+    weights = load_weights(folder / WEIGHTS)
+    shapes, found = (
+        {name: tensor.shape for name, tensor in tensors.items()}
+        for tensors in (model.state_dict(), weights)
+    )
+    if wrong := dict(shapes.items() ^ found.items()):
+        raise damaged(
+            folder / WEIGHTS,
+            f"{len(wrong)} weights are not as {CONFIG} has them, {min(wrong)} among them",
+        )
+    # Copied, so that they lie in memory as those of a new model: how sums are rounded may hang on
+    # that.
+    model.to_empty(device="cpu").load_state_dict(weights)
+    return model
+
+
+def initial(folder: Path, seed: int) -> Transformer | TrunkModel:
+    """A new model of the shape in a folder, as a run of that seed starts; UserError if it is
+    damaged."""
+    with opening(folder / CONFIG):
+        shape = json.loads((folder / CONFIG).read_text())
+        config, kind = KINDS[shape.pop("model_type")]
+        return kind(config(**shape), seed)
+
+
+def _write(config: dict, path: Path) -> None:
+    path.write_text(json.dumps(config, indent=2, sort_keys=True) + "\n")

@@ -1,0 +1,196 @@
+"""Models of ours as subjects, opened without transformers."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from bottomup.corpus.specials import EOS, PAD
+from bottomup.files.tokenizers import load_tokenizer
+from bottomup.model import folder as folders
+from bottomup.model.transformer import EncoderLayer, Encoding, Transformer
+from bottomup.model.trunks import TrunkModel
+from bottomup.subjects.folder import require_weights
+from bottomup.subjects.subject import Subject, from_others
+
+
+class OfOurs(Subject):
+    """What models of ours have in common."""
+
+    model: Transformer | TrunkModel
+
+    @property
+    def d_model(self) -> int:
+        return self.model.config.d_model
+
+    @property
+    def causal(self) -> bool:
+        return self.model.config.causal
+
+    @property
+    def predicts_tokens(self) -> bool:
+        """False: transformers knows none of its layers."""
+        return False
+
+    @property
+    def max_length(self) -> None:
+        """None: it has no positions, or computes them for any number of tokens."""
+
+    @property
+    def padding(self) -> int:
+        return PAD
+
+    @property
+    def special(self) -> list[int]:
+        return [PAD, EOS]
+
+    @property
+    def encoder(self) -> nn.Module:
+        return self.model.encoder
+
+    def save_model(self, folder: Path) -> None:
+        folders.save(self.model, folder)
+
+    def save_tokenizer(self, folder: Path) -> None:
+        folders.save_tokenizer(self.tokenizer, folder)
+
+
+class Run(OfOurs):
+    """A Transformer of ours: its encoder, which can also be run layer by layer.
+
+    Layer 0 is token embedding + position, layer n the residual stream after layer n, before the
+    final norm.
+    """
+
+    model: Transformer
+
+    @property
+    def layers(self) -> int:
+        return self.model.config.encoder_layers
+
+    @property
+    def heads(self) -> int:
+        """Heads in a layer, before any were removed."""
+        return self.model.config.heads
+
+    @property
+    def masks(self) -> bool:
+        """Whether it sees both sides and has no decoder, as what is trained with masks does.
+
+        That the untrained control counts, and MLM under the mask of LM does not, its folder cannot
+        tell.
+        """
+        return not self.causal and not self.translates
+
+    @property
+    def translates(self) -> bool:
+        return self.model.config.decoder_layers > 0
+
+    @property
+    def open_heads(self) -> list[Tensor]:
+        """Those whose gate is open."""
+        return [layer.attention.gates.nonzero()[:, 0] for layer in self.encoder.layers]
+
+    def _read(
+        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+    ) -> Encoding:
+        with _gated(self.encoder.layers, gates):
+            if hidden is None:
+                return self.encoder(ids, **wanted)
+            return self._read_by_layer(ids, hidden)
+
+    def _read_by_layer(self, ids: Tensor, hidden: Tensor) -> Encoding:
+        """hidden: `[layers, batch, length]`."""
+        visible, x = self._visible(ids), self.embeddings(ids)
+        # Padding may see itself, lest it see nothing.
+        itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
+        hidden_states, attentions = [x], []
+        for layer, tokens in zip(self.encoder.layers, hidden, strict=True):
+            mask = visible & ~from_others(tokens) | itself
+            x, weights = layer(x, mask, causal=False, need_weights=True)
+            hidden_states.append(x)
+            attentions.append(weights)
+        return Encoding(self.encoder.norm(x), tuple(hidden_states), tuple(attentions))
+
+    @torch.inference_mode()
+    def embeddings(self, ids: Tensor) -> Tensor:
+        return self.model.encoder.embed(ids)
+
+    @torch.inference_mode()
+    def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
+        mask = self._visible(ids)
+        if hidden is not None:
+            mask = mask & ~from_others(hidden)
+        return self.model.encoder.layers[layer - 1](below, mask, causal=False)[0]
+
+    def _visible(self, ids: Tensor) -> Tensor:
+        """Which tokens each token attends to, bool `[batch, 1, queries, keys]`."""
+        mask = (ids != PAD)[:, None, None, :].expand(-1, -1, ids.shape[1], -1)
+        return mask.tril() if self.model.config.causal else mask
+
+
+class OtherTrunk(OfOurs):
+    """A model of ours that is no Transformer, and has no heads.
+
+    Layer 0 is the token embedding, layer n what layer n adds up to; where two directions do not see
+    each other, that of both side by side, the one from the left first.
+    """
+
+    model: TrunkModel
+
+    @property
+    def layers(self) -> int:
+        return self.model.config.layers
+
+    @property
+    def heads(self) -> int:
+        return 0
+
+    @property
+    def masks(self) -> bool:
+        """Whether each position sees both sides; the untrained control counts, as of a `Run`."""
+        return not self.causal and not self.model.config.both_ways
+
+    @property
+    def translates(self) -> bool:
+        return False
+
+    def _read(
+        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+    ) -> Encoding:
+        layers = self.encoder(ids)
+        return Encoding(layers[-1], layers)
+
+
+KINDS = {Transformer: Run, TrunkModel: OtherTrunk}
+
+
+def load(folder: Path) -> OfOurs:
+    """The model in a folder; UserError where a file of it is missing or damaged."""
+    require_weights(folder)
+    return _subject(folders.load(folder), folder)
+
+
+def untrained(folder: Path, seed: int) -> OfOurs:
+    """The untrained twin of the model in a folder."""
+    return _subject(folders.initial(folder, seed), folder)
+
+
+def _subject(model: Transformer | TrunkModel, folder: Path) -> OfOurs:
+    return KINDS[type(model)](model, load_tokenizer(folder / folders.TOKENIZER))
+
+
+@contextmanager
+def _gated(layers: Sequence[EncoderLayer], gates: Tensor | None) -> Iterator[None]:
+    """Within it, the layers' own gates are multiplied by `gates` `[layers, heads]`."""
+    usual = [layer.attention.gates for layer in layers]
+    if gates is not None:
+        for layer, row in zip(layers, gates, strict=True):
+            layer.attention.gates = layer.attention.gates * row
+    try:
+        yield
+    finally:
+        for layer, row in zip(layers, usual, strict=True):
+            layer.attention.gates = row

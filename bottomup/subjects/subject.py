@@ -1,0 +1,181 @@
+"""What every subject can be asked, whatever it is."""
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor, nn
+
+from bottomup.errors import UserError
+from bottomup.model.transformer import Encoding
+
+
+class Subject(ABC):
+    """A model that is looked at: its layers, its attention, its tokens; the encoder of a model
+    that has one.
+
+    `model` is the whole model, with its decoder where it has one; `encoder` is what is looked at.
+    """
+
+    def __init__(self, model: nn.Module, tokenizer: Tokenizer):
+        self.model = model.eval()
+        self.tokenizer = tokenizer
+
+    @property
+    @abstractmethod
+    def layers(self) -> int:
+        """Layers above the embeddings; representations are counted 0 to `layers`."""
+
+    @property
+    @abstractmethod
+    def d_model(self) -> int:
+        """Width of a representation."""
+
+    @property
+    @abstractmethod
+    def heads(self) -> int:
+        """Heads in a layer; 0 where none can be looked at."""
+
+    @property
+    @abstractmethod
+    def causal(self) -> bool:
+        """Whether what comes later changes nothing: no position sees those after it."""
+
+    @property
+    @abstractmethod
+    def masks(self) -> bool:
+        """Whether it was trained to predict masked tokens."""
+
+    @property
+    @abstractmethod
+    def predicts_tokens(self) -> bool:
+        """Whether transformers knows the layers by which it was trained to predict tokens."""
+
+    @property
+    @abstractmethod
+    def translates(self) -> bool:
+        """Whether a decoder writes another text from what is read."""
+
+    @property
+    @abstractmethod
+    def max_length(self) -> int | None:
+        """Tokens that it can read at once, special ones included; None for any number."""
+
+    @property
+    @abstractmethod
+    def padding(self) -> int:
+        """The token that fills up shorter sentences, on the right."""
+
+    @property
+    @abstractmethod
+    def special(self) -> list[int]:
+        """The tokens that stand around a text and are none of it, padding among them."""
+
+    @property
+    def open_heads(self) -> list[Tensor]:
+        """The heads of each layer that can say anything, by number from 0."""
+        return [torch.arange(self.heads)] * self.layers
+
+    @property
+    @abstractmethod
+    def encoder(self) -> nn.Module:
+        """What is looked at: the model, or its encoder."""
+
+    @abstractmethod
+    def save_model(self, folder: Path) -> None:
+        """Write the model as `load` reads it, its weights in one file."""
+
+    @abstractmethod
+    def save_tokenizer(self, folder: Path) -> None:
+        """Write the tokenizer as `load` reads it."""
+
+    @torch.inference_mode()
+    def hidden_states(
+        self, ids: Tensor, gates: Tensor | None = None, hidden: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """The residual stream after each layer for padded ids `[batch, length]`.
+
+        gates: what each head's output is multiplied by, `[layers, heads]`; hidden: tokens that no
+        position but their own sees, bool `[batch, length]` for all layers or `[layers, batch,
+        length]`. Returns `layers + 1` tensors `[batch, length, d_model]`.
+        """
+        return self._checked(ids, gates, hidden, output_hidden_states=True).hidden_states
+
+    @torch.inference_mode()
+    def attentions(
+        self, ids: Tensor, gates: Tensor | None = None, hidden: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """Attention weights of each layer, `[batch, heads, queries, keys]`, rows summing to 1.
+
+        Arguments are those of `hidden_states`.
+        """
+        if not self.heads:
+            raise UserError(f"{self._name} has no attention that can be looked at")
+        return self._checked(ids, gates, hidden, output_attentions=True).attentions
+
+    def tokens(self, ids: Tensor) -> Tensor:
+        """Which ids are no padding, bool `[batch, length]`."""
+        # What cannot see padding needs no mask for it, and may use one token for it and for ends.
+        return torch.ones_like(ids, dtype=torch.bool) if self.causal else ids != self.padding
+
+    def embeddings(self, ids: Tensor) -> Tensor:
+        """Layer 0 alone, of padded ids `[batch, length]`: `[batch, length, d_model]`."""
+        return self.hidden_states(ids)[0]
+
+    def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
+        """The residual stream after `layer`, counted from 1, `[batch, length, d_model]`.
+
+        ids: padded, `[batch, length]`; below: the stream before this layer, from which a `Run`
+        goes on, where others read from the start; hidden: tokens that no position but their own
+        sees in this layer, all layers below being as usual, bool `[batch, length]`.
+        """
+        if hidden is not None:
+            of_layers = hidden.new_zeros(self.layers, *hidden.shape)
+            of_layers[layer - 1] = hidden
+            hidden = of_layers
+        return self.hidden_states(ids, hidden=hidden)[layer]
+
+    def _checked(
+        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+    ) -> Encoding:
+        length, most = ids.shape[1], self.max_length
+        if most is not None and length > most:
+            raise UserError(
+                f"{length} tokens in a sentence, {self._name} reads at most {most}; cut it"
+            )
+        known = getattr(self.model.config, "vocab_size", None)
+        if known is not None and ((ids < 0) | (ids >= known)).any():
+            raise UserError(
+                f"ids from {int(ids.min())} to {int(ids.max())} in a sentence, {self._name} knows "
+                f"0 to {known - 1}; the text or the model is of another tokenizer: make both again"
+            )
+        changed = gates is not None or hidden is not None
+        if changed and not self.heads:
+            raise UserError(f"{self._name} has no attention that can be changed")
+        if gates is not None and gates.shape != (self.layers, self.heads):
+            raise UserError(
+                f"gates {tuple(gates.shape)} for {self.layers} layers of {self.heads} heads"
+            )
+        if hidden is not None:
+            hidden = hidden.expand(self.layers, *ids.shape)
+        return self._read(ids, gates, hidden, **wanted)
+
+    @abstractmethod
+    def _read(
+        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+    ) -> Encoding:
+        """hidden: `[layers, batch, length]`; wanted: as `Encoder.forward` of the Transformer."""
+
+    @property
+    def _name(self) -> str:
+        return self.model.config.model_type
+
+
+def from_others(hidden: Tensor) -> Tensor:
+    """Which keys hidden tokens `[batch, length]` keep from whom, bool `[batch, 1, length, length]`.
+
+    A token still sees itself.
+    """
+    itself = torch.eye(hidden.shape[-1], dtype=torch.bool, device=hidden.device)
+    return hidden[:, None, None, :] & ~itself
