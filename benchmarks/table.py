@@ -27,7 +27,7 @@ ONE_THREAD = {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1", "MKL_NUM_THRE
 SHOWN = {
     "seconds": "{:.2f}",
     "times": "{:.2f}",
-    "share_of_ceiling": "{:.0%}",
+    "share_of_ceiling": "{:.1%}",
     "peak_mib": "{:.0f}",
     "value": "{:.5g}",
     "exponent": "{:.2f}",

@@ -63,7 +63,7 @@ def timed(update: Callable, batches: list[np.ndarray]) -> tuple[float, float]:
 
 
 def ours(
-    precision: str, objective: str, d: int, layers: int, updates: int, tokens: int
+    objective: str, precision: str, d: int, layers: int, updates: int, tokens: int
 ) -> tuple[float, float]:
     text, batches = drawn(objective, updates, tokens)
     decoder_layers = layers if objective == "mt" else 0
@@ -166,22 +166,22 @@ def tasks() -> Iterator[tuple[str, Task]]:
         ("lm", "GPT-2", "1.5 times"),
         ("mt", "Marian", "1.5 times"),
     ):
-        size = {"objective": objective, "layers": 6, "updates": 8, "tokens": 2048}
-        small = {"objective": objective, "layers": 2, "updates": 3, "tokens": 256}
+        size = {"layers": 6, "updates": 8, "tokens": 2048}
+        small = {"layers": 2, "updates": 3, "tokens": 256}
         yield (
             f"training {objective}",
             Task(
                 target=f"{target}; share of the ceiling stated",
                 item="source tokens",
                 value="last loss, nats",
-                work=work,
+                work=partial(work, objective),
                 contenders={
-                    "bottomup": Contender(partial(ours, "auto")),
-                    f"transformers' {peer}": Contender(plain_loop),
-                    "bottomup, float32": Contender(partial(ours, "float32")),
+                    "bottomup": Contender(partial(ours, objective, "auto")),
+                    f"transformers' {peer}": Contender(partial(plain_loop, objective)),
+                    "bottomup, float32": Contender(partial(ours, objective, "float32")),
                 },
-                sizes=[size | {"d": d} for d in (64, 128, 256)],
-                small=[small | {"d": d} for d in (16, 32, 64)],
+                sizes=[{"d": d} | size for d in (64, 128, 256)],
+                small=[{"d": d} | small for d in (16, 32, 64)],
             ),
         )
 
