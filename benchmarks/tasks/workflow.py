@@ -81,14 +81,16 @@ def plan(seeds: int) -> tuple[float, float]:
     with tempfile.TemporaryDirectory() as scratch:
         checkout = copied(Path(scratch), seeds)
         for output in checkout.summary():
-            path = checkout.path / "results/default" / output
+            path = checkout.path / output
             path.parent.mkdir(parents=True, exist_ok=True)
             path.write_text(output)
         checkout.snakemake("--touch", "--forceall", "--cores", "1", *OVERLAY)
         answers = []
         seconds = of_programs(lambda: answers.append(checkout.snakemake("-n", *OVERLAY)))
     [answer] = answers
-    return seconds, float(len(re.findall(r"^rule ", answer.stdout + answer.stderr, re.MULTILINE)))
+    return seconds, float(
+        len(re.findall(r"^(?:local)?rule ", answer.stdout + answer.stderr, re.MULTILINE))
+    )
 
 
 TASKS = {
