@@ -20,18 +20,15 @@ import numpy as np
 import pandas as pd
 import torch
 from side_by_side import machine
+from synthetic import annotate, draw_text, occurrences_of
 from tokenizers import Tokenizer, models
 
 from bottomup import objectives
-from bottomup.corpus.blocks import deal
 from bottomup.corpus.bpe import WORD_START
-from bottomup.corpus.specials import EOS, N_SPECIAL, SPECIALS
-from bottomup.corpus.tokens import TokenFile
-from bottomup.measures.groups import TAGS
+from bottomup.corpus.specials import N_SPECIAL, SPECIALS
 from bottomup.model.folder import save, save_tokenizer
 from bottomup.settings import Model
 from bottomup.training.run import initial_model
-from bottomup.views import occurrences
 
 SENTENCE_TOKENS = 25
 N_TOKENS = 20_000
@@ -102,40 +99,18 @@ def commands(folder: Path) -> dict[str, list]:
 def write(folder: Path, n: int, d_model: int) -> None:
     """Text, occurrences, annotations, frequencies, two layers of views and a model."""
     rng = np.random.default_rng(1)
-    ranks = np.zeros(N_SPECIAL + N_TOKENS, dtype=np.int32)
-    ranks[N_SPECIAL:] = np.arange(1, N_TOKENS + 1)
-    text = draw_text(n // SENTENCE_TOKENS, rng)
+    text = draw_text(np.full(n // SENTENCE_TOKENS, SENTENCE_TOKENS), N_TOKENS, rng)
     text.save(folder)
-    table = occurrences.plain(text, np.arange(len(text)), ranks).table
-    table["block"] = deal(pd.Series(range(len(text))), seed=1)[table["sentence"]]
+    table = occurrences_of(text, N_TOKENS)
     table.to_parquet(folder / "occurrences.parquet")
     annotate(table, rng).to_parquet(folder / "annotations.parquet")
     names = [f"{WORD_START}w{i}" for i in range(N_TOKENS)]
-    pd.DataFrame(
-        {"token_id": np.arange(N_SPECIAL, len(ranks)), "token": names, "rank": ranks[N_SPECIAL:]}
-    ).to_csv(folder / "frequencies.csv", index=False)
+    ranks = np.arange(1, N_TOKENS + 1)
+    pd.DataFrame({"token_id": N_SPECIAL + ranks - 1, "token": names, "rank": ranks}).to_csv(
+        folder / "frequencies.csv", index=False
+    )
     write_views(folder, table, d_model, rng)
     write_model(folder, d_model, [*SPECIALS, *names])
-
-
-def draw_text(n_sentences: int, rng: np.random.Generator) -> TokenFile:
-    """Sentences of tokens with frequencies that fall as 1 / rank (Zipf)."""
-    shares = 1 / np.arange(1, N_TOKENS + 1)
-    shape = (n_sentences, SENTENCE_TOKENS)
-    ids = np.full((n_sentences, SENTENCE_TOKENS + 1), EOS, dtype=np.int32)
-    ids[:, :-1] = N_SPECIAL + rng.choice(N_TOKENS, shape, p=shares / shares.sum())
-    words = np.tile(np.r_[:SENTENCE_TOKENS, -1].astype(np.int32), n_sentences)
-    return TokenFile(ids.ravel(), words, np.arange(n_sentences + 1) * (SENTENCE_TOKENS + 1))
-
-
-def annotate(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    n = len(table)
-    tags = [some[0] for some in TAGS.values()]
-    ccg = {name: rng.choice(["N", "N/N", "S\\NP"], n) for name in ("ccg", "ccg_left", "ccg_right")}
-    return pd.DataFrame(
-        {"last_subword": True, "tag": rng.choice(tags, n), **ccg, "ccg_source": "derived"},
-        index=table.index,
-    )
 
 
 def write_views(folder: Path, table: pd.DataFrame, d_model: int, rng: np.random.Generator) -> None:

@@ -1,14 +1,43 @@
 """What the benchmarks share: contenders in turns, each in a process of its own; the machine."""
 
-import multiprocessing
 import platform
 import resource
 import statistics
 from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import astuple, dataclass
 from importlib.metadata import version
+from multiprocessing import get_context
 from pathlib import Path
 
 REPEATS = 3
+
+
+@dataclass(frozen=True)
+class Turn:
+    """What a contender needed once: seconds of its work, and the peak MiB of its whole process,
+    libraries included; and what it found."""
+
+    seconds: float
+    mib: float
+    value: float
+
+
+def take_turns(
+    contenders: dict[str, Callable[..., tuple[float, float]]], repeats: int, told: bool = False
+) -> dict[str, list[Turn]]:
+    """The turns of each contender, which returns the seconds of its work and a value.
+
+    They take turns, so that a machine that slows down slows all. told: whether those after the
+    first are called with what it found in the same turn, as `goal`.
+    """
+    turns = {name: [] for name in contenders}
+    first = next(iter(contenders))
+    for _ in range(repeats):
+        for name, contender in contenders.items():
+            goal = {"goal": turns[first][-1].value} if told and name != first else {}
+            turns[name].append(apart(turn, contender, **goal))
+    return turns
 
 
 def compare(
@@ -16,39 +45,46 @@ def compare(
 ) -> None:
     """Print seconds, peak memory and the result's value of each contender; the last is the peer.
 
-    A contender returns the seconds of its work and the value. They take turns, so that a machine
-    that slows down slows all; medians of `repeats` are shown, with ratios to the peer.
+    Medians of `repeats` turns, with ratios to the peer.
     """
-    runs = {name: [] for name in contenders}
-    for _ in range(repeats):
-        for name, contender in contenders.items():
-            runs[name].append(_apart(contender))
     medians = {
-        name: [statistics.median(v) for v in zip(*r, strict=True)] for name, r in runs.items()
+        name: Turn(*map(statistics.median, zip(*map(astuple, turns), strict=True)))
+        for name, turns in take_turns(contenders, repeats).items()
     }
-    *_, (peer_seconds, _, peer_value) = medians.values()
+    *_, peer = medians.values()
     print(f"| | seconds | ratio | peak MiB | {value} | ratio |")
     print("| --- | ---: | ---: | ---: | ---: | ---: |")
-    for name, (seconds, mib, found) in medians.items():
+    for name, middle in medians.items():
         print(
-            f"| {name} | {seconds:.2f} | {seconds / peer_seconds:.2f} | {mib:.0f} "
-            f"| {found:.6g} | {found / peer_value:.3f} |"
+            f"| {name} | {middle.seconds:.2f} | {middle.seconds / peer.seconds:.2f} "
+            f"| {middle.mib:.0f} | {middle.value:.6g} | {middle.value / peer.value:.3f} |"
         )
 
 
 def machine(threads: int, *packages: str) -> str:
     """The machine and the versions that a result is for, in one line."""
+    return f"{processor()}, threads: {threads}; {versions(*packages)}"
+
+
+def processor() -> str:
+    """The name of the CPU."""
     lines = Path("/proc/cpuinfo").read_text().splitlines()
-    cpu = next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    versions = ", ".join(f"{name} {version(name)}" for name in packages)
-    return f"{cpu}, threads: {threads}; Python {platform.python_version()}, {versions}"
+    return next(line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
 
 
-def _apart(contender: Callable[[], tuple[float, float]]) -> tuple[float, float, float]:
-    with multiprocessing.get_context("spawn").Pool(1) as pool:
-        return pool.apply(_measured, (contender,))
+def versions(*packages: str) -> str:
+    """Those of Python and of some packages, in one line."""
+    named = ", ".join(f"{name} {version(name)}" for name in packages)
+    return f"Python {platform.python_version()}, {named}"
 
 
-def _measured(contender: Callable[[], tuple[float, float]]) -> tuple[float, float, float]:
-    seconds, value = contender()
-    return seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, value
+def apart(function: Callable, *arguments, **named):
+    """What a function returns, called in a process of its own."""
+    with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
+        return pool.submit(function, *arguments, **named).result()
+
+
+def turn(contender: Callable[..., tuple[float, float]], **arguments) -> Turn:
+    """A contender's turn, in this process."""
+    seconds, value = contender(**arguments)
+    return Turn(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, value)

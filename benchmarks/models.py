@@ -1,0 +1,52 @@
+"""Models of the benchmarks, and what their matrix products cost."""
+
+import numpy as np
+
+from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
+from bottomup.model.configuration import TransformerConfig
+from bottomup.model.transformer import Transformer
+from bottomup.subjects.runs import Run
+from bottomup.subjects.subject import Subject
+
+HEADS = 8
+
+
+def model(n_tokens: int, d: int, layers: int, decoder_layers: int = 0, **options) -> Transformer:
+    """A Transformer before training; n_tokens: of each vocabulary, without special ones."""
+    vocab_size = n_tokens + N_SPECIAL
+    shape = {"heads": HEADS, "d_model": d, "d_ff": 4 * d, "attention_dropout": 0.0}
+    sizes = {"encoder_layers": layers, "decoder_layers": decoder_layers}
+    config = TransformerConfig(
+        vocab_size=vocab_size, target_vocab_size=vocab_size, **shape, **sizes, **options
+    )
+    return Transformer(config, seed=1)
+
+
+def encoder(n_tokens: int, d: int, layers: int) -> Subject:
+    """A model that sees both sides, to be looked at."""
+    return Run(model(n_tokens, d, layers), tokenizer=None)
+
+
+def encoder_flop(text: TokenFile, d: int, layers: int, causal: bool = False) -> float:
+    """Operations of encoding a text, padding left out.
+
+    A layer has 12 d^2 weights in its matrices, 4 d^2 in attention and 8 d^2 in the feed-forward
+    part (4 d wide), each used once a token; scores and what they weight are 2 d operations each for
+    a query and a key, of which causal attention needs half the pairs: 24 d^2 + 4 d n operations for
+    each of n tokens of a sentence.
+    """
+    n = text.lengths.astype(np.float64)
+    return layers * float((24 * d**2 * n + (2 if causal else 4) * d * n**2).sum())
+
+
+def decoder_flop(source: TokenFile, target: TokenFile, d: int, layers: int) -> float:
+    """Operations of reading a target, whose n tokens attend to those before and to m of the source.
+
+    A layer has 14 d^2 weights in its matrices for each token of the target, and 2 d^2 for keys and
+    values of each of the source: 28 d^2 n + 4 d^2 m, with 2 d n^2 for causal attention and 4 d n m
+    for that to the source, see `encoder_flop`.
+    """
+    n, m = target.lengths.astype(np.float64), source.lengths
+    of_sentences = 28 * d**2 * n + 4 * d**2 * m + 2 * d * n**2 + 4 * d * n * m
+    return layers * float(of_sentences.sum())

@@ -1,0 +1,117 @@
+"""k-means, for the information in clusters, to an inertia that ours reaches."""
+
+import time
+from functools import partial
+
+import numpy as np
+from synthetic import draw_view
+from task import Contender, Task, Work
+
+from bottomup.measures.mutual_information import cluster
+
+# A peer that is not as good by then is as good as it gets.
+MOST_PASSES = 20
+
+
+def work(n: int, d: int, clusters: int) -> Work:
+    """The distance of each point from each center once is a matrix product, 2 n d k operations: no
+    method that looks at all centers does less, and each pass over the points costs this again."""
+    return Work(items=n, flop=2 * n * d * clusters)
+
+
+def inertia(view: np.ndarray, index: np.ndarray) -> float:
+    """Sum of squared distances from the clusters' means; index: that of each point `[n]`."""
+    order = np.argsort(index, kind="stable")
+    starts = np.flatnonzero(np.diff(index[order], prepend=-1))
+    sums = np.add.reduceat(view[order], starts, axis=0, dtype=np.float64)
+    counts = np.diff(starts, append=len(view))[:, None]
+    return float(np.square(view, dtype=np.float64).sum() - (sums**2 / counts).sum())
+
+
+def ours(n: int, d: int, clusters: int) -> tuple[float, float]:
+    view = draw_view(n, d)
+    start = time.process_time()
+    index = cluster(view, clusters, seed=1, device="cpu")
+    return time.process_time() - start, inertia(view, index)
+
+
+def scikit_learn(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
+    """As documented, whatever it reaches."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    view = draw_view(n, d)
+    start = time.process_time()
+    index = MiniBatchKMeans(clusters, random_state=1).fit(view).labels_
+    return time.process_time() - start, inertia(view, index)
+
+
+def scikit_learn_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
+    """Passes in batches as large as ours, until the inertia of all points is not above `goal`."""
+    from sklearn.cluster import MiniBatchKMeans
+
+    view, rng = draw_view(n, d), np.random.default_rng(1)
+    peer = MiniBatchKMeans(clusters, batch_size=8 * clusters, random_state=1)
+
+    def one_pass() -> None:
+        order = rng.permutation(n)
+        # The first batch is the sample that the first centers come from.
+        for start in range(0, n, 8 * clusters):
+            peer.partial_fit(view[order[start : start + 8 * clusters]])
+
+    return until(goal, one_pass, lambda: peer.predict(view), view)
+
+
+def faiss_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
+    """Iterations over all points, each from where the last ended, until as good as `goal`."""
+    import faiss
+
+    view = draw_view(n, d)
+    peer = faiss.Kmeans(d, clusters, niter=1, seed=1, max_points_per_centroid=n)
+
+    def one_pass() -> None:
+        peer.train(view, init_centroids=peer.centroids)
+
+    return until(goal, one_pass, lambda: peer.assign(view)[1], view)
+
+
+def until(goal: float, one_pass, assign, view: np.ndarray) -> tuple[float, float]:
+    """Seconds of the passes, and of assigning all points after the last, and the inertia."""
+    seconds = 0.0
+    for _ in range(MOST_PASSES):
+        seconds += timed(one_pass)[0]
+        assigning, index = timed(assign)
+        if (found := inertia(view, index)) <= goal:
+            break
+    return seconds + assigning, found
+
+
+def timed(function) -> tuple[float, object]:
+    start = time.process_time()
+    found = function()
+    return time.process_time() - start, found
+
+
+# scikit-learn would take an hour for 10,000 clusters of a million points.
+LIMITED = partial(Contender, package="sklearn", most=2 * 200_000 * 128 * 2000)
+TASKS = {
+    "kmeans": Task(
+        target="at equal inertia 15 times scikit-learn, 2 times faiss",
+        item="points",
+        value="inertia",
+        work=work,
+        contenders={
+            "bottomup": Contender(ours),
+            "scikit-learn": LIMITED(scikit_learn),
+            "scikit-learn, until as good": LIMITED(scikit_learn_until),
+            "faiss, until as good": Contender(faiss_until, package="faiss"),
+        },
+        sizes=[
+            {"n": 50_000, "d": 128, "clusters": 500},
+            {"n": 200_000, "d": 128, "clusters": 2000},
+            {"n": 250_000, "d": 512, "clusters": 2500},
+        ],
+        small=[{"n": 40 * k, "d": 64, "clusters": k} for k in (100, 200, 400)],
+        largest=({"n": 1_000_000, "d": 512, "clusters": 10_000},),
+        told=True,
+    )
+}
