@@ -45,8 +45,8 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 def load(folder: Path) -> Transformer | TrunkModel:
     """The model in a folder; UserError unless its weights are exactly those of its shape."""
-    with torch.device("meta"):
-        model = initial(folder, seed=0)
+    # Not on the device "meta": what PyTorch imports for that takes longer than to draw weights.
+    model = initial(folder, seed=0)
     weights = load_weights(folder / WEIGHTS)
     shapes, found = (
         {name: tensor.shape for name, tensor in tensors.items()}
@@ -57,16 +57,16 @@ def load(folder: Path) -> Transformer | TrunkModel:
             folder / WEIGHTS,
             f"{len(wrong)} weights are not as {CONFIG} has them, {min(wrong)} among them",
         )
-    # Copied, so that they lie in memory as those of a new model: how sums are rounded may hang on
-    # that.
-    model.to_empty(device="cpu").load_state_dict(weights)
+    model.load_state_dict(weights)
     return model
 
 
 def initial(folder: Path, seed: int) -> Transformer | TrunkModel:
-    """A new model of the shape in a folder, as a run of that seed starts; UserError if it is
-    damaged."""
-    with opening(folder / CONFIG):
+    """A new model of the shape in a folder, as a run of that seed starts; no random state changes.
+
+    Raises UserError where `config.json` is damaged.
+    """
+    with opening(folder / CONFIG), torch.random.fork_rng(devices=[]):
         shape = json.loads((folder / CONFIG).read_text())
         config, kind = KINDS[shape.pop("model_type")]
         return kind(config(**shape), seed)

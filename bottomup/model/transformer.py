@@ -238,8 +238,7 @@ class Transformer(nn.Module):
         if config.decoder_layers:
             self.decoder = Decoder(config)
         self.head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
-        if not self.head.weight.is_meta:
-            initialize(self, seed)
+        initialize(self, seed)
 
     def attentions(self) -> dict[str, list[Attention]]:
         """The attention of each layer, from the bottom up, by kind: "encoder", "decoder", "cross".

@@ -146,8 +146,11 @@ def test_hidden_in_one_layer_of_a_run():
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
 def test_the_untrained_twin_is_what_a_run_starts_from(saved, objective):
     folder = saved(drawn(objective))
+    before = torch.random.get_rng_state()
+    subjects.load(folder)
     (folder / "model.safetensors").unlink()
     twin = subjects.untrained(folder, seed=7)
+    assert torch.equal(torch.random.get_rng_state(), before)
     assert same_bytes(twin.model.state_dict(), initial(objective, seed=7).state_dict())
     assert twin.causal == (objective == "lm")
     assert twin.tokenizer.encode("five green cats").ids

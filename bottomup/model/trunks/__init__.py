@@ -101,8 +101,7 @@ class TrunkModel(nn.Module):
         self.encoder = Encoder(config)
         self.norm = nn.LayerNorm(width)
         self.head = nn.Linear(width, config.vocab_size, bias=False)
-        if not self.head.weight.is_meta:
-            initialize(self, seed)
+        initialize(self, seed)
 
     def forward(self, source: Tensor, target: None = None, padded: bool | None = None) -> Tensor:
         """States from which `head` predicts, one for each position of `source` `[batch, length]`.
