@@ -255,7 +255,8 @@ def as_many(
             order = np.argsort(-values_of(importance, IMPORTANCES[method], last), kind="stable")
         kept = pd.Series(False, index=last.index)
         kept[order[: last["kept"].sum()]] = True
-    return last[PLACE].assign(step=0, open_probability=kept.astype(float), kept=kept)
+    # The columns, in their order, are those of gates over time: both are parts of one table.
+    return last[["step", *PLACE]].assign(step=0, open_probability=kept.astype(float), kept=kept)
 
 
 def values_of(importance: pd.DataFrame, name: str, heads: pd.DataFrame) -> np.ndarray:

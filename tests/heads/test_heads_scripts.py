@@ -259,6 +259,7 @@ def test_gates_then_as_many_at_random(prune, importance):
     for method in ("random", "relevance", "scratch"):
         other, kept = prune(pruning(method), method, folder / "found.csv", importance)
         assert kept["kept"].sum() == 2 and set(kept["method"]) == {method}
+        assert [*kept] == [*gates]  # which are parts of one table
         model = subjects.load(other / "model").model
         left = [int(m.gates.sum()) for layers in model.attentions().values() for m in layers]
         assert sum(left) == 2
