@@ -28,8 +28,10 @@ class Muon(Optimizer):
     @torch.no_grad()
     def step(self) -> None:
         for group in self.param_groups:
-            for shape in dict.fromkeys(matrix.shape for matrix in group["params"]):
-                self.step_alike([m for m in group["params"] if m.shape == shape], **group)
+            # Those of a part that is frozen, or that the loss does not hang on, have none.
+            learning = [matrix for matrix in group["params"] if matrix.grad is not None]
+            for shape in dict.fromkeys(matrix.shape for matrix in learning):
+                self.step_alike([m for m in learning if m.shape == shape], **group)
 
     def step_alike(
         self, matrices: list[Tensor], lr: float, momentum: float, weight_decay: float, **_

@@ -77,3 +77,15 @@ def test_muon_leaves_alone_what_has_no_weights(shape):
     muon.step()
     assert whole.detach().abs().sum() > 0
     assert empty.shape == shape
+
+
+def test_muon_leaves_alone_what_is_frozen():
+    """As the decoder of a model whose encoder alone loses heads."""
+    learning, frozen = (torch.nn.Parameter(torch.eye(16)) for _ in range(2))
+    muon = Muon([frozen, learning])
+    muon.param_groups[0]["lr"] = 0.02
+    for _ in range(2):
+        learning.grad = torch.ones(16, 16)
+        muon.step()
+    assert torch.equal(frozen, torch.eye(16))
+    assert not torch.equal(learning, torch.eye(16))
