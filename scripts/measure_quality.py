@@ -1,7 +1,8 @@
 """Measure how good a run is on the test split.
 
 Settings: run (objective, seed, module, options); scoring: seed (of masks, and of the sentences
-          that are translated), and if it translates, how, as translation.
+          that are translated); if it translates, how, as translation; choose, the share
+          of tokens that it predicts, if that is an option of its own.
 Inputs:   the run's model folder, the token files, the blocks of the test split's sentences; if
           it translates, the test split's text and the target side's tokenizer.
 Outputs:  a table with a row for each metric.

@@ -50,7 +50,7 @@ class OwnText(Text):
 class OwnObjective:
     """A checkpoint's own objective, as training calls it; name: as `objective_of` has it."""
 
-    subject: Checkpoint
+    subject: checkpoint.Checkpoint
     name: str
     label_smoothing: float = 0.0
 
