@@ -20,9 +20,9 @@ def load(folder: str | Path) -> Subject:
     Parameters
     ----------
     folder : str or Path
-        With `config.json`, `model.safetensors` and `tokenizer.json`: `results/<study>/runs/
-        <objective>-<seed>/model`, or a model of BERT, RoBERTa, DistilBERT, ELECTRA, GPT-2,
-        GPT-NeoX (Pythia), Llama, Marian, T5 or BART.
+        With `config.json`, `model.safetensors` and `tokenizer.json`. Either `model/` in the folder
+        of a run, or a model of BERT, RoBERTa, DistilBERT, ELECTRA, GPT-2, GPT-NeoX (Pythia),
+        Llama, Marian, T5 or BART.
 
     Returns
     -------

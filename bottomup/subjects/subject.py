@@ -30,10 +30,10 @@ class Subject(ABC):
     >>> subject = subjects.load("results/smoke/runs/lm-1/model")
     >>> ids = torch.tensor([subject.tokenizer.encode("click the button .").ids])
     >>> layers = subject.hidden_states(ids)  # layer 0, then each layer
-    >>> len(layers) == subject.layers + 1 and layers[0].shape == (*ids.shape, subject.d_model)
-    True
+    >>> len(layers), layers[0].shape == (*ids.shape, 32)
+    (4, True)
     >>> weights = subject.attentions(ids)[0]  # of the first layer
-    >>> weights.shape == (1, subject.heads, ids.shape[1], ids.shape[1])
+    >>> weights.shape == (1, 4, ids.shape[1], ids.shape[1])
     True
     >>> closed = torch.ones(subject.layers, subject.heads)
     >>> closed[0, 1] = 0  # the second head of the first layer
