@@ -8,7 +8,7 @@ ROOT = Path(__file__).parents[1]
 sys.path.insert(0, str(ROOT))  # the library, for its docstrings
 
 project = "bottomup"
-author = "The bottomup contributors"
+author = "The bottomup authors"
 version = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["version"]
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
@@ -19,6 +19,7 @@ myst_enable_extensions = ["colon_fence"]
 default_role = "literal"  # of docstrings, which write code as Markdown does
 autodoc_typehints = "none"  # types stand beside their arguments
 napoleon_google_docstring = False
+napoleon_use_ivar = True
 napoleon_use_rtype = False
 
 html_theme = "furo"

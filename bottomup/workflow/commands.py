@@ -46,26 +46,20 @@ Two arguments are common to all:
 A mistake ends in one line, with status 1. The programs follow in the order in which text flows
 through them. Made by `python -m bottomup.workflow.commands > docs/commands.md`.
 """
-STAGES = {
-    "corpus": "Text",
-    "training": "Runs",
-    "views": "Views",
-    "measures": "Measures",
-    "heads": "Heads",
-    "figures": "Figures",
-    "claims": "Claims",
-}
+# Stages whose file in rules/ has another name than they.
+TITLES = {"corpus": "Text", "training": "Runs"}
 COMMON = {"help", "settings", "gpus"}
 
 
 def reference() -> str:
     """docs/commands.md: every program, by the stage whose rules call it first."""
     sections, seen = [HEADER.strip()], set()
-    for stage, title in STAGES.items():
+    for stage in re.findall(r'"rules/(\w+)\.smk"', (ROOT / "Snakefile").read_text()):
         called = re.findall(r"scripts/(\w+)\.py", (ROOT / f"rules/{stage}.smk").read_text())
         new = [name for name in dict.fromkeys(called) if name not in seen]
         seen.update(new)
-        sections += [f"### {title}", *map(_section, new)]
+        if new:
+            sections += [f"### {TITLES.get(stage, stage.capitalize())}", *map(_section, new)]
     by_hand = sorted({path.stem for path in (ROOT / "scripts").glob("*.py")} - seen)
     sections += ["### By hand", *map(_section, by_hand)]
     return "\n\n".join(sections) + "\n"

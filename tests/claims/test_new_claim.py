@@ -5,7 +5,7 @@ import pytest
 from bottomup.claims import beyond
 from bottomup.claims.claim import collect
 from tests.claims.made_up import judged, moved, where
-from tests.pages import files_in
+from tests.tutorials import files_in
 
 
 @pytest.fixture

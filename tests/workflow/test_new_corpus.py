@@ -6,7 +6,7 @@ import pytest
 
 from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
-from tests.pages import files_in
+from tests.tutorials import files_in
 
 PATH = "bottomup/corpus/sources/jsonl.py"
 MODULE = files_in("add_corpus")[PATH]

@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from tests.pages import files_in
+from tests.tutorials import files_in
 
 
 @pytest.fixture

@@ -10,7 +10,7 @@ import numpy as np
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.views import occurrences
-from tests.pages import files_in
+from tests.tutorials import files_in
 
 PAGE = files_in("add_objective")
 SPANS, CAUSAL = (PAGE[f"bottomup/objectives/{name}.py"] for name in ("spans", "spans_causal"))
