@@ -225,7 +225,26 @@ def freeze(model: Transformer, kinds: tuple[str, ...]) -> None:
 
 
 def close(model: Transformer, gates: pd.DataFrame) -> None:
-    """Set the gates of a model to 0 and 1, as `kept` says."""
+    """Set the gates of a model to 0 and 1, as a table of gates says.
+
+    Parameters
+    ----------
+    model : Transformer
+        The model of a run: `subjects.load(folder).model`.
+    gates : DataFrame
+        A row for each head that may go: `kind` (encoder, decoder or cross), `layer` and `head`
+        (both counted from 1), and `kept`; for example `measures/gates.csv` of one model at its
+        last step.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> from bottomup.model.configuration import TransformerConfig
+    >>> model = Transformer(TransformerConfig(encoder_layers=1, heads=2, d_model=8, d_ff=8))
+    >>> close(model, pd.DataFrame([("encoder", 1, 2, False)], columns=[*PLACE, "kept"]))
+    >>> model.encoder.layers[0].attention.gates.tolist()
+    [1.0, 0.0]
+    """
     attentions = model.attentions()
     for kind, layer, head, kept in gates[[*PLACE, "kept"]].itertuples(index=False):
         attentions[kind][layer - 1].gates[head - 1] = float(kept)
@@ -242,9 +261,30 @@ def as_many(
 ) -> pd.DataFrame:
     """A table of gates that keeps as many heads as another does at its last step.
 
-    method: "scratch" keeps the same; "random" any, by the seed `draw`; a key of IMPORTANCES those
-    of the highest importance, whatever their kind and layer; importance: as measured on the
-    converged run.
+    Parameters
+    ----------
+    method : {"scratch", "random", "confidence", "relevance", "gradient"}
+        `scratch` keeps the same heads, `random` any, the others those of the highest importance,
+        whatever their kind and layer.
+    gates : DataFrame
+        Gates by `step`: columns `step`, `kind`, `layer`, `head` and `kept`.
+    importance : DataFrame, optional
+        As in `measures/head_importance.csv`, of the same run; for methods that go by it.
+    draw : int
+        Seed of the random choice.
+
+    Returns
+    -------
+    DataFrame
+        `step` (0), `kind`, `layer`, `head`, `open_probability` (0 or 1) and `kept`.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> heads = [("encoder", 1, head) for head in (1, 2, 3, 4)]
+    >>> gates = pd.DataFrame(heads, columns=PLACE).assign(step=10, kept=[True, False, True, False])
+    >>> int(as_many("random", gates, draw=1)["kept"].sum())
+    2
     """
     last = gates[gates["step"] == gates["step"].max()].sort_values(PLACE).reset_index(drop=True)
     if method == "scratch":

@@ -41,50 +41,146 @@ LEAST = 5
 
 
 def anisotropy(view: np.ndarray, words: np.ndarray, n: int = DRAWN, seed: int = 1) -> float:
-    """Mean cosine of occurrences of different words: about 0 of uniform directions, at most 1.
+    """Mean cosine of two occurrences of different words (Ethayarajh 2019, section 3).
 
-    view: `[n_occurrences, d_model]`; words: that of each occurrence; n: occurrences drawn, all
-    where there are fewer. All pairs of those drawn count, unless of one word.
+    Parameters
+    ----------
+    view : ndarray of shape (n_occurrences, d_model)
+        Representations at one layer.
+    words : ndarray of shape (n_occurrences,)
+        The word of each occurrence.
+    n : int, default=1000
+        Occurrences drawn; all, where there are fewer. Each two of them count, unless of one word.
+    seed : int, default=1
+        Seed of their draw.
 
-    Raises UserError if all drawn are of one word, or the view holds NaN, infinity or a zero vector.
+    Returns
+    -------
+    float
+        About 0 for directions that are spread evenly, at most 1.
+
+    Raises
+    ------
+    UserError
+        If all drawn are of one word, or the view holds NaN, infinity or a zero vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> words = np.array(["a", "the", "the"])
+    >>> round(anisotropy(view, words), 4)  # the mean of 0 and cos 45 degrees
+    0.3536
     """
     rows = _drawn(len(view), n, seed)
     return _defined(_between(_units(view[rows]), words[rows]), "two words")
 
 
 def self_similarity(view: np.ndarray, words: np.ndarray) -> float:
-    """Mean over words of the mean cosine of two of their occurrences; unadjusted, at most 1.
+    """Mean over words of the mean cosine of two occurrences of the word (Ethayarajh 2019).
 
-    view: `[n_occurrences, d_model]`; words: that of each occurrence. Of all words that occur twice
-    or more, each counts once, with all of its pairs.
+    Unadjusted: subtract `anisotropy` to tell words from what any occurrences share.
 
-    Raises UserError if there is no such word, or the view holds NaN, infinity or a zero vector.
+    Parameters
+    ----------
+    view : ndarray of shape (n_occurrences, d_model)
+        Representations at one layer.
+    words : ndarray of shape (n_occurrences,)
+        The word of each occurrence. Words that occur twice or more count once each, with all of
+        their pairs.
+
+    Returns
+    -------
+    float
+        At most 1, where context changes nothing.
+
+    Raises
+    ------
+    UserError
+        If no word occurs twice, or the view holds NaN, infinity or a zero vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> words = np.array(["a", "the", "the"])
+    >>> round(self_similarity(view, words), 4)  # "the" alone occurs twice
+    0.7071
     """
     one_block = np.zeros(len(view), dtype=int)
     return _defined(_self_similarity(_units(view), words, one_block, 1)[0], "a word twice")
 
 
 def intra_sentence_similarity(view: np.ndarray, sentences: np.ndarray) -> float:
-    """Mean over sentences of the mean cosine of words with their mean; unadjusted, at most 1.
+    """Mean over sentences of the mean cosine of an occurrence with the mean of its sentence.
 
-    view: `[n_occurrences, d_model]`; sentences: that of each occurrence. The mean is of vectors as
-    they are, so that long ones count more; a sentence of one word has 1.
+    As Ethayarajh (2019), and unadjusted: subtract `anisotropy` to tell sentences from what any
+    occurrences share. The mean of a sentence is of vectors as they are, so that long ones count
+    more.
 
-    Raises UserError if there is no occurrence, or the view holds NaN, infinity or a zero vector,
-    or the vectors of a sentence sum to zero.
+    Parameters
+    ----------
+    view : ndarray of shape (n_occurrences, d_model)
+        Representations at one layer.
+    sentences : ndarray of shape (n_occurrences,)
+        The sentence of each occurrence.
+
+    Returns
+    -------
+    float
+        At most 1; a sentence of one occurrence has 1.
+
+    Raises
+    ------
+    UserError
+        If there is no occurrence, the view holds NaN, infinity or a zero vector, or the vectors of
+        a sentence sum to zero.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]])
+    >>> sentences = np.array([0, 0, 1])
+    >>> round(intra_sentence_similarity(view, sentences), 4)  # the mean of cos 45 degrees and 1
+    0.8536
     """
     similarities = _intra_sentence(view, _units(view), sentences)
     return _defined(jackknife.ratio(similarities.sum(), len(similarities)), "a sentence")
 
 
 def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int = LEAST) -> float:
-    """Mean over words of the share that the first component has of them; unadjusted, at most 1.
+    """Mean over words of the share of a word's occurrences that one direction explains.
 
-    The share of the sum of squares about 0, not about the mean: whether one vector can stand for
-    all occurrences. view: `[n_occurrences, d_model]`; words: that of each occurrence. Words that
-    occur `least` times or more count, each once. Of n occurrences the share is 1 / n or more.
+    The share of the first singular value's square in the sum of all, about 0 and not about the
+    mean: whether one vector can stand for all occurrences of a word. Unadjusted; the module says
+    how the published values differ.
 
-    Raises UserError if there is no such word, or the view holds NaN, infinity or a zero vector.
+    Parameters
+    ----------
+    view : ndarray of shape (n_occurrences, d_model)
+        Representations at one layer.
+    words : ndarray of shape (n_occurrences,)
+        The word of each occurrence.
+    least : int, default=5
+        Words that occur less often are left out; the others count once each.
+
+    Returns
+    -------
+    float
+        At most 1. Of a word of n occurrences the share is 1 / n or more.
+
+    Raises
+    ------
+    UserError
+        If no word occurs so often, or the view holds NaN, infinity or a zero vector.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.array([[1.0, 0.0], [3.0, 0.0], [0.0, 1.0], [0.0, 1.0]])
+    >>> words = np.array(["a", "a", "the", "the"])
+    >>> maximum_explainable_variance(view, words, least=2)
+    1.0
     """
     rows = np.asarray(view, dtype=np.float64)
     _units(rows)  # refuses what has no direction

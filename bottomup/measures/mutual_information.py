@@ -24,10 +24,35 @@ VALUES_AT_ONCE = 8192
 
 
 def mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
-    """Plug-in mutual information of two discrete variables, in nats: 0 to the smaller entropy.
+    """Plug-in mutual information of two discrete variables, in nats.
 
-    labels, clusters: `[n]`, any values that can be sorted. Symmetric, and blind to renaming the
-    values of either. Raises ValueError if the lengths differ or are 0.
+    Symmetric, and blind to renaming the values of either variable. The estimate is biased
+    upwards, see the module; `shuffled` says by how much.
+
+    Parameters
+    ----------
+    labels, clusters : ndarray of shape (n,)
+        The values of the two variables, observation by observation. Any values that can be
+        sorted.
+
+    Returns
+    -------
+    float
+        In nats, from 0 (independent) to the smaller of the two entropies.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tokens = np.array(["a", "a", "the", "the"])
+    >>> round(mutual_information(tokens, np.array([0, 0, 1, 1])), 4)  # ln 2: all is known
+    0.6931
+    >>> mutual_information(tokens, np.array([0, 1, 0, 1]))  # nothing is
+    0.0
     """
     joint = entropy(_pairs(labels, clusters))
     # Rounding can leave -1e-15 where labels and clusters are independent.
@@ -35,16 +60,55 @@ def mutual_information(labels: np.ndarray, clusters: np.ndarray) -> float:
 
 
 def entropy(labels: np.ndarray) -> float:
-    """Plug-in entropy of a discrete variable `[n]`, in nats: 0 to ln(number of values)."""
+    """Plug-in entropy of a discrete variable, in nats.
+
+    Parameters
+    ----------
+    labels : ndarray of shape (n,)
+        Any values that can be sorted.
+
+    Returns
+    -------
+    float
+        In nats, from 0 to the logarithm of the number of different values.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> round(entropy(np.array(["a", "b", "c", "d"])), 4)  # ln 4
+    1.3863
+    """
     _, counts = np.unique(labels, return_counts=True)
     return float(np.log(counts.sum()) - counts @ np.log(counts) / counts.sum())
 
 
 def shuffled(labels: np.ndarray, clusters: np.ndarray, seed: int) -> float:
-    """Mutual information of `clusters` with permuted `labels`, mean of `SHUFFLES` draws, in nats.
+    """Mutual information with permuted labels: what the estimator finds where there is nothing.
 
-    The true value is 0: what is found is the estimator's bias for labels and clusters of these
-    frequencies.
+    Parameters
+    ----------
+    labels, clusters : ndarray of shape (n,)
+        As in `mutual_information`.
+    seed : int
+        Seed of the permutations.
+
+    Returns
+    -------
+    float
+        In nats, the mean of `SHUFFLES` (5) permutations of the labels. The true value is 0, so
+        this is the bias for labels and clusters of these frequencies.
+
+    Raises
+    ------
+    ValueError
+        If the lengths differ, or are 0.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> tokens = np.arange(1000) % 10
+    >>> shuffled(tokens, tokens, seed=1) < 0.06  # of ln 10 = 2.30 nats
+    True
     """
     generator = seeds.generator(seed, "shuffled labels")
     draws = [mutual_information(generator.permutation(labels), clusters) for _ in range(SHUFFLES)]
@@ -86,12 +150,38 @@ def entropies_without(values: np.ndarray, blocks: np.ndarray, count: int) -> np.
 def cluster(
     view: np.ndarray, n_clusters: int, seed: int, device: torch.device | str | None = None
 ) -> np.ndarray:
-    """The k-means cluster of each representation, 0 to n_clusters - 1: `[n_occurrences]`, int64.
+    """The k-means cluster of each representation.
 
-    view: `[n_occurrences, d_model]`. Seeded and without restarts; clusters may stay empty.
-    device: the first GPU by default, else the CPU. Needs memory for a float32 copy of the view.
+    Mini-batch k-means without restarts, on centered float32 points; clusters may stay empty.
 
-    Raises UserError if there are more clusters than occurrences, or the view is not finite.
+    Parameters
+    ----------
+    view : ndarray of shape (n_occurrences, d_model)
+        Representations at one layer. In memory is a float32 copy of them.
+    n_clusters : int
+        Clusters to look for; at most `n_occurrences`.
+    seed : int
+        Seed of the first centers and of the batches.
+    device : torch.device or str, optional
+        Where to compute; by default the first GPU, else the CPU.
+
+    Returns
+    -------
+    ndarray of shape (n_occurrences,), int64
+        The number of each representation's cluster, 0 to `n_clusters - 1`.
+
+    Raises
+    ------
+    UserError
+        If there are more clusters than occurrences, or the view holds NaN or infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.array([[0.0, 0.1], [0.1, 0.0], [5.0, 5.1], [5.1, 5.0]])
+    >>> found = cluster(view, n_clusters=2, seed=1, device="cpu")
+    >>> bool(found[0] == found[1] != found[2] == found[3])
+    True
     """
     if n_clusters > len(view):
         raise UserError(

@@ -282,16 +282,41 @@ def nearest(
     metric: str = "cosine",
     queries: np.ndarray | None = None,
 ) -> np.ndarray:
-    """Row numbers of the `k` other rows nearest to each row, nearest first: `[n, k]`, int64.
+    """The rows nearest to each row of a view.
 
-    view: `[n, d_model]`; device: the first GPU by default, else the CPU; metric: cosine or
-    euclidean; queries: the rows whose neighbors are looked for, all by default. A row is never its
-    own neighbor, however many rows equal it; of equally near rows, those of lower number come
-    first. Rows are as near as float32 tells them apart, but equal rows are always equally near.
+    Distances are matrix products in blocks, so memory is that of the view and a block.
 
-    Distances are matrix products in blocks: memory is that of the view and a block.
+    Parameters
+    ----------
+    view : ndarray of shape (n, d_model)
+        Representations at one layer.
+    k : int
+        How many neighbors to find; less than `n`.
+    device : torch.device or str, optional
+        Where to compute; by default the first GPU, else the CPU.
+    metric : {"cosine", "euclidean"}, default="cosine"
+        What is near.
+    queries : ndarray of shape (n_queries,), optional
+        Numbers of the rows whose neighbors are looked for; all rows by default.
 
-    Raises UserError if there are no more than `k` rows, or the view is not finite.
+    Returns
+    -------
+    ndarray of shape (n_queries, k), int64
+        Row numbers, the nearest first. A row is never its own neighbor, however many rows equal
+        it. Of equally near rows, those of lower number come first; rows are as near as float32
+        tells them apart, but equal rows are always equally near.
+
+    Raises
+    ------
+    UserError
+        If there are no more than `k` rows, or the view holds NaN or infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.array([[1.0, 0.0], [2.0, 0.1], [0.0, 1.0], [0.1, 3.0]])
+    >>> nearest(view, k=1, device="cpu").tolist()
+    [[1], [0], [3], [2]]
     """
     if len(view) <= k:
         raise UserError(

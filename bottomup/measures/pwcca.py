@@ -51,30 +51,95 @@ logger = logging.getLogger(__name__)
 def pwcca_distance(
     x: np.ndarray, y: np.ndarray, variant: str = "definition", weights: str = "x"
 ) -> float:
-    """PWCCA distance between two views, 0 (same up to a linear map) to 1 (uncorrelated).
+    """PWCCA distance of two views of the same occurrences.
 
-    x: `[n_occurrences, d_x]`; y: `[n_occurrences, d_y]`; memory maps are read in blocks.
-    variant: "definition" or "svcca-2019", see the module. weights: "x" or "y", the view whose
-    variates carry the weights: the distance is not symmetric, but
-    `pwcca_distance(x, y, weights="y") == pwcca_distance(y, x, weights="x")`.
+    Canonical correlation analysis finds pairs of directions, one in each view, that go together
+    most closely. The distance is 1 less the weighted mean of their correlations; a direction
+    weighs as much as the neurons of the weighting view project on it (Morcos, Raghu and Bengio
+    2018, arXiv 1806.05759).
 
-    Invariances. `definition` with weights x: any invertible affine map of y; of x a shift, a
-    common scale, and permuting or negating neurons. Not a general rotation of x: the weights
-    add |.| over neurons. `svcca-2019` loses the shift and the signs of x unless its mean is 0.
+    Parameters
+    ----------
+    x : ndarray of shape (n_occurrences, d_x)
+        One view. A memory map is read in blocks.
+    y : ndarray of shape (n_occurrences, d_y)
+        The other view; row i of both is the same occurrence.
+    variant : {"definition", "svcca-2019"}, default="definition"
+        As the paper defines the distance, or as the usual public code (google/svcca) computes it:
+        take that only to compare with published numbers. The module says how they differ.
+    weights : {"x", "y"}, default="x"
+        The view that weighs. The distance is not symmetric, but
+        ``pwcca_distance(x, y, weights="y") == pwcca_distance(y, x, weights="x")``.
 
-    Directions whose variance is below `CUTOFF` times the view's largest are left out, so that
-    constant or duplicated neurons are harmless. Without any true relation the distance is below
-    1: the mean of rho_i^2 is then d_y / (n - 1). With n - 1 < d_x + d_y, the missing points make
-    some rho_i 1 whatever the views hold, and with n - 1 <= max(d_x, d_y) all: a warning says so.
+    Returns
+    -------
+    float
+        From 0 (the same up to a linear map) to 1 (uncorrelated). Views without any relation are
+        below 1: the mean squared correlation is then `d_y / (n_occurrences - 1)`.
 
-    Raises UserError if the numbers of rows differ, a view is constant or holds NaN or infinity,
-    or `variant` or `weights` is none of the above.
+    Raises
+    ------
+    UserError
+        If the numbers of rows differ, a view is constant or holds NaN or infinity, or `variant`
+        or `weights` is none of the above.
+
+    Notes
+    -----
+    With fewer than `d_x + d_y + 2` occurrences some correlations are high whatever the views
+    hold, and with even fewer all are 1; then the log has a warning.
+
+    What changes nothing: of `y`, any invertible affine map; of the weighting view `x`, a shift, a
+    common scale, and permuting or negating neurons, but not a general rotation, because weights
+    add absolute values over neurons. `svcca-2019` also changes with a shift and with the signs of
+    `x`, unless its mean is 0.
+
+    Directions with less than `CUTOFF` (1e-12) of the view's largest variance are left out, so
+    constant or duplicated neurons do no harm.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x = rng.normal(size=(1000, 4))
+    >>> turned = x @ rng.normal(size=(4, 4)) + 1  # a linear map of x
+    >>> abs(pwcca_distance(x, turned)) < 1e-9
+    True
+    >>> pwcca_distance(x, rng.normal(size=(1000, 4))) > 0.9
+    True
     """
     return pwcca_from_moments(moments_of(x, y), weights, variant)
 
 
 def moments_of(x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu") -> Moments:
-    """The moments of two views `[n_occurrences, d_x]`, `[n_occurrences, d_y]`, read in blocks."""
+    """The moments of two views, read in blocks of rows.
+
+    Parameters
+    ----------
+    x : ndarray of shape (n_occurrences, d_x)
+        One view; a memory map is never in memory as a whole.
+    y : ndarray of shape (n_occurrences, d_y)
+        The other view, of the same occurrences.
+    device : torch.device or str, default="cpu"
+        Where the moments are added up. It needs float64.
+
+    Returns
+    -------
+    Moments
+        From which `pwcca_from_moments` computes the distance.
+
+    Raises
+    ------
+    UserError
+        If the numbers of rows differ.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> view = np.random.default_rng(0).normal(size=(100, 3))
+    >>> moments = moments_of(view[:, :2], view)
+    >>> moments.n, moments.xy.shape
+    (100, (2, 3))
+    """
     moments = Moments(x.shape[1], y.shape[1], device)
     for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -83,7 +148,43 @@ def moments_of(x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu")
 
 
 def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "definition") -> float:
-    """As `pwcca_distance`, from the moments of the two views."""
+    """PWCCA distance from the moments of two views, as `pwcca_distance`.
+
+    Covariances are all that the distance needs. So one pass over blocks of rows is enough, and
+    moments of several parts of a text can be merged.
+
+    Parameters
+    ----------
+    moments : Moments
+        Of the views x and y.
+    weights : {"x", "y"}, default="x"
+        The view that weighs.
+    variant : {"definition", "svcca-2019"}, default="definition"
+        See `pwcca_distance`.
+
+    Returns
+    -------
+    float
+        From 0 (the same up to a linear map) to 1 (uncorrelated).
+
+    Raises
+    ------
+    UserError
+        If a view is constant or holds NaN or infinity, or `variant` or `weights` is none of the
+        above.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from bottomup.views.moments import Moments
+    >>> rng = np.random.default_rng(0)
+    >>> x, y = rng.normal(size=(1000, 4)), rng.normal(size=(1000, 3))
+    >>> moments = Moments(4, 3)
+    >>> for rows in np.split(np.arange(1000), 10):
+    ...     moments.update(x[rows], y[rows])
+    >>> abs(pwcca_from_moments(moments) - pwcca_distance(x, y)) < 1e-9
+    True
+    """
     if variant not in WEIGHTS or weights not in ("x", "y"):
         raise UserError(
             f"PWCCA variant {variant!r} with weights {weights!r}; "

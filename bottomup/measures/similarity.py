@@ -50,15 +50,41 @@ logger = logging.getLogger(__name__)
 
 
 def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
-    """Linear CKA of two views, 1 for the same up to rotation, shift and scale.
+    """Linear centered kernel alignment of two views (Kornblith et al. 2019, arXiv 1905.00414).
 
-    x: `[n_occurrences, d_x]`; y: `[n_occurrences, d_y]`; memory maps are read in blocks.
-    debiased: see the module; -1 to 1, of unrelated views about 0 on average. Otherwise
-    ||S_xy||^2 / (||S_xx|| ||S_yy||), 0 to 1.
+    Parameters
+    ----------
+    x : ndarray of shape (n_occurrences, d_x)
+        One view. A memory map is read in blocks.
+    y : ndarray of shape (n_occurrences, d_y)
+        The other view; row i of both is the same occurrence.
+    debiased : bool, default=True
+        Whether each HSIC is replaced by its unbiased estimate, see the module. The published CKA
+        (`False`) is too high where occurrences are few for the number of neurons.
 
-    Raises UserError if the numbers of rows differ, there are too few (4 if debiased, else 2), a
-    view is constant or holds NaN or infinity; and if debiased where rows share nothing in pairs,
-    as those of an identity matrix.
+    Returns
+    -------
+    float
+        1 for views that are the same up to rotation, shift and scale. Debiased from -1 to 1, and
+        about 0 on average for unrelated views; else from 0 to 1.
+
+    Raises
+    ------
+    UserError
+        If the numbers of rows differ, there are too few (4 if debiased, else 2), or a view is
+        constant or holds NaN or infinity. If debiased, also where no two rows share anything, as
+        those of an identity matrix.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x, unrelated = rng.normal(size=(2, 50, 20))
+    >>> rotation, _ = np.linalg.qr(rng.normal(size=(20, 20)))
+    >>> round(linear_cka(x, 3 * x @ rotation + 1), 6)
+    1.0
+    >>> abs(linear_cka(x, unrelated)) < 0.1 < linear_cka(x, unrelated, debiased=False)
+    True
     """
     if debiased:
         return debiased_cka_from_moments(moments_with_norms(x, y, _centers(x, y)))
@@ -66,13 +92,39 @@ def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
 
 
 def procrustes_distance(x: np.ndarray, y: np.ndarray) -> float:
-    """Squared distance of two views best rotated onto each other, 0 (same shape) to 2.
+    """Squared distance of two views, one best rotated onto the other.
 
-    2 - 2 ||X'Y||_*, the nuclear norm, where X and Y are centered and of Frobenius norm 1. Views
-    as in `linear_cka`; of unequal widths the narrower counts as filled up with zeros. Unrelated
-    views are closer than 2, the more so the fewer occurrences there are for the neurons.
+    With X and Y centered and of Frobenius norm 1, it is 2 - 2 ||X'Y||_*, where ||.||_* is the
+    nuclear norm (Ding, Denain and Steinhardt 2021, arXiv 2108.01661). Of unequal widths, the
+    narrower view counts as filled up with zeros.
 
-    Raises UserError as plain `linear_cka`.
+    Parameters
+    ----------
+    x : ndarray of shape (n_occurrences, d_x)
+        One view. A memory map is read in blocks.
+    y : ndarray of shape (n_occurrences, d_y)
+        The other view; row i of both is the same occurrence.
+
+    Returns
+    -------
+    float
+        From 0 (the same up to rotation, shift and scale) to 2. Unrelated views are closer than 2,
+        the more so the fewer occurrences there are for the neurons.
+
+    Raises
+    ------
+    UserError
+        If the numbers of rows differ, there are fewer than 2, or a view is constant or holds NaN
+        or infinity.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(50, 3))
+    >>> round(procrustes_distance(x, 2 * x[:, [2, 0, 1]] + 1), 6)
+    0.0
+    >>> procrustes_distance(x, x**2) > 0.5
+    True
     """
     return procrustes_from_moments(moments_of(x, y))
 
@@ -80,26 +132,77 @@ def procrustes_distance(x: np.ndarray, y: np.ndarray) -> float:
 def svcca_distance(x: np.ndarray, y: np.ndarray, variance: float = 0.99) -> float:
     """1 less the mean canonical correlation of the first principal components of two views.
 
-    0 (same up to a linear map of these) to 1 (uncorrelated). Of each view are kept as few
-    components as hold the share `variance` of it; views as in `linear_cka`. A rotation of a view
-    makes no odds; any other linear map may change which components are kept, unless `variance` is
-    1. As with PWCCA, unrelated views are below 1, and where the occurrences are fewer than the
-    components of both views together a warning says so.
+    Of each view, it keeps as few components as hold a share of its variance (Raghu et al. 2017,
+    arXiv 1706.05806). A rotation of a view changes nothing; any other linear map may change which
+    components are kept, unless `variance` is 1.
 
-    Raises UserError as plain `linear_cka`, and if `variance` is not in (0, 1].
+    Parameters
+    ----------
+    x : ndarray of shape (n_occurrences, d_x)
+        One view. A memory map is read in blocks.
+    y : ndarray of shape (n_occurrences, d_y)
+        The other view; row i of both is the same occurrence.
+    variance : float, default=0.99
+        The share of variance to keep, above 0 and at most 1.
+
+    Returns
+    -------
+    float
+        From 0 (the same up to a linear map of the kept components) to 1 (uncorrelated). Unrelated
+        views are below 1; where the occurrences are fewer than the components of both views, the
+        log has a warning.
+
+    Raises
+    ------
+    UserError
+        If the numbers of rows differ, there are fewer than 2, a view is constant or holds NaN or
+        infinity, or `variance` is not in (0, 1].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> rng = np.random.default_rng(0)
+    >>> x, noise = rng.normal(size=(2, 500, 4))
+    >>> svcca_distance(x, x + 0.1 * noise) < 0.01 < 0.8 < svcca_distance(x, noise)
+    True
     """
     return svcca_from_moments(moments_of(x, y), variance)
 
 
 def rsa(x: np.ndarray, y: np.ndarray, n: int = RSA_ROWS, seed: int = 1) -> float:
-    """Representational similarity: Spearman's correlation of dissimilarities, -1 to 1.
+    """Representational similarity analysis: do two views find the same pairs of occurrences alike?
 
-    Of each pair of occurrences the dissimilarity is 1 less Pearson's correlation of their rows.
-    Views as in `linear_cka`; n: occurrences drawn, all where there are fewer; memory is that of a
-    few matrices `[n, n]`. Unrelated views give 0 on average.
+    Spearman's correlation of the dissimilarities of all pairs; of a pair, the dissimilarity is 1
+    less Pearson's correlation of its rows (Kriegeskorte, Mur and Bandettini 2008).
 
-    Raises UserError if the numbers of rows differ, a row is constant or holds NaN or infinity, or
-    all pairs are equally dissimilar (of fewer than 3 rows they are).
+    Parameters
+    ----------
+    x : ndarray of shape (n_occurrences, d_x)
+        One view. A memory map is read in blocks.
+    y : ndarray of shape (n_occurrences, d_y)
+        The other view; row i of both is the same occurrence.
+    n : int, default=1000
+        Occurrences drawn; all, where there are fewer. In memory are a few matrices `[n, n]`.
+    seed : int, default=1
+        Seed of their draw.
+
+    Returns
+    -------
+    float
+        From -1 to 1; unrelated views give 0 on average.
+
+    Raises
+    ------
+    UserError
+        If the numbers of rows differ, a row is constant or holds NaN or infinity, or all pairs
+        are equally dissimilar, as those of fewer than 3 rows are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x = np.random.default_rng(0).normal(size=(50, 8))
+    >>> round(rsa(x, 2 * x), 6)
+    1.0
     """
     rows = _drawn(x, y, n, seed)
     return _rank_correlation(_dissimilarities(x[rows]), _dissimilarities(y[rows]))

@@ -13,11 +13,33 @@ from bottomup.subjects.subject import Subject
 
 
 def load(folder: str | Path) -> Subject:
-    """The model in a Hugging Face folder, one of ours or a checkpoint.
+    """Open the model in a Hugging Face folder: a run of a study, or a checkpoint.
 
-    Weights are read from safetensors alone, and nothing from the folder is run or fetched. Raises
-    UserError where there is no such model, where transformers does not know its kind, and where
-    weights or a fast tokenizer are missing.
+    Weights are read from safetensors alone, and nothing from the folder is run or fetched.
+
+    Parameters
+    ----------
+    folder : str or Path
+        With `config.json`, `model.safetensors` and `tokenizer.json`. Either `model/` in the folder
+        of a run, or a model of BERT, RoBERTa, DistilBERT, ELECTRA, GPT-2, GPT-NeoX (Pythia),
+        Llama, Marian, T5 or BART.
+
+    Returns
+    -------
+    Subject
+        The model, on the CPU and in evaluation mode, with its tokenizer.
+
+    Raises
+    ------
+    UserError
+        Where there is no such model, its family is not known, or weights or a fast tokenizer are
+        missing.
+
+    Examples
+    --------
+    >>> subject = load("results/smoke/runs/lm-1/model")
+    >>> subject.layers, subject.heads, subject.d_model, subject.causal
+    (3, 4, 32, True)
     """
     return _who_opens(Path(folder)).load(Path(folder))
 
@@ -25,8 +47,31 @@ def load(folder: str | Path) -> Subject:
 def untrained(folder: str | Path, seed: int) -> Subject:
     """The untrained twin of what `load` opens: same shape and tokenizer, fresh initial weights.
 
-    They are drawn from `seed`, as the family draws them before training; those of a run are the
-    ones that a run of that seed starts from. No weights are read, and no random state changes.
+    They are drawn as the family draws them before training. No weights are read, and no random
+    state changes.
+
+    Parameters
+    ----------
+    folder : str or Path
+        As in `load`.
+    seed : int
+        Seed of the weights. Those of a run are the ones that a run of that seed starts from.
+
+    Returns
+    -------
+    Subject
+        The twin, on the CPU and in evaluation mode.
+
+    Raises
+    ------
+    UserError
+        As `load`, but for missing weights.
+
+    Examples
+    --------
+    >>> twin = untrained("results/smoke/runs/lm-1/model", seed=1)
+    >>> twin.layers, twin.d_model
+    (3, 32)
     """
     return _who_opens(Path(folder)).untrained(Path(folder), seed)
 

@@ -12,10 +12,33 @@ from bottomup.model.transformer import Encoding
 
 
 class Subject(ABC):
-    """A model that is looked at: its layers, its attention, its tokens; the encoder of a model
-    that has one.
+    """A model that is looked at: its layers, its attention, its tokens.
 
-    `model` is the whole model, with its decoder where it has one; `encoder` is what is looked at.
+    Of a model with an encoder, the encoder is looked at. `bottomup.subjects.load` opens one.
+
+    Attributes
+    ----------
+    model : torch.nn.Module
+        The whole model, with its decoder where it has one.
+    tokenizer : tokenizers.Tokenizer
+        From text to ids: `subject.tokenizer.encode("click the button .").ids`.
+
+    Examples
+    --------
+    >>> import torch
+    >>> from bottomup import subjects
+    >>> subject = subjects.load("results/smoke/runs/lm-1/model")
+    >>> ids = torch.tensor([subject.tokenizer.encode("click the button .").ids])
+    >>> layers = subject.hidden_states(ids)  # layer 0, then each layer
+    >>> len(layers), layers[0].shape == (*ids.shape, 32)
+    (4, True)
+    >>> weights = subject.attentions(ids)[0]  # of the first layer
+    >>> weights.shape == (1, 4, ids.shape[1], ids.shape[1])
+    True
+    >>> closed = torch.ones(subject.layers, subject.heads)
+    >>> closed[0, 1] = 0  # the second head of the first layer
+    >>> bool(torch.equal(subject.hidden_states(ids, gates=closed)[0], layers[0]))
+    True
     """
 
     def __init__(self, model: nn.Module, tokenizer: Tokenizer):
@@ -94,11 +117,28 @@ class Subject(ABC):
     def hidden_states(
         self, ids: Tensor, gates: Tensor | None = None, hidden: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """The residual stream after each layer for padded ids `[batch, length]`.
+        """The residual stream after each layer.
 
-        gates: what each head's output is multiplied by, `[layers, heads]`; hidden: tokens that no
-        position but their own sees, bool `[batch, length]` for all layers or `[layers, batch,
-        length]`. Returns `layers + 1` tensors `[batch, length, d_model]`.
+        Parameters
+        ----------
+        ids : Tensor of shape (batch, length), int64
+            Token ids, shorter sentences filled up with `padding` on the right.
+        gates : Tensor of shape (layers, heads), optional
+            What the output of each head is multiplied by; 0 closes it.
+        hidden : Tensor of shape (batch, length) or (layers, batch, length), bool, optional
+            Tokens that no position but their own sees, in all layers or in each.
+
+        Returns
+        -------
+        tuple of Tensor
+            `layers + 1` tensors of shape (batch, length, d_model); layer 0 is token embedding +
+            position.
+
+        Raises
+        ------
+        UserError
+            For ids that the model does not know, a sentence longer than `max_length`, gates of
+            another shape, or gates or hidden tokens where it has no attention.
         """
         return self._checked(ids, gates, hidden, output_hidden_states=True).hidden_states
 
@@ -106,9 +146,22 @@ class Subject(ABC):
     def attentions(
         self, ids: Tensor, gates: Tensor | None = None, hidden: Tensor | None = None
     ) -> tuple[Tensor, ...]:
-        """Attention weights of each layer, `[batch, heads, queries, keys]`, rows summing to 1.
+        """The attention weights of each layer.
 
-        Arguments are those of `hidden_states`.
+        Parameters
+        ----------
+        ids, gates, hidden
+            As in `hidden_states`.
+
+        Returns
+        -------
+        tuple of Tensor
+            `layers` tensors of shape (batch, heads, queries, keys), whose rows sum to 1.
+
+        Raises
+        ------
+        UserError
+            As `hidden_states`; and where the model has no attention.
         """
         if not self.heads:
             raise UserError(f"{self._name} has no attention that can be looked at")

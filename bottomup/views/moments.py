@@ -11,13 +11,43 @@ from bottomup.errors import UserError
 
 
 class Moments:
-    """Count, means and covariances of paired rows `x` `[n, d_x]` and `y` `[n, d_y]`, in float64.
+    """Count, means and covariances of paired rows of two views, in float64.
 
     Blocks of rows come in through `update`, moments of other rows through `merge`, in any order
     and of any size: the result is that of one pass over all rows, to rounding (pairwise update
     of Chan, Golub and LeVeque 1979, "Updating formulae and a pairwise algorithm for computing
     sample variances", which loses no digits to a large mean). No row is kept: memory is
     `(d_x + d_y)^2` numbers and a block.
+
+    Parameters
+    ----------
+    d_x, d_y : int
+        Widths of the two views.
+    device : torch.device or str, default="cpu"
+        Where sums are kept. It needs float64, which MPS has not.
+
+    Attributes
+    ----------
+    n : int
+        Rows seen so far.
+    mean_x, mean_y : ndarray of shape (d_x,) and (d_y,)
+        Means of the views.
+    xx, xy, yy : ndarray of shape (d_x, d_x), (d_x, d_y) and (d_y, d_y)
+        Covariances of x, of x with y, and of y, divided by `n`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> x, y = np.array([[1.0], [2.0], [3.0]]), np.array([[2.0], [4.0], [6.0]])
+    >>> whole, first, rest = Moments(1, 1), Moments(1, 1), Moments(1, 1)
+    >>> whole.update(x, y)
+    >>> first.update(x[:1], y[:1])
+    >>> rest.update(x[1:], y[1:])
+    >>> first.merge(rest)
+    >>> whole.n == first.n == 3 and np.allclose(whole.xy, first.xy)
+    True
+    >>> round(float(whole.xy[0, 0]), 4)  # divided by n, not by n - 1
+    1.3333
     """
 
     def __init__(self, d_x: int, d_y: int, device: torch.device | str = "cpu"):
@@ -30,10 +60,19 @@ class Moments:
         self.scatter = torch.zeros(d, d, dtype=torch.float64, device=device)
 
     def update(self, x: ArrayLike | Tensor, y: ArrayLike | Tensor) -> None:
-        """Add the rows of `x` `[n, d_x]` and `y` `[n, d_y]`, row i of one belonging to row i of
-        the other.
+        """Add rows.
 
-        Raises UserError if the numbers of rows or the widths do not fit.
+        Parameters
+        ----------
+        x : array or Tensor of shape (n, d_x)
+            Rows of one view.
+        y : array or Tensor of shape (n, d_y)
+            Rows of the other; row i belongs to row i of `x`.
+
+        Raises
+        ------
+        UserError
+            If the numbers of rows differ, or a width is not that of these moments.
         """
         _check(x, y, self)
         rows = torch.cat([self._float64(x), self._float64(y)], dim=1)  # [n, d_x + d_y]
@@ -43,12 +82,24 @@ class Moments:
             self._add(len(rows), mean, rows.T @ rows)
 
     def merge(self, other: "Moments") -> None:
-        """Add the rows that `other` has seen."""
+        """Add the rows that others have seen.
+
+        Parameters
+        ----------
+        other : Moments
+            Of views of the same widths.
+        """
         if other.n:
             self._add(other.n, other.mean.to(self.mean), other.scatter.to(self.scatter))
 
     def swapped(self) -> "Moments":
-        """The moments of (y, x)."""
+        """The moments of (y, x).
+
+        Returns
+        -------
+        Moments
+            New ones, on the same device.
+        """
         swapped = Moments(self.d_y, self.d_x, self.mean.device)
         swapped.n = self.n
         swapped.mean = self.mean.roll(self.d_y)

@@ -1,5 +1,6 @@
 """The reference of the config's keys: python -m bottomup.workflow.reference > docs/config.md"""
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -19,7 +20,8 @@ keys that it changes, laid over `config.yaml`:
 
     snakemake --cores all --configfile studies/smoke.yaml
 
-A list replaces the list below it, a section is merged, and `null` removes an objective.
+A list replaces the list below it, a section is merged, and `null` removes an objective. Keys stand
+in the section that the heading names: `min_words` under `corpus.cleaning`.
 All mistakes in a config are reported at once, before any job starts.
 
 Made by `python -m bottomup.workflow.reference > docs/config.md`.
@@ -30,39 +32,48 @@ COLUMNS = "| key | default | allowed | unit | meaning |\n|---|---|---|---|---|"
 def reference() -> str:
     """docs/config.md: a table for each section, and for each source's and objective's options."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
-    sections = [_section("Study", config.Study, default)]
-    sections.append(_section("`objectives.*`", config.Runs, {}))
-    for room, path, model in (
-        ("corpus.sources", "corpus.sources", config.source_model),
-        ("objectives", "objectives", config.objective_model),
+    parts = [HEADER.strip(), *_sections(2, "Study", "", config.Study, default)]
+    parts += _sections(2, "`objectives.*`", "", config.Runs, {})
+    for path, model in (
+        ("corpus.sources", config.source_model),
+        ("objectives", config.objective_model),
     ):
-        for name in config.modules(room):
-            sections.append(_section(f"`{path}.{name}`", model(name), {}))
-    return "\n\n".join([HEADER.strip(), *sections]) + "\n"
+        for name in config.modules(path):
+            parts += _sections(2, f"`{path}.{name}`", "", model(name), {})
+    return "\n\n".join(parts) + "\n"
 
 
-def _section(title: str, model: type[BaseModel], default: Any) -> str:
-    rows = "\n".join(_rows(model, default, ""))
-    table = f"{COLUMNS}\n{rows}" if rows else "No options."
-    return f"## {title}\n\n{model.__doc__.splitlines()[0]}\n\n{table}"
+def _sections(
+    level: int, title: str, path: str, model: type[BaseModel], default: Any
+) -> Iterator[str]:
+    """A table of the keys that a section holds itself, then those of its own sections."""
+    own = {
+        name: (field, default.get(name, field.get_default(call_default_factory=True)))
+        for name, field in keys(model).items()
+    }
+    inner = {name for name, (field, _) in own.items() if _is_section(field)}
+    rows = [_row(name, *own[name]) for name in own if name not in inner]
+    yield f"{'#' * level} {title}\n\n{model.__doc__.splitlines()[0]}"
+    if rows:
+        yield "\n".join([COLUMNS, *rows])
+    elif not inner:
+        yield "No options."
+    for name, (field, value) in own.items():
+        if name in inner:
+            where = f"{path}{name}"
+            yield from _sections(3, f"`{where}`", f"{where}.", field.annotation, value)
 
 
-def _rows(model: type[BaseModel], default: Any, path: str) -> Iterator[str]:
-    for name, field in keys(model).items():
-        where = f"{path}{name}"
-        value = default.get(name, field.get_default(call_default_factory=True))
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel):
-            yield f"| **`{where}`** | | | | {_cell(field.annotation.__doc__.splitlines()[0])} |"
-            yield from _rows(field.annotation, value, f"{where}.")
-        else:
-            yield _row(where, field, value)
+def _is_section(field: FieldInfo) -> bool:
+    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
 
 
-def _row(where: str, field: FieldInfo, value: Any) -> str:
+def _row(name: str, field: FieldInfo, value: Any) -> str:
     unit = (field.json_schema_extra or {}).get("unit", "")
     shown = "" if value is PydanticUndefined or isinstance(value, dict) else f"`{_yaml(value)}`"
+    fits = re.sub(r"(?<=matching )\S+\$", r"`\g<0>`", allowed(field))
     meaning = (field.description or "").replace("<", "&lt;")
-    cells = (f"`{where}`", shown, allowed(field), unit, meaning)
+    cells = (f"`{name}`", shown, fits, unit, meaning)
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"
 
 

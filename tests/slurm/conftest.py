@@ -1,6 +1,6 @@
 """A SLURM of one node, where it is asked for: it is installed and started as root.
 
-SLURM_TESTS=study runs a study on it, SLURM_TESTS=faults every fault of docs/running.md as well,
+SLURM_TESTS=study runs a study on it, SLURM_TESTS=faults every fault of docs/slurm.md as well,
 which takes half an hour.
 """
 

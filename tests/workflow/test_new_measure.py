@@ -1,7 +1,7 @@
-"""The measure that docs/howto.md adds: its files and nothing else, as a reader would write them."""
+"""The measure that docs/tutorials/add_measure.md adds: its files and nothing else, as a reader
+would write them."""
 
 import json
-import re
 import subprocess
 import sys
 
@@ -9,18 +9,17 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.workflow.digest import ROOT
+from tests.tutorials import files_in
 
 
 @pytest.fixture
 def extended(checkout):
-    """A copy with the files of docs/howto.md."""
-    section = (ROOT / "docs/howto.md").read_text().split("## Add a measure")[1]
-    files = re.findall(r"```(?:python|rst)\n(?:#|\.\.) (\S+)\n(.*?)```", section, re.DOTALL)
-    assert [name for name, _ in files] == [
+    """A copy with the files of the page."""
+    files = files_in("add_measure")
+    assert [*files] == [
         *("bottomup/tables/norm.py", "bottomup/figures/norm.py", "docs/captions/norm.rst")
     ]
-    for name, text in files:
+    for name, text in files.items():
         (checkout.path / name).write_text(text)
     return checkout
 

@@ -1,4 +1,5 @@
-"""An objective that nobody knows takes its place by what its class says of it."""
+"""An objective that nobody knows takes its place by what its class says of it: those of
+docs/tutorials/add_objective.md, and one more."""
 
 import importlib.util
 import json
@@ -9,45 +10,10 @@ import numpy as np
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.views import occurrences
+from tests.tutorials import files_in
 
-SPANS = '''\
-"""Three tokens in a row are hidden, and predicted."""
-
-import numpy as np
-
-from bottomup import objectives
-from bottomup.corpus.specials import EOS, MASK, PAD
-from bottomup.objectives import IGNORE, Example
-
-
-class Objective(objectives.Objective):
-    masked = True
-
-    share: float = 0.05
-
-    def example(self, source, target, vocab_size, rng):
-        chosen = self.chosen(source, rng)
-        read = self.corrupt(source, chosen, vocab_size, rng)
-        return Example(read, None, np.where(chosen, source, IGNORE))
-
-    def chosen(self, source, rng):
-        starts = rng.random(source.shape) < self.share
-        hidden = starts | np.roll(starts, 1, -1) | np.roll(starts, 2, -1)
-        return hidden & (source != PAD) & (source != EOS)
-
-    def corrupt(self, source, chosen, vocab_size, rng):
-        return np.where(chosen, MASK, source)
-'''
-CAUSAL = '''\
-"""The same, predicted from the left."""
-
-from bottomup.objectives import Question, Variant, spans
-
-
-class Objective(spans.Objective):
-    causal = True
-    variant = Variant("spans", Question.MASK)
-'''
+PAGE = files_in("add_objective")
+SPANS, CAUSAL = (PAGE[f"bottomup/objectives/{name}.py"] for name in ("spans", "spans_causal"))
 DROPOUT = '''\
 """MLM after random tokens."""
 
