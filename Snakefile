@@ -8,6 +8,7 @@
 #   pruned/        models with fewer heads                   rules/heads.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
+#   latex/         the main tables, on demand                rules/claims.smk
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
@@ -106,6 +107,12 @@ rule all:
         ["<results>/measures/calibration.csv", "<results>/claims.html"]
         if JUDGED and BESIDE_PUBLISHED
         else [],
+    localrule: True
+
+
+rule latex:
+    input:
+        expand("<results>/latex/{table}.tex", table=LATEX),
     localrule: True
 
 
