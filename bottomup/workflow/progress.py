@@ -197,7 +197,8 @@ class Progress:
             terminal.stream = stream
 
     def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
-        dag, cores = self.workflow.dag, (self.workflow.cores or 1) * (self.workflow.nodes or 1)
+        dag, given = self.workflow.dag, self.workflow.resource_settings
+        cores = (given.cores or 1) * (given.nodes or 1)  # on a cluster those of each job
         planned = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
         jobs = {
             name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import termios
 from datetime import datetime
+from types import SimpleNamespace
 
 import pytest
 
@@ -15,6 +16,7 @@ from bottomup.workflow.progress import (
     START_UP,
     VIEWS_MB,
     Job,
+    Progress,
     expected,
     guess,
     line,
@@ -172,6 +174,34 @@ def _all_of(controller):
             os.close(controller)
             return said.decode()
         said += part
+
+
+def test_on_a_cluster_the_jobs_of_a_group_run_at_a_time_and_cores_may_be_unknown(tmp_path):
+    one, two, three = (MadeUp(benchmark=f"{name}.tsv") for name in ("a.1", "b.1", "c.1"))
+    dag = SimpleNamespace(
+        needrun_jobs=lambda exclude_finished: {one.benchmark: one, two.benchmark: two}.values(),
+        dependencies={one: {}, two: {one: {"a file"}, three: {"one that is there"}}},
+        finished=lambda job: False,
+    )
+    workflow = SimpleNamespace(
+        dag=dag,
+        scheduler=SimpleNamespace(running={MadeUp(jobs=[one, two])}),
+        resource_settings=SimpleNamespace(cores=None, nodes=100),
+    )
+    said = []
+    progress = Progress(workflow, lambda job: (600, 4), tmp_path)
+    progress.ended.set()
+    progress._say_each(1, said.append)
+    (text,) = said
+    assert text.startswith("0 of 2 jobs, about 0 % of the work; about 20 min left")
+    assert text.endswith("; running: a.1, b.1")
+
+
+class MadeUp:
+    """A job or a group of them, in sets."""
+
+    def __init__(self, **attributes):
+        vars(self).update(attributes)
 
 
 def test_each_rule_of_the_study_has_a_guess(checkout):
