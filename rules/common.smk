@@ -321,7 +321,8 @@ def training_operations(objective, tokens):
 
 def seconds_and_threads(job):
     """Of a job before any like it has run; a run at a step is kept where its training was."""
-    settings, rule = job.params.get("settings", {}), job.rule.name
+    # Asked in a thread: Snakemake may be about to expand them anew.
+    settings, rule = (job.params or {}).get("settings", {}), job.rule.name
     if "training" not in settings or rule.endswith("_to_step"):
         return progress.guess(rule, 0, VIEWS_MB), 1
     tokens = settings["training"]["max_tokens"]
