@@ -8,6 +8,7 @@
 #   pruned/        models with fewer heads                   rules/heads.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
+#   latex/         the main tables, on demand                rules/claims.smk
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
@@ -22,6 +23,7 @@ from bottomup import running
 from bottomup.errors import UserError
 from bottomup.workflow.config import load, require_packages
 from bottomup.workflow.failures import say_what_failed
+from bottomup.workflow.progress import Progress
 from bottomup.workflow.reading import started
 from bottomup.workflow.reasons import say_what_differs
 
@@ -60,6 +62,7 @@ onstart:
         running.start(Path(f"results/{STUDY.study}"))
     except UserError as error:
         sys.exit(f"error: {error}")
+    PROGRESS.start()
 
 
 include: "rules/common.smk"
@@ -86,6 +89,11 @@ for each in workflow.rules:
             each.group = None  # else a dry run shows groups
 
 
+PROGRESS = Progress(
+    workflow, seconds_and_threads, Path(f"results/{STUDY.study}/benchmarks")
+)
+
+
 rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
@@ -102,5 +110,16 @@ rule all:
     localrule: True
 
 
+rule latex:
+    input:
+        expand("<results>/latex/{table}.tex", table=LATEX),
+    localrule: True
+
+
+onsuccess:
+    PROGRESS.end()
+
+
 onerror:
+    PROGRESS.end()
     atexit.register(say_what_failed, workflow.scheduler.failed)

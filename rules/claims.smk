@@ -1,4 +1,5 @@
-# Claims: tables and figures -> what the papers say, with a verdict on each sentence.
+# Claims: tables and figures -> what the papers say, with a verdict on each sentence; and the main
+# tables in LaTeX.
 
 # With the values without each block of documents; gates do not hang on held-out text.
 JUDGED = [
@@ -136,4 +137,46 @@ rule show_claims:
         """
         python scripts/show_claims.py --settings {params.settings:q} \
             --claims {input.claims:q} --page {output.page:q} &>{log:q}
+        """
+
+
+# By the name of a table in LaTeX the measures that it is made from.
+LATEX = {
+    **(
+        {"claims": "claims", "verdicts": "claims"}
+        if JUDGED and BESIDE_PUBLISHED
+        else {}
+    ),
+    **{
+        name: name
+        for name in ("quality", "head_functions", "pruning", "mutual_information")
+        if MEASURES[name]
+    },
+}
+
+
+rule write_latex:
+    input:
+        measured=lambda wildcards: f"<results>/measures/{LATEX[wildcards.table]}.csv",
+    output:
+        latex="<results>/latex/{table}.tex",
+    log:
+        "<logs>/write_latex.{table}.log",
+    benchmark:
+        "<benchmarks>/write_latex.{table}.tsv"
+    wildcard_constraints:
+        table="|".join(LATEX) or "(?!)",
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=SLICES.write_latex,
+    shell:
+        """
+        python scripts/write_latex.py --settings {params.settings:q} \
+            --measured {input.measured:q} --latex {output.latex:q} &>{log:q}
         """

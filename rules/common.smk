@@ -7,6 +7,7 @@ from functools import partial
 from bottomup import names
 from bottomup.kinds import GATED
 from bottomup.names import PAIR, READING, RUN
+from bottomup.workflow import progress
 from bottomup.workflow.config import tables
 from bottomup.workflow.slices import Slices
 from bottomup.workflow.subjects import READINGS, SIDES
@@ -305,10 +306,26 @@ def pruning_minutes(wildcards, attempt):
 
 def training_minutes(objective, training, wildcards, attempt):
     """Operations of the whole budget at a speed that any core or GPU reaches, and half an hour."""
-    model, budget = STUDY.model, training.max_tokens
-    layers = 12 * model.layers * model.d_model**2
-    output = STUDY.corpus.bpe.merges * model.d_model
-    parameters = (layers + output) * len(SUBJECTS.sides(objective))
     without_gpus = "gpu" in (workflow.resource_settings.default_resources or [])
     speed = 1e13 if WIDE and not without_gpus else 2e10  # operations a second
-    return 30 + int(attempt * 6 * parameters * budget / speed / 60)
+    operations = training_operations(objective, training.max_tokens)
+    return 30 + int(attempt * operations / speed / 60)
+
+
+def training_operations(objective, tokens):
+    model = STUDY.model
+    layers = 12 * model.layers * model.d_model**2
+    output = STUDY.corpus.bpe.merges * model.d_model
+    return 6 * (layers + output) * len(SUBJECTS.sides(objective)) * tokens
+
+
+def seconds_and_threads(job):
+    """Of a job before any like it has run; a run at a step is kept where its training was."""
+    # Asked in a thread: Snakemake may be about to expand them anew.
+    settings, rule = (job.params or {}).get("settings", {}), job.rule.name
+    if "training" not in settings or rule.endswith("_to_step"):
+        return progress.guess(rule, 0, VIEWS_MB), 1
+    tokens = settings["training"]["max_tokens"]
+    operations = training_operations(settings["objective"], tokens)
+    threads = training_threads(job.wildcards)
+    return progress.guess(rule, operations / threads, VIEWS_MB), threads

@@ -301,6 +301,10 @@ class Slices:
     def show_claims(self) -> Slice:
         return settings("show_claims", {})
 
+    def write_latex(self, wildcards) -> Slice:
+        options = self._estimators().get(wildcards.table, {})
+        return settings("write_latex", {"table": wildcards.table, "options": options})
+
     def _scoring(self, wildcards) -> dict:
         translation, quality = None, self.study.quality
         if "target" in self.subjects.sides(wildcards.objective):

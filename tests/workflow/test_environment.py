@@ -7,15 +7,32 @@ import tomllib
 from importlib.metadata import packages_distributions
 
 import yaml
+from packaging.requirements import Requirement
+from packaging.specifiers import SpecifierSet
 
 from tests.workflow.checkouts import ROOT
 
 LOCK = (ROOT / "envs/requirements.lock").read_text().splitlines()
+MAKE = (ROOT / "envs/make").read_text()
+CONDA = yaml.safe_load((ROOT / "envs/bottomup.yaml").read_text())
 
 
 def test_conda_has_the_pins_of_the_lock():
-    dependencies = yaml.safe_load((ROOT / "envs/bottomup.yaml").read_text())["dependencies"]
-    assert dependencies[-1]["pip"] == LOCK
+    python, pip, pins = CONDA["dependencies"]
+    assert pip == "pip" and pins == {"pip": LOCK}
+    assert CONDA["channels"] == ["conda-forge"]
+    # What the library asks for, and what envs/make takes.
+    asked_for = SpecifierSet(python.removeprefix("python "))
+    assert set(SpecifierSet(project()["requires-python"])) <= set(asked_for)
+    lowest, highest = map(int, re.findall(r"\(3, (\d+)\)", MAKE))
+    taken = [minor for minor in range(30) if f"3.{minor}" in asked_for]
+    assert taken == list(range(lowest, highest + 1))
+
+
+def test_a_pin_is_one_version_that_pip_can_read():
+    for pin in map(Requirement, LOCK):
+        (version,) = pin.specifier
+        assert version.operator == "==" and not pin.extras and not pin.url
 
 
 def test_the_lock_pins_what_is_asked_for():
@@ -42,10 +59,13 @@ def test_the_library_asks_for_what_it_imports():
 
 def asked() -> tuple[set[str], set[str]]:
     """The distributions that the library needs, and those of its extras."""
-    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
-    extras = [line for lines in project["optional-dependencies"].values() for line in lines]
+    extras = [line for lines in project()["optional-dependencies"].values() for line in lines]
     library, of_extras = (
         {re.match(r"[\w-]+", line)[0] for line in lines}
-        for lines in (project["dependencies"], extras)
+        for lines in (project()["dependencies"], extras)
     )
     return library, of_extras
+
+
+def project() -> dict:
+    return tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]

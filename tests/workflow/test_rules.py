@@ -7,6 +7,7 @@ import textwrap
 import pytest
 
 from bottomup.claims import published, published_heads
+from bottomup.figures import latex
 from bottomup.figures.points import load_published
 from tests.workflow.checkouts import ROOT
 
@@ -54,6 +55,12 @@ def test_settings_are_plain_and_sorted_and_hold_the_code(records, built, outputs
         assert json.dumps(settings, sort_keys=True) == text
         # A path of this machine would make a moved checkout stale.
         assert str(built.path) not in text
+
+
+def test_tables_in_latex_are_made_on_demand(built, outputs):
+    made = {output for output in built.summary("--", "latex") if output.startswith("latex/")}
+    assert made == {f"latex/{name}.tex" for name in latex.TABLES}
+    assert made.isdisjoint(outputs.rules)
 
 
 def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(records, monkeypatch):

@@ -1,0 +1,180 @@
+"""The main tables for a paper, as LaTeX with the rules of booktabs."""
+
+import math
+from collections.abc import Callable
+
+import pandas as pd
+
+from bottomup.figures import heads, style
+from bottomup.figures.claims_table import PAPERS, VERDICTS
+from bottomup.figures.points import table
+
+SEEDS = "means over seeds, with standard deviations"
+METRICS = {  # of quality: heading and digits
+    "perplexity": ("perplexity", 1),
+    "accuracy": ("accuracy", 3),
+    "masked_accuracy": ("masked accuracy", 3),
+    "bleu": ("BLEU", 1),
+    "chrf": ("chrF", 1),
+}
+WIDEST = 40  # characters in a line of a cell
+LEFT = {f"heads_{kind}": f"{kind} heads" for kind in ("encoder", "decoder", "cross")}
+
+
+def latex(name: str, measured: pd.DataFrame, **options) -> str:
+    """The LaTeX of a table: `name` is one of `TABLES`, `measured` the table that it is made from.
+
+    A document needs the packages booktabs and, for `claims`, longtable. Raises `UserError` where
+    `measured` lacks a column or has no rows.
+    """
+    make, caption = TABLES[name]
+    cells = make(measured, **options)
+    long = name == "claims"
+    shown = cells.style.hide(axis="index").format(escape="latex-math")
+    return shown.format_index(escape="latex-math", axis="columns").to_latex(
+        hrules=True,
+        environment="longtable" if long else "table",
+        position_float=None if long else "centering",
+        column_format="".join(_alignment(cells[column]) for column in cells),
+        caption=caption.format(**options),
+        label=f"tab:{name}",
+    )
+
+
+def claims(measured: pd.DataFrame) -> pd.DataFrame:
+    """A row for each claim, by verdict, then as in the table."""
+    needed = ["statement", "value", "ci_low", "ci_high", "published", "verdict"]
+    places = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    rows = table({"claims": measured}, "claims", needed)
+    rows = rows.sort_values("verdict", key=lambda column: column.map(places), kind="stable")
+    numbers = rows[needed[1:5]].map(lambda value: _typeset(f"{value:.3g}", value))
+    intervals = "[" + numbers["ci_low"] + ", " + numbers["ci_high"] + "]"
+    return pd.DataFrame(
+        {
+            "claim": rows["statement"],
+            "value": numbers["value"],
+            "95 % interval": intervals.where(rows["ci_low"].notna(), ""),
+            "published": numbers["published"],
+            "verdict": rows["verdict"],
+        }
+    )
+
+
+def verdicts(measured: pd.DataFrame) -> pd.DataFrame:
+    """How many claims of each paper have each verdict."""
+    rows = table({"claims": measured}, "claims", ["paper", "verdict"])
+    counts = pd.crosstab(rows["paper"], rows["verdict"])
+    papers = [paper for paper in PAPERS if paper in counts.index]
+    return _with_index(counts.reindex(index=papers, columns=list(VERDICTS), fill_value=0))
+
+
+def quality(measured: pd.DataFrame) -> pd.DataFrame:
+    """A row for each objective, a column for each metric that any of them has."""
+    rows = table({"quality": measured}, "quality", ["objective", "seed", "metric", "value"])
+    metrics = {name: rows[rows["metric"] == name] for name in METRICS}
+    return _by_objective(
+        {
+            METRICS[name][0]: _cells(some, "value", ["objective"], METRICS[name][1])
+            for name, some in metrics.items()
+            if len(some)
+        }
+    )
+
+
+def head_functions(measured: pd.DataFrame) -> pd.DataFrame:
+    """How many heads the encoder of a run has, and how many of them a function of each kind."""
+    needed = [*heads.HEAD, "function", "held"]
+    rows = heads.select({"functions": measured}, "functions", needed, attention="encoder")
+    held = {
+        "heads": pd.Series(True, rows.index),
+        "positional": rows["held"] & (rows["function"] == "positional"),
+        "rare tokens": rows["held"] & rows["function"].isin(heads.RARE),
+    }
+    held["syntactic"] = rows["held"] & ~held["positional"] & ~held["rare tokens"]
+    runs = pd.DataFrame(
+        {
+            name: rows[chosen].drop_duplicates(heads.HEAD).groupby(["objective", "seed"]).size()
+            for name, chosen in held.items()
+        }
+    )
+    runs = runs.fillna(0).reset_index()
+    return _by_objective({name: _cells(runs, name, ["objective"], digits=1) for name in held})
+
+
+def pruning(measured: pd.DataFrame) -> pd.DataFrame:
+    """A row for each objective, kind of attention, method and penalty: heads left, and quality."""
+    by = [name for name in heads.MODEL if name != "seed"]
+    rows = table({"pruning": measured}, "pruning", [*by, "seed", *LEFT, "quality"])
+    penalties = [_typeset(f"{penalty:g}", penalty) for penalty in rows["penalty"]]
+    rows = rows.assign(penalty=penalties)
+    cells = {heading: _cells(rows, column, by, digits=1) for column, heading in LEFT.items()}
+    cells = pd.DataFrame(cells | {"quality": _cells(rows, "quality", by, digits=3)})
+    parts = [cells.xs(name, drop_level=False) for name in style.ordered(rows["objective"])]
+    return _with_index(pd.concat(parts).rename(_label, level="objective"))
+
+
+def mutual_information(measured: pd.DataFrame, n_clusters: int) -> pd.DataFrame:
+    """A row for each objective, a column for each layer: nats on the token that was read."""
+    shown = {"reading": "plain", "positions": "all", "label": "input", "estimator": "clusters"}
+    shown |= {"n_clusters": n_clusters}
+    needed = ["objective", "seed", "layer", "mi_nats"]
+    rows = heads.select({"information": measured}, "information", needed, **shown)
+    layers = {
+        str(layer): _cells(some, "mi_nats", ["objective"], digits=2)
+        for layer, some in rows.groupby("layer")
+    }
+    return _by_objective(layers).rename(columns={"objective": "layer"})
+
+
+TABLES: dict[str, tuple[Callable[..., pd.DataFrame], str]] = {
+    "claims": (claims, "Claims by verdict; intervals are over runs and documents."),
+    "verdicts": (verdicts, "Claims by paper and verdict."),
+    "quality": (quality, f"Quality on the test split: {SEEDS}."),
+    "head_functions": (head_functions, f"Encoder heads with a function of each kind: {SEEDS}."),
+    "pruning": (
+        pruning,
+        "Heads that pruning left, and the quality (BLEU of translation, else the mean probability "
+        f"of the right token): {SEEDS}.",
+    ),
+    "mutual_information": (
+        mutual_information,
+        "Mutual information of each layer with the token that was read, in nats, by {n_clusters} "
+        f"clusters: {SEEDS}.",
+    ),
+}
+
+
+def _cells(rows: pd.DataFrame, value: str, by: list[str], digits: int) -> pd.Series:
+    """By group the mean over seeds, and their standard deviation where they differ."""
+    seeds = rows.groupby(by, sort=False)[value]
+    means, deviations = (
+        numbers.map(lambda number: _typeset(f"{number:,.{digits}f}", number))
+        for numbers in (seeds.mean(), seeds.std().replace(0, math.nan))
+    )
+    return means.where(deviations == "", means + r" $\pm$ " + deviations)
+
+
+def _typeset(text: str, value: float) -> str:
+    """The text of a number, with a minus sign; nothing where there is no number."""
+    return "" if math.isnan(value) else text.replace("-", "$-$")
+
+
+def _alignment(cells: pd.Series) -> str:
+    """Sentences in lines of a third of the page, words to the left, numbers to the right."""
+    if (cells.str.len() > WIDEST).any():
+        return r"p{0.38\linewidth}"
+    return "l" if cells.str.match("[A-Za-z]").any() else "r"
+
+
+def _by_objective(columns: dict[str, pd.Series]) -> pd.DataFrame:
+    cells = pd.DataFrame(columns).fillna("")
+    return _with_index(cells.loc[style.ordered(cells.index)].rename(_label))
+
+
+def _label(objective: str) -> str:
+    return style.objective(objective).label
+
+
+def _with_index(cells: pd.DataFrame) -> pd.DataFrame:
+    """With the index as columns of their own."""
+    return cells.rename_axis(columns=None).reset_index().astype(str)

@@ -1,0 +1,227 @@
+"""How far a study is and when it will end: a line on a terminal, a line a minute in a log.
+
+What a job takes is what like jobs of the study took, as their benchmarks say; before there are any,
+what it takes in the default study on one core, by how much larger this study is.
+"""
+
+import logging
+import threading
+import time
+from collections.abc import Callable, Collection
+from datetime import datetime, timedelta
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from snakemake.settings.enums import Quietness
+from tqdm import tqdm
+from tqdm.contrib import DummyTqdmFile
+
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
+
+log = logging.getLogger("snakemake.logging")
+
+TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
+SHOWN = 3  # names of jobs that run
+OVERDUE = 0.1  # of what it has taken so far, a job that should have ended is given
+START_UP = 2  # seconds of any job
+# Of a job in the default study, on a core of its own.
+SECONDS = {
+    "measure_influence": 70,
+    "measure_mutual_information": 60,
+    "measure_head_importance": 50,
+    "measure_change": 40,
+    "project_views": 40,
+    "measure_neighbours": 25,
+    "measure_pruning": 25,
+    "measure_probes": 25,
+    "measure_quality": 20,
+    "measure_isotropy": 20,
+    "extract_views": 15,
+    "measure_head_functions": 15,
+    "measure_pruned_functions": 15,
+    "calibrate_claims": 15,
+    "judge_claims": 10,
+    "measure_similarity_between_runs": 10,
+    "measure_pwcca_between_runs": 7,
+    "measure_pwcca_between_layers": 7,
+}
+ANY_OTHER_SECONDS = 3
+VIEWS_MB = 179  # of the default study, by whose size the time of what does not train goes
+OPERATIONS_A_SECOND = 8e10  # of a training on a core of its own: 5e10 to 11e10
+
+
+class Job(NamedTuple):
+    """A job: its rule and wildcards as its benchmark names them, what it may take, and the names
+    of those that it waits for."""
+
+    name: str
+    seconds: float
+    threads: int
+    after: Collection[str] = ()
+
+
+def guess(rule: str, operations: float, views_mb: float) -> float:
+    """Seconds of a job of which nothing like it has been measured.
+
+    operations: those of its training, 0 if it does not train; views_mb: the size of a view of the
+    study.
+    """
+    if operations:
+        return START_UP + operations / OPERATIONS_A_SECOND
+    return START_UP + SECONDS.get(rule, ANY_OTHER_SECONDS) * views_mb / VIEWS_MB
+
+
+def measured(folder: Path) -> dict[str, float]:
+    """Seconds by job, from the benchmarks in `folder`; one that is being written is left out."""
+    seconds = {}
+    for file in folder.glob("*.tsv"):
+        try:
+            seconds[file.stem] = float(file.read_text().splitlines()[-1].partition("\t")[0])
+        except (OSError, ValueError, IndexError):
+            continue
+    return seconds
+
+
+def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
+    """Seconds by job: what it took itself, or on the mean those jobs of its rule whose names begin
+    most like its own; where there are none the guess, by the pace of the jobs that were measured.
+    """
+    known = [(took[name], job.seconds) for name, job in jobs.items() if name in took]
+    pace = sum(seconds for seconds, _ in known) / sum(guess for _, guess in known) if known else 1
+    by_rule: dict[str, list[str]] = {}
+    for name in took:
+        by_rule.setdefault(name.partition(".")[0], []).append(name)
+    return {
+        name: _mean_of_like(name, by_rule.get(name.partition(".")[0], []), took)
+        or job.seconds * pace
+        for name, job in jobs.items()
+    }
+
+
+def _mean_of_like(name: str, others: list[str], took: dict[str, float]) -> float:
+    """0 where there are no others."""
+    alike = {other: _same_beginning(f"{name}.", f"{other}.") for other in others}
+    most = max(alike.values(), default=0)
+    like = [took[other] for other, n in alike.items() if n == most]
+    return sum(like) / max(1, len(like))
+
+
+def _same_beginning(one: str, other: str) -> int:
+    """Characters."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def share_and_seconds_left(
+    jobs: dict[str, Job],
+    seconds: dict[str, float],
+    done: Collection[str],
+    running: dict[str, float],
+    cores: int,
+) -> tuple[float, float]:
+    """The share of the work that is done, and how long the rest takes on `cores`: at least its core
+    seconds by the number of cores, and at least its longest chain of jobs.
+
+    seconds: what each job takes; running: seconds that jobs have run for.
+    """
+    left = {name: seconds[name] for name in jobs if name not in done}
+    left |= {
+        name: max(seconds[name] - elapsed, OVERDUE * elapsed)
+        for name, elapsed in running.items()
+        if name in left
+    }
+    chains: dict[str, float] = {}
+
+    def chain(name: str) -> float:
+        if name not in chains:
+            before = max((chain(other) for other in jobs[name].after if other in left), default=0)
+            chains[name] = left[name] + before
+        return chains[name]
+
+    work = sum(left[name] * jobs[name].threads for name in left)
+    finished = sum(seconds[name] * jobs[name].threads for name in jobs if name in done)
+    finished += sum(running[name] * jobs[name].threads for name in left if name in running)
+    longest = max(map(chain, left), default=0)
+    return finished / max(finished + work, 1e-9), max(work / cores, longest)
+
+
+def line(
+    n_done: int, n_jobs: int, share: float, left: float, running: list[str], now: datetime
+) -> str:
+    """`36 of 397 jobs, about 9 % of the work; about 93 min left, until 17:42; running: ...`"""
+    end = now + timedelta(seconds=left)
+    until = f"{end:%H:%M}" if end.date() == now.date() else f"{end:%a %d %b, %H:%M}"
+    more = [f"{len(running) - SHOWN} more"] * (len(running) > SHOWN)
+    jobs = [f"; running: {', '.join([*running[:SHOWN], *more])}"] * bool(running)
+    return (
+        f"{n_done} of {n_jobs} jobs, about {int(100 * share)} % of the work; about "
+        f"{-int(-left // 60)} min left, until {until}{''.join(jobs)}"
+    )
+
+
+class Progress:
+    """Shows how far Snakemake's `workflow` is, from `start` to `end`, in a thread of its own: what
+    goes wrong there stops no job.
+
+    guess: of a job of Snakemake's its seconds and threads.
+    """
+
+    def __init__(self, workflow: "Workflow", guess: Callable, benchmarks: Path):
+        self.workflow, self.guess, self.benchmarks = workflow, guess, benchmarks
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._follow, name="progress", daemon=True)
+
+    def start(self) -> None:
+        """From now on; not where Snakemake is asked to be quiet about progress."""
+        if not {Quietness.ALL, Quietness.PROGRESS} & set(self.workflow.output_settings.quiet or []):
+            self.thread.start()
+
+    def end(self) -> None:
+        """Take the line away."""
+        self.ended.set()
+        if self.thread.is_alive():
+            self.thread.join()
+
+    def _follow(self) -> None:
+        terminals = [handler for handler in log.handlers if getattr(handler, "is_tty", False)]
+        if not terminals:
+            self._say_each(LOG_SECONDS, log.info)
+            return
+        (terminal,) = terminals
+        stream = terminal.stream
+        with tqdm(bar_format="{desc}", file=stream, leave=False, dynamic_ncols=True) as bar:
+            # What Snakemake says goes above the line.
+            terminal.stream = DummyTqdmFile(stream)
+            self._say_each(TERMINAL_SECONDS, bar.set_description_str)
+            terminal.stream = stream
+
+    def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
+        dag, given = self.workflow.dag, self.workflow.resource_settings
+        cores = (given.cores or 1) * (given.nodes or 1)  # on a cluster those of each job
+        planned = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
+        jobs = {
+            name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
+            for job, name in planned.items()
+        }
+        began: dict[str, float] = {}
+        while True:
+            running = [
+                _name(job)
+                for each in list(self.workflow.scheduler.running)
+                for job in getattr(each, "jobs", [each])
+            ]
+            now = time.monotonic()
+            began = {name: began.get(name, now) for name in running}
+            elapsed = {name: now - start for name, start in began.items()}
+            done = {name for job, name in planned.items() if dag.finished(job)}
+            estimate = share_and_seconds_left(
+                jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, cores
+            )
+            say(line(len(done), len(jobs), *estimate, sorted(running), datetime.now()))
+            if self.ended.wait(seconds):
+                return
+
+
+def _name(job) -> str:
+    return Path(job.benchmark).stem if job.benchmark else job.rule.name

@@ -1,0 +1,34 @@
+"""Write one of the main tables as LaTeX.
+
+Settings: table, a name of bottomup/figures/latex.py; options of that table, for example
+          {"n_clusters": 1000}.
+Inputs:   the table of measures that it is made from (.csv).
+Outputs:  the table (.tex), to be read into a document by \\input.
+"""
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+from bottomup import program
+from bottomup.figures.latex import latex
+from bottomup.files.tables import read_table
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    table: str
+    options: dict[str, Any]
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings = arguments.settings
+    text = latex(settings.table, read_table(arguments.measured), **settings.options)
+    arguments.latex.write_text(text, encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("measured", "latex"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    program.run(main, parser, Settings)
