@@ -15,6 +15,9 @@ def translate(
 
     source: padded ids `[batch, length]`. A hypothesis of n tokens, </s> included, scores
     log p / ((5 + n) / 6)^length_penalty (Wu et al. 2016, equation 14); n is at most `max_length`.
+    A hypothesis ends where </s> is among the `beam_size` best continuations of its sentence, or at
+    `max_length`: of all that could end, the best is often empty (Stahlberg and Byrne 2019, "On NMT
+    Search Errors and Model Errors"). A beam of one takes the likeliest token each time.
     A sentence is done when no open hypothesis can score better than its best finished one.
     """
     states = model.encoder(source).states
@@ -35,15 +38,16 @@ def translate(
         totals = scores[..., None] + log_p  # [alive, beams, vocab]
 
         ended, beam = totals[..., EOS].max(dim=1)
-        ended = ended / penalty(length, length_penalty)
+        totals[..., EOS] = float("-inf")
+        width = min(beam_size, totals[0].numel())
+        scores, flat = totals.flatten(1).topk(width, dim=1)
+        ends = (ended >= scores[:, -1]) | (length == max_length)
+        ended = torch.where(ends, ended / penalty(length, length_penalty), float("-inf"))
         for row, sentence in enumerate(alive.tolist()):
             if ended[row] > best_score[sentence]:
                 best_score[sentence] = float(ended[row])
                 best[sentence] = tokens[row, beam[row]].tolist()
 
-        totals[..., EOS] = float("-inf")
-        width = min(beam_size, totals[0].numel())
-        scores, flat = totals.flatten(1).topk(width, dim=1)
         parents, newest = flat // log_p.shape[-1], flat % log_p.shape[-1]
         # Log probabilities only fall, so the longest length gives the best score still possible.
         hope = scores[:, 0] / penalty(max_length, length_penalty)

@@ -56,16 +56,41 @@ def test_the_cases_above_differ_in_length():
     assert lengths == set(range(LONGEST))
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(8))
 def test_beam_of_one_is_greedy(seed):
-    """The likeliest word each time; </s> where the whole then scores best."""
+    """The likeliest token each time, until that is </s>."""
     model = model_of(seed)
     for source, found in zip(SOURCES, translate(model, ids_of(SOURCES), 1, 0.6, 8), strict=True):
         greedy: tuple[int, ...] = ()
-        for _ in range(7):
-            greedy = max(((*greedy, w) for w in WORDS), key=lambda h: log_p(model, source, h)[-2])
-        ends = [greedy[:n] for n in range(8)]
-        assert found == list(max(ends, key=lambda h: score(model, source, h, 0.6)))
+        while len(greedy) < 7:
+            word = max(WORDS, key=lambda w: log_p(model, source, (*greedy, w))[-2])
+            *_, of_word, _ = log_p(model, source, (*greedy, word))
+            if log_p(model, source, greedy)[-1] > of_word:
+                break
+            greedy = (*greedy, word)
+        assert found == list(greedy)
+
+
+class Fixed(torch.nn.Module):
+    """Predicts the same after every prefix."""
+
+    def __init__(self, chances: dict[int, float]):
+        super().__init__()
+        self.logits = torch.tensor([chances.get(i, 1e-9) for i in range(max(chances) + 1)]).log()
+
+    def forward(self, states):
+        return self.logits.expand(*states.shape[:-1], -1)
+
+
+@pytest.mark.parametrize("beam_size", [1, 2])
+def test_an_unlikely_end_is_none_though_a_short_whole_scores_best(beam_size):
+    model = model_of(0)
+    # log 0.01 = -4.6 for nothing at all, 7 log 0.33 + log 0.01 = -12.4 for seven words, over 1.6.
+    model.head = Fixed({EOS: 0.01} | dict.fromkeys(WORDS, 0.33))
+    assert len(translate(model, ids_of([[4, 5]]), beam_size, 0.6, 8)[0]) == 7
+    # Where it is the second best, a beam of two may end at once.
+    model.head = Fixed({EOS: 0.3, N_SPECIAL: 0.5, N_SPECIAL + 1: 0.2})
+    assert len(translate(model, ids_of([[4, 5]]), beam_size, 0.0, 8)[0]) == (7, 0)[beam_size - 1]
 
 
 @pytest.mark.parametrize("seed", range(3))
