@@ -30,6 +30,6 @@ def float32_device() -> torch.device:
     if not there[asked]():
         raise UserError(
             f"BOTTOMUP_DEVICE: found {asked}, which PyTorch {torch.__version__} does not find on "
-            "this machine; leave it out, or set it to cpu"
+            "this machine; unset it, or set it to cpu"
         )
     return torch.device(asked)

@@ -122,8 +122,8 @@ def alone(lock: Path) -> Iterator[None]:
         file = _lock(lock)
     except OSError as error:
         raise UserError(
-            f"{lock} cannot be written: {error.strerror}; free some space, or allow it, and run "
-            "again"
+            f"{lock} cannot be written: {error.strerror}; free some space or change its "
+            "permissions, and run again"
         ) from error
     with file:
         try:
@@ -165,7 +165,7 @@ def follow() -> None:
         may_run, still_run = (folder / MAY_RUN).open(), (folder / STILL_RUN).open()
     except FileNotFoundError as error:
         raise UserError(
-            f"{error.filename} is gone: the study's folder was deleted while it runs; start again"
+            f"{error.filename} is gone: the study's folder was deleted during the run; start again"
         ) from error
     fcntl.flock(still_run, fcntl.LOCK_SH)
     if may_run.read() != os.environ[STARTED_BY]:

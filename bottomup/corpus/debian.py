@@ -25,14 +25,14 @@ class DebianOptions(SourceOptions):
     @model_validator(mode="after")
     def folder_is_named(self) -> "DebianOptions":
         if (self.origin == "folder") != (self.folder is not None):
-            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
+            raise ValueError("`folder` goes with `from: folder`, and only with it")
         return self
 
 
 def one_is_english(languages: tuple[str, ...]) -> tuple[str, ...]:
     """A check of the languages of what Debian translates."""
     if "en" not in languages:
-        raise ValueError("it is translated from English: one language must be en")
+        raise ValueError("this source is translated from English: one language must be en")
     return languages
 
 

@@ -68,7 +68,7 @@ def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
             name = tree.metadata.get("sent_id")
             if not name or name in seen:
                 found = f"sent_id {name} stands in {seen[name]}, too" if name else "has no sent_id"
-                raise UserError(f"{where}: {found}; each sentence of a treebank needs one")
+                raise UserError(f"{where}: {found}; each sentence of a treebank needs its own")
             seen[name] = where
             if {"newdoc", "newdoc id"} & tree.metadata.keys():
                 document = tree.metadata.get("newdoc id") or name
@@ -94,20 +94,20 @@ def _tree(block: list[str], where: str) -> TokenList:
     for line in block:
         if not line.startswith("#") and (found := line.count("\t") + 1) != FIELDS:
             raise UserError(
-                f"{where}: a word of this sentence has {found} fields, not {FIELDS} with tabs "
-                "between them as CoNLL-U has; mend it"
+                f"{where}: a word of this sentence has {found} fields; CoNLL-U has {FIELDS}, "
+                "separated by tabs; mend it"
             )
     try:
         [tree] = conllu.parse("\n".join(block))
     except ParseException as error:
-        raise UserError(f"{where}: is no CoNLL-U ({error}); mend it") from error
+        raise UserError(f"{where}: is not CoNLL-U ({error}); mend it") from error
     return tree
 
 
 def _sentence(document: str, name: str, tree: TokenList, where: str) -> Sentence:
     words = tree.filter(id=lambda number: isinstance(number, int))
     if [word["id"] for word in words] != [*range(1, len(words) + 1)]:
-        raise UserError(f"{where}: words of this sentence are not numbered from 1 on; mend it")
+        raise UserError(f"{where}: words of this sentence are not numbered from 1; mend it")
     heads = [_head(word, len(words), where) for word in words]
     text, spans = _written(tree, words)
     return Sentence(
@@ -136,7 +136,7 @@ def _depths(heads: list[int], where: str) -> list[int]:
         while heads[word] != word:
             word, depth = heads[word], depth + 1
             if depth > len(heads):
-                raise UserError(f"{where}: heads of this sentence are no tree; mend them")
+                raise UserError(f"{where}: heads of this sentence do not form a tree; mend them")
         depths.append(depth)
     return depths
 

@@ -64,7 +64,7 @@ def _points(tables: Tables, initial: dict[str, str | None]) -> pd.DataFrame:
     rows = rows[rows["importance"].isin(list(QUANTITIES))]
     models = [name for name in rows["objective"].unique() if name in initial]
     if not models:
-        raise UserError("only untrained models in the table head_importance; measure others, too")
+        raise UserError("the table head_importance has only untrained models; measure others, too")
     rows = rows.rename(
         columns={
             "objective": "series",

@@ -187,7 +187,7 @@ def _check(claims: pd.DataFrame) -> None:
     missing = [column for column in (*TEXTS, *NUMBERS) if column not in claims]
     if missing:
         raise UserError(
-            f"claims have no column {', '.join(missing)}; the table needs "
+            f"the claims have no column {', '.join(missing)}; the page needs "
             f"{', '.join((*TEXTS, *NUMBERS))}; judge the claims again"
         )
     for column, known in (("verdict", VERDICTS), ("paper", PAPERS)):

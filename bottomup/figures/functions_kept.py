@@ -71,7 +71,7 @@ def _counts(gates: pd.DataFrame, functions: pd.DataFrame) -> pd.DataFrame:
     if len(unseen):
         of = ", ".join(f"{name} {unseen.iloc[0][name]}" for name in head)
         raise UserError(
-            f"no functions of a head that was kept: {of}, in the table pruned_functions; measure "
+            f"the table pruned_functions has no functions of a head that was kept ({of}); measure "
             f"those of all pruned models"
         )
     counts = kept.groupby([*heads.MODEL, "series"]).size().rename("y").reset_index()

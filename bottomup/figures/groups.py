@@ -58,7 +58,7 @@ def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.D
     if rows.empty:
         found = ", ".join(sorted(measured["grouping"].unique()))
         raise UserError(
-            f"no rows with grouping {grouping}; found {found}, in the table {name}; measure it "
+            f"the table {name} has no rows with grouping {grouping}; found {found}; measure it, "
             f"or leave the figure out"
         )
     place = {group: place for place, group in enumerate(LOOKS[grouping])}

@@ -59,9 +59,9 @@ def _relevance(tables: Tables, functions: pd.DataFrame) -> pd.DataFrame:
     missing = style.ordered(set(functions["objective"]) - set(ours["objective"]))
     if missing:
         raise UserError(
-            f"no relevance of the heads of {', '.join(missing)}, whose functions are known; found "
-            f"{', '.join(relevant['objective'].unique())}, in the table head_importance; measure "
-            f"both for the same seeds"
+            f"the table head_importance has no relevance of the heads of {', '.join(missing)}, "
+            f"whose functions are known; found {', '.join(relevant['objective'].unique())}; "
+            f"measure both for the same seeds"
         )
     return ours.assign(panel=ours["objective"], series=heads.layers(ours["layer"]), x=ours["place"])
 

@@ -32,7 +32,7 @@ def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.D
         rows = rows[rows[column] == value]
         if rows.empty:
             raise UserError(
-                f"no rows with {column} {value}; found {found}, in the table {name}; measure it "
+                f"the table {name} has no rows with {column} {value}; found {found}; measure it, "
                 f"or leave the figure out"
             )
     return rows

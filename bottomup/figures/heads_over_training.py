@@ -49,7 +49,7 @@ def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataF
     at_steps = drawn.loc[drawn["x"].notna(), "panel"].unique()
     if not len(at_steps):
         raise UserError(
-            "no run at a step in the table head_functions; keep some by training_steps or leave "
+            "the table head_functions has no run at a step; name some in training_steps, or leave "
             "the figure out"
         )
     ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}

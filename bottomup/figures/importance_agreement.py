@@ -86,8 +86,8 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     pairs = {series: list(pair) for series, pair in PAIRS.items() if set(pair) <= set(wide)}
     if not pairs:
         raise UserError(
-            f"no two importances to compare; found {', '.join(wide) or 'none'}, in the table "
-            f"head_importance; measure confidence, {heads.RELEVANCE} and {LOSS}"
+            f"the table head_importance has no two importances to compare; found "
+            f"{', '.join(wide) or 'none'}; measure confidence, {heads.RELEVANCE} and {LOSS}"
         )
     rows = [
         [*layer, series, part.corr(method="spearman").iloc[0, 1]]
@@ -97,8 +97,8 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     rows = pd.DataFrame(rows, columns=[*heads.HEAD[:-1], "series", "y"]).dropna(subset="y")
     if rows.empty:
         raise UserError(
-            f"no layer with two heads that differ in {', '.join(wide)}, in the table "
-            f"head_importance; a rank correlation needs them; leave the figure out"
+            f"the table head_importance has no layer with two heads that differ in "
+            f"{', '.join(wide)}; a rank correlation needs them; leave the figure out"
         )
     panels = [heads.panel(row.objective, row.attention) for row in rows.itertuples()]
     place = {name: place for place, name in enumerate(heads.panels(rows))}

@@ -30,8 +30,8 @@ def draw(tables: Tables, variants: dict[str, list[str]]) -> tuple[Figure, pd.Dat
     found = set(rows["panel"])
     if not found & variants.keys():
         raise UserError(
-            f"no objective with token dropout; found {', '.join(style.ordered(found))}, in the "
-            f"table influence; add mt_noise or lm_noise to the study or leave the figure out"
+            f"the table influence has no objective with token dropout; found "
+            f"{', '.join(style.ordered(found))}; add mt_noise or lm_noise, or leave the figure out"
         )
     panels = [name for name in _panels(variants) if name in found]
     rows = rows[rows["panel"].isin(panels)]

@@ -80,8 +80,8 @@ def select(measured: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
         names = ", ".join(f"{column} {value}" for column, value in wanted.items())
         found = ", ".join(style.ordered(measured["objective"]))
         raise UserError(
-            f"no rows with {names}; found objectives {found}, in the table "
-            f"mutual_information; measure it or leave the figure out"
+            f"the table mutual_information has no rows with {names}; found objectives {found}; "
+            f"measure it, or leave the figure out"
         )
     return part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
 

@@ -67,8 +67,8 @@ def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
         names = ", ".join(f"{column} {value}" for column, value in wanted.items())
         found = (", ".join(measured[column].unique()) for column in ("measure", "version"))
         raise UserError(
-            f"no rows with {names}; found {' of versions '.join(found)}, in the table isotropy; "
-            f"measure it or leave the figure out"
+            f"the table isotropy has no rows with {names}; found {' of versions '.join(found)}; "
+            f"measure it, or leave the figure out"
         )
     part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
     return over_intervals(part, "value", ["series", "x"]).assign(panel=_panel(measure, version))

@@ -19,7 +19,7 @@ LOSSES = {"train loss": "train_loss_nats", "dev loss": "dev_loss_nats"}
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """From one table of metrics a run, named `objective-seed`: the figure and its points."""
     if not tables:
-        raise UserError("no metrics; a learning curve needs a run; give those of one")
+        raise UserError("no metrics; a learning curve needs those of a run; give them")
     drawn = join([_points(tables, run) for run in tables])
     objectives = style.ordered(drawn["panel"])
     rows = math.ceil(len(objectives) / COLUMNS)

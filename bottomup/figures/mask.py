@@ -98,7 +98,7 @@ def _runs(tables: Tables, name: str, select: dict, named: dict) -> pd.DataFrame:
 
 def _some(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     if rows.empty:
-        raise UserError(f"nothing to show in the table {name}; measure it or leave the figure out")
+        raise UserError(f"the table {name} has nothing to show; measure it or leave the figure out")
     return rows
 
 

@@ -68,7 +68,7 @@ def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
     if part.empty:
         found = ", ".join(sorted(measured["property"].unique()))
         raise UserError(
-            f"no rows with property {name}; found {found}, in the table neighbours; measure it or "
+            f"the table neighbours has no rows with property {name}; found {found}; measure it, or "
             f"leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "property": "panel"}

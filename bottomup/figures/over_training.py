@@ -65,8 +65,8 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     of_one &= rows["x"].notna()
     if not of_one.any():
         raise UserError(
-            "no run at a step beside its end in the table pwcca_between_runs; keep some by "
-            "training_steps or leave the figure out"
+            "the table pwcca_between_runs has no run at a step beside its end; name some in "
+            "training_steps, or leave the figure out"
         )
     return rows[of_one]
 

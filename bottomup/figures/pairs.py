@@ -28,8 +28,8 @@ def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
     kept = rows[same_objective != same_seed]
     if kept.empty:
         raise UserError(
-            f"no two runs to compare; this figure needs two objectives or two seeds, in the table "
-            f"{table}; add one to the study or leave the figure out"
+            f"the table {table} has no two runs to compare; this figure needs two objectives or "
+            f"two seeds; add one to the study, or leave the figure out"
         )
     return kept
 

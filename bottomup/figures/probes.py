@@ -39,8 +39,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     measured = named[named["metric"].isin(METRICS)].sort_values("x")
     if measured.empty:
         raise UserError(
-            f"no rows with metric {', '.join(METRICS)} in the table probes; measure them or leave "
-            "the figure out"
+            f"the table probes has no rows with metric {', '.join(METRICS)}; measure them, or "
+            "leave the figure out"
         )
     drawn = points(over_intervals(measured, "value", ["panel", "series", "x"])).assign(
         quantity=lambda rows: rows["panel"].str.partition(": ")[2].map(METRICS)

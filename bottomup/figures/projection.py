@@ -62,7 +62,7 @@ def _select(projected: pd.DataFrame, picture: str) -> pd.DataFrame:
     if rows.empty:
         found = ", ".join(sorted(projected["picture"].unique()))
         raise UserError(
-            f"no rows with picture {picture}; found {found}, in the table projection; make it or "
+            f"the table projection has no rows with picture {picture}; found {found}; make it, or "
             f"leave the figure out"
         )
     return rows[rows["seed"] == rows["seed"].min()]

@@ -71,8 +71,8 @@ def _differences(tables: Tables) -> pd.DataFrame:
     if len(alone):
         run = ", ".join(str(alone.iloc[0][name]) for name in RUN)
         raise UserError(
-            f"no row with method none of {run} (objective, seed, attention), in the table "
-            f"pruning; a difference needs the unpruned model; measure it"
+            f"the table pruning has no row with method none of {run} (objective, seed, attention); "
+            f"a difference needs the unpruned model; measure it"
         )
     with_bleu = rows["bleu_unpruned"].notna()
     loss = rows["test_loss_nats"] - rows["test_loss_nats_unpruned"]

@@ -43,8 +43,8 @@ def _check(found: list[str]) -> None:
     """UserError where a measure is missing, or is not known to be a similarity or a distance."""
     if set(found) != set(QUANTITIES):
         raise UserError(
-            f"measures {', '.join(found)} in the table similarity_between_runs; this figure shows "
-            f"{', '.join(QUANTITIES)}; measure these alone or leave the figure out"
+            f"the table similarity_between_runs has {', '.join(found)}; this figure shows "
+            f"{', '.join(QUANTITIES)}; measure exactly these, or leave the figure out"
         )
 
 

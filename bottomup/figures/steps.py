@@ -26,7 +26,7 @@ def end(tables: Tables, objective: str) -> int:
     from a table of metrics for each run, named `objective-seed`; the mean over seeds."""
     runs = [name for name in tables if re.fullmatch(rf"{objective}-\d+", name)]
     if not runs:
-        raise UserError(f"no metrics of {objective}, which say when its training ends; give them")
+        raise UserError(f"no metrics of {objective}, which say when its training ended; give them")
     metrics = [table(tables, run, ["step", "dev_loss_nats"]) for run in runs]
     best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
     return round(sum(best) / len(best))

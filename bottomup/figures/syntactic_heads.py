@@ -74,8 +74,8 @@ def _best(rows: pd.DataFrame) -> pd.DataFrame:
     rows = rows.dropna(subset="accuracy")
     if rows.empty:
         raise UserError(
-            f"no accuracy of any of {', '.join(LABELS)}, in the table head_functions; the text "
-            f"has no such words; measure more sentences or leave the figure out"
+            f"the table head_functions has no accuracy of any of {', '.join(LABELS)}; the text "
+            f"has no such words; measure more sentences, or leave the figure out"
         )
     rows = rows.sort_values("accuracy", ascending=False, kind="stable")
     best = rows.drop_duplicates(["objective", "seed", "function"])

@@ -21,7 +21,7 @@ def opening(path: Path | str) -> Iterator[None]:
         Path(path).open("rb").close()
     except OSError as error:
         raise UserError(
-            f"{path} cannot be opened: {error.strerror}; run again, which makes what is missing"
+            f"{path} cannot be opened: {error.strerror}; run again to make what is missing"
         ) from error
     try:
         yield

@@ -84,7 +84,7 @@ def _add(
 
 def _not_empty(found: dict[str, Totals]) -> dict[str, Totals]:
     if found["confidence"].empty():
-        raise UserError("no token to attend from; confidence needs sentences that are not empty")
+        raise UserError("no token to attend from; confidence needs sentences with tokens")
     return found
 
 

@@ -189,8 +189,8 @@ def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: 
     whole = len(place) + unaligned == len(numbers)
     if not (ordered and whole and (place < words.lengths[sentence]).all()):
         raise UserError(
-            f"the token file has {len(place)} words, the annotation {len(numbers)} other ones; "
-            "both must be of the same split: annotate its words again"
+            f"the token file has {len(place)} words, the annotation {len(numbers)}, not all the "
+            "same; both must be of the same split: annotate its words again"
         )
     read = np.zeros(len(numbers), dtype=bool)
     read[words.offsets[sentence] + place] = True

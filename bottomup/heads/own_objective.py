@@ -88,8 +88,8 @@ def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
     """
     if objective == "mt" and "target" not in pairs:
         raise UserError(
-            "the checkpoint translates, and the study's text has no target side; allowed: no "
-            "pruning.penalties for it, or a target language in corpus.languages"
+            "the checkpoint translates, but the study's text has no target side; remove its "
+            "pruning.penalties, or add a target language to corpus.languages"
         )
     columns = [pairs["source"], pairs["target"]] if objective == "mt" else [pairs["source"]]
     no_words = [[]] * len(pairs)

@@ -161,9 +161,9 @@ def opened(folder: Path, name: str, attention: str) -> tuple[CheckpointPredictor
     if objective is None:
         raise UserError(
             f"{name} cannot be pruned: it predicts neither masked tokens, nor the next one, nor, "
-            "as Marian, a translation, so that no loss tells which heads it can do without; remove "
-            f"pruning.penalties.{name}, or take a checkpoint with the layers that predict, as "
-            "`architectures` in its config.json says"
+            "as Marian, a translation, so no loss tells which heads it needs; remove "
+            f"pruning.penalties.{name}, or take a checkpoint with the layers that predict (see "
+            "`architectures` in its config.json)"
         )
     predictor = CheckpointPredictor(folder, subject, objective, device())
     there = [kind for kind, gates in predictor.gates.items() if gates]
@@ -262,7 +262,7 @@ def what_reads_heads(predictor: CheckpointPredictor) -> dict[Place, tuple[Tensor
                 if calls[module] != 1 or rows.sum() * len(gate) != len(rows):
                     raise UserError(
                         f"heads cannot be taken out of a {predictor.model.config.model_type}: no "
-                        f"weights read those of layer {layer} ({kind}) alone; remove its "
+                        f"weights read the heads of layer {layer} ({kind}) alone; remove its "
                         "penalties from pruning.penalties"
                     )
                 weight = module.weight if isinstance(module, Conv1D) else module.weight.mT

@@ -83,7 +83,7 @@ def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     distinct, index = np.unique(blocks, return_inverse=True)
     if len(distinct) < 2:
         raise UserError(
-            f"{len(distinct)} blocks of documents carry a label; a classifier needs 2 to halve; "
+            f"{len(distinct)} blocks of documents carry a label; a classifier needs 2, one a half; "
             f"raise measures.mutual_information.n_tokens, or corpus.splits.test_words and "
             f"occurrences.n"
         )

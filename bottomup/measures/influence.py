@@ -130,7 +130,7 @@ def choose(
     `n_sentences`, whatever `hidden` says: see `matched`.
     """
     if hidden not in ("token", "group"):
-        raise UserError(f"influence of hidden {hidden!r}; allowed: token, group")
+        raise UserError(f"influence: found hidden {hidden!r}; allowed: token, group")
     numbers = occurrences["text"].to_numpy()
     order = generator(seed, "influence").permutation(len(occurrences))
     if hidden == "token":

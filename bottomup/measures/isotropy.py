@@ -231,7 +231,7 @@ def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     variance = (centered**2).mean(0)
     if variance.max() <= CONSTANT * mean @ mean:
         raise UserError(
-            "a view is the same at all occurrences; centered it has no direction; "
+            "a view is the same at all occurrences; centered, it has no direction; "
             "look for a run or layer that collapsed"
         )
     yield "centered", centered
@@ -365,7 +365,7 @@ def _units(rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not lengths.all():
         raise UserError(
-            "a representation, or the sum of a sentence's, is zero; cosines need a direction; "
+            "a representation, or the sum over a sentence, is zero; cosines need a direction; "
             "look for a run or layer that collapsed"
         )
     return rows / lengths
@@ -379,7 +379,7 @@ def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:
 def _defined(value: float, wanted: str) -> float:
     """UserError where there was nothing to take a mean of."""
     if np.isnan(value):
-        raise UserError(f"the occurrences do not hold {wanted}; isotropy needs more; look at more")
+        raise UserError(f"the occurrences do not hold {wanted}, which isotropy needs; look at more")
     return float(value)
 
 

@@ -277,8 +277,8 @@ def pairs(
     if not places.is_unique:
         sentence, word = places[places.duplicated()][0]
         raise UserError(
-            f"word {word} of sentence {sentence} has several rows; a probe of pairs needs one a "
-            "word: keep its last sub-word"
+            f"word {word} of sentence {sentence} has several rows; a probe of pairs needs one for "
+            "each word: keep its last sub-word"
         )
     rows = places.get_indexer(pd.MultiIndex.from_arrays([sentences, heads]))
     kept = np.flatnonzero((rows >= 0) & (np.asarray(heads) != words))
@@ -303,7 +303,7 @@ def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
     n = len(distinct)
     if n < 3:
         raise UserError(
-            f"{n} sentences carry a label; a probe needs 3, to train, for development and for "
+            f"{n} sentences carry a label; a probe needs 3, one each for training, development and "
             "test: raise corpus.splits.test_words or occurrences.n"
         )
     held_out = [max(1, round(share * n)) for share in HELD_OUT]

@@ -239,8 +239,8 @@ def debiased_cka_from_moments(moments: Moments) -> float:
     # The terms cancel but for rounding.
     if (hsic.diagonal() <= CUTOFF * squares.diagonal()).any():
         raise UserError(
-            f"{views.n} occurrences share nothing in pairs; debiased CKA needs some that are more "
-            f"alike than others; look at more occurrences, or at the plain CKA"
+            f"no two of {views.n} occurrences are more alike than others; debiased CKA needs some "
+            f"that are; look at more occurrences, or at the plain CKA"
         )
     return _normalized(hsic)
 

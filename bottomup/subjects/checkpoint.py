@@ -244,7 +244,7 @@ def tokenizer(folder: Path) -> Tokenizer:
     if not any((folder / name).exists() for name in TOKENIZERS):
         raise UserError(
             f"no fast tokenizer in {folder}; expected tokenizer.json (or a vocab.txt of WordPiece):"
-            " load the slow one with AutoTokenizer, its package installed, and save_pretrained it"
+            " install the slow one's package, load it with AutoTokenizer, and save_pretrained it"
         )
     with one_line(folder):
         found = AutoTokenizer.from_pretrained(folder, **OFFLINE)
@@ -262,6 +262,6 @@ def one_line(folder: Path) -> Iterator[None]:
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[0].rstrip(".") + "."
         raise UserError(
-            f"transformers does not load {folder}: {reason} Expected is a whole checkpoint of a "
+            f"transformers does not load {folder}: {reason} Expected: a whole checkpoint of a "
             f"kind that the installed transformers knows; {AGAIN}"
         ) from error

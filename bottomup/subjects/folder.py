@@ -16,8 +16,8 @@ def model_type(folder: Path) -> str | None:
     for name in ("config.json", "tokenizer_config.json"):
         if (folder / name).exists() and "auto_map" in _read(folder / name):
             raise UserError(
-                f"{folder / name} asks for code of its own (auto_map), which is never run; allowed "
-                "are kinds of model that transformers knows: look for a checkpoint of one"
+                f"{folder / name} asks for code of its own (auto_map), which is never run; "
+                "allowed: a checkpoint of a kind that transformers itself knows"
             )
     named = _read(folder / "config.json").get("model_type")
     return named if isinstance(named, str) else None
@@ -31,8 +31,8 @@ def require_weights(folder: Path) -> None:
     if pickled:
         raise UserError(
             f"{folder} has pickled weights only ({', '.join(pickled)}), which can run code when "
-            "they are opened; expected model.safetensors: convert them with save_pretrained where "
-            "you trust them"
+            "they are opened; expected model.safetensors: if you trust them, convert them with "
+            "save_pretrained"
         )
     raise UserError(_no_model(folder))
 

@@ -51,8 +51,8 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
     except (OSError, HfHubHTTPError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"{name} at {revision} cannot be fetched: {reason}; fetch it elsewhere, and name its "
-            "folder in the key folder instead"
+            f"{name} at {revision} cannot be fetched: {reason}; fetch it elsewhere, and give its "
+            "folder by the key folder instead"
         ) from error
     return folder
 

@@ -42,7 +42,7 @@ def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: 
         if highest is None or highest >= size:
             found = "no sentences" if highest is None else f"the id {highest}"
             raise UserError(
-                f"{tokens / f'{split}.{side}'} has {found}; expected are ids below {size}, as its "
+                f"{tokens / f'{split}.{side}'} has {found}; expected: ids below {size}, as its "
                 "tokenizer has them: delete the folder and run again"
             )
 

@@ -388,7 +388,7 @@ def _source_choice(corpus: dict) -> Iterator[str]:
         if "languages" in _section(sources, name):
             yield (
                 f"corpus.sources.{name}.languages: unknown key; allowed: corpus.languages, which "
-                "is for all sources"
+                "holds for all sources"
             )
     filled = {}
     if not problems(Corpus, corpus, only=["languages"]):
@@ -407,12 +407,12 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
     if pipeline == GOLD and source != ["conllu"]:
         yield (
             f'annotation.pipeline: found "{GOLD}" with corpus.source {json.dumps(source)}; allowed '
-            "with the source conllu, whose treebank says it"
+            "with the source conllu, whose treebank is annotated"
         )
     if annotation.get("depccg_model") and pipeline is None:
         yield (
             "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "
-            "with words that are annotated"
+            "a pipeline that annotates the words"
         )
     for language in _list(corpus, "languages")[:1]:
         if annotation.get("depccg_model") and language != "en":
@@ -453,13 +453,13 @@ def _objective_choices(config: dict) -> Iterator[str]:
         yield from problems(_keys_of(module), checked, path)
         if _number(options, "n_seeds") > (seeds := len(_list(config, "seeds"))) > 0:
             yield (
-                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, how many seeds "
-                "this study has"
+                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "
+                "seeds of this study"
             )
         languages = _list(_section(config, "corpus"), "languages")
         if objective_model(module).predicts == "target" and len(languages) == 1:
             yield (
-                f"{path}: translates, and corpus.languages is {languages[0]} alone; allowed: null, "
+                f"{path}: translates, but corpus.languages is {languages[0]} alone; allowed: null, "
                 "or a target language there"
             )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
@@ -480,7 +480,7 @@ def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator
         reason = "which has a decoder"
     if objective.both_ways:
         allowed = [name for name, attends in TRUNKS.items() if not attends]
-        reason = "of which one reads from each end"
+        reason = "since one reads from each end"
     if trunk not in allowed:
         yield f'{path}: found "{trunk}"; allowed: {", ".join(allowed)}, {reason}'
 
@@ -579,7 +579,7 @@ def _contradictions(config: dict) -> Iterator[str]:
         if taken or not re.fullmatch(names.CHECKPOINT, name) or len(name) > LONGEST:
             yield (
                 f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
-                "objective's name or that of a run at a step, no _untrained at the end, at most "
+                "name of an objective or of a run at a step, no _untrained at the end, at most "
                 f"{LONGEST} in all"
             )
     for path, sign, other, reason in LIMITS:
@@ -590,7 +590,7 @@ def _contradictions(config: dict) -> Iterator[str]:
     if occurrences < 4 * d_model:
         yield (
             f"measures.change.occurrences: found {occurrences:g}; allowed: >= 4 * model.d_model "
-            f"({4 * d_model:g}), or too few points make any two layers seem alike"
+            f"({4 * d_model:g}), since with fewer points any two layers seem alike"
         )
     mutual_information = _section(_section(config, "measures"), "mutual_information")
     for found in _numbers(mutual_information, "other_n_clusters"):
@@ -645,7 +645,7 @@ def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
             if found > (last := -(-budget // batch)):
                 yield (
                     f"{path}: found {found}; allowed: <= {last}, the updates that {budget:,} "
-                    "tokens have for certain (training.max_tokens / training.batch_tokens)"
+                    "tokens give at least (training.max_tokens / training.batch_tokens)"
                 )
 
 

@@ -99,7 +99,7 @@ def folder() -> Path:
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise UserError(
-            f"locks for GPUs need {path} as a folder that its owner alone, this user, may write; "
+            f"locks for GPUs need {path} to be a folder of this user that nobody else may write; "
             "remove what is there, or set TMPDIR to another folder"
         )
     return path

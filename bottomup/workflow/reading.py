@@ -34,8 +34,8 @@ def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]
     for options in (["--configfile", "--configfiles"], ["--config", "-C"]):
         if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
             raise UserError(
-                f"{options[0]}: given twice, of which Snakemake takes the last alone; allowed: "
-                f"once, with all that it is to have: {options[0]} ONE ANOTHER"
+                f"{options[0]}: given twice, but Snakemake takes the last alone; allowed: "
+                f"once, with all its values: {options[0]} ONE ANOTHER"
             )
     if 0 in (workflow.resource_settings.cores, workflow.resource_settings.nodes):
         raise UserError("--cores or --jobs: found 0, with which no job starts; allowed: >= 1, all")
@@ -71,15 +71,15 @@ def _content(file: Path) -> tuple[dict, list[str]]:
         content = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1
-        raise UserError(f"{file}, line {line}: is no YAML ({error.problem}); mend it") from error
+        raise UserError(f"{file}, line {line}: is not YAML ({error.problem}); mend it") from error
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{file}: cannot be read ({reason}); allowed: YAML in UTF-8") from error
     if not isinstance(content, dict):
-        raise UserError(f"{file}: has no keys; allowed: a section, as config.yaml is one")
+        raise UserError(f"{file}: has no keys; allowed: keys and values, as in config.yaml")
     if _has_more_than(MOST_VALUES, content):
         raise UserError(
-            f"{file}: has more than {MOST_VALUES:,} values, with what its aliases stand for; "
+            f"{file}: has more than {MOST_VALUES:,} values, counting what its aliases stand for; "
             "write out what is meant"
         )
     return content, mistakes

@@ -31,6 +31,6 @@ def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:
     first_subword = (words != NO_WORD) & (words != np.roll(words, 1))
     if not np.array_equal(words[first_subword], annotation["word"]):
         raise UserError(
-            f"the token file has {first_subword.sum()} words, the text {len(annotation)} as the "
-            "tokenizer cuts it; all three must be of the same split: encode the text again"
+            f"the token file has {first_subword.sum()} words, but the tokenizer cuts the text into "
+            f"{len(annotation)}; file and text must be of the same split: encode the text again"
         )

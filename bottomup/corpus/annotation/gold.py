@@ -43,7 +43,7 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
     ]
     if missing:
         raise UserError(
-            f"{told_by}: {len(missing)} sentences of the text are not in the treebank, or others "
+            f"{told_by}: {len(missing)} sentences of the text are not in the treebank or differ "
             f"there, such as {missing[0]}; fetch the text again"
         )
     return annotate([known[name] for name in split["element"]], tokenizer, has_penn(known.values()))

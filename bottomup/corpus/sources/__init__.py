@@ -43,7 +43,7 @@ class SourceOptions(BaseModel):
     def languages_are_there(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         if len(languages) == 1 and not cls.monolingual:
             name = cls.__module__.rpartition(".")[2]
-            raise ValueError(f"the source {name} has pairs alone; allowed: two languages")
+            raise ValueError(f"the source {name} has only sentence pairs; allowed: two languages")
         if len(set(languages)) < len(languages):
             raise ValueError("source and target must be different languages")
         return languages
@@ -78,7 +78,7 @@ def module(name: str) -> ModuleType:
     if name not in names():
         nearest = difflib.get_close_matches(name, names(), n=1)
         guess = f"; did you mean {nearest[0]}?" if nearest else ""
-        raise UserError(f"corpus source {name!r}; known are {', '.join(names())}{guess}")
+        raise UserError(f"corpus source: found {name!r}; allowed: {', '.join(names())}{guess}")
     return importlib.import_module(f"{__name__}.{name}")
 
 
@@ -95,7 +95,7 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
         raise UserError(f"options of the corpus source {name}: {problems}") from error
     pairs = source.fetch(checked, Path(download_folder))
     if pairs.empty:
-        raise UserError(f"the corpus source {name} gave no pairs; look at its options: {options}")
+        raise UserError(f"the corpus source {name} gave no pairs; check its options: {options}")
     return pairs[checked.columns]
 
 

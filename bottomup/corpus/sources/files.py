@@ -38,7 +38,7 @@ class Options(SourceOptions):
         aligned = [self.source is not None, self.target is not None]
         if len(self.languages) == 1:
             if aligned != [True, False] or self.tsv:
-                raise ValueError("of one language, give `source` (and `documents`) alone")
+                raise ValueError("for one language, give `source` (and `documents`) alone")
         elif not (all(aligned) and not self.tsv) and not (
             self.tsv and not any(aligned) and not self.documents
         ):
@@ -70,7 +70,7 @@ def _aligned(options: Options) -> list[list[str]]:
         if len(column) != len(columns[0]):
             raise UserError(
                 f"{paths[0]} has {len(columns[0])} lines and {path} has {len(column)}; "
-                "aligned files have as many lines as each other: look for a missing line"
+                "aligned files must have the same number of lines: look for a missing line"
             )
     return columns
 
@@ -110,7 +110,7 @@ def lines(path: Path) -> list[str]:
             "convert the file, for example with iconv"
         ) from error
     except BROKEN as error:
-        raise UserError(f"{path} cannot be read ({error}); get it again, whole") from error
+        raise UserError(f"{path} cannot be read ({error}); get the whole file again") from error
     if not texts:
         raise UserError(f"{path} is empty; expected one sentence a line")
     texts[0] = texts[0].removeprefix("\ufeff")

@@ -76,7 +76,8 @@ class Options(debian.DebianOptions):
         if languages not in LANGUAGE_PAIRS and not (len(languages) == 1 and languages[0] in TAGS):
             known = ", ".join("-".join(pair) for pair in LANGUAGE_PAIRS)
             raise ValueError(
-                f"the LibreOffice help offers the language pairs {known}, and one language of these"
+                f"LibreOffice's help has the language pairs {known}; allowed: one of these pairs, "
+                "or one language of them"
             )
         return languages
 
@@ -97,8 +98,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         )
     except OSError as error:
         raise UserError(
-            f"the help cannot be read or kept ({error}); move away what is in its place, or mend "
-            "its permissions"
+            f"the help cannot be read or written ({error}); move away what is in its place, or "
+            "mend its permissions"
         ) from error
     rows = [
         (page, element, text, *(pages[page][element] for pages in target))
@@ -155,8 +156,8 @@ def _in_folder(folder: Path, is_page: re.Pattern) -> Iterator[tuple[str, bytes]]
             raise UserError(f"{path} is a link that leads nowhere; delete it") from error
         if not target.is_relative_to(folder.resolve()):
             raise UserError(
-                f"{path} is a link to {target}, outside {folder}; refused: copy the page in its "
-                "place where you trust it"
+                f"{path} is a link to {target}, outside {folder}; refused: if you trust the page, "
+                "put a copy in place of the link"
             )
         if target.is_file():
             yield path.as_posix(), target.read_bytes()

@@ -94,7 +94,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             rows = _rows(options, download_folder, Path(own))
     except OSError as error:
         raise UserError(
-            f"the pages cannot be read or kept ({error}); move away what is in their place, or "
+            f"the pages cannot be read or written ({error}); move away what is in their place, or "
             "mend their permissions"
         ) from error
     english = ["source", "target"] if options.languages[0] == "en" else ["target", "source"]
@@ -173,7 +173,7 @@ def _mandoc(options: Options, files: list[Path], own: Path) -> str:
                 Path(found).write_bytes(program)
                 Path(found).chmod(0o700)
     if not found:
-        raise UserError(f"man pages are read by mandoc, which this machine lacks; {MANDOC}")
+        raise UserError(f"mandoc, which reads man pages, is not on this machine; {MANDOC}")
     try:
         _html(found, b"")
     except (OSError, subprocess.SubprocessError) as error:

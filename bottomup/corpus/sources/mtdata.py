@@ -45,7 +45,7 @@ class Options(SourceOptions):
             if found != wanted:
                 raise ValueError(
                     f"the data set {dataset} has {' and '.join(sorted(found))}, "
-                    f"the corpus {' and '.join(sorted(wanted))}"
+                    f"the corpus {' and '.join(sorted(wanted))}; allowed: the same languages"
                 )
         return self
 
@@ -81,7 +81,7 @@ def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tu
     if not compatible:
         raise UserError(
             f"the data set {name} has {' and '.join(map(str, entry.did.langs))}, the corpus "
-            f"{' and '.join(map(str, wanted))}"
+            f"{' and '.join(map(str, wanted))}; allowed: the same languages"
         )
     try:
         parser = Parser(Cache(folder).get_entry(entry), ext=entry.in_ext or None, ent=entry)

@@ -67,8 +67,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         sides = [_descriptions(folder, language) for language in options.languages]
     except OSError as error:
         raise UserError(
-            f"the indices cannot be read or kept ({error}); move away what is in their place, or "
-            "mend their permissions"
+            f"the indices cannot be read or written ({error}); move away what is in their place, "
+            "or mend their permissions"
         ) from error
     rows = []
     for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):
@@ -125,7 +125,7 @@ def _entries(folder: Path, kind: str, fields: list[str]) -> Iterator[Deb822]:
     """
     paths = _indices(folder, kind)
     if not paths:
-        raise UserError(f"no index {kind} in {folder} or below; look at what was put there")
+        raise UserError(f"no index {kind} in {folder} or below; check what is there")
     for path in paths:
         try:
             with path.open("rb") as file:
