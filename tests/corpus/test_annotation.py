@@ -223,7 +223,7 @@ def test_a_pipeline_of_another_language_than_its_name_or_without_universal_tags(
     with pytest.raises(UserError, match=r"found fr_a, which is for de; allowed: a package whose"):
         load(package("fr_a", GERMAN.format(name="fr_a", pos="''")))
     pipeline = load(package("de_b", GERMAN.format(name="de_b", pos="''")))
-    with pytest.raises(UserError, match=r"that for de gives no parts of speech \(pos\)"):
+    with pytest.raises(UserError, match=r"the one for de gives no parts of speech \(pos\)"):
         annotate([["Sie wird oft gelesen"]], tokenizer, pipeline)
 
 

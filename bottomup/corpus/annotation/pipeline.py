@@ -82,8 +82,8 @@ def annotate(
     table = pd.DataFrame(rows, columns=COLUMNS)
     if len(table) and not table["tag"].any():
         raise UserError(
-            f"annotation.pipeline: that for {pipeline.lang} gives no parts of speech (pos); "
-            "allowed: one with a morphologizer or an attribute_ruler, or null"
+            f"annotation.pipeline: the one for {pipeline.lang} gives no parts of speech (pos); "
+            "allowed: a pipeline with a morphologizer or an attribute_ruler, or null"
         )
     return table.astype(TYPES)
 
