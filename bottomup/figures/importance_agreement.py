@@ -1,6 +1,6 @@
 """How far the importances of heads agree: rank correlations over the heads of each layer.
 
-Source: heads, section 4, which compares relevance with confidence by eye.
+Source: heads, section 4; the paper compares relevance and confidence by eye.
 """
 
 import pandas as pd
@@ -50,12 +50,12 @@ LOOKS = {
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `head_importance`: the figure and its points, a panel for each objective and kind.
+    """The figure and its points, from `head_importance`. A panel for each objective and kind.
 
-    What happens without a head is the measure of the upper row; the lower one compares the others.
-    Points are Spearman rank correlations, from -1 to 1, over the heads of a layer: the mean over
-    seeds and the lowest and highest seed. Layers where an importance is the same for all heads
-    have none.
+    The upper row compares importances with what happens without a head, the lower row with each
+    other. Points are Spearman rank correlations, from -1 to 1, over the heads of a layer: the mean
+    over seeds and the lowest and highest seed. A layer has no point if an importance is the same
+    for all its heads.
     """
     drawn = _points(heads.select(tables, "head_importance", NEEDED))
     names = list(dict.fromkeys(drawn["panel"]))
@@ -109,7 +109,7 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
 
 def _panel(axes: Axes, shown: pd.DataFrame, row: list[str]) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
-    # Side by side, with bars: so many bands would hide one another.
+    # Bars side by side: so many bands would hide each other.
     middle = (len(row) - 1) / 2
     shift = [0.1 * (row.index(series) - middle) for series in shown["series"]]
     shown = shown.assign(x=shown["x"] + shift)
