@@ -1,7 +1,8 @@
-"""Text of one's own: two aligned files, or one with tab-separated columns; of one language a file.
+"""Your own text: two aligned files, one file with tab-separated columns, or for one language a
+file.
 
-Files are UTF-8, one sentence a line, plain or compressed by gzip, bzip2, xz or zstd. Where the
-documents are not known, every line is its own, so that splits are by sentence.
+Files are UTF-8 with one sentence a line, plain or compressed by gzip, bzip2, xz or zstd. If
+documents are not known, every line is its own document, so that splits are by sentence.
 """
 
 from pathlib import Path
@@ -90,8 +91,8 @@ def _tsv(path: Path) -> list[list[str]]:
 def lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends.
 
-    Raises UserError where the file is empty or damaged, or a line is not UTF-8 or longer than
-    `MAX_LINE_BYTES` (naming the line).
+    Raises UserError if the file is empty or damaged, or if a line (which it names) is not UTF-8 or
+    is longer than `MAX_LINE_BYTES`.
     """
     texts = []
     try:
