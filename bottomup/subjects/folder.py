@@ -1,4 +1,4 @@
-"""The folder of a model, ours or a checkpoint: what kind it holds, and whether it can be opened."""
+"""The folder of a model, ours or a checkpoint: its kind, and whether it can be opened."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ AGAIN = "fetch it again, or, where a study has made it, delete it and run again"
 
 
 def model_type(folder: Path) -> str | None:
-    """The kind of model in a folder; UserError where there is none, or one with its own code."""
+    """The kind of model in a folder; UserError if there is none, or one with its own code."""
     if not (folder / "config.json").exists():
         raise UserError(_no_model(folder))
     for name in ("config.json", "tokenizer_config.json"):
