@@ -8,17 +8,19 @@ from bottomup.errors import UserError
 
 
 def device() -> torch.device:
-    """What BOTTOMUP_DEVICE asks for, cuda or cpu; else the first GPU that is visible, else the CPU.
+    """The device that BOTTOMUP_DEVICE names (cuda or cpu), else the first visible GPU, else the
+    CPU.
 
-    The CPU, too, where it asks for mps, which has no float64; see `float32_device`. Raises
-    UserError for what is not there.
+    For mps, which has no float64, it is also the CPU; see `float32_device`.
+
+    Raises UserError if the device is not there.
     """
     found = float32_device()
     return torch.device("cpu") if found.type == "mps" else found
 
 
 def float32_device() -> torch.device:
-    """As `device`, for what needs no float64: also mps, where BOTTOMUP_DEVICE asks for it."""
+    """As `device`, for work that needs no float64: also mps, if BOTTOMUP_DEVICE names it."""
     there = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
@@ -30,6 +32,6 @@ def float32_device() -> torch.device:
     if not there[asked]():
         raise UserError(
             f"BOTTOMUP_DEVICE: found {asked}, which PyTorch {torch.__version__} does not find on "
-            "this machine; leave it out, or set it to cpu"
+            "this machine; unset it, or set it to cpu"
         )
     return torch.device(asked)

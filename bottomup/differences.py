@@ -6,7 +6,7 @@ CODE = "code"  # the key under which settings hold digests by file and versions 
 
 
 def differences(before: dict, now: dict) -> list[str]:
-    """A phrase for each value that is not as before: `options.choose 0.15 -> 0.4`,
+    """A phrase for each changed value: `options.choose 0.15 -> 0.4`,
     `code: bottomup/measures/kmeans.py`, `package: torch 2.13.0 -> 2.14.0`."""
     values = [settings.copy() for settings in (before, now)]
     code_before, code_now = (settings.pop(CODE, None) or {} for settings in values)

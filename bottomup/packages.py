@@ -1,4 +1,4 @@
-"""Packages that a config chooses by name: none is imported but one that was installed."""
+"""Packages that a config chooses by name: only installed ones are imported."""
 
 import importlib.util
 from pathlib import Path
@@ -7,8 +7,8 @@ INSTALLED = ("site-packages", "dist-packages")
 
 
 def is_installed(package: str) -> bool:
-    """Whether a package of this name would be imported from where packages are installed, and not
-    from a folder that is looked through before; nothing of it is run."""
+    """Whether a package of this name would be imported from the installed packages, and not from a
+    folder that Python searches first; nothing of it is run."""
     found = importlib.util.find_spec(package)
     where = found.origin if found else None
     return where is not None and Path(where).parent.parent.name in INSTALLED

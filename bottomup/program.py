@@ -15,8 +15,7 @@ from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
 
-# What the system says where it writes no more, in whatever words a library has around it; numpy
-# only counts.
+# The system's words when it cannot write, within any words of a library; numpy only gives counts.
 FULL = re.compile(
     r"No space left on device|Disk quota exceeded|File too large|\d+ requested and \d+ written"
 )
@@ -24,7 +23,7 @@ CLOSED = re.compile(r"Permission denied|Read-only file system")
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
-    """A parser with the program's docstring as help and the arguments every program has."""
+    """A parser with the program's docstring as help and the arguments of every program."""
     parser = argparse.ArgumentParser(
         description=doc, formatter_class=argparse.RawDescriptionHelpFormatter
     )
@@ -46,7 +45,7 @@ def parser(doc: str) -> argparse.ArgumentParser:
 
 
 def settings(text: str) -> dict:
-    """The settings that a rule passes, and with them `code`, the digest of the program."""
+    """The settings that a rule passes, including `code`, the digest of the program."""
     try:
         value = json.loads(text)
     except ValueError as error:
@@ -61,16 +60,17 @@ def run(
     parser: argparse.ArgumentParser,
     model: type[BaseModel] | None = None,
 ) -> None:
-    """Call `main` on the command line's arguments, with `settings` as a `model` and `code` apart.
+    """Call `main` on the command line's arguments, with `settings` as a `model` and `code`
+    separate.
 
-    A user's mistake ends in one line, status 1, and so does a disk that cannot be written; settings
-    that do not fit, in one line each.
+    A user's mistake ends in one line and status 1, and so does a disk that cannot be written; wrong
+    settings end in one line each.
     """
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
     try:
         arguments = parser.parse_args()
         if arguments.gpus == 0:
-            # Read when CUDA starts, which importing a program does not do.
+            # CUDA reads this when it starts, which is after the import of a program.
             os.environ.update(CUDA_VISIBLE_DEVICES="", BOTTOMUP_DEVICE="cpu")
         arguments.code = arguments.settings.pop("code", None)
         if model is not None:
@@ -90,7 +90,7 @@ def run(
 
 
 def about_the_disk(error: Exception) -> str | None:
-    """What to say of an error that is the disk's; None of any other."""
+    """The message for an error of the disk; None for any other error."""
     text = " ".join(str(error).split())
     if FULL.search(text):
         return f"{text}; free some space and run again"

@@ -1,8 +1,8 @@
 """One Snakemake at a time runs a study, and its jobs end with it.
 
-Both are told by locks of the kernel on two files in the study's folder, which are free again when
-whoever holds them ends, however it ends. The first is held by a Snakemake as long as its jobs may
-run; the second is shared by it and them, until the last of them has ended.
+Kernel locks on two files in the study's folder ensure this; they become free when their holder
+ends, however it ends. A Snakemake holds the first lock while its jobs may run. It shares the second
+with its jobs, until the last of them has ended.
 """
 
 import errno
@@ -22,18 +22,20 @@ from bottomup.errors import UserError
 log = logging.getLogger(__name__)
 
 MAY_RUN, STILL_RUN = ".snakemake.lock", ".jobs.lock"
-# What jobs learn from their environment: the study's folder, and which Snakemake started them.
+# Environment variables for jobs: the study's folder, and the Snakemake that started them.
 FOLDER, STARTED_BY = "BOTTOMUP_FOLDER", "BOTTOMUP_STARTED_BY"
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
 
-_held: list[TextIO] = []  # as long as this process lives
+_held: list[TextIO] = []  # open while this process lives
 
 
 def start(folder: Path) -> None:
-    """Be the one Snakemake that runs the study in `folder`; a signal to stop is one to its jobs.
+    """Become the one Snakemake that runs the study in `folder`; a signal to stop also stops its
+    jobs.
 
-    Waits for jobs that a Snakemake before left behind, which are about to end. Raises UserError
-    where another one runs the study, or where the folder cannot be written.
+    It waits for jobs that an earlier Snakemake left behind and that are about to end.
+
+    Raises UserError if another Snakemake runs the study, or if the folder cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -55,22 +57,22 @@ def start(folder: Path) -> None:
     signal.set_wakeup_fd(hears)
     threading.Thread(target=_let_jobs_end_at, args=[heard, may_run], daemon=True).start()
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        if signal.getsignal(number) != signal.SIG_IGN:  # as nohup has it
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
             signal.signal(number, signal.default_int_handler)
 
 
 def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
     """Free the first lock at a signal.
 
-    Not in its handler: Python calls that in its main thread, which now and then waits on for a job,
-    where the signal came as it began to wait.
+    Not in its handler: Python calls that in its main thread, which sometimes keeps waiting for a
+    job if the signal came just as it began to wait.
     """
     os.read(heard, 1)
     fcntl.flock(may_run, fcntl.LOCK_UN)
 
 
 def _hold(may_run: TextIO, still_run: TextIO) -> None:
-    """Take both locks; UserError where a living Snakemake holds the first."""
+    """Take both locks; UserError if a living Snakemake holds the first."""
     waiting = False
     while True:
         if not _take(may_run, fcntl.LOCK_SH):
@@ -78,7 +80,7 @@ def _hold(may_run: TextIO, still_run: TextIO) -> None:
         if _take(may_run, fcntl.LOCK_EX) and _take(still_run, fcntl.LOCK_EX):
             fcntl.flock(still_run, fcntl.LOCK_SH)
             return
-        # Jobs that are left over end as soon as they get hold of the first, and share it then.
+        # Leftover jobs end as soon as they get the first lock, and then share it.
         fcntl.flock(may_run, fcntl.LOCK_UN)
         if not waiting:
             log.warning("waiting until the jobs of the Snakemake before have ended")
@@ -95,14 +97,14 @@ def _held_by_another(may_run: TextIO) -> UserError:
 
 
 def require_idle(folder: Path) -> None:
-    """UserError where a Snakemake runs the study in `folder`."""
+    """Raise UserError if a Snakemake runs the study in `folder`."""
     with suppress(FileNotFoundError), (folder / MAY_RUN).open() as may_run:
         if not _take(may_run, fcntl.LOCK_SH):
             raise _held_by_another(may_run)
 
 
 def _take(file: TextIO, operation: int) -> bool:
-    """Take a lock, unless others hold it in a way that excludes this one."""
+    """Take a lock unless others hold it in a way that excludes this; whether it was taken."""
     try:
         fcntl.flock(file, operation | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -112,18 +114,20 @@ def _take(file: TextIO, operation: int) -> bool:
 
 @contextmanager
 def alone(lock: Path) -> Iterator[None]:
-    """Within it no other process holds `lock`; one that does is waited for.
+    """A context in which no other process holds `lock`; it waits for one that does.
 
-    Jobs on a cluster outlive a Snakemake that is killed: those of the next one must not train the
-    same run beside them. Raises UserError where the lock cannot be written.
+    Jobs on a cluster outlive a killed Snakemake; those of the next one must not train the same run
+    beside them.
+
+    Raises UserError if the lock cannot be written.
     """
     try:
         lock.parent.mkdir(parents=True, exist_ok=True)
         file = _lock(lock)
     except OSError as error:
         raise UserError(
-            f"{lock} cannot be written: {error.strerror}; free some space, or allow it, and run "
-            "again"
+            f"{lock} cannot be written: {error.strerror}; free some space or change its "
+            "permissions, and run again"
         ) from error
     with file:
         try:
@@ -133,14 +137,14 @@ def alone(lock: Path) -> Iterator[None]:
 
 
 def _lock(path: Path) -> TextIO:
-    """A file that is locked as long as it is open, once nobody else has it."""
+    """A file that stays locked while it is open; waits until nobody else holds it."""
     while True:
         file = path.open("a")
         try:
             if not _take(file, fcntl.LOCK_EX):
                 log.info(f"another job holds {path}: waiting until it ends")
                 fcntl.flock(file, fcntl.LOCK_EX)
-            # Who held it has deleted it; a third one may hold another by now.
+            # Its holder has deleted it; a third process may hold another file by now.
             if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
                 return file
         except OSError as error:
@@ -153,19 +157,20 @@ def _lock(path: Path) -> TextIO:
 def follow() -> None:
     """End this program, by SIGTERM, when the Snakemake that started it ends or stops its jobs.
 
-    A program that was started by hand, or on a cluster, which ends jobs by itself, goes on. Raises
-    UserError where Snakemake has ended before.
+    A program that was started by hand goes on; so does one on a cluster, which ends jobs by itself.
+
+    Raises UserError if Snakemake has already ended.
     """
     if FOLDER not in os.environ:
         return
-    # On a full disk, what comes after it in the log still has room in its block.
+    # On a full disk, the rest of the log still fits into the block of this line.
     log.info("process %d on %s", os.getpid(), os.uname().nodename)
     try:
         folder = Path(os.environ[FOLDER])
         may_run, still_run = (folder / MAY_RUN).open(), (folder / STILL_RUN).open()
     except FileNotFoundError as error:
         raise UserError(
-            f"{error.filename} is gone: the study's folder was deleted while it runs; start again"
+            f"{error.filename} is gone: the study's folder was deleted during the run; start again"
         ) from error
     fcntl.flock(still_run, fcntl.LOCK_SH)
     if may_run.read() != os.environ[STARTED_BY]:

@@ -1,4 +1,4 @@
-"""Pydantic models in plain words: what a key may hold, and what is wrong with what it holds."""
+"""Pydantic models in plain words: what a key may hold, and what is wrong with its value."""
 
 import copy
 import difflib
@@ -16,7 +16,7 @@ from pydantic.fields import FieldInfo
 WORDS = {int: "whole number", float: "number", bool: "true or false", str: "text", dict: "section"}
 PATHS = {"file": "path of a file that exists", "dir": "path of a folder that exists"}
 EXPONENT = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
-LONGEST = 200  # of what was found, in characters
+LONGEST = 200  # characters of a value in a message
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
 
 
@@ -66,8 +66,7 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
 
 
 def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
-    """A model's fields by the names that the config gives them; without those that are filled in
-    from a key elsewhere."""
+    """The fields of a model, by their names in the config; without those that another key fills."""
     return {
         field.alias or name: field
         for name, field in model.model_fields.items()
@@ -76,7 +75,7 @@ def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
 
 
 def nearest(name: str, known: list[str]) -> str:
-    """The known names as an error line ends, the one nearest to `name` first asked for."""
+    """The end of an error line: the known names, and a guess at the one that `name` meant."""
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"; did you mean {close[0]}?" if close else ""
     return f"allowed: {', '.join(sorted(known))}{guess}"
@@ -87,7 +86,7 @@ def problems(
 ) -> list[str]:
     """What is wrong with `value` as a `model`, one line for each mistake; empty if nothing is.
 
-    `path` is where in the config the value stands; `only` are the keys to look at.
+    `path` is the place of the value in the config; `only` are the keys to check.
     """
     try:
         validated(model, value)
@@ -101,7 +100,7 @@ def problems(
 
 
 def unquoted(model: type[BaseModel], value: Any) -> Any:
-    """`value` with "6" as 6 and "true" as true where a `model` takes no text: on a command line,
+    """`value` with "6" as 6 and "true" as true where `model` allows no text: on a command line,
     nested values are text."""
     try:
         validated(model, value)

@@ -1,8 +1,8 @@
 """Sections of the config: every key with its type, bounds, unit and meaning.
 
 Programs take the sections that their results depend on, so that an editor finds what a key does
-from where it stands here. All of them are in one module that imports little, because whatever the
-workflow imports is imported again by each of its jobs.
+from its definition here. They are all in one module that imports little, because every job imports
+again what the workflow imports.
 """
 
 import os
@@ -24,7 +24,7 @@ from bottomup.kinds import GATED
 
 
 def unique(values: list) -> list:
-    """`values`, if each stands there once."""
+    """`values`, if each occurs once."""
     if len(set(values)) < len(values):
         raise ValueError("allowed: each value once")
     return values
@@ -122,7 +122,7 @@ class Training(Section):
     """How long and how fast; an objective may have its own in its `training` key."""
 
     batch_tokens: int = key("size of an update, padding included", "tokens", ge=1)
-    # How a job runs, not what it computes, so that it stays out of what a result depends on.
+    # How a job runs, not what it computes, so no result depends on it.
     accumulate: int = key(
         "parts of an update, to save memory; the same but for rounding and dropout masks",
         "parts",
@@ -149,7 +149,7 @@ class Training(Section):
     )
 
 
-GOLD = "gold"  # of Annotation.pipeline: what a treebank says
+GOLD = "gold"  # of Annotation.pipeline: a treebank's annotation
 
 
 class Annotation(Section):
@@ -310,11 +310,11 @@ class Pruning(Section):
     )
 
 
-# What programs take beside sections.
+# Settings of programs besides sections of the config.
 
 
 class Trunk(Section):
-    """The shape of a model that is no Transformer, by its module of bottomup/model/trunks."""
+    """The shape of a model that is not a Transformer, by its module of bottomup/model/trunks."""
 
     trunk: str
     layers: int
@@ -323,7 +323,7 @@ class Trunk(Section):
 
 
 class Run(Section):
-    """What tables call a run."""
+    """The name of a run in tables."""
 
     objective: str
     seed: int
@@ -337,7 +337,7 @@ class Trained(Run):
 
 
 class Pruned(Section):
-    """What tables call a run with fewer heads, beside what they call the run."""
+    """The name of a run with fewer heads in tables, besides the name of the run."""
 
     attention: str
     method: str
@@ -345,7 +345,7 @@ class Pruned(Section):
 
 
 class Translation(Section):
-    """How, and how many, sentences are translated, into which language."""
+    """How many sentences are translated, how, and into which language."""
 
     beam_size: int
     length_penalty: float
@@ -354,8 +354,8 @@ class Translation(Section):
 
 
 class Scoring(Section):
-    """What quality is measured with: a seed; where an objective translates, how; where it has the
-    option `choose`, the share of tokens that it predicts."""
+    """How quality is measured: a seed; for an objective that translates, how it does; for one with
+    the option `choose`, the share of tokens that it predicts."""
 
     seed: int
     translation: Translation | None
@@ -363,15 +363,15 @@ class Scoring(Section):
 
 
 class Label(Section):
-    """A token that a layer has information about: the one that is read, or the one to be predicted,
-    at all positions or where the objective made a choice (evolution, 4)."""
+    """A token that a layer has information about: the token read or the token to predict, at all
+    positions or at those that the objective chose (evolution, 4)."""
 
     positions: Literal["all", "changed", "masked", "replaced"]
     label: Literal["input", "output"]
 
 
 class Half(Section):
-    """A half of the training text, and the seed that parts it."""
+    """A half of the training text, and the seed that divides the text."""
 
     number: int
     seed: int

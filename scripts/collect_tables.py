@@ -31,7 +31,7 @@ def joined(paths, **options):
         if list(part.columns) != expected:
             raise UserError(
                 f"{path} has the columns {', '.join(part.columns)}; allowed: those of {paths[0]}, "
-                f"{', '.join(expected)}; delete the one that is wrong and run again"
+                f"{', '.join(expected)}; delete the wrong one and run again"
             )
     return pd.concat(parts, ignore_index=True)
 

@@ -42,7 +42,7 @@ def test_what_is_not_there_is_one_line(asked, there, value):
             choose()
         assert str(error.value) == (
             f"BOTTOMUP_DEVICE: found {value}, which PyTorch {torch.__version__} does not find on "
-            "this machine; leave it out, or set it to cpu"
+            "this machine; unset it, or set it to cpu"
         )
 
 

@@ -172,7 +172,7 @@ def test_a_program_that_was_started_by_hand_follows_nobody(monkeypatch):
 
 def test_a_study_that_is_deleted_while_it_runs(monkeypatch, tmp_path):
     monkeypatch.setenv(running.FOLDER, str(tmp_path / "study"))
-    with pytest.raises(UserError, match="was deleted while it runs; start again"):
+    with pytest.raises(UserError, match="was deleted during the run; start again"):
         running.follow()
 
 

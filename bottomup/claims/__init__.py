@@ -1,5 +1,5 @@
-"""The papers' checkable sentences, each with the statistic that decides it, and their verdicts."""
+"""The papers' checkable sentences, the statistics that decide them, and the verdicts."""
 
 
 class NotMeasuredError(Exception):
-    """What a statistic needs and a study has not measured."""
+    """A statistic needs what the study has not measured; the text names it."""

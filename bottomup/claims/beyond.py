@@ -1,9 +1,9 @@
-"""What the papers leave open: how much of what they say of objectives is the attention mask.
+"""What the papers leave open: how much of what they say of objectives is due to the attention mask.
 
-LM alone reads under a causal mask. Four models tell its mask from its target: under either mask one
-that predicts the next token (LM; `lm_bidirectional`) and one that predicts the masked one
-(`mlm_causal`; MLM); and under either mask one that was not trained. Nothing of it is published: the
-margin is that of the claim of the evolution paper that it puts to the test.
+LM alone reads under a causal mask. To separate its mask from its target there are, under each mask,
+one model that predicts the next token (LM; `lm_bidirectional`), one that predicts the masked token
+(`mlm_causal`; MLM), and one untrained model. None of this is published. The margin is that of the
+claim of the evolution paper that is put to the test.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ claim = collect(CLAIMS, paper="beyond")
 INFORMATION = "The mask: information with the input"
 DISTANCE = "The mask: distance between tasks"
 TOKEN = "The mask: token identity"
-# Of untrained_forgets_nothing, mt_and_mlm_closest and lm_keeps_token_worst.
+# The published values of untrained_forgets_nothing, mt_and_mlm_closest and lm_keeps_token_worst.
 NATS, PWCCA, SHARE = 0.137, 0.0294, 0.116
 MORE_RUNS = "runs of mlm_causal and lm_bidirectional under more seeds (n_seeds)"
 WIDER = "a wider model, as in studies/workstation.yaml"
@@ -39,7 +39,7 @@ def same_token(tables: Tables, objective: str) -> np.ndarray:
     "input.",
     section=INFORMATION,
     statistic="information with the input, loss since the embeddings, mean over layers: that of "
-    "the untrained causal network less that of the untrained one that sees both sides, nats",
+    "the untrained causal network, less that of the untrained network that sees both sides, nats",
     published=NATS,
     contradicted_if="the untrained causal network loses less",
     undecided_until=WIDER,
@@ -69,8 +69,9 @@ def lm_forgets_more_than_its_mask(tables: Tables) -> Parts:
     statement="Under one mask, predicting the next token forgets more of the input than predicting "
     "the masked one.",
     section=INFORMATION,
-    statistic="information with the input, loss since the embeddings, mean over layers: the lesser "
-    "of LM's less MLM's under the causal mask and of LM's less MLM's that see both sides, nats",
+    statistic="information with the input, loss since the embeddings, mean over layers: LM's less "
+    "MLM's, the smaller of the two under the causal mask and under the mask that sees both sides, "
+    "nats",
     published=NATS,
     contradicted_if="under one of the masks the masked token's objective forgets more",
     undecided_until=MORE_RUNS,
@@ -89,7 +90,7 @@ def next_token_forgets_more(tables: Tables) -> Parts:
     "sides.",
     section=INFORMATION,
     statistic="information with the input, loss since the embeddings, mean over layers: causal "
-    "less both sides, the lesser of the next token's models and of the masked token's, nats",
+    "less both sides, the smaller of the two for next-token and for masked-token models, nats",
     published=NATS,
     contradicted_if="for one of the targets the causal mask forgets less",
     undecided_until=MORE_RUNS,
@@ -104,13 +105,13 @@ def causal_mask_forgets_more_when_trained(tables: Tables) -> Parts:
 
 @claim(
     measure="pwcca_between_runs",
-    statement="What parts LM from MLM is the mask rather than the target: models of one mask are "
-    "closer than models of one target.",
+    statement="What separates LM from MLM is the mask rather than the target: models with one mask "
+    "are closer than models with one target.",
     section=DISTANCE,
-    statistic="PWCCA distance, mean over layers: mean of the two pairs of one target under two "
-    "masks, less mean of the two pairs of one mask with two targets",
+    statistic="PWCCA distance, mean over layers: mean of the two pairs with one target and two "
+    "masks, less mean of the two pairs with one mask and two targets",
     published=PWCCA,
-    contradicted_if="models of one target are closer",
+    contradicted_if="models with one target are closer",
     undecided_until=MORE_RUNS,
     of_training=False,
 )
@@ -128,7 +129,7 @@ def mask_parts_more_than_target(tables: Tables) -> Parts:
     statement="For one target, token identity is kept worse under a causal mask.",
     section=TOKEN,
     statistic="share of neighbors with the same token, top third of the layers: both sides less "
-    "causal, the lesser of that of the next token's models and of the masked token's",
+    "causal, the smaller of the two for next-token and for masked-token models",
     published=SHARE,
     contradicted_if="for one of the targets the causal mask keeps it better",
     undecided_until=MORE_RUNS,

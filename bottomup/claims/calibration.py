@@ -1,9 +1,8 @@
-"""How often a verdict is wrong, and how often it is found: studies simulated from one's own noise.
+"""How often a verdict is wrong, and how often a true claim is found, in simulated studies.
 
-A simulated study has the runs and the documents of the real one. Its values are a truth that is
-known, and what other documents and other runs make of it: as correlated between the parts of a
-claim as in the real study, and runs as variable as inference takes them to be. It is judged as the
-real one is.
+A simulated study has the runs and documents of the real one. Its values are a known truth plus the
+noise of other documents and other runs. The noise is as correlated between the parts of a claim as
+in the real study, and runs vary as much as inference assumes. It is judged like the real study.
 """
 
 from collections.abc import Iterator, Mapping
@@ -39,12 +38,12 @@ def calibrate(
     n_studies: int,
     seed: int,
 ) -> pd.DataFrame:
-    """A row for each claim that was measured, with `COLUMNS`; shares of `n_studies` studies.
+    """A row for each measured claim, with `COLUMNS`; shares of `n_studies` simulated studies.
 
-    findings: of the study; published: of the published curves. The verdicts are those on a claim
-    alone. "Nothing is true" is the worst of three: no part of the claim holds; one does not, and
-    the others are as published; all are, and training adds nothing to them. As published are the
-    parts; initial models are as measured, since none are published.
+    findings: those of the study; published: those of the published curves. Each verdict is on one
+    claim alone. "Nothing is true" is the worst of three cases: no part of the claim holds; one part
+    does not hold and the others are as published; all are as published and training adds nothing.
+    Initial models are as measured, since none are published.
     """
     rows = []
     for name, finding in findings.items():
@@ -68,12 +67,12 @@ def calibrate(
 def _enough(
     finding: Finding, prior: Prior, truth: "Truth", n_studies: int, rng: np.random.Generator
 ) -> tuple[float, float, float]:
-    """The runs and the text with which 80 % of studies reproduce the claim, and the share that
-    does; NaN where no number of runs would."""
+    """The runs and the text with which 80 % of studies reproduce the claim, and the share of
+    studies that then do; NaN if no number of runs is enough."""
     wanted = truth.enough(finding, prior)
     if wanted is None:
         return np.nan, np.nan, np.nan
-    # The formula knows neither the correlation of parts nor the spread of variances.
+    # The formula ignores the correlation of parts and the spread of variances.
     runs, text = wanted
     larger = [(more, text) for more in range(runs, MOST_RUNS)]
     larger += [(MOST_RUNS, text * factor) for factor in (1, 1.25, 1.5, 2, 3)]
@@ -91,7 +90,7 @@ def _decided(judged: Decided) -> float:
 
 @dataclass(frozen=True)
 class Truth:
-    """What a simulated study is about: the parts of a claim, the statistic less that of the initial
+    """The truth in a simulated study: the parts of a claim, the statistic less that of the initial
     models, and the parts of the condition."""
 
     parts: np.ndarray
@@ -100,7 +99,7 @@ class Truth:
 
     @classmethod
     def of(cls, claim: Claim, finding: Finding, published: Finding | None) -> "Truth":
-        """As published; where the parts are not, each is as large as the statistic."""
+        """As published; parts that are not published are each as large as the statistic."""
 
         def known(measured: Replicates | None, theirs: Replicates | None) -> np.ndarray:
             n_parts = len(measured.whole) if measured else 0
@@ -142,9 +141,10 @@ class Truth:
 
 
 class Simulation:
-    """Studies like a real one in their noise.
+    """Studies with the noise of a real one.
 
-    n_runs, text: how many runs they have, and how many times the documents; by default as many.
+    n_runs, text: their number of runs, and how many times the documents; by default as in the real
+    one.
     """
 
     def __init__(
@@ -179,7 +179,7 @@ class Simulation:
     def evidence(
         self, replicates: list[Replicates], evidence: list[Evidence], truth: np.ndarray
     ) -> Evidence:
-        """Of each study, arrays `[n_studies, parts]`."""
+        """The evidence of each study, arrays `[n_studies, parts]`."""
         whole = np.concatenate([part.whole for part in replicates])
         text = (whole[:, TEXT] - whole[:, :1]) / np.sqrt(self.text)
         mixed = self.rng.standard_normal((self.n_studies, N_DRAWS)) / np.sqrt(N_DRAWS)
@@ -200,7 +200,7 @@ class Simulation:
 
     def runs(self, without: np.ndarray, variance: np.ndarray) -> np.ndarray:
         """What runs add to the truth, `[n_runs, n_studies, parts]`: mixtures of the deviations of
-        the real ones, each part with its variance; of a single run, all parts the same."""
+        the real runs, each part with its variance; for a single real run, the same in all parts."""
         deviations = without - without.mean(0) if len(without) else np.zeros((1, len(variance)))
         size = np.sqrt((deviations**2).sum(0))
         still = size == 0

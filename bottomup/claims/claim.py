@@ -1,4 +1,4 @@
-"""What a claim is: one checkable sentence, and what has to be seen for it to hold."""
+"""What a claim is: one checkable sentence, and what must be seen for it to hold."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ from bottomup.claims.tables import Tables
 # An effect of less than this share of the published one counts as none.
 MARGIN = 0.05
 
-# Of these tables the config says, too, how much of the held-out text they read.
+# For these tables the config also says how much of the held-out text they read.
 TEXT_OF = {
     "mutual_information": "held-out text and occurrences.n",
     "change": "held-out text and measures.change.occurrences",
@@ -19,21 +19,24 @@ TEXT_OF = {
     "head_importance": "dev text and heads.sentences",
 }
 
-Parts = list[np.ndarray]  # what must be above the margin, each with its draws
+Parts = list[np.ndarray]  # the values that must be above the margin, each with its draws
 
 
 @dataclass(frozen=True)
 class Claim:
     """One checkable sentence of a paper.
 
-    measure: the table that it rests on. `parts` computes from the tables of one seed what has to be
-    above `margin` for the sentence to hold: all of it, or with `one_of` one; each with its draws
-    (see `tables`). It raises `NotMeasuredError`. With `across_seeds` it reads those of all seeds.
-    `of_training`: the sentence says what training does, so that the initial models must not show
-    it as well. `where`: a condition of the sentence, whose parts must be above the margin, too.
-    `published` is the statistic on the published curves. `curves` are those that the claim is
-    about, each named by what tells it from others: its figure, panel or series, or several of
-    these.
+    measure: the table that it rests on.
+    parts: computes, from the tables of one seed, the values that must be above `margin` for the
+        sentence to hold, each with its draws (see `tables`); raises `NotMeasuredError`.
+    one_of: whether one part above the margin is enough; otherwise all must be.
+    across_seeds: whether `parts` reads the tables of all seeds.
+    of_training: whether the sentence says what training does; then the initial models must not
+        show it as well.
+    where: a condition of the sentence; its parts must be above the margin, too.
+    published: the statistic on the published curves.
+    curves: the curves that the claim is about, each named by what tells it from others: its figure,
+        panel or series, or several of these.
     """
 
     name: str
@@ -58,12 +61,12 @@ class Claim:
 
     @property
     def text(self) -> str:
-        """What there has to be more of where runs do not narrow the interval."""
+        """What more of would narrow the interval if more runs do not."""
         return TEXT_OF.get(self.measure, "held-out text")
 
 
 def collect(claims: list[Claim], paper: str) -> Callable:
-    """A decorator: the claim whose name and `parts` are a function's, added to `claims`."""
+    """A decorator that adds a claim to `claims`; the function gives its name and `parts`."""
 
     def claim(**data) -> Callable:
         def add(parts: Callable[[Tables], Parts]) -> Callable[[Tables], Parts]:

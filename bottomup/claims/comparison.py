@@ -5,15 +5,15 @@ from scipy.stats import spearmanr
 
 CURVE = ["figure", "panel", "series"]
 COLUMNS = [*CURVE, "x", "ours", "low", "high", "published"]
-# Of two points any order is +1 or -1.
+# With two points the correlation is always +1 or -1.
 MIN_POINTS = 3
 
 
 def beside(points: pd.DataFrame) -> pd.DataFrame:
-    """Each point of a curve that we and the paper have, a row each, with `COLUMNS`.
+    """A row, with `COLUMNS`, for each point of the curves that both we and the paper have.
 
-    points: of figures (`figure` and the columns of `bottomup.figures.points`). Where only one of
-    the two has a point, the other is empty.
+    points: those of figures (`figure` and the columns of `bottomup.figures.points`). If only one of
+    the two has a point, the other value is empty.
     """
     curve = [*CURVE, "quantity"]
     ours = points[points["source"] == "ours"].rename(columns={"y": "ours"})
@@ -25,10 +25,10 @@ def beside(points: pd.DataFrame) -> pd.DataFrame:
 
 
 def correlate(comparison: pd.DataFrame) -> pd.DataFrame:
-    """Spearman's rank correlation of ours and the published over x, a row for each curve.
+    """Spearman's rank correlation of our curve and the published one over x: a row for each curve.
 
-    comparison: as from `beside`. Columns `figure, panel, series, n_points, rank_correlation`;
-    empty where fewer than three points are common to both, or where one of the two is constant.
+    comparison: as from `beside`. Columns are `figure, panel, series, n_points, rank_correlation`.
+    The correlation is empty if the two share fewer than three points, or if one is constant.
     """
     common = comparison.dropna(subset=["ours", "published"])
     rows = [

@@ -1,4 +1,5 @@
-"""The tables of a study whose models were never trained, under the names of those that were."""
+"""The tables of a study's initial models, under the names of the objectives that start from
+them."""
 
 from collections.abc import Mapping
 from dataclasses import replace
@@ -12,11 +13,11 @@ RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
 
 def untrained(tables: Tables, initial: Mapping[str, str]) -> Tables:
-    """The tables as they are before training: the rows of initial models, called by the objectives
-    that start from them. Initial models of themselves stay beside them.
+    """The tables before training: the rows of initial models, named after the objectives that start
+    from them. Rows under the initial models' own names stay beside them.
 
-    initial: by objective, the one whose models are those that it starts from; an initial one's own
-    is itself.
+    initial: for each objective, the one whose models it starts from; `untrained` starts from
+    itself.
     """
     return {
         name: (_pairs if "objective_a" in table.rows else _runs)(table, initial)
@@ -36,10 +37,10 @@ def _runs(table: Table, initial: Mapping[str, str]) -> Table:
 
 
 def _pairs(table: Table, initial: Mapping[str, str]) -> Table:
-    """Two objectives that start from one model are, under one seed, at a distance of 0."""
+    """Two objectives that start from the same model have distance 0 for the same seed."""
     rows = table.rows[[*RUNS, "layer"]].assign(place=table.rows.index)
     is_initial = rows[["objective_a", "objective_b"]].isin(initial.values()).all(axis="columns")
-    # A pair that was measured the other way round is weighted by its other view.
+    # The other view carries the weights of a pair that was measured the other way round.
     turned = rows[is_initial].rename(columns=dict(zip(RUNS, RUNS[2:] + RUNS[:2], strict=True)))
     known = pd.concat([rows[is_initial], turned])
     known = known.rename(columns={f"objective_{side}": f"initial_{side}" for side in "ab"})

@@ -1,7 +1,7 @@
 """From the tables of a study to curves: values with their draws, in the order of the layers.
 
-A curve is an array `[layers, 1 + 2 * N_DRAWS]`, as `tables.Table.values` gives it. Each function
-raises `NotMeasuredError` where the study has not measured what it reads.
+A curve is an array `[layers, 1 + 2 * N_DRAWS]`, as from `tables.Table.values`. Each function raises
+`NotMeasuredError` if the study has not measured what it reads.
 """
 
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ Curve = np.ndarray
 
 
 def rows(tables: Tables, name: str, **where) -> Table:
-    """Rows of the table `name` where each column has the value given."""
+    """The rows of the table `name` in which each column has the given value."""
     if name not in tables:
         raise NotMeasuredError(f"table {name}")
     return tables[name].where(**where)
@@ -50,19 +50,19 @@ def information(
     values = curve(found, "layer", "mi_nats")
     if label == "input":
         return values
-    # Next tokens are told badly by any layer: much of what is found is the estimator's bias.
+    # All layers know little of the next token, so much of the estimate is its bias.
     chance = curve(found, "layer", "shuffled_mi_nats")
     return values - np.nan_to_num(chance)
 
 
 def between_layers(tables: Tables, objective: str) -> Curve:
-    """PWCCA distance of consecutive layers, from the step 1-2 up, as published."""
+    """PWCCA distance between consecutive layers from the step 1-2 up, as published."""
     found = _steps(rows(tables, "pwcca_between_layers", objective=objective))
     return curve(found, "layer_a", "distance")
 
 
 def between_objectives(tables: Tables, a: str, b: str, same_seed: bool = True) -> Curve:
-    """PWCCA distance of runs under two objectives, layers 1 and up; pairs of runs are averaged.
+    """PWCCA distance between runs of two objectives from layer 1 up, mean over pairs of runs.
 
     Runs of the same seed have the same initial weights.
     """
@@ -70,12 +70,12 @@ def between_objectives(tables: Tables, a: str, b: str, same_seed: bool = True) -
 
 
 def between_seeds(tables: Tables, objective: str) -> Curve:
-    """PWCCA distance of runs under one objective, layers 1 and up; pairs of runs are averaged."""
+    """PWCCA distance between runs of one objective from layer 1 up, mean over pairs of runs."""
     return _between_runs(tables, {objective}, same_seed=False)
 
 
 def by_group(tables: Tables, name: str, objective: str, grouping: str) -> dict[str, Curve]:
-    """Of each group: its change, from the step 1-2 up, or its influence, from layer 1 up."""
+    """By group, its change from the step 1-2 up, or its influence from layer 1 up."""
     found, layer = rows(tables, name, objective=objective, grouping=grouping), "layer"
     if name == "change":
         found, layer = _steps(found), "layer_a"
@@ -86,22 +86,22 @@ def by_group(tables: Tables, name: str, objective: str, grouping: str) -> dict[s
 
 
 def by_rank(tables: Tables, name: str, objective: str) -> list[Curve]:
-    """Of each bin of frequency ranks, the most frequent tokens first."""
+    """The curve of each bin of frequency ranks, the most frequent tokens first."""
     groups = by_group(tables, name, objective, "frequency_rank")
-    # Bins are named by their bounds: 500-1k.
+    # Bounds name the bins: 500-1k.
     first = {group: float(group.split("-")[0].replace("k", "e3")) for group in groups}
     return [groups[group] for group in sorted(groups, key=first.__getitem__)]
 
 
 def neighbours(tables: Tables, objective: str, property: str) -> Curve:
-    """What nearest neighbors share with an occurrence, layers 1 and up."""
+    """What nearest neighbors share with an occurrence, from layer 1 up."""
     found = rows(tables, "neighbours", objective=objective, property=property)
     return curve(found.filtered(found.rows["layer"] > 0), "layer", "value")
 
 
 def heads(tables: Tables, objective: str, importance: str) -> np.ndarray:
-    """An importance of the encoder's heads: `[layers, heads, 1 + 2 * N_DRAWS]`; relevance by
-    whichever rule the table holds."""
+    """An importance of the encoder's heads, `[layers, heads, 1 + 2 * N_DRAWS]`; relevance by the
+    rule that the table holds."""
     found = rows(tables, "head_importance", objective=objective, attention="encoder")
     found = found.filtered(found.rows["importance"].str.startswith(importance))
     if found.rows.empty:
@@ -114,7 +114,7 @@ def heads(tables: Tables, objective: str, importance: str) -> np.ndarray:
 
 
 def functions(tables: Tables, objective: str, **where) -> Table:
-    """Rows of head_functions that have an accuracy: those whose tokens or words were met."""
+    """The rows of head_functions with an accuracy: those whose tokens or words occur."""
     found = rows(tables, "head_functions", objective=objective, **where)
     met = found.filtered(found.rows["accuracy"].notna())
     if met.rows.empty:
@@ -125,8 +125,8 @@ def functions(tables: Tables, objective: str, **where) -> Table:
 def quality(
     tables: Tables, objective: str, attention: str, method: str = "gates", by: str = "quality"
 ) -> dict[float, np.ndarray]:
-    """How good the pruned models are, as a share of the model fine-tuned alike with penalty 0, by a
-    column of the table: `quality`, BLEU of MT, or `probability` of the right token. By penalty."""
+    """The quality of pruned models, by penalty, as a share of that of the model fine-tuned likewise
+    with penalty 0. The column is `quality` (BLEU of MT) or `probability` (of the right token)."""
     sweep = {"objective": objective, "attention": attention}
     found = rows(tables, "pruning", **sweep, method=method)
     found = found.filtered(found.rows[by].notna())
@@ -137,8 +137,8 @@ def quality(
 
 
 def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
-    """By penalty, the share of the heads that gates have left, of each kind, and of all those
-    with gates (`gated`)."""
+    """By penalty, the share of heads that gates leave, for each kind and for all heads with gates
+    (`gated`)."""
     sweep = {"objective": objective, "attention": attention}
     found = rows(tables, "pruning", **sweep, method="gates").rows
     found = found.set_index("penalty").sort_index()
@@ -150,8 +150,8 @@ def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
 
 
 def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
-    """Of each model pruned in all kinds of attention, the share of heads left in each layer,
-    lowest first: `[models, layers]`."""
+    """The share of heads left in each layer, lowest first, of each model pruned in all kinds of
+    attention: `[models, layers]`."""
     where = {"objective": objective, "attention": "all", "method": "gates", "kind": kind}
     found = rows(tables, "gates", **where).rows
     found = found[found["penalty"] > 0]
@@ -163,24 +163,24 @@ def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
 
 
 def bottom(curve: Sequence) -> Sequence:
-    """The lower third of the layers (or of anything in order): one at least."""
+    """The lower third of the layers (or of any sequence), at least one."""
     return curve[: max(1, len(curve) // 3)]
 
 
 def middle(curve: Sequence) -> Sequence:
-    """What is neither `bottom` nor `top`; all of it where nothing is."""
+    """What is neither `bottom` nor `top`; the whole sequence if nothing is."""
     third = max(1, len(curve) // 3)
     between = curve[third:-third]
     return between if len(between) else curve
 
 
 def top(curve: Sequence) -> Sequence:
-    """The upper third of the layers (or of anything in order): one at least."""
+    """The upper third of the layers (or of any sequence), at least one."""
     return curve[-max(1, len(curve) // 3) :]
 
 
 def mean(parts: Sequence[np.ndarray]) -> np.ndarray:
-    """Over layers, groups, models or whatever comes first."""
+    """The mean over the first axis: layers, groups, models."""
     return np.mean(parts, axis=0)
 
 

@@ -5,7 +5,7 @@ Statements follow the authors' own post on the paper (lena-voita.github.io/posts
 emnlp19_evolution.html); `section` is the heading there. `published` comes from the curves in
 `bottomup/figures/paper_curves`. PWCCA distances of groups are compared as logarithms of ratios:
 what counts is how many times more one group changes or influences than another. Thirds of the
-layers stand for bottom, middle and top, so that no claim hangs on one layer.
+layers stand for bottom, middle and top, so that no claim depends on one layer.
 """
 
 from collections.abc import Callable
@@ -116,7 +116,7 @@ def rarest_stands_out(tables: Tables, objective: str) -> np.ndarray:
 
 
 def every(objectives: tuple[str, ...], statistic: Callable[[str], np.ndarray]) -> Parts:
-    """The same of each objective."""
+    """The statistic of each objective."""
     return [statistic(objective) for objective in objectives]
 
 
@@ -127,7 +127,7 @@ def every(objectives: tuple[str, ...], statistic: Callable[[str], np.ndarray]) -
     measure="mutual_information",
     statement="LM gradually forgets the identity of the current input token.",
     section=f"{INPUT}; figure ib_mi_tasks",
-    statistic="LM, information with the input: the lesser of the falls from the bottom to the "
+    statistic="LM, information with the input: the smaller of two falls, from the bottom to the "
     "middle third of the layers and from there to the top third, nats",
     published=0.269,
     contradicted_if="it rises from third to third",
@@ -144,7 +144,7 @@ def lm_forgets_input(tables: Tables) -> Parts:
     statement="Of the three objectives, LM forgets most of the input token.",
     section=f"{INPUT}; figure ib_mi_tasks",
     statistic="information with the input, fall from the embeddings to the top third of the "
-    "layers: LM's less MT's, or MLM's if less, nats",
+    "layers: LM's less that of MT or MLM, whichever falls more, nats",
     published=0.482,
     contradicted_if="MT's or MLM's falls further than LM's",
     undecided_until=MORE_CLUSTERS,
@@ -160,7 +160,7 @@ def lm_forgets_most(tables: Tables) -> Parts:
     statement="MT behaves like LM, but its information with the input falls much less sharply.",
     section=f"{INPUT}; figure ib_mi_tasks",
     statistic="information with the input, fall from the embeddings to the top third of the "
-    "layers: the lesser of MT's and of LM's less MT's, nats",
+    "layers: the smaller of MT's fall and of the difference LM's less MT's, nats",
     published=0.482,
     contradicted_if="MT's does not fall, or falls further than LM's",
     undecided_until=MORE_CLUSTERS,
@@ -176,8 +176,8 @@ def mt_forgets_less(tables: Tables) -> Parts:
     statement="MLM first loses information about the input token, then recovers it at the top "
     "layers (context encoding, token reconstruction).",
     section=f"{INPUT}; figure ib_mi_tasks",
-    statistic="MLM, information with the input: the lesser of the fall from the bottom to the "
-    "middle third of the layers and of the rise from there to the top third, nats",
+    statistic="MLM, information with the input: the smaller of the fall from the bottom to the "
+    "middle third of the layers and the rise from there to the top third, nats",
     published=0.0561,
     contradicted_if="it rises to the middle, or goes on falling to the top",
     undecided_until=LONGER_MLM,
@@ -189,16 +189,17 @@ def mlm_reconstructs_input(tables: Tables) -> Parts:
 
 @claim(
     measure="mutual_information",
-    statement="A network that is not trained is not forced to forget its input (Zhang and Bowman "
-    "2018): each objective forgets more than the initial model with its attention mask.",
+    statement="An untrained network is not forced to forget its input (Zhang and Bowman 2018): "
+    "each objective forgets more than the initial model with its attention mask.",
     section="MLM best preserves token identity",
-    statistic="information with the input, loss since the embeddings, mean over layers: least of "
-    "the objectives' less that of the untrained model with the same mask, nats",
-    # The paper shows no such model: as if it lost nothing.
+    statistic="information with the input, loss since the embeddings, mean over layers: an "
+    "objective's less that of the untrained model with the same mask, for the objective where this "
+    "is smallest, nats",
+    # The paper shows no such model; it counts as if it lost nothing.
     published=0.137,
     contradicted_if="an objective forgets less than the untrained model",
     undecided_until=LONGER_MLM,
-    of_training=False,  # the initial models are in it
+    of_training=False,  # it already includes the initial models
 )
 def untrained_forgets_nothing(tables: Tables) -> Parts:
     def lost(objective: str) -> np.ndarray:
@@ -212,8 +213,9 @@ def untrained_forgets_nothing(tables: Tables) -> Parts:
     measure="mutual_information",
     statement="LM accumulates information about the token that it predicts.",
     section=f"{BOTH}; figure ib_src_dst_lm_mlm",
-    statistic="LM, information with the output, less that with shuffled tokens: the lesser of the "
-    "rises from the bottom to the middle third of the layers and from there to the top third, nats",
+    statistic="LM, information with the output, less that with shuffled tokens: the smaller of two "
+    "rises, from the bottom to the middle third of the layers and from there to the top third, "
+    "nats",
     published=0.0684,
     contradicted_if="it falls from third to third",
     undecided_until=MORE_CLUSTERS,
@@ -228,9 +230,10 @@ def lm_predicts_output(tables: Tables) -> Parts:
     statement="MLM, fed as in training, loses information about a token that it reads in place "
     "of another.",
     section=f"{BOTH}; figure ib_src_dst_lm_mlm",
-    statistic="MLM as trained, information with the input at replaced positions: the lesser of "
-    "the falls from the bottom to the middle third of the layers and from there to the top, nats",
-    # The published curve has masked positions, too.
+    statistic="MLM fed as in training, information with the input at replaced positions: the "
+    "smaller of two falls, from the bottom to the middle third of the layers and from there to the "
+    "top third, nats",
+    # The published curve also has masked positions.
     published=2.68,
     contradicted_if="it rises from third to third",
     undecided_until=LONGER_MLM,
@@ -245,10 +248,9 @@ def mlm_forgets_false_input(tables: Tables) -> Parts:
     measure="mutual_information",
     statement="MLM, fed as in training, accumulates information about the token that it predicts.",
     section=f"{BOTH}; figure ib_src_dst_lm_mlm",
-    statistic="MLM as trained, information with the output where it differs from the input, less "
-    "that with shuffled tokens: the "
-    "lesser of the rises from the bottom to the middle third of the layers and from there to the "
-    "top third, nats",
+    statistic="MLM fed as in training, information with the output where it differs from the "
+    "input, less that with shuffled tokens: the smaller of two rises, from the bottom to the "
+    "middle third of the layers and from there to the top third, nats",
     published=0.676,
     contradicted_if="it falls from third to third",
     undecided_until=LONGER_MLM,
@@ -276,7 +278,8 @@ def seeds_closer(tables: Tables, same_seed: bool) -> Parts:
     "models trained with different objectives.",
     section="Distance between tasks; figure change_between_tasks",
     statistic="PWCCA distance, mean over layers: that of two objectives (with the same initial "
-    "weights, as in the paper) less that of two seeds of either, for the two where this is least",
+    "weights, as in the paper) less that of two seeds of either, for the pair of objectives where "
+    "this is smallest",
     published=0.141,
     contradicted_if="two seeds of an objective are further apart than it is from another",
     undecided_until=MORE_SEEDS,
@@ -290,12 +293,12 @@ def seeds_closer_than_objectives(tables: Tables) -> Parts:
 
 @claim(
     measure="pwcca_between_runs",
-    statement="The same where no two models share their initial weights: the distance reflects "
+    statement="The same holds if no two models share their initial weights: the distance reflects "
     "the objective rather than chance in training.",
     section="Distance between tasks; figure change_between_tasks",
     statistic="as for seeds_closer_than_objectives, with the two objectives trained from "
     "different initial weights",
-    # Published are objectives from the same initial weights only.
+    # The paper compares objectives from the same initial weights only.
     published=0.141,
     contradicted_if="two seeds of an objective are further apart than it is from another",
     undecided_until=MORE_SEEDS,
@@ -310,7 +313,7 @@ def seeds_closer_without_shared_weights(tables: Tables) -> Parts:
     measure="pwcca_between_runs",
     statement="Representations of MT and MLM are closer to each other than to those of LM.",
     section="Distance between tasks; figure change_between_tasks",
-    statistic="PWCCA distance, mean over layers: the lesser of LM-MT and LM-MLM, less MT-MLM",
+    statistic="PWCCA distance, mean over layers: the smaller of LM-MT and LM-MLM, less MT-MLM",
     published=0.0294,
     contradicted_if="LM is closer to MT or to MLM than these are to each other",
     undecided_until=MORE_SEEDS,
@@ -331,11 +334,11 @@ def mt_and_mlm_closest(tables: Tables) -> Parts:
     statement="From bottom to top, MT changes its representations less and less, unlike LM and "
     "MLM.",
     section="Change between layers; figure change_by_task",
-    statistic="PWCCA distance of consecutive layers from 1-2 up, largest rise over two steps: LM's "
-    "or MLM's, whichever is less, less MT's",
-    # Less and less it changes before training, too: that MT stays so is what tells it from others.
+    statistic="PWCCA distance of consecutive layers from 1-2 up, largest rise over two steps: the "
+    "smaller of LM's and MLM's, less MT's",
+    # Untrained models, too, change less and less: what sets MT apart is that it stays so.
     published=0.0236,
-    contradicted_if="somewhere MT's rises further than LM's or MLM's anywhere",
+    contradicted_if="MT's rises further than LM's or MLM's",
     undecided_until=MORE_SEEDS,
     curves=(("distance_between_layers", "definition", "mt"),),
 )
@@ -382,7 +385,7 @@ def mlm_change_not_monotonic(tables: Tables) -> Parts:
     statement="In MT and LM frequent tokens change a lot more than rare ones.",
     section=f"{CHANGE}; figure change_freq",
     statistic="log ratio of the change of the most frequent third of the bins to the rarest "
-    "third's, mean over layers: the lesser of MT's and LM's",
+    "third's, mean over layers: the smaller of MT's and LM's",
     published=0.576,
     contradicted_if="rare tokens change more in MT or in LM",
     undecided_until=LARGER_VOCABULARY,
@@ -431,10 +434,10 @@ def mlm_rare_tokens_change_more_at_top(tables: Tables) -> Parts:
 @claim(
     measure="change",
     statement="Parts of speech with frequent tokens (prepositions, conjunctions, determiners) "
-    "change most, those with less frequent ones (nouns, verbs, adjectives) less.",
+    "change most; those with less frequent ones (nouns, verbs, adjectives) change less.",
     section="figure change_pos",
     statistic="log ratio of the mean change of IN, CC, DT to that of NN, NNP, VB, JJ, mean over "
-    "layers: the least of MT's, LM's and MLM's",
+    "layers: the smallest of MT's, LM's and MLM's",
     published=0.375,
     contradicted_if="nouns, verbs and adjectives change more under one of the objectives",
     undecided_until=MORE_TEXT,
@@ -452,7 +455,7 @@ def function_words_change_most(tables: Tables) -> Parts:
     statement="Verbs and adverbs change more than nouns and adjectives.",
     section="figure change_pos",
     statistic="log ratio of the mean change of VB, RB to that of NN, JJ, mean over layers: the "
-    "least of MT's, LM's and MLM's",
+    "smallest of MT's, LM's and MLM's",
     published=0.113,
     contradicted_if="nouns and adjectives change more under one of the objectives",
     undecided_until=MORE_TEXT,
@@ -470,7 +473,7 @@ def verbs_change_more_than_nouns(tables: Tables) -> Parts:
     statement="Rare tokens influence other tokens more than frequent ones.",
     section=f"{INFLUENCE}; figure influence_freq",
     statistic="log ratio of the influence of the rarest third of the bins to the most frequent "
-    "third's, mean over layers: the least of MT's, LM's and MLM's",
+    "third's, mean over layers: the smallest of MT's, LM's and MLM's",
     published=0.531,
     contradicted_if="frequent tokens influence more under one of the objectives",
     undecided_until=LARGER_VOCABULARY,
@@ -482,11 +485,11 @@ def rare_tokens_influence_more(tables: Tables) -> Parts:
 
 @claim(
     measure="influence",
-    statement="Nouns, verbs and adjectives influence other tokens most, parts of speech with "
-    "frequent tokens (prepositions, conjunctions, determiners) less.",
+    statement="Nouns, verbs and adjectives influence other tokens most; parts of speech with "
+    "frequent tokens (prepositions, conjunctions, determiners) influence them less.",
     section="figure influence_pos",
     statistic="log ratio of the mean influence of NN, NNP, VB, JJ to that of IN, CC, DT, mean "
-    "over layers: the least of MT's, LM's and MLM's",
+    "over layers: the smallest of MT's, LM's and MLM's",
     published=0.575,
     contradicted_if="prepositions, conjunctions and determiners influence more under one of the "
     "objectives",
@@ -505,7 +508,7 @@ def content_words_influence_most(tables: Tables) -> Parts:
     statement="The rarest tokens have an extreme influence at the first layer of MT and LM.",
     section=f"{INFLUENCE}; figure influence_freq",
     statistic="first layer, log ratio of the influence of the rarest bin to the mean of the next "
-    "three: the lesser of MT's and LM's",
+    "three: the smaller of MT's and LM's",
     published=0.355,
     contradicted_if="the rarest bin influences less than the next ones in MT or LM",
     undecided_until=LARGER_VOCABULARY,
@@ -520,8 +523,8 @@ def rarest_tokens_extreme(tables: Tables) -> Parts:
     statement="In contrast, the rarest tokens are not the most influential ones at the lower "
     "layers of MLM.",
     section=f"{INFLUENCE}; figure influence_freq",
-    statistic="log ratio of rarest_tokens_extreme: MT's or LM's, whichever is less, less MLM's; "
-    "where MT and LM have this influence",
+    statistic="log ratio of rarest_tokens_extreme: the smaller of MT's and LM's, less MLM's; only "
+    "if MT and LM have this influence",
     where=rarest_tokens_extreme,
     published=0.276,
     contradicted_if="MLM has a higher ratio than MT or LM",
@@ -538,13 +541,13 @@ def rarest_tokens_not_extreme_in_mlm(tables: Tables) -> Parts:
     statement="With token dropout on the input in training (a tenth of the tokens replaced by "
     "random ones), MT and LM have no extreme influence of the rarest tokens.",
     section="Extreme influence of rare tokens: bug or feature?; figure influence_freq_iwd",
-    statistic="log ratio of rarest_tokens_extreme: without token dropout less with it, the lesser "
-    "of MT's and LM's; where MT and LM have this influence",
+    statistic="log ratio of rarest_tokens_extreme: without token dropout less with it, the smaller "
+    "of MT's and LM's; only if MT and LM have this influence",
     where=rarest_tokens_extreme,
     published=0.309,
     contradicted_if="the ratio is higher with token dropout in MT or LM",
     undecided_until=LARGER_VOCABULARY,
-    of_training=False,  # of two ways to train
+    of_training=False,  # it compares two ways to train
     curves=(
         ("influence_with_token_dropout", "mt_noise"),
         ("influence_with_token_dropout", "lm_noise"),
@@ -570,8 +573,8 @@ def kept(tables: Tables, property: str) -> dict[str, np.ndarray]:
     measure="neighbours",
     statement="MLM best preserves token identity.",
     section="MLM best preserves token identity; figure evolution_token",
-    statistic="share of neighbors with the same token, top third of the layers: MLM's less MT's "
-    "or LM's, whichever is more",
+    statistic="share of neighbors with the same token, top third of the layers: MLM's less the "
+    "larger of MT's and LM's",
     published=0.0437,
     contradicted_if="MT or LM has more neighbors with the same token",
     undecided_until=LONGER_MLM,
@@ -584,10 +587,10 @@ def mlm_keeps_token_best(tables: Tables) -> Parts:
 
 @claim(
     measure="neighbours",
-    statement="Layer by layer LM mixes tokens most: it preserves token identity worst.",
+    statement="Layer by layer, LM mixes tokens most: it preserves token identity worst.",
     section="MLM best preserves token identity; figure evolution_token",
-    statistic="share of neighbors with the same token, top third of the layers: MT's or MLM's, "
-    "whichever is less, less LM's",
+    statistic="share of neighbors with the same token, top third of the layers: the smaller of "
+    "MT's and MLM's, less LM's",
     published=0.116,
     contradicted_if="LM has more neighbors with the same token than MT or MLM",
     undecided_until=MORE_TEXT,
@@ -602,8 +605,8 @@ def lm_keeps_token_worst(tables: Tables) -> Parts:
     measure="neighbours",
     statement="MT best preserves token position.",
     section="MT best preserves token position; figure evolution_position",
-    statistic="distance in position to neighbors of the same token, mean over layers: LM's or "
-    "MLM's, whichever is less, less MT's, tokens",
+    statistic="distance in position to neighbors of the same token, mean over layers: the smaller "
+    "of LM's and MLM's, less MT's, tokens",
     published=2.67,
     contradicted_if="neighbors in LM or MLM are closer in position",
     undecided_until=MORE_TEXT,
@@ -619,8 +622,8 @@ def mt_keeps_position_best(tables: Tables) -> Parts:
     statement="For LM the importance of the previous token decreases, while information about "
     "the future token is being formed.",
     section=f"{NEIGHBORS}; figure same_left_right_tokens",
-    statistic="LM, from the bottom to the top third of the layers: the lesser of the fall of the "
-    "share of neighbors with the same left token and of the rise of that with the same right one",
+    statistic="LM, from the bottom to the top third of the layers: the smaller of the fall of the "
+    "share of neighbors with the same left token and the rise of the share with the same right one",
     published=0.0316,
     contradicted_if="the left token gains or the right token loses importance",
     undecided_until=MORE_TEXT,
@@ -636,9 +639,9 @@ def lm_left_fades_right_forms(tables: Tables) -> Parts:
     statement="For MLM the importance of neighboring tokens gets higher at the lower layers and "
     "decreases after.",
     section=f"{NEIGHBORS}; figure same_left_right_tokens",
-    statistic="MLM, share of neighbors with the same left and with the same right token: least of "
-    "the rises from the first layer to the next third of the layers and of the falls from there "
-    "to the last",
+    statistic="MLM, share of neighbors with the same left and with the same right token: the "
+    "smallest of the rises from the first layer to the next third of the layers and the falls from "
+    "there to the last",
     published=0.0121,
     contradicted_if="it falls after the first layer, or goes on rising to the last",
     undecided_until=LONGER_MLM,
@@ -659,8 +662,8 @@ def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
     measure="neighbours",
     statement="The importance of CCG tags for MLM increases, then degrades at the higher layers.",
     section=f"{NEIGHBORS}; figure evolution_same_ccg",
-    statistic="MLM, share of neighbors with the same CCG tag: the lesser of the rise from the "
-    "bottom to the middle third of the layers and of the fall from there to the top third",
+    statistic="MLM, share of neighbors with the same CCG tag: the smaller of the rise from the "
+    "bottom to the middle third of the layers and the fall from there to the top third",
     published=0.0121,
     contradicted_if="it falls to the middle, or goes on rising to the top",
     undecided_until=LONGER_MLM,
@@ -675,8 +678,8 @@ def mlm_ccg_rises_then_falls(tables: Tables) -> Parts:
     statement="LM first accumulates information about the left part of the CCG tag, the syntax "
     "of the past; then this information gets dismissed.",
     section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
-    statistic="LM, share of neighbors with the same left part of the CCG tag: the lesser of the "
-    "rise from the bottom to the middle third of the layers and of the fall from there to the top",
+    statistic="LM, share of neighbors with the same left part of the CCG tag: the smaller of the "
+    "rise from the bottom to the middle third of the layers and the fall from there to the top",
     published=0.0189,
     contradicted_if="it falls to the middle, or goes on rising to the top",
     undecided_until=MORE_TEXT,

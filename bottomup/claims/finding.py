@@ -1,4 +1,4 @@
-"""What a study's tables say of a claim: its parts in every run, before and after training."""
+"""What a study's tables say about a claim: its parts in every run, before and after training."""
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
@@ -26,21 +26,21 @@ class Runs:
         return cls(tables, {seed: of_seeds(tables, {seed}) for seed in seeds(tables)})
 
     def only(self, some: list[int]) -> "Runs":
-        """Those of these seeds."""
+        """The runs with these seeds."""
         of_seed = {seed: tables for seed, tables in self.of_seed.items() if seed in some}
         return Runs(of_seeds(self.tables, set(some)), of_seed)
 
     def n_blocks(self, measure: str) -> int:
-        """Of documents, in a table."""
+        """The number of blocks of documents in a table."""
         return self.tables[measure].n_blocks
 
 
 @dataclass(frozen=True)
 class Replicates:
-    """Parts of a claim over all runs, and without those of each seed.
+    """The parts of a claim over all runs, and without the runs of each seed.
 
-    seeds: those that have what the claim is about; whole: `[parts, 1 + 2 * N_DRAWS]`; without:
-    `[seeds, parts]`, empty where nothing is left without one.
+    seeds: those that have what the claim is about. whole: `[parts, 1 + 2 * N_DRAWS]`. without:
+    `[seeds, parts]`, empty if nothing is left without one seed.
     """
 
     seeds: list[int]
@@ -49,11 +49,11 @@ class Replicates:
 
     @classmethod
     def of(cls, parts: Callable[[Tables], Parts], runs: Runs, across_seeds: bool) -> "Replicates":
-        """Raises NotMeasuredError where no seed has what the parts need."""
+        """Raises NotMeasuredError if no seed has what the parts need."""
         return _across(parts, runs) if across_seeds else _seed_by_seed(parts, runs)
 
     def extreme(self, one_of: bool) -> "Replicates":
-        """The statistic alone: the least of the parts, or the greatest."""
+        """The statistic alone: the smallest of the parts, or with `one_of` the largest."""
         most = np.max if one_of else np.min
         whole, without = most(self.whole, axis=0, keepdims=True), self.without
         return Replicates(self.seeds, whole, most(without, axis=1, keepdims=True))
@@ -85,7 +85,7 @@ def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
         left = {seed: np.stack(parts(of_seeds(runs.tables, {*every} - {seed}))) for seed in every}
     except NotMeasuredError:  # a single pair of seeds
         return Replicates(every, whole, np.empty((0, len(whole))))
-    # A seed of other objectives alone is no run of these.
+    # A seed that only other objectives have is not a run here.
     changed = [seed for seed in every if not np.array_equal(left[seed], whole, equal_nan=True)]
     kept = changed or every
     return Replicates(kept, whole, np.stack([left[seed][:, 0] for seed in kept]))
@@ -93,9 +93,12 @@ def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
 
 @dataclass(frozen=True)
 class Finding:
-    """What is known of a claim: `found` of its parts, `before` of those of the initial models,
-    `condition` of its `where`; None where there is none or it was not measured. text_df: degrees of
-    freedom of the variance over documents."""
+    """What is known of a claim.
+
+    found: its parts; before: those of the initial models; condition: those of its `where`. The last
+    two are None if there are none or they were not measured. text_df: degrees of freedom of the
+    variance over documents.
+    """
 
     claim: Claim
     found: Replicates
@@ -105,7 +108,7 @@ class Finding:
 
     @property
     def difference(self) -> Replicates | None:
-        """Of the statistic, less that of the initial models, where the claim is about training."""
+        """The statistic less that of the initial models, if the claim is about training."""
         if not self.claim.of_training or not self.before or self.before.seeds != self.found.seeds:
             return None
         after, before = (part.extreme(self.claim.one_of) for part in (self.found, self.before))
@@ -136,9 +139,9 @@ def decided(
     condition: Evidence | None,
     initial: Decision | None = None,
 ) -> "Decided":
-    """The sentence holds where its parts do and, if there is evidence on it, training adds to them;
-    it does not where its parts are turned round, whatever training did; and nothing is said of it
-    unless its condition is met."""
+    """The sentence holds if its parts do and, where there is evidence, training adds to them. It
+    does not hold if its parts are reversed, whatever training did. If its condition is not met,
+    nothing is decided."""
     own = decide(parts, prior, claim.margin, claim.one_of)
     more = decide(added, prior, claim.margin) if added else None
     above, below = own.above, own.below
@@ -153,8 +156,8 @@ def decided(
 @dataclass(frozen=True)
 class Decided:
     """Decisions on the parts of a claim, on what training adds to its statistic and on the initial
-    models; and how surely the sentence holds (`above`) or does not (`below`), one-sided p, arrays
-    `[...]` as in `Evidence`."""
+    models. `above` and `below` are one-sided p-values that the sentence holds or does not hold,
+    arrays `[...]` as in `Evidence`."""
 
     own: Decision
     added: Decision | None
@@ -164,7 +167,7 @@ class Decided:
 
     @property
     def p(self) -> float:
-        """Two-sided."""
+        """The two-sided p-value."""
         return float(min(1.0, 2 * min(self.above, self.below)))
 
     @property
@@ -173,7 +176,7 @@ class Decided:
 
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
-    """What the tables say of a claim; NotMeasuredError where they say nothing."""
+    """What the tables say about a claim; NotMeasuredError if they say nothing."""
     found = Replicates.of(claim.parts, runs, claim.across_seeds)
     before = None
     with suppress(NotMeasuredError):
@@ -185,9 +188,9 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
 def find_all(
     claims: Iterable[Claim], tables: Tables, initial: Mapping[str, str]
 ) -> tuple[dict[str, Finding], dict[str, NotMeasuredError]]:
-    """What the tables say of each claim, by name; and what is missing for the others.
+    """What the tables say about each claim, by name, and what is missing for the others.
 
-    initial: by objective, that of the models that it starts from, as in `controls.untrained`.
+    initial: for each objective, that of the models it starts from, as in `controls.untrained`.
     """
     runs, before = Runs.of(tables), Runs.of(untrained(tables, initial))
     found, missing = {}, {}
@@ -200,7 +203,7 @@ def find_all(
 
 
 def priors(findings: Iterable[Finding]) -> dict[str, Prior]:
-    """By table, how variable runs usually are in what claims ask of it."""
+    """By table, how much runs usually vary in the statistics of claims."""
     by_measure: dict[str, list[Evidence]] = {}
     for one in findings:
         known = by_measure.setdefault(one.claim.measure, [])

@@ -1,24 +1,24 @@
 """The claims of Voita, Talbot, Moiseev, Sennrich and Titov 2019 (ACL), "Analyzing Multi-Head
 Self-Attention: Specialized Heads Do the Heavy Lifting, the Rest Can Be Pruned", in the paper's
-order, and then what the paper asked of MT, asked of LM and MLM.
+order; then its claims about MT, asked of LM and MLM.
 
 Statements follow the authors' own post on the paper (lena-voita.github.io/posts/
 acl19_heads.html); `section` is the heading there. `published` comes from the curves in
-`bottomup/figures/paper_curves` (EN-RU, WMT, where the paper has several) and, where these have no
+`bottomup/figures/paper_curves` (EN-RU, WMT, if the paper has several) and, where these have no
 baselines, from the paper's table 1. Heads are those of the encoder unless a statement says
-otherwise, and relevance is that of the authors' code, the alpha-beta rule.
+otherwise. Relevance is that of the authors' code, the alpha-beta rule.
 
-The heads of two runs have no common names, so a statistic is of one run, and runs are averaged.
-The best of many heads is better than itself where it is chosen by what it is measured on: it is
-chosen in one half of the documents and measured in the other (`best`). Penalties of a sweep are
-averaged, too; what repeats it is another run.
-Pruning starts from trained models, so that its claims have no initial ones beside them; and what
-token dropout takes away, initial models lack as well.
+The heads of two runs have no common names. So each run has its own statistic, and runs are
+averaged. If the best of many heads were chosen on the data that measure it, it would look better
+than it is; so one half of the documents chooses it and the other measures it (`best`). The
+penalties of a sweep are averaged, too; only another run repeats a sweep. Pruning starts from
+trained models, so its claims have no initial models beside them; and initial models already lack
+what token dropout takes away.
 
-Thresholds are the paper's, whatever those of the study are, where the claim is what share of heads
-pass them. Where it is that some head does, the paper's own pass by less than runs differ (0.828
-where 0.8 is asked for), so that no study could tell: such claims ask for half of the attention, or
-for any advantage over a fixed offset.
+If a claim is about the share of heads that pass a threshold, the threshold is the paper's, whatever
+the study's. If it is that some head passes, the paper's own heads pass by less than runs differ
+(0.828 where 0.8 is asked for), so no study could decide it. Such claims ask for half of the
+attention, or for any advantage over a fixed offset.
 """
 
 from collections.abc import Sequence
@@ -51,12 +51,12 @@ claim = collect(CLAIMS, paper="heads")
 anew = collect(CLAIMS, paper=ANEW)
 
 RELEVANCE = "relevance"
-# Accuracies from which a head has a function, as the paper defines them; of a syntactic one, in
+# Accuracies from which a head has a function, as the paper defines them; for syntactic heads, in
 # multiples of the best fixed offset's.
 POSITIONAL, SYNTACTIC, RARE = 0.9, 1.1, 0.5
 HALF = 0.5
-# Share of the quality: one BLEU of 30. The paper's own examples, 0.15 and 0.25 BLEU, are less than
-# a test set of a thousand sentences can tell. What the paper has not compared differs by as much.
+# Share of the quality: one BLEU in 30. The paper's own examples, 0.15 and 0.25 BLEU, are less than
+# a test set of a thousand sentences can show. Claims that the paper does not make use it, too.
 LITTLE = 0.03
 IMPORTANCES = ("confidence", "relevance", "gradient")
 
@@ -69,16 +69,16 @@ RETAINED = "Functions of retained encoder heads"
 TYPES = "Importance of attention types"
 
 MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
-MORE_MODELS = "the sweep of more runs, pruned.n_seeds"
+MORE_MODELS = "pruned models of more runs (pruning.n_seeds)"
 LONGER = "a model of width 512 trained until it no longer improves, as in studies/gpu.yaml"
 
 
 def best(parts: np.ndarray) -> np.ndarray:
-    """The greatest of several, as another text would show it: `[parts, draws]` to `[draws]`.
+    """The largest of several parts, as another text would show it: `[parts, draws]` to `[draws]`.
 
-    A draw of other text and its mirror image are, as far as errors are normal, what two halves of
-    the documents show: one chooses, the other measures. Draws of that are of another text, too:
-    which of several is chosen varies with it.
+    If errors are normal, a draw of other text and its mirror image are what two halves of the
+    documents show: one chooses, the other measures. Draws of the result also stand for other text:
+    the choice varies with it.
     """
     values = parts[:, 0]
     deviations = parts[:, TEXT] - parts[:, :1]
@@ -92,8 +92,8 @@ def best(parts: np.ndarray) -> np.ndarray:
 
 
 def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """Kendall's rank correlation (tau-a), -1 to 1, of heads `[heads, draws]`: pairs that both put
-    in one order, less those that they put in opposite orders, as a share of all."""
+    """Kendall's rank correlation (tau-a), -1 to 1, over heads `[heads, draws]`: the pairs that both
+    put in the same order less those in opposite orders, as a share of all pairs."""
     if len(a) < 2:
         raise NotMeasuredError("second head in a layer")
     pairs = combinations(range(len(a)), 2)
@@ -125,11 +125,11 @@ def few_heads_stand_out(tables: Tables, objective: str = "mt") -> Parts:
 @claim(
     measure="head_importance",
     statement="A few heads are very confident: on average, more than half of their attention "
-    "rests on a single token (of the paper's, more than 80 %).",
+    "rests on a single token (in the paper, more than 80 %).",
     section=f"{IMPORTANCE}; figure lrp_confidence",
     statistic="confidence of the most confident head, less a half",
     published=0.328,
-    contradicted_if="no head comes to a half",
+    contradicted_if="no head reaches a half",
     undecided_until=MORE_TEXT,
 )
 def some_heads_very_confident(tables: Tables, objective: str = "mt") -> Parts:
@@ -160,13 +160,13 @@ def relevance_agrees_with_confidence(tables: Tables, objective: str = "mt") -> P
 @claim(
     measure="head_functions",
     statement="There are positional heads: more often than not their maximum rests on the "
-    "previous token, or on the next (of the paper's, at least 90 % of the time).",
+    "previous token, or on the next (in the paper, at least 90 % of the time).",
     section=f"{FUNCTIONS}: positional heads; figure functions_ru_de_fr",
     statistic="share of maxima at the relative position that the head attends to most, less a "
-    "half: the lesser of the best head for the previous token and the best for the next (for LM, "
-    "which does not see the next, the former)",
+    "half: the smaller of the best head's for the previous token and the best head's for the next "
+    "(for LM, which does not see the next token, the former)",
     published=0.49,
-    contradicted_if="no head for one of the two comes to a half",
+    contradicted_if="for one of the two no head reaches a half",
     undecided_until=MORE_TEXT,
 )
 def positional_heads(tables: Tables, objective: str = "mt") -> Parts:
@@ -179,16 +179,16 @@ def _positional(found: Table, offset: int) -> np.ndarray:
     there = found.filtered(found.rows["offset"] == offset)
     if len(there.rows):
         return best(there.values("accuracy"))
-    # What a head has elsewhere it has not here, nor more than there.
+    # A head has here at most what its best position leaves, and no more than there.
     elsewhere = found.values("accuracy")
     return best(np.minimum(elsewhere, 1 - elsewhere))
 
 
 def tracking(tables: Tables, objective: str, relation: str, *directions: str) -> np.ndarray:
-    """Accuracy of the best head for a relation less that of the best fixed offset.
+    """The accuracy of the best head for a relation, less that of the best fixed offset.
 
-    directions: "to" where dependents attend to their heads, "from" where heads attend to them, or
-    the better of the two.
+    directions: "to" (dependents attend to their heads), "from" (heads attend to dependents), or
+    both for the better of the two.
     """
     found = [
         functions(tables, objective, function=f"{relation}_{direction}_head")
@@ -207,8 +207,8 @@ def _above_offset(found: Table) -> np.ndarray:
     "offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
     statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the lesser of the best head from subject to verb and the best from verb to subject (for LM, "
-    "which sees no later word, the latter)",
+    "the smaller of the best head's from subject to verb and the best head's from verb to subject "
+    "(for LM, which sees no later word, the latter)",
     published=0.1,
     contradicted_if="in one of the directions no head is better than the offset",
     undecided_until=MORE_TEXT,
@@ -224,8 +224,8 @@ def subject_heads(tables: Tables, objective: str = "mt") -> Parts:
     "best fixed offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
     statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the lesser of the best head from object to verb and the best from verb to object (for LM, the "
-    "former)",
+    "the smaller of the best head's from object to verb and the best head's from verb to object "
+    "(for LM, the former)",
     published=0.32,
     contradicted_if="in one of the directions no head is better than the offset",
     undecided_until=MORE_TEXT,
@@ -241,7 +241,8 @@ def object_heads(tables: Tables, objective: str = "mt") -> Parts:
     "offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
     statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the greater of the best head from adjective to noun and the best from noun to adjective",
+    "the larger of the best head's from adjective to noun and the best head's from noun to "
+    "adjective",
     published=0.1,
     contradicted_if="in neither direction is a head better than the offset",
     undecided_until=MORE_TEXT,
@@ -256,7 +257,7 @@ def adjective_heads(tables: Tables, objective: str = "mt") -> Parts:
     "offset does.",
     section=f"{SYNTAX}; table 1 of the paper",
     statistic="share of maxima on the related word, less that of the best fixed offset: "
-    "the greater of the best head from adverb to verb and the best from verb to adverb",
+    "the larger of the best head's from adverb to verb and the best head's from verb to adverb",
     published=0.06,
     contradicted_if="in neither direction is a head better than the offset",
     undecided_until=MORE_TEXT,
@@ -272,7 +273,7 @@ def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
     statistic="share of maxima on one of the two rarest tokens, best head of the first layer, "
     "less a half",
-    # Of OpenSubtitles; of WMT the paper says "more than 50 %".
+    # For OpenSubtitles; for WMT the paper says "more than 50 %".
     published=0.33,
     contradicted_if="no head of the first layer points there half of the time",
     undecided_until=LONGER,
@@ -286,8 +287,8 @@ def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
     measure="head_importance",
     statement="This head is judged to be much more relevant than any other in the first layer.",
     section=f"{RARE_TOKENS}; figure functions_ru_de_fr",
-    statistic="first layer: relevance of the head that points to rare tokens, less the greatest "
-    "of the other heads, share of the layer",
+    statistic="first layer, relevance as a share of the layer's: that of the head that points to "
+    "rare tokens, less the largest of the other heads",
     published=0.0452,
     where=rare_token_head,
     contradicted_if="another head of the first layer is more relevant",
@@ -305,13 +306,13 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
 
 @claim(
     measure="head_functions",
-    statement="That head is a kind of overfitting: with token dropout on the input in training, "
-    "which ends the extreme influence of rare tokens, there is none.",
+    statement="That head is a kind of overfitting: there is none with token dropout on the input "
+    "in training, which ends the extreme influence of rare tokens.",
     section="The Bottom-up Evolution of Representations: Extreme Influence of Rare Tokens: Bug or "
     "Feature?",
     statistic="share of maxima on one of the two rarest tokens, best head of the first layer: a "
-    "half less that with token dropout; where there is such a head without",
-    # The post gives no number: as if nothing was left.
+    "half, less that with token dropout; only if there is such a head without",
+    # The post gives no number; it counts as if nothing was left.
     published=0.5,
     where=rare_token_head,
     contradicted_if="with token dropout, too, a head of the first layer points to rare tokens",
@@ -324,30 +325,30 @@ def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
 
 
 def held(found: Table) -> np.ndarray:
-    """Which rows of functions have the accuracy that the paper asks for, bool `[n, draws]`."""
+    """Which rows of functions reach the accuracy that the paper asks for, bool `[n, draws]`."""
     return _above(found) >= 0
 
 
 def _above(found: Table) -> np.ndarray:
-    """How far accuracies are above what the paper asks for, `[n, draws]`; of the rarest token, of
-    which it asks nothing, infinitely below."""
+    """How far accuracies are above what the paper asks for, `[n, draws]`. It asks nothing of the
+    rarest token; that is infinitely below."""
     function = found.rows["function"].to_numpy()[:, None]
     needed = np.where(function == "two_rarest", RARE, SYNTACTIC * found.values("baseline_accuracy"))
     needed = np.where(function == "positional", POSITIONAL, needed)
     return found.values("accuracy") - np.where(function == "rarest", np.inf, needed)
 
 
-# How many heads of the paper's EN-RU model have a function (figure functions_ru_de_fr; a syntactic
-# one in one direction), and how far above what it asks for they are at least.
+# How many heads of the paper's EN-RU model have a function (figure functions_ru_de_fr; syntactic
+# ones in one direction), and by how much they exceed what the paper asks for, at least.
 N_PUBLISHED, CLEARLY = {"positional": 5, "two_rarest": 1}, 0.05
 N_SYNTACTIC = 2
 
 
 def as_if_there(tables: Tables) -> Tables:
-    """The tables as if each run had as many heads with every function as the paper's, so that
-    claims about such heads can be calibrated: all accuracies of a function in a run are raised by
-    as much as these heads (of rare tokens, of the first layer) lack in the model that is not
-    pruned; their spread is left as it is."""
+    """The tables as if each run had as many heads with every function as the paper's model, to
+    calibrate claims about such heads. All accuracies of a function in a run are raised by what
+    these heads lack in the unpruned model (for rare tokens, heads of the first layer); their spread
+    stays as it is."""
     names = [name for name in ("head_functions", "pruned_functions") if name in tables]
     return tables | {name: _raised(tables[name]) for name in names}
 
@@ -368,21 +369,21 @@ def _raised(found: Table) -> Table:
 
 
 def with_any(found: Table) -> pd.DataFrame:
-    """Which heads have a function, a row for each head, a column for each draw."""
+    """Which heads have a function: a row for each head, a column for each draw."""
     places = [found.rows[name].to_numpy() for name in ("layer", "head")]
     return pd.DataFrame(held(found)).groupby(places).any()
 
 
 def above_layer(tables: Tables, objective: str, found: Table, name: str) -> Parts:
     """How far the relevance of heads with one of these functions is above the mean of their
-    layers, in multiples of it."""
+    layers, in multiples of that mean."""
     relevance, having = heads(tables, objective, RELEVANCE), with_any(found)
     if not having[0].any():
         raise NotMeasuredError(f"{name} head of {objective.upper()}")
     multiples = relevance / relevance.mean(axis=1, keepdims=True)
     layer, head = (having.index.get_level_values(level) - 1 for level in range(2))
     of_heads, having = multiples[layer, head] - 1, having.to_numpy()
-    # A draw in which no head has the function says nothing of how relevant it is.
+    # A draw in which no head has the function says nothing about its relevance.
     return [(of_heads * having).sum(axis=0) / np.maximum(having.sum(axis=0), 1)]
 
 
@@ -408,8 +409,8 @@ def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Part
 
 @claim(
     measure="head_importance",
-    statement="Heads with a function (positional, syntactic, of rare tokens) are more relevant "
-    "than the others of their layers.",
+    statement="Heads with a function (positional, syntactic, rare tokens) are more relevant than "
+    "the others of their layers.",
     section=f"{FUNCTIONS}; figure functions_ru_de_fr",
     statistic=ABOVE_LAYER,
     published=0.199,
@@ -425,7 +426,7 @@ def specialized_heads_are_relevant(tables: Tables, objective: str = "mt") -> Par
 
 def little_lost(tables: Tables, objective: str, attention: str, left: float) -> np.ndarray:
     """`LITTLE` less the share of the quality that is lost with this share of the heads left,
-    between the models of a run with just more and just fewer."""
+    interpolated between the models of a run with just more and just fewer."""
     shares = heads_left(tables, objective, attention)["gated"]
     good = quality(tables, objective, attention)
     by_share = pd.DataFrame(good).T.groupby(shares.reindex([*good])).mean()
@@ -443,8 +444,8 @@ def little_lost(tables: Tables, objective: str, attention: str, left: float) -> 
 
 
 def better_than(tables: Tables, objective: str, attention: str, method: str) -> np.ndarray:
-    """How much probability of the right token gates keep that the other method loses, as a share of
-    that of penalty 0, mean over the penalties of a run; both leave as many heads."""
+    """The probability of the right token under gates less that under the other method, as a share
+    of that of penalty 0, mean over the penalties of a run; both keep equally many heads."""
     gates, other = (
         quality(tables, objective, attention, name, by="probability") for name in ("gates", method)
     )
@@ -457,12 +458,12 @@ def better_than(tables: Tables, objective: str, attention: str, method: str) -> 
 
 @claim(
     measure="pruning",
-    statement="Most encoder heads can be pruned with little loss: 38 of 48 with one of 0.15 BLEU.",
+    statement="Most encoder heads can be pruned with little loss: 38 of 48 cost 0.15 BLEU.",
     section=f"{PRUNING}: encoder heads; figure heads_dying_enc_bleu_linear_x",
-    statistic="BLEU lost with a quarter of the encoder's heads left, as a share of that of the "
-    "model fine-tuned alike with penalty 0: 0.03 less this",
+    statistic="0.03 less the loss of BLEU with a quarter of the encoder's heads left, as a share "
+    "of that of the model fine-tuned likewise with penalty 0",
     published=0.0249,
-    contradicted_if="more than 3 % of the BLEU are lost",
+    contradicted_if="more than 3 % of the BLEU is lost",
     undecided_until=MORE_MODELS,
     of_training=False,
 )
@@ -475,11 +476,11 @@ def most_encoder_heads_can_go(tables: Tables, objective: str = "mt") -> Parts:
     statement="More than half of the heads of all kinds of attention can be pruned with a loss of "
     "no more than 0.25 BLEU.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
-    statistic="BLEU lost with half of all heads left, as a share of that of the model fine-tuned "
-    "alike with penalty 0: 0.03 less this; between the models with just more and just fewer "
-    "heads",
+    statistic="0.03 less the loss of BLEU with half of all heads left, as a share of that of the "
+    "model fine-tuned likewise with penalty 0; interpolated between the models with just more and "
+    "just fewer heads",
     published=0.0291,
-    contradicted_if="more than 3 % of the BLEU are lost",
+    contradicted_if="more than 3 % of the BLEU is lost",
     undecided_until=MORE_MODELS,
     of_training=False,
 )
@@ -492,9 +493,9 @@ def most_heads_of_all_kinds_can_go(tables: Tables) -> Parts:
     statement="A model pruned after training is better than one with the same heads that is "
     "trained from scratch.",
     section=f"{PRUNING}: all heads; figure bleu_all_attns",
-    statistic="mean probability of the right token by the pruned model, less that by the model "
-    "trained from scratch, as a share of that by the model of penalty 0, mean over penalties (the "
-    "published value is the same of BLEU)",
+    statistic="mean probability of the right token: the pruned model's less that of the model "
+    "trained from scratch, as a share of that of the model of penalty 0, mean over penalties (the "
+    "published value is the same for BLEU)",
     published=0.0131,
     contradicted_if="the model trained from scratch is better",
     undecided_until=MORE_MODELS,
@@ -505,8 +506,8 @@ def pruned_better_than_from_scratch(tables: Tables) -> Parts:
 
 
 def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]]:
-    """Functions of the encoder heads of the model fine-tuned alike with penalty 0, and of each one
-    that is pruned; every head left has rows."""
+    """Functions of the encoder heads of the model fine-tuned likewise with penalty 0, and of each
+    pruned model; every remaining head has rows."""
     found = rows(
         tables, "pruned_functions", objective=objective, attention="encoder", method="gates"
     )
@@ -523,11 +524,11 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
     statement="Specialized heads are the last to be pruned: the fewer heads are left, the more of "
     "them have a function.",
     section=f"{RETAINED}; its figure",
-    statistic="share of the encoder's heads with a function, among those left: mean over "
-    "penalties, less that of the model of penalty 0",
-    # OpenSubtitles; there is no such figure of WMT.
+    statistic="share of the encoder's remaining heads that have a function: mean over penalties, "
+    "less that of the model of penalty 0",
+    # OpenSubtitles; there is no such figure for WMT.
     published=0.421,
-    contradicted_if="of the heads left a smaller share has a function",
+    contradicted_if="a smaller share of the remaining heads has a function",
     undecided_until=MORE_TEXT,
     of_training=False,
 )
@@ -541,11 +542,11 @@ def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     measure="pruned_functions",
     statement="A model with 17 of 48 encoder heads still has heads with all functions.",
     section=RETAINED,
-    statistic="of the model with nearest to a third of the encoder's heads: share of the functions "
-    "of the model of penalty 0 that some head still has, less the share expected if as many heads "
-    "were kept at random",
+    statistic="the model that keeps closest to a third of the encoder's heads: share of the "
+    "functions of the model of penalty 0 that some head still has, less the share expected if as "
+    "many heads were kept at random",
     published=0.482,
-    contradicted_if="fewer functions are left than among heads at random",
+    contradicted_if="fewer functions are left than with heads kept at random",
     undecided_until=MORE_TEXT,
     of_training=False,
 )
@@ -556,7 +557,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
         raise NotMeasuredError(f"head of {objective.upper()} with a function")
     n_heads = _count(whole)
     model = min(models, key=lambda model: abs(_count(model) / n_heads - 1 / 3))
-    # Of draws that leave no function, the model as measured.
+    # For draws that leave no function, the model as measured.
     had = (of_whole > 0).to_numpy()
     still = (named(model).reindex(of_whole.index, fill_value=0) > 0).to_numpy()
     chance = 1 - hypergeom(n_heads, of_whole.to_numpy(), _count(model)).pmf(0)
@@ -565,7 +566,7 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
 
 
 def named(found: Table) -> pd.DataFrame:
-    """By function, positional ones by their offset, how many heads have it, a column a draw."""
+    """How many heads have each function (positional ones by offset), a column for each draw."""
     offsets = found.rows["offset"].where(found.rows["function"] == "positional", 0)
     names = [found.rows["function"].to_numpy(), offsets.fillna(0).astype(int).to_numpy()]
     return pd.DataFrame(held(found)).groupby(names).sum()
@@ -576,12 +577,12 @@ def _count(found: Table) -> int:
 
 
 def exact(of_models: Sequence[float]) -> np.ndarray:
-    """The mean over models, which no other text would change."""
+    """The mean over models of a value that other text would not change."""
     return np.full(1 + 2 * N_DRAWS, np.mean(of_models))
 
 
 def left_by_kind(tables: Tables) -> pd.DataFrame:
-    """Share of the heads left, by kind of attention, a row for each model pruned in all kinds."""
+    """The share of heads left, by kind of attention: a row for each model pruned in all kinds."""
     shares = heads_left(tables, "mt", "all")
     shares = shares[shares.index > 0]
     if shares.empty:
@@ -593,7 +594,7 @@ def left_by_kind(tables: Tables) -> pd.DataFrame:
     measure="pruning",
     statement="The encoder's self-attention heads are pruned first.",
     section=f"{TYPES}; figure heads_dying_by_attn_type_both",
-    statistic="share of the heads left: the lesser of the decoder's self-attention and of "
+    statistic="share of heads left: the smaller of the decoder's self-attention and "
     "cross-attention, less the encoder's, mean over penalties",
     published=0.234,
     contradicted_if="heads of the decoder or of cross-attention go first",
@@ -609,8 +610,8 @@ def encoder_heads_go_first(tables: Tables) -> Parts:
     measure="pruning",
     statement="Cross-attention heads are the most important: they are pruned last.",
     section=f"{TYPES}; figure heads_dying_by_attn_type_both",
-    statistic="share of the heads left: that of cross-attention less the greater of the encoder's "
-    "and of the decoder's self-attention, mean over penalties",
+    statistic="share of heads left: that of cross-attention, less the larger of the encoder's and "
+    "the decoder's self-attention, mean over penalties",
     published=0.0272,
     contradicted_if="self-attention heads of the encoder or the decoder stay longer",
     undecided_until=MORE_MODELS,
@@ -625,8 +626,8 @@ def cross_attention_heads_go_last(tables: Tables) -> Parts:
     measure="gates",
     statement="In the decoder, self-attention heads are retained more readily in the lower layers.",
     section=f"{TYPES}; figure heads_dying_decoder",
-    statistic="share of the decoder's self-attention heads left: bottom less top third of the "
-    "layers, mean over penalties",
+    statistic="share of the decoder's self-attention heads left: bottom third of the layers less "
+    "top third, mean over penalties",
     published=0.322,
     contradicted_if="they are retained more readily in the upper layers",
     undecided_until=MORE_MODELS,
@@ -641,8 +642,8 @@ def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
     measure="gates",
     statement="In the decoder, cross-attention heads are retained in the upper layers.",
     section=f"{TYPES}; figure heads_dying_decoder",
-    statistic="share of the cross-attention heads left: top less bottom third of the layers, mean "
-    "over penalties",
+    statistic="share of the cross-attention heads left: top third of the layers less bottom third, "
+    "mean over penalties",
     published=0.3125,
     contradicted_if="they are retained more readily in the lower layers",
     undecided_until=MORE_MODELS,
@@ -653,7 +654,7 @@ def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
     return [exact(mean(top(layers)) - mean(bottom(layers)))]
 
 
-# The same of LM and MLM, and what the paper did not compare
+# The same for LM and MLM, and what the paper does not compare
 
 
 @anew(
@@ -661,9 +662,10 @@ def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
     statement="The heads that gates keep are better than as many of the highest importance before "
     "pruning, by confidence, relevance or gradient.",
     section=PRUNING,
-    statistic="mean probability of the right token by the model pruned by gates, less that by the "
-    "model left with the most important heads, fine-tuned alike, as a share of that by the model "
-    "of penalty 0, mean over penalties: the least of the importances measured; encoder heads",
+    statistic="encoder heads, mean probability of the right token: that of the model pruned by "
+    "gates, less that of the model left with the most important heads and fine-tuned likewise, as "
+    "a share of that of the model of penalty 0, mean over penalties; the smallest over the "
+    "importances measured",
     published=LITTLE,
     contradicted_if="the most important heads by one of these are better",
     undecided_until=MORE_MODELS,
@@ -690,7 +692,7 @@ BY_NAME = {asked.name: asked for asked in CLAIMS}
 
 
 def of(objective: str, asked: Claim) -> Claim:
-    """A claim about MT's encoder as one about this objective's model, with MT's margin."""
+    """The claim about MT's encoder, asked of this objective's model, with MT's margin."""
     name = objective.upper()
     statistic = asked.statistic.replace("BLEU", "mean probability of the right token")
     return replace(

@@ -1,16 +1,17 @@
 """From values, draws and runs to intervals and verdicts.
 
-The model: a run is drawn from all runs that other seeds would give, documents from all that could
-have been held out, and every run reads the same documents. With S runs, the variance of a mean is
+The model: a run is drawn from all runs that other seeds would give, and documents are drawn from
+all that could have been held out; every run reads the same documents. With S runs, the variance of
+a mean is
 
     v = v_text + v_runs / S,
 
-v_text from leaving out blocks of documents, v_runs from leaving out seeds. Two degrees of freedom
-say little of v_runs, but those of many statistics of one measure say how large it usually is: a
-smaller estimate is drawn towards that (moderated, Smyth 2004, "Linear models and empirical Bayes
-methods for assessing differential expression in microarray experiments", equations 3 to 8), which
-also tells what one run alone would hide. A larger one stays. Student's t has the degrees of freedom
-of Welch and Satterthwaite.
+where v_text comes from leaving out blocks of documents and v_runs from leaving out seeds. Two
+degrees of freedom say little about v_runs. But many statistics of one measure together say how
+large it usually is. A smaller estimate is moderated, that is, drawn towards the usual variance
+(Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression in
+microarray experiments", equations 3 to 8); this also tells what one run alone would hide. A larger
+estimate stays. Student's t has the degrees of freedom of Welch and Satterthwaite.
 """
 
 from collections.abc import Sequence
@@ -24,11 +25,11 @@ from scipy.stats import t as student
 from bottomup.claims.tables import NOISE, TEXT
 
 LEVEL = 0.05
-# What other statistics say counts as much as three runs of one's own: more would make runs that
-# are more variable than usual look certain (tests/claims/test_inference.py has the error rates).
+# The usual variance counts as much as three runs of one's own. More would make runs that vary more
+# than usual look certain (tests/claims/test_inference.py has the error rates).
 MOST_PRIOR_DF = 2.0
 POWER = 0.8  # of a study that is large enough
-# More than this nobody trains to decide a claim.
+# Nobody trains more than this to decide a claim.
 MOST_RUNS = 20
 
 
@@ -36,9 +37,9 @@ MOST_RUNS = 20
 class Evidence:
     """What is known of the parts of a claim: arrays `[..., parts]`.
 
-    values; text: variance over other documents; noise: over other draws, as of clusters; run:
-    variance of one run's value, NaN for a single run; n_runs; text_df: degrees of freedom of
-    `text`.
+    text: the variance over other documents. noise: the variance over other draws, such as of
+    clusters. run: the variance of one run's value, NaN for a single run. text_df: degrees of
+    freedom of `text`.
     """
 
     values: np.ndarray
@@ -50,8 +51,8 @@ class Evidence:
 
     @classmethod
     def of(cls, draws: np.ndarray, without_seed: np.ndarray, text_df: int) -> "Evidence":
-        """draws: `[parts, 1 + 2 * N_DRAWS]`, as of `tables`; without_seed: `[seeds, parts]`, the
-        values without each seed, none for a single one."""
+        """draws: `[parts, 1 + 2 * N_DRAWS]`, as from `tables`. without_seed: `[seeds, parts]`, the
+        values without each seed; none for a single seed."""
         n = max(1, len(without_seed))
         run = np.full(len(draws), np.nan)
         if n > 1:
@@ -62,14 +63,14 @@ class Evidence:
 
 
 def mean_square(draws: np.ndarray, some: slice) -> np.ndarray:
-    """Of the deviations of draws from the value `[parts, 0]`: where these are elsewhere on average,
-    as what is above a threshold is under noise, the value may be as far off."""
+    """The mean square of draws' deviations from the value `[parts, 0]`. If draws are elsewhere on
+    average, like a count above a threshold under noise, the value may be as far off."""
     return ((draws[:, some] - draws[:, :1]) ** 2).mean(axis=1)
 
 
 @dataclass(frozen=True)
 class Prior:
-    """How variable runs usually are: a scaled inverse chi-squared distribution."""
+    """How much runs usually vary: a scaled inverse chi-squared distribution."""
 
     variance: float
     df: float
@@ -79,7 +80,8 @@ NO_PRIOR = Prior(0.0, 0.0)
 
 
 def usual(evidences: Sequence[Evidence]) -> Prior:
-    """The prior of statistics of one measure, by the moments of log variances (Smyth 2004)."""
+    """The prior for the statistics of one measure, from the moments of log variances (Smyth
+    2004)."""
     known = [part for part in evidences if part.n_runs > 1]
     variances = np.concatenate([part.run for part in known]) if known else np.array([])
     degrees = np.concatenate([np.full(len(part.run), part.n_runs - 1.0) for part in known] or [[]])
@@ -107,7 +109,7 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
     of_runs = variance_of_a_run(evidence, prior) / evidence.n_runs
     variance = evidence.text + of_runs
     if evidence.n_runs == 1 and not prior.df:
-        # Of one run on no text nothing says how far another would be.
+        # With one run and no text, nothing says how far another run would be.
         variance = np.where(evidence.text > 0, variance, np.nan)
     runs_df = degrees_of_freedom(evidence, prior)
     with np.errstate(divide="ignore", invalid="ignore"):
@@ -116,8 +118,8 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
 
 
 def degrees_of_freedom(evidence: Evidence, prior: Prior) -> np.ndarray:
-    """Of the moderated variance of a run: what is usual says nothing of a variance far above it (an
-    F test, 5 %), as in other units."""
+    """The degrees of freedom of a run's moderated variance. The prior says nothing about a variance
+    far above it (an F test at 5 %), such as one in other units."""
     own_df = evidence.n_runs - 1
     if not own_df or not prior.df:
         return np.full_like(evidence.run, max(own_df + prior.df, 1))
@@ -126,7 +128,7 @@ def degrees_of_freedom(evidence: Evidence, prior: Prior) -> np.ndarray:
 
 
 def variance_of_a_run(evidence: Evidence, prior: Prior) -> np.ndarray:
-    """The moderated variance of one run's value: at least what measuring it draws."""
+    """The moderated variance of one run's value: at least that of the draws in measuring it."""
     own_df = evidence.n_runs - 1
     own = np.nan_to_num(evidence.run)
     moderated = prior.df * prior.variance + own_df * own
@@ -136,8 +138,8 @@ def variance_of_a_run(evidence: Evidence, prior: Prior) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Decision:
-    """The value of a claim's statistic with its 95 % interval, and how surely it is above the
-    margin or below minus the margin: one-sided p-values. Arrays `[...]`."""
+    """The value of a claim's statistic with its 95 % interval, and one-sided p-values that it is
+    above the margin or below minus the margin. Arrays `[...]`."""
 
     value: np.ndarray
     low: np.ndarray
@@ -147,12 +149,12 @@ class Decision:
 
 
 def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False) -> Decision:
-    """All parts must be above the margin, or, with `one_of`, one.
+    """All parts must be above the margin or, with `one_of`, one of them.
 
-    That all are is shown where each is (an intersection-union test, Berger 1982, which needs no
-    correction); that one of several is, where it is at a level divided by their number
-    (Bonferroni): the best of many is better than itself. The parts in the other direction
-    accordingly: not all are above where one is below.
+    All are shown to be above if each is (an intersection-union test, Berger 1982, which needs no
+    correction). One of several is shown to be above if it is at a level divided by their number
+    (Bonferroni), since the best of many looks better than it is. The other direction follows: not
+    all are above if one is below.
     """
     if one_of:
         mirrored = Evidence(**(vars(evidence) | {"values": -evidence.values}))
@@ -191,10 +193,10 @@ def enough(
     evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
 ) -> tuple[int, float] | None:
     """How many runs, and how many times the text, would decide with a power of 80 % if the values
-    stayed; None where no number would: a part lies within the margin, and no other below it (with
-    `one_of`: above it).
+    stayed. None if no number would: a part lies within the margin and no other below it (with
+    `one_of`, above it).
 
-    The fewest runs with the text as it is, up to `MOST_RUNS`; else the least text with as many.
+    The fewest runs with the text as it is, up to `MOST_RUNS`; else the least text with that many.
     """
     values = -evidence.values if one_of else evidence.values
     below = values < -margin

@@ -32,14 +32,14 @@ def judge(
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 
-    initial: see `find_all`. correlations: of our curves with the published ones, as from
-    `comparison.correlate`; a claim has the mean of those of its curves. others: by name of another
-    estimator, the table that it is about, and the tables with it. What was not measured leaves a
-    claim undecided.
+    initial: see `find_all`. correlations: those of our curves with the published ones, as from
+    `comparison.correlate`; a claim has the mean over its curves. others: for the name of each other
+    estimator, the table that it changes and the tables with it. A claim that was not measured is
+    undecided.
 
-    Of the verdicts on one paper that are not "undecided", the expected share of wrong ones is held
-    at 5 %, however the claims hang together (Benjamini and Yekutieli 2001); `uncorrected` is the
-    verdict on the claim alone.
+    Of the verdicts on one paper that are not "undecided", the expected share of wrong ones is at
+    most 5 %, however the claims depend on each other (Benjamini and Yekutieli 2001). `uncorrected`
+    is the verdict on the claim alone.
     """
     found, missing = find_all(claims, tables, initial)
     usual = priors(found.values())
@@ -67,7 +67,7 @@ def judge(
 
 
 def corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[str, str]:
-    """The verdict on each claim, by name, that stands among all those on its paper."""
+    """The verdict on each claim, by name, corrected for the number of claims on its paper."""
     verdicts = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
@@ -83,7 +83,7 @@ def corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[s
 def verdicts_of(
     claims: Sequence[Claim], tables: Tables, initial: Mapping[str, str]
 ) -> dict[str, str]:
-    """The verdicts on each claim alone, by name, where the tables have what it needs."""
+    """The verdict on each claim alone, by name, if the tables have what it needs."""
     found, _ = find_all(claims, tables, initial)
     usual = priors(found.values())
     return {name: one.decided(usual[one.claim.measure]).verdict for name, one in found.items()}
@@ -100,7 +100,7 @@ def _numbers(one: Finding, how: Decided) -> dict:
 
 
 def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
-    """What a reader of the verdict must not miss."""
+    """What a reader of the verdict must know."""
     marks = []
     if one.parts.n_runs == 1:
         marks.append("one pair of runs" if one.claim.across_seeds else "one run")
@@ -122,7 +122,8 @@ def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
 
 
 def _known_before(how: Decided) -> bool:
-    """Whether initial models show it as well; those that the claim itself is about do not count."""
+    """Whether initial models show it as well; models that the claim itself is about do not
+    count."""
     initial = how.initial
     return bool(initial and initial.above <= LEVEL / 2 and initial.value != how.own.value)
 

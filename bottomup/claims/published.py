@@ -1,7 +1,7 @@
-"""The published curves in the form of our tables, as if we had measured just these.
+"""The published curves in the form of our tables, as if we had measured exactly these.
 
-What the papers do not show is as if it were nothing: initial models forget nothing, and the values
-have no error.
+What the papers do not show counts as nothing: initial models forget nothing, and the values have no
+error.
 """
 
 from itertools import combinations, product
@@ -28,7 +28,7 @@ PROPERTIES = {
 
 
 def curves(name):
-    """Objectives in lower case, layers as numbers, a step as two."""
+    """Objectives in lower case, layers as numbers, a step as two layers."""
     table = load_published(name)
     table[["panel", "series"]] = table[["panel", "series"]].apply(lambda names: names.str.lower())
     if table["x"].dtype == int:
@@ -40,7 +40,7 @@ def curves(name):
 def mutual_information():
     plain = curves("ib_mi_tasks").rename(columns={"series": "objective"})
     plain = plain.assign(reading="plain", positions="all", label="input")
-    # The paper has no untrained model: one that forgets nothing.
+    # The paper has no untrained model; this one forgets nothing.
     first = plain[plain["objective"] == "mlm"]
     initial = [
         first.assign(objective=name, y=first["y"].iloc[0])
@@ -57,7 +57,7 @@ def mutual_information():
 
 
 def pwcca_between_runs(seeds):
-    """Of all pairs of runs; objectives are as far apart with as without the same seed."""
+    """All pairs of runs; objectives are equally far apart with and without the same seed."""
     table = curves("change_between_tasks")
     names = table["series"].str.replace(r"(\w+) init\.", r"\1 vs \1", regex=True)
     parts = []
@@ -92,7 +92,7 @@ def neighbours():
 
 
 def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
-    """The tables of measures, as `tables.table` takes them."""
+    """The tables of measures, as `tables.table` reads them."""
     layers = curves("change_by_task").rename(columns={"series": "objective", "y": "distance"})
     of_runs = {
         "mutual_information": mutual_information(),
@@ -111,7 +111,7 @@ def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
 
 
 def exact(frame: pd.DataFrame) -> pd.DataFrame:
-    """The frame with values that no block of documents changes."""
+    """The frame with values that stay the same without any block of documents."""
     arrays = {
         without: [*np.repeat(frame[name].to_numpy(float)[:, None], N_BLOCKS, axis=1)]
         for name, without in VALUES.items()

@@ -1,6 +1,6 @@
-"""The published numbers on heads in the form of our tables, as if we had measured just these.
+"""The published numbers on heads in the form of our tables, as if we had measured exactly these.
 
-LM and MLM, which the paper has not looked at, are as its MT.
+The paper does not look at LM and MLM; they are like its MT here.
 """
 
 import numpy as np
@@ -23,7 +23,7 @@ FUNCTION = {
     "r": ("two_rarest", None),
 }
 # Table 1 of the paper, WMT: best head and best fixed offset. The figure of functions has other
-# accuracies, those of the table for OpenSubtitles, so it says here only which heads have which.
+# accuracies, those of the table for OpenSubtitles; here it only says which heads have a function.
 SYNTACTIC = {
     "nsubj_to_head": (0.52, 0.35),
     "nsubj_from_head": (0.45, 0.35),
@@ -35,8 +35,8 @@ SYNTACTIC = {
     "advmod_from_head": (0.48, 0.46),
 }
 RARE = {"rarest": 0.66, "two_rarest": 0.83}  # OpenSubtitles, as the post says
-# The post's figure on functions of retained heads, OpenSubtitles: of so many heads left, so many
-# have a function. Of 6 the one for rare tokens is drawn as fading.
+# The post's figure on functions of retained heads, OpenSubtitles: by the number of heads left, how
+# many have a function. With 6 heads left, the one for rare tokens is drawn as fading.
 RETAINED = {30: 12, 17: 11, 14: 9, 11: 7, 9: 6, 7: 5, 6: 5, 5: 3, 4: 3, 3: 2, 2: 2, 1: 1}
 
 
@@ -58,8 +58,8 @@ def with_others(table):
 
 
 def functions_of_mt():
-    """A row for each function that a head has in the figure; amod and advmod, which it leaves
-    out, go to a head that is syntactic anyway."""
+    """A row for each function that a head has in the figure. amod and advmod, which the figure
+    leaves out, go to a head that is already syntactic."""
     table = load_published("functions_ru_de_fr")
     table = table[table["panel"] == "EN-RU head functions"]
     columns = ["layer", "head", "function", "offset", "accuracy"]
@@ -89,8 +89,8 @@ def head_functions():
 
 
 def pruned_functions():
-    """Of the model with all heads, and of each one in RETAINED: which has each function in turn, so
-    that the one with 17 heads has all, as the post says."""
+    """The model with all heads and each model in RETAINED. Heads get the functions in turn, so the
+    model with 17 heads has all functions, as the post says."""
     whole = functions_of_mt()
     held = whole[~whole["function"].isin(["rarest", "amod_from_head", "advmod_from_head"])]
     each = held.drop_duplicates(["function", "offset"]).drop(columns=["layer", "head"])
@@ -112,7 +112,8 @@ def idle(heads):
 
 
 def encoder_sweep():
-    """Of `gates`, and by importance, which was not compared: a little below."""
+    """Models pruned by gates, and by importance, which the paper does not compare: a little
+    worse."""
     published = load_published("heads_dying_enc_bleu_linear_x")
     published = published[published["panel"] == "WMT"]
     left, bleu = published["x"].to_numpy(), published["y"].to_numpy()
@@ -148,8 +149,8 @@ def whole_model(attention):
 
 
 def pruning():
-    """LM and MLM have the quality of MT, as a mean probability, up to a factor; so has MT itself,
-    of which BLEU alone is published."""
+    """LM and MLM have the quality of MT, as a mean probability, up to a factor. So has MT itself,
+    since only its BLEU is published."""
     mt = pd.concat([encoder_sweep(), all_sweep()]).assign(objective="mt", test_loss_nats=2.0)
     encoder = mt[mt["attention"] == "encoder"]
     others = encoder.assign(
@@ -157,13 +158,13 @@ def pruning():
     )
     others = [others.assign(objective=name) for name in ("lm", "mlm")]
     table = pd.concat([mt, *others]).assign(bleu=lambda rows: rows["bleu"].astype(float))
-    # MT's models without a BLEU were not published.
+    # Models of MT without a BLEU were not published.
     quality = np.where(table["objective"] == "mt", table["bleu"], np.exp(-table["test_loss_nats"]))
     return table.assign(quality=quality, probability=quality)
 
 
 def gates():
-    """Heads of the decoder, a row for each head; of a pair of layers as many as published."""
+    """A row for each decoder head; each pair of layers keeps as many as published."""
     table = load_published("heads_dying_decoder")
     kinds = {"Decoder self-attention": "decoder", "Dec-enc attention": "cross"}
     table = table.assign(
@@ -183,7 +184,7 @@ def gates():
 
 
 def tables() -> dict[str, pd.DataFrame]:
-    """The tables on heads, of one run of each objective."""
+    """The tables on heads, for one run of each objective."""
     return {
         "head_importance": head_importance(),
         "head_functions": head_functions(),

@@ -13,80 +13,79 @@ from bottomup.figures.claims_table import PAPERS
 CALIBRATION = Path(__file__).parents[2] / "docs/calibration.csv"
 HEADER = f"""# Claims
 
-What is judged in `results/<study>/measures/claims.csv`: sentences of the papers, each with a
-statistic that is positive as far as the sentence holds. Statements are in our words, after the
-authors' posts on the papers; where each stands is given by the heading there and by the published
-figure.
+`results/<study>/measures/claims.csv` judges sentences of the papers. Each has a statistic that is
+positive as far as the sentence holds. Statements are in our words, after the authors' posts on the
+papers; each gives the heading there and the published figure.
 
-A claim is **reproduced** where its statistic is surely above the margin, **contradicted** where it
-is surely below minus the margin, and **undecided** otherwise. The margin is {MARGIN:.0%} of the
+A claim is **reproduced** if its statistic is surely above the margin, **contradicted** if it is
+surely below minus the margin, and **undecided** otherwise. The margin is {MARGIN:.0%} of the
 statistic's value on the published curves: less counts as no effect. Bottom, middle and top are
-thirds of the layers, so that no claim hangs on one layer.
+thirds of the layers, so that no claim depends on one layer.
 
 ## How sure
 
-A statistic is computed from the tables of each run, and runs are averaged. Another set of runs, or
-other held-out documents, would have given another mean. Its variance is that over documents plus
-that over runs by their number:
+Each run has its own statistic, computed from its tables, and runs are averaged. Other runs, or
+other held-out documents, would give another mean. The variance of the mean is the variance over
+documents plus the variance over runs divided by their number:
 
 - **Documents** are dealt into {N_BLOCKS} blocks, and every value is computed without each block in
   turn (a jackknife). All measures leave out the same blocks, so that differences are paired.
-- **Runs** are left out in turn. A few runs say little of how variable they are, so the variance is
-  drawn towards what is usual for claims on the same table, but only upwards (Smyth 2004). What is
-  usual counts as two more degrees of freedom, unless the claim's own variance is far above it.
-  Where the first centers of clusters are drawn, too, a run varies at least by what that draws.
+- **Runs** are left out in turn. A few runs say little about how much runs vary. So their variance
+is
+  drawn towards the usual variance of claims on the same table, but only upwards (Smyth 2004). The
+  usual variance counts as two more degrees of freedom, unless the claim's own is far above it. If
+  the first centers of clusters are also drawn, a run varies at least as much as that draw.
 
-From both follow a standard error and Student's t. Where several things must hold, each must be
-sure (an intersection-union test); where one of several must, it must be sure at the level divided
-by their number. The best of many heads is chosen in one half of the documents and measured in the
-other. With a single block of documents nothing is known of its error, and nothing is decided.
+Both together give a standard error and Student's t. If several things must hold, each must be sure
+(an intersection-union test). If one of several must hold, it must be sure at the level divided by
+their number. One half of the documents chooses the best of many heads, and the other half measures
+it. With a single block of documents the error is unknown, and nothing is decided.
 
-**What training adds.** Where a sentence is about training, the same statistic is computed of the
-initial models; each objective stands beside the one with its attention mask. The claim is
-reproduced only if training adds more than the margin, too. A claim that
-holds of the trained models, and held more before training, stays undecided, and a mark says so.
-Of importance other than confidence, and of readings as in training, there are no initial
-models.
+**What training adds.** If a sentence is about training, the same statistic is computed for the
+initial models; each objective is compared with the one that has its attention mask. The claim is
+reproduced only if training also adds more than the margin. If a claim holds for the trained models
+but held more before training, it stays undecided, and a mark says so. There are no initial models
+for importance other than confidence, nor for readings as in training.
 
-**Marks** in the column `provisional`, without which no verdict should be quoted:
+**Marks** in the column `provisional`; quote no verdict without them:
 
-- *one run*, *one pair of runs*: how much runs differ is taken from other claims or, if these have
-  one run, too, not known; then the verdict is on this run. What no text changes either, as the
-  number of heads left, is undecided.
-- *no initial models beside it*: the sentence is about training, and nothing shows what was there
-  before.
-- *holds, but less than before training*, *only less than before training*: nothing but what
-  training takes away speaks against the sentence.
-- *holds before training, too*, of a sentence that is not about training.
+- *one run*, *one pair of runs*: other claims tell how much runs differ. If these have one run, too,
+  that is unknown, and the verdict is about this run. A value that other text does not change
+  either, such as the number of heads left, is undecided.
+- *no initial models beside it*: the sentence is about training, and nothing shows the state before.
+- *holds, but less than before training*, *only less than before training*: only what training takes
+  away speaks against the sentence.
+- *holds before training, too*: the sentence is not about training.
 
 **Many claims.** Of the verdicts on one paper that are not "undecided", the expected share of wrong
-ones is at most {LEVEL:.0%}, however the claims hang together (Benjamini and Yekutieli 2001). The
-column `uncorrected` has the verdict on the claim alone. What the paper on heads asks of MT is asked
-anew of LM and MLM, with the margin of MT's claim; what the paper has not compared is asked for by
-three hundredths. These, and what is asked beyond the papers, are families of their own.
+ones is at most {LEVEL:.0%}, however the claims depend on each other (Benjamini and Yekutieli 2001).
+The column `uncorrected` has the verdict on the claim alone. Claims of the paper on heads about MT
+are asked again of LM and MLM, with the margin of MT's claim; for comparisons that the paper does
+not make, the published value is set to 0.03. These claims, and those beyond the papers, are
+families of their own.
 
-**Other estimators.** Where a measure leaves a choice open (clusters or a classifier, how groups
-are matched, the variant of PWCCA, the metric of neighbors, the rule of relevance), the verdict
-under each other choice stands in `other_estimators`. A claim that is reproduced under one and
-contradicted under another **depends on the estimator**.
+**Other estimators.** Some measures leave a choice open (clusters or a classifier, how groups are
+matched, the variant of PWCCA, the metric of neighbors, the rule of relevance). `other_estimators`
+has the verdict under each other choice. A claim that is reproduced under one and contradicted under
+another **depends on the estimator**.
 
 **Calibration.** `snakemake calibrate_claims` simulates studies with the runs, documents and noise
-of one's own, whose truth is known, and judges each claim alone: how often it is decided where
-nothing is true (the worst of: no part of it holds; all but one do; all do, but training adds
-nothing), reproduced where the published curves are true, and contradicted where they are reversed.
-Claims about heads with a function, where a study has none, are calibrated as if it had as many as
-the paper's: the accuracies of its heads are raised, and their noise is left as it is.
+of your study, whose truth is known, and judges each claim alone: how often it is decided if nothing
+is true (the worst of three cases: no part of it holds; all but one do; all do, but training adds
+nothing), reproduced if the published curves are true, and contradicted if they are reversed. If a
+study has no heads with a function, claims about them are calibrated as if it had as many as the
+paper: the accuracies of its heads are raised, and their noise stays as it is.
 
-`undecided_until` says how many runs would decide a claim four times of five if the values stayed,
-or, where {MOST_RUNS} would not, how much more text with so many; and which larger study would
-decide it in any case.
+`undecided_until` says how many runs would decide a claim four times out of five if the values
+stayed; if {MOST_RUNS} are not enough, how much more text would, with that many runs; and which
+larger study would decide it in any case.
 
-`rank_correlation` is Spearman's, of our curve and the published one over the layers; where a claim
-is about several curves, which are then in the column `curves`, it is their mean. Claims on heads
-have none: heads of two models have no common order, and pruned models no common size.
+`rank_correlation` is Spearman's correlation between our curve and the published one over the
+layers. If a claim is about several curves (named in the column `curves`), it is their mean. Claims
+on heads have none: heads of two models have no common order, and pruned models no common size.
 
-Made by `python -m bottomup.claims.reference > docs/claims.md`; the numbers on calibration are those
-of the default study with `pruning: {{controls: {{scratch: [1], random: [0.1, 0.3], gradient: [0.1,
+`python -m bottomup.claims.reference > docs/claims.md` makes this page. The calibration is that of
+the default study with `pruning: {{controls: {{scratch: [1], random: [0.1, 0.3], gradient: [0.1,
 0.3]}}}}`, kept in `docs/calibration.csv`.
 """
 
@@ -103,7 +102,7 @@ def reference() -> str:
 
 
 def _entry(claim: Claim, calibration: dict | None) -> str:
-    about = " Judged on what training adds, too." if claim.of_training else ""
+    about = " Also judged on what training adds." if claim.of_training else ""
     entry = f"""### `{claim.name}`
 
 {claim.statement} *({claim.section})*
@@ -111,7 +110,7 @@ def _entry(claim: Claim, calibration: dict | None) -> str:
 - **Statistic:** {claim.statistic}. Published: {claim.published:.3g}; margin: {claim.margin:.2g}.\
 {about}
 - **Contradicted if** {claim.contradicted_if}.
-- **Where undecided**, this would decide it: {claim.undecided_until}."""
+- **If undecided**, this would decide it: {claim.undecided_until}."""
     return entry if calibration is None else f"{entry}\n{_calibrated(**calibration)}"
 
 
@@ -133,9 +132,9 @@ def _calibrated(
     heads = ", as if it had such heads" if as_if else ""
     return (
         f"- **Calibrated** (default study, {runs} run{'s' if runs > 1 else ''}{heads}): decided in "
-        f"{decided_if_nothing_is_true:.1%} where nothing is true; reproduced in "
-        f"{reproduced_if_as_published:.0%} where the published curves are ({enough}); "
-        f"contradicted in {contradicted_if_reversed:.0%} where they are reversed."
+        f"{decided_if_nothing_is_true:.1%} if nothing is true; reproduced in "
+        f"{reproduced_if_as_published:.0%} if the published curves are true ({enough}); "
+        f"contradicted in {contradicted_if_reversed:.0%} if they are reversed."
     )
 
 

@@ -1,11 +1,10 @@
-"""Tables of estimates, as claims read them: each value with draws of what else it might be.
+"""Tables of estimates, as claims read them: each value with draws of what it might have been.
 
-Other held-out text would have given other values. What it would have been is drawn from the values
-without each block of documents: a draw adds to every value in every table the same random mixture
-of what the blocks have made of it (a multiplier bootstrap of the jackknife's deviations), so that
-whatever is computed from the values can be computed from a draw as well, in pairs, and spreads as
-other text would make it. What was drawn beside the text, as the first centers of clusters, is not
-shared between values; it has draws of its own.
+Other held-out text would give other values. Draws of these come from the values without each block
+of documents: a draw adds the same random mixture of the jackknife's deviations to every value in
+every table (a multiplier bootstrap). So anything that is computed from the values can be computed
+from each draw, in pairs, and then spreads as other text would make it spread. Other random choices,
+such as the first centers of clusters, are not shared between values; they have their own draws.
 """
 
 import logging
@@ -25,7 +24,7 @@ from bottomup.seeds import generator
 N_DRAWS = 200
 TEXT = slice(1, 1 + N_DRAWS)
 NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
-# The columns with values, and where each has its values without blocks.
+# The columns with values, and the columns with their values without blocks.
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
 VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
@@ -40,9 +39,9 @@ logger = logging.getLogger(__name__)
 class Table:
     """Some rows of a table, and draws of its columns of values.
 
-    rows: their index says where they stand in the whole table; draws: by column,
+    rows: their index is their place in the whole table. draws: by column,
     `[n_whole, 1 + 2 * N_DRAWS]`: the value, draws of other text (`TEXT`) and of other noise
-    (`NOISE`); n_blocks: of documents, 0 without draws.
+    (`NOISE`). n_blocks: the number of blocks of documents, 0 without draws.
     """
 
     name: str
@@ -51,7 +50,7 @@ class Table:
     n_blocks: int
 
     def where(self, **equal) -> "Table":
-        """The rows in which each column has the value given; NotMeasuredError if there is none."""
+        """The rows in which each column has the given value; NotMeasuredError if there is none."""
         found = self.rows
         for column, value in equal.items():
             found = found[found[column] == value]
@@ -61,15 +60,15 @@ class Table:
         return self.with_rows(found)
 
     def filtered(self, kept: pd.Series) -> "Table":
-        """The rows that the mask `kept` says."""
+        """The rows where the mask `kept` is true."""
         return self.with_rows(self.rows[kept])
 
     def with_rows(self, rows: pd.DataFrame) -> "Table":
-        """These rows of it."""
+        """The same table with these rows."""
         return replace(self, rows=rows)
 
     def values(self, column: str) -> np.ndarray:
-        """A column with its draws, `[n, 1 + 2 * N_DRAWS]`; without any, as often as it is asked."""
+        """A column with its draws, `[n, 1 + 2 * N_DRAWS]`; without draws, the values repeated."""
         if column in self.draws:
             return self.draws[column][self.rows.index]
         constant = self.rows[column].to_numpy(float)
@@ -80,10 +79,11 @@ Tables = dict[str, Table]
 
 
 def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
-    """Tables in files, .csv, or .parquet with the values without blocks; called by their files.
+    """Tables in files (.csv, or .parquet with the values without blocks), named after their files.
 
-    estimators: by table, of several estimates in it those to go by: see `select`. Raises UserError
-    for values without these.
+    estimators: for each table with several estimates, the ones to use: see `select`.
+
+    Raises UserError for values that lack their values without blocks.
     """
     tables = {}
     for path in paths:
@@ -95,10 +95,10 @@ def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
 
 
 def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
-    """The rows that have the value given in each column, or one of a list.
+    """The rows that have the given value in each column, or one of a list of values.
 
-    Where there is none, as of groups that are all too small to be matched, it says so: the study
-    has not measured what is asked for, and goes on without.
+    If there is none, for example because all groups are too small to be matched, a warning says
+    that the study has not measured this, and it goes on without.
     """
     for column, value in columns.items():
         rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
@@ -110,7 +110,7 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
 
 
 def table(name: str, frame: pd.DataFrame) -> Table:
-    """A table with draws of its values, from a frame as `measures/<name>.parquet` holds it."""
+    """A table with draws of its values, from a frame like `measures/<name>.parquet`."""
     frame = frame.reset_index(drop=True)
     if WITHOUT not in frame and not VALUES.keys().isdisjoint(frame):
         raise UserError(
@@ -132,7 +132,7 @@ def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Genera
     values = frame[column].to_numpy(float)[:, None]
     blocks = without_blocks(frame[without])
     n_blocks = blocks.shape[1]
-    text = np.full((len(frame), N_DRAWS), np.nan)  # of one block no spread is known
+    text = np.full((len(frame), N_DRAWS), np.nan)  # with one block the spread is unknown
     if n_blocks > 1:
         deviations = blocks - blocks.mean(1, keepdims=True)
         text = values + deviations @ mixtures(n_blocks, rng)
@@ -142,7 +142,7 @@ def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Genera
 
 
 def without_blocks(arrays: pd.Series) -> np.ndarray:
-    """Values without each block, a row each; NaN where there are none: no spread is known."""
+    """Values without each block, a row each; NaN if there are none and the spread is unknown."""
     known = arrays.dropna()
     found = np.full((len(arrays), len(known.iloc[0]) if len(known) else 1), np.nan)
     for place, values in known.items():
@@ -153,7 +153,7 @@ def without_blocks(arrays: pd.Series) -> np.ndarray:
 def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:
     """Weights `[n_blocks, N_DRAWS]` with which the jackknife's deviations add up to draws.
 
-    Orthogonal, so that the variance over draws of anything linear is the jackknife's to the digit.
+    They are orthogonal, so the variance of anything linear over draws is exactly the jackknife's.
     """
     weights = rng.standard_normal((N_DRAWS, n_blocks))
     orthogonal, _ = np.linalg.qr(weights - weights.mean(0))
@@ -161,7 +161,7 @@ def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
-    """Rows of these seeds; of pairs of runs those of which both are."""
+    """The rows of these seeds; of pairs of runs, those with both seeds among them."""
 
     def kept(rows: pd.DataFrame) -> pd.Series:
         columns = [name for name in SEEDS if name in rows]

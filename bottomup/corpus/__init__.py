@@ -1,1 +1,1 @@
-"""Text: where it comes from, how it is cleaned, split, cut into sub-words and stored."""
+"""Text: its sources, cleaning, splits, sub-words, annotation and files."""

@@ -1,6 +1,6 @@
 """Reading compressed files and archives without writing to disk.
 
-What is damaged is refused as a whole: everything is read to its end, where the checksums are.
+A damaged file is refused as a whole: everything is read to its end, where the checksums are.
 """
 
 import bz2
@@ -17,7 +17,7 @@ import zstandard
 
 from bottomup.errors import UserError
 
-# By the bytes that a stream begins with, what decompresses it.
+# The decompressor of a stream, by its first bytes.
 _COMPRESSIONS = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS + 16),
     b"\xfd7zXZ\x00": lzma.LZMADecompressor,
@@ -28,7 +28,7 @@ BROKEN = (OSError, EOFError, lzma.LZMAError, zlib.error, zstandard.ZstdError, ta
 _AR_MAGIC = b"!<arch>\n"
 _AR_HEADER = re.compile(rb".{48}(\d{1,10}) *`\n", re.DOTALL)
 
-# Text gets 10 times smaller at most; a bomb, a thousand times and more.
+# Text gets at most 10 times smaller; a bomb, a thousand times and more.
 MAX_RATIO = 200
 FREE_BYTES = 2**26  # before the ratio counts
 MAX_MEMBER_BYTES = 2**28
@@ -37,9 +37,9 @@ _PIECE_BYTES = 2**12
 
 
 def decompressed(stream: BinaryIO) -> BinaryIO:
-    """The plain bytes of a stream of gzip, bzip2, xz, zstd or plain data, told by its magic.
+    """The plain bytes of a stream of gzip, bzip2, xz, zstd or plain data, known by its first bytes.
 
-    Reading it raises one of `BROKEN` where the data are damaged, cut off, or unpack to more than
+    Reading it raises one of `BROKEN` if the data are damaged, cut off, or unpack to more than
     `MAX_RATIO` times their size.
     """
     buffered = io.BufferedReader(stream)
@@ -51,7 +51,7 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
 
 
 def _unpacked(packed: BinaryIO, decompressor: type) -> Iterator[bytes]:
-    """The data of all streams in `packed`, which stand one after the other."""
+    """The data of all streams in `packed`, one after the other."""
     n_bytes = 0
     piece = packed.read(_PIECE_BYTES)
     while piece:
@@ -65,7 +65,7 @@ def _unpacked(packed: BinaryIO, decompressor: type) -> Iterator[bytes]:
                 raise OSError(f"it unpacks to more than {MAX_RATIO} times its size: no text does")
             yield data
             piece = b"" if stream.eof else packed.read(_PIECE_BYTES)
-        # Zeros may fill up what comes after a stream.
+        # Zeros may pad the end of a stream.
         piece = stream.unused_data.lstrip(b"\0")
         while not piece and (more := packed.read(_PIECE_BYTES)):
             piece = more.lstrip(b"\0")
@@ -94,13 +94,13 @@ class _Unpacked(io.RawIOBase):
 def members(
     stream: BinaryIO, wanted: re.Pattern, name: str, packages: bool = True
 ) -> Iterator[tuple[str, bytes]]:
-    """Paths and contents of the files in an archive whose path holds the pattern `wanted`.
+    """Paths and contents of the files in an archive whose path contains the pattern `wanted`.
 
-    The archive is a Debian package, or a tar archive (plain, gzip, bzip2, xz or zstd), and Debian
-    packages inside it are read too, if `packages`. `name` is what errors call it.
+    The archive is a Debian package or a tar archive (plain, gzip, bzip2, xz or zstd). With
+    `packages`, Debian packages inside it are read, too. Errors call it `name`.
 
-    Raises UserError for an archive that is damaged or unpacks to more than text does, or where
-    the path of such a file, or a link of that name, leaves the archive's folder.
+    Raises UserError if the archive is damaged or unpacks to more than text does, or if the path of
+    such a file, or a link of that name, leaves the archive's folder.
     """
     try:
         head = stream.read(len(_AR_MAGIC))
@@ -129,7 +129,7 @@ def members(
 
 
 class _Header(tarfile.TarInfo):
-    """A header of a tar archive. One that is damaged, or none at all, is no end of the archive."""
+    """A header of a tar archive. A damaged or missing header is not the end of the archive."""
 
     @classmethod
     def frombuf(cls, buf: bytes, encoding: str, errors: str) -> "_Header":
@@ -153,7 +153,7 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
 
 
 def _package_data(stream: BinaryIO) -> BinaryIO:
-    """data.tar.* of a Debian package: an `ar` archive of 60-byte headers and even-padded files."""
+    """data.tar.* of a Debian package, an `ar` archive of 60-byte headers and even-padded files."""
     while header := stream.read(60):
         fields = _AR_HEADER.fullmatch(header)
         if not fields:

@@ -1,7 +1,7 @@
-"""Blocks of documents, which every interval on held-out text leaves out one at a time.
+"""Blocks of documents; every interval on held-out text leaves out one block at a time.
 
-Sentences of one document are not independent of each other, documents nearly are. A block is what
-a statistic can do without at a cost that does not grow with the number of documents.
+Sentences of one document depend on each other; documents hardly do. Leaving out blocks instead of
+single documents costs the same however many documents there are.
 """
 
 import heapq
@@ -17,10 +17,10 @@ N_BLOCKS = 20
 def deal(documents: pd.Series, seed: int) -> np.ndarray:
     """The block of each sentence, int8 `[n_sentences]`, 0 to `N_BLOCKS` - 1 at most.
 
-    documents: the document of each sentence. Whole documents are dealt, in random order but the
-    longest first, each to the block that has fewest sentences. Where every sentence is its own
-    document, documents are not known, and a block is a run of the text. With fewer documents than
-    blocks, each is one.
+    documents: the document of each sentence. Whole documents are dealt, the longest first and
+    otherwise in random order, each to the block with the fewest sentences. If every sentence is its
+    own document, documents are not known, and a block is a contiguous part of the text. With fewer
+    documents than blocks, each document is a block.
     """
     codes, names = pd.factorize(documents)
     if len(names) == len(documents):

@@ -1,12 +1,13 @@
-"""Words, and byte-pair encoding of words into sub-words (Sennrich et al. 2016), a side at a time.
+"""Words, and byte-pair encoding of words into sub-words (Sennrich et al. 2016), one side at a time.
 
-The whole way from text to ids is inside one Hugging Face `tokenizers` file: normalization, words
-as the Moses tokenizer cuts them, sub-words, and </s> at the end.
+One Hugging Face `tokenizers` file holds the whole way from text to ids: normalization, words as the
+Moses tokenizer cuts them, sub-words, and </s> at the end.
 
-Departures from Moses: no list of abbreviations, so that a period ends its word unless single
-letters and periods alternate (`e.g.`); no look at the case of the next word; no escapes such as
-`&apos;`; every language but French and Italian keeps an apostrophe with what follows it.
-Departure from subword-nmt: the mark is on the first sub-word of a word, not on all but the last.
+Departures from Moses: there is no list of abbreviations, so a period ends its word unless single
+letters and periods alternate (`e.g.`); the case of the next word does not matter; there are no
+escapes such as `&apos;`; and every language but French and Italian keeps an apostrophe with what
+follows it. Departure from subword-nmt: the mark is on the first sub-word of a word, not on all but
+the last.
 """
 
 from collections.abc import Iterable
@@ -24,7 +25,7 @@ from tokenizers import (
 
 from bottomup.corpus.specials import EOS, SPECIALS, UNK
 
-# Stands at the start of the first sub-word of a word.
+# Marks the start of the first sub-word of a word.
 WORD_START = "▁"
 # An apostrophe stays with the letters before it (l' homme), not with those after it (don 't).
 ELIDING_LANGUAGES = frozenset(["fr", "it"])
@@ -53,8 +54,8 @@ def word_pattern(language: str) -> str:
 def learn(batches: Iterable[list[str]], merges: int, lowercase: bool, language: str) -> Tokenizer:
     """A tokenizer whose vocabulary is the specials, the text's characters, and `merges` merges.
 
-    batches: the text, lists of sentences; gone through twice. The same text gives the same bytes.
-    A small text may have fewer merges to learn.
+    batches: the text as lists of sentences, read twice. The same text gives the same bytes. A small
+    text may have fewer merges to learn.
     """
     characters = _train(batches, 0, lowercase, language).get_vocab_size()
     return _train(batches, characters + merges, lowercase, language)
@@ -71,8 +72,8 @@ def _train(
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             pre_tokenizers.Split(Regex(word_pattern(language)), behavior="removed", invert=True),
-            # Not the trainer's suffix for the ends of words: a letter that the training text has
-            # only inside words would be unknown at the end of one.
+            # Not the trainer's suffix for ends of words: with it, a letter that the training text
+            # has only inside words would be unknown at the end of one.
             pre_tokenizers.Metaspace(WORD_START, prepend_scheme="always", split=False),
         ]
     )

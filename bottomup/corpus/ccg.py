@@ -2,7 +2,7 @@ r"""CCG categories of words: derived from dependency trees, or from the supertag
 
 `derived` reads a tree with the labels and tags of spaCy's English pipelines and gives categories
 in the notation of CCGbank (Hockenmaier and Steedman 2007). A tree says what depends on what, and
-on which side; these rules say what that makes of a word.
+on which side; these rules turn that into a word's category.
 
 - *Nouns* are `N`. Pronouns, and determiners that stand alone, are `NP`; the subject *there* is
   `NP[thr]`, an expletive *it* `NP[expl]`. A number after its noun is `N[num]`, the noun `N/N[num]`.
@@ -27,9 +27,9 @@ on which side; these rules say what that makes of a word.
   `S[qem]/S[dcl]`; others make a modifier of it, *if* before a main clause `(S/S)/S[dcl]`. *Relative
   and question words* take a clause without a part, `(NP\NP)/(S[dcl]\NP)`, and leave its verbs as
   they are.
-- What is joined to another word has the role of that word; *and* is `conj`. Punctuation is
-  itself: `,` or `.`, quotation marks, `LRB` and `RRB`; all other is `:`.
-- The tree outweighs the tag: what has an object, a subject or an auxiliary is a verb.
+- A conjunct has the role of the word that it is joined to; *and* is `conj`. Punctuation is
+  itself: `,` or `.`, quotation marks, `LRB` and `RRB`; all other punctuation is `:`.
+- The tree outweighs the tag: a word with an object, a subject or an auxiliary is a verb.
 
 Phrases change type without a trace in the categories of words, as in CCGbank: `N` to `NP`,
 participles after nouns to `NP\NP`, infinitives of purpose to `(S\NP)\(S\NP)`. The trees do not
@@ -46,7 +46,7 @@ from bottomup.errors import UserError
 
 PUNCTUATION = {tag: tag for tag in (",", ".", ":", "``", "''")}
 PUNCTUATION |= {"-LRB-": "LRB", "-RRB-": "RRB", "HYPH": ":", "NFP": ":"}
-# Verbs in -s without a subject are easily taken for plurals.
+# Taggers easily take verbs in -s without a subject for plurals.
 FEATURES = dict.fromkeys(["MD", "VBZ", "VBP", "VBD", "NNS"], "dcl")
 FEATURES |= {"VB": "b", "VBG": "ng", "TO": "to", "JJ": "adj", "JJR": "adj", "JJS": "adj"}
 ADVERBIAL_TAGS = frozenset(["IN", "TO", "RB", "RBR", "RBS", "RP", "UH", "WRB"])
@@ -68,9 +68,8 @@ BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being", "'s", "
 def categories(annotation: pd.DataFrame, depccg_model: str | None) -> pd.DataFrame:
     """The categories of annotated words, with their parts and where they come from.
 
-    annotation: as `annotation.annotate` gives it; depccg_model: see `supertagged`, None for
-    `derived`. Returns columns ccg, ccg_left, ccg_right (see `parts`), and ccg_source (derived or
-    depccg).
+    annotation: as from `annotation.annotate`. depccg_model: see `supertagged`; None for `derived`.
+    Returns columns ccg, ccg_left, ccg_right (see `parts`), and ccg_source (derived or depccg).
     """
     starts = np.flatnonzero(np.diff(annotation["sentence"], prepend=-1))
     columns = [annotation[name].tolist() for name in ("text", "tag", "relation", "head")]
@@ -93,10 +92,10 @@ def categories(annotation: pd.DataFrame, depccg_model: str | None) -> pd.DataFra
 def supertagged(sentences: Iterable[Sequence[str]], model: str) -> list[list[str]]:
     """The likeliest category of each word, by the supertagger of depccg (Yoshikawa et al. 2017).
 
-    model: the folder of an English model of depccg 3.0. The tags are not parsed, so that headings
-    and fragments have some, too.
+    model: the folder of an English model of depccg 3.0. The tags are not parsed, so headings and
+    fragments get tags, too.
 
-    Raises UserError where the package or the model is missing.
+    Raises UserError if the package or the model is missing.
     """
     try:
         from depccg.instance_models import load_model
@@ -126,18 +125,18 @@ def derived(
 ) -> list[str]:
     """The category of each word of a text, by the rules above.
 
-    heads: index of each word's head, its own for a root.
+    heads: the index of each word's head, its own for a root.
     """
     tree = _Tree(texts, tags, relations, heads)
     return [tree.category(i) for i in range(len(texts))]
 
 
 def parts(category: str) -> tuple[str, str]:
-    r"""What a category says of the left, and of the right side of its word.
+    r"""What a category says about the left side of its word, and about the right side.
 
-    The left part is its result with the arguments to the left, the right part the arguments to
-    the right: `S\NP` and `/NP` for `(S\NP)/NP`. Arguments are taken off until an atom is left, so
-    the parts of `(N/N)/(N/N)` are `N` and `/N/(N/N)`; the right part of an atom is empty.
+    The left part is its result with the arguments to the left; the right part is the arguments to
+    the right: `S\NP` and `/NP` for `(S\NP)/NP`. Arguments are taken off until an atom is left. So
+    the parts of `(N/N)/(N/N)` are `N` and `/N/(N/N)`, and the right part of an atom is empty.
     """
     arguments = {"\\": [], "/": []}
     while at := _main_slash(category):
@@ -149,7 +148,7 @@ def parts(category: str) -> tuple[str, str]:
 
 
 def _main_slash(category: str) -> int:
-    """Where the slash outside all brackets stands; 0 in an atom."""
+    """The place of the slash outside all brackets; 0 for an atom."""
     depth = 0
     for at, character in enumerate(category):
         depth += (character == "(") - (character == ")")
@@ -167,10 +166,10 @@ def _functor(result: str, slash: str, argument: str) -> str:
 
 
 class _Tree:
-    """A dependency tree, asked for the categories of its words.
+    """A dependency tree that gives the categories of its words.
 
     A category is a result with complements as its arguments. `relations` and `heads` are those of
-    the first word of a coordination, whose place is in `places`; `own` are a word's own relations.
+    the first word of a coordination, which is at `places`; `own` are a word's own relations.
     """
 
     def __init__(self, texts, tags, relations, heads):
@@ -233,12 +232,13 @@ class _Tree:
         return "pronoun" if tag in PRONOUN_TAGS else "noun"
 
     def _is_verb(self, i: int) -> bool:
-        """Whether it is tagged as a verb, or has what only verbs have; but for "the following"."""
+        """Whether it is tagged as a verb or has what only verbs have; "the following" is not
+        one."""
         tagged = self.tags[i] == "MD" or self.tags[i].startswith("VB")
         verbal = tagged or self._child(i, SUBJECTS | AUXILIARIES | {"dobj"}) is not None
         return verbal and self._child(i, {"det"}) is None
 
-    # What a word results in
+    # The result of a word
 
     def _result(self, i: int) -> str:
         match self.kinds[i]:
@@ -342,7 +342,7 @@ class _Tree:
         return FEATURES.get(self.tags[verbs[k]], "b")
 
     def _verb_phrase(self, verbs: list[int], k: int) -> str:
-        """What the k-th of a chain of verbs is with all that follows it, but for the subject."""
+        """What the k-th of a chain of verbs is with all that follows it, without the subject."""
         subject = self._subject(verbs[-1])
         expected = "NP" if subject is None else self._nominal(subject)
         return rf"S[{self._feature(verbs, k)}]\{expected}"
@@ -438,7 +438,7 @@ class _Tree:
     # Relative and question words
 
     def _wh_clause(self, i: int) -> int | None:
-        """The verb of the clause that a wh-word begins; None where it begins none."""
+        """The verb of the clause that a wh-word begins, if any."""
         verb = self.heads[i]
         if self.relations[i] == "pobj":
             verb = self.heads[verb]

@@ -1,4 +1,4 @@
-"""Which pairs of a raw corpus are kept: every step explicit, counted and shown by examples."""
+"""Which pairs of a raw corpus are kept: every step is explicit, counted and shown by examples."""
 
 import re
 import unicodedata
@@ -11,11 +11,11 @@ from bottomup.corpus.specials import SPECIALS
 SIDES = ["source", "target"]
 OF_PAIRS = ["untranslated", "length_ratio"]  # steps that compare the sides
 N_EXAMPLES = 3
-# As in Moses. What is longer is data; the time to learn sub-words from it grows with its square.
+# As in Moses. Longer words are data; the time to learn sub-words grows with the square of length.
 MAX_WORD = 1000
 _PIECE = re.compile(rf"\S{{1,{MAX_WORD}}}")
 _SPECIAL = re.compile(f"<({'|'.join(name[1:-1] for name in SPECIALS)})>")
-# Control and format characters, but for white space and the joiners that some scripts spell with.
+# Control and format characters except white space and the joiners of some scripts.
 _UNSEEN = re.compile(
     r"[\x00-\x08\x0e-\x1b\x7f-\x84\x86-\x9f\xad\u061c\u180e\u200b\u200e\u200f\u202a-\u202e"
     r"\u2060-\u2064\u2066-\u206f\ufeff\ufff9-\ufffb]"
@@ -25,7 +25,7 @@ _UNSEEN = re.compile(
 def joined(pairs: dict[str, pd.DataFrame]) -> pd.DataFrame:
     """The pairs of several sources, by name, one after the other.
 
-    A first column, `origin`, names the source, with which the names of its documents begin, too:
+    A first column, `origin`, names the source. Names of documents also begin with it:
     `origin/document`.
     """
     parts = [
@@ -40,24 +40,23 @@ def joined(pairs: dict[str, pd.DataFrame]) -> pd.DataFrame:
 def clean(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
-    """Normalise the pairs, or sentences without a target, and drop those of no use for training.
+    """Normalize the pairs, or sentences without a target, and drop those of no use for training.
 
-    pairs: as `joined` has them.
-    Limits are inclusive; words stand between white space. The source side needs `min_words`;
-    neither side may have more than `max_words`, nor `max_length_ratio` times the words of the
-    other, nor a word of more than `MAX_WORD` characters.
-    Works in memory: 2.5 million pairs, as in the papers, take about 4 GB and a minute.
+    pairs: as from `joined`. Limits are inclusive; white space separates words. The source side
+    needs `min_words`. Neither side may have more than `max_words`, nor more than
+    `max_length_ratio` times the words of the other, nor a word of more than `MAX_WORD` characters.
+    Everything is in memory: 2.5 million pairs, as in the papers, take about 4 GB and a minute.
 
-    Returns the kept pairs; of each origin the counts (origin, step, changed, dropped, remaining,
-    share_dropped, a share of its raw pairs), and up to 3 examples a step (origin, step, source,
-    target), of pairs as they were before normalisation, or as they were dropped. Of duplicates
-    the first is kept, whatever its origin.
+    Returns the kept pairs; the counts of each origin (origin, step, changed, dropped, remaining,
+    share_dropped, a share of its raw pairs); and up to 3 examples for each step (origin, step,
+    source, target), as they were before normalization, or as they were dropped. Of duplicates the
+    first is kept, whatever its origin.
     """
     sides = [side for side in SIDES if side in pairs]
     normal = pairs.assign(**{side: pairs[side].map(normalise).astype(str) for side in sides})
     changed = (pairs[sides] != normal[sides]).any(axis=1)
     steps = _steps(normal, min_words, max_words, max_length_ratio)
-    # Of each pair the first step that drops it, by number; of those that stay the number of steps.
+    # The number of the first step that drops each pair, or the number of steps if it stays.
     fates = np.argmax([*steps.values(), np.ones(len(pairs), dtype=bool)], axis=0)
     counts, examples = [], []
     for origin, raw in pairs.groupby("origin", sort=False):
@@ -81,12 +80,12 @@ def clean(
 
 
 def normalise(text: str) -> str:
-    """Unicode NFC, unseen characters removed, white space to single blanks, none at the ends.
+    """The text in Unicode NFC, without unseen characters, with single blanks and none at the ends.
 
-    What a tokenizer would take for one of its special tokens is spaced: < mask >, which are the
-    words that any text in these brackets is cut into.
+    What a tokenizer would take for one of its special tokens is spaced: < mask >. Any text in such
+    brackets is cut into these words anyway.
     """
-    # In pieces, since the time of NFC grows with the square of the marks that follow each other.
+    # In pieces, since the time of NFC grows with the square of the number of consecutive marks.
     composed = _PIECE.sub(lambda piece: unicodedata.normalize("NFC", piece[0]), text)
     return " ".join(_SPECIAL.sub(r"< \1 >", _UNSEEN.sub("", composed)).split())
 
@@ -94,7 +93,7 @@ def normalise(text: str) -> str:
 def _steps(
     pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
 ) -> dict[str, np.ndarray]:
-    """The steps that drop pairs, in order: name -> which pairs are unfit `[n_pairs]`."""
+    """The steps that drop pairs, in order: name -> which pairs to drop `[n_pairs]`."""
     sides = [side for side in SIDES if side in pairs]
     folded = pd.DataFrame({side: pairs[side].str.casefold() for side in sides})
     lengths = [[[len(word) for word in text.split()] for text in pairs[side]] for side in sides]
@@ -107,7 +106,7 @@ def _steps(
         "too_short": words[0] < min_words,
         "too_long": (more > max_words) | (longest.max(axis=0) > MAX_WORD),
         "length_ratio": more > max_length_ratio * fewer,
-        # Repeats of a pair pass or fail the steps above together, so the first is always kept.
+        # All repeats of a pair pass or fail the steps above, so the first is always kept.
         "duplicate": folded.duplicated().to_numpy(),
     }
     return {name: of for name, of in steps.items() if len(sides) == 2 or name not in OF_PAIRS}

@@ -1,6 +1,7 @@
-"""Packages and indices of Debian or Ubuntu by apt-get: without root, and touching no system file.
+"""Packages and indices of Debian or Ubuntu by apt-get, without root and without touching any system
+file.
 
-Mirrors and keys are those that the machine's apt knows; what is its own lies in the folder `apt`.
+Mirrors and keys are those that the machine's apt knows; our own files are in the folder `apt`.
 """
 
 import fcntl
@@ -17,7 +18,7 @@ from bottomup.settings import Folder
 
 
 class DebianOptions(SourceOptions):
-    """What a source is told that comes from packages, or without apt from a folder."""
+    """Options of a source that comes from packages or, without apt, from a folder."""
 
     origin: Literal["apt", "folder"] = Field("apt", alias="from")
     folder: Folder | None = None
@@ -25,27 +26,27 @@ class DebianOptions(SourceOptions):
     @model_validator(mode="after")
     def folder_is_named(self) -> "DebianOptions":
         if (self.origin == "folder") != (self.folder is not None):
-            raise ValueError("`folder` goes with `from: folder`, and with nothing else")
+            raise ValueError("`folder` goes with `from: folder`, and only with it")
         return self
 
 
 def one_is_english(languages: tuple[str, ...]) -> tuple[str, ...]:
-    """A check of the languages of what Debian translates."""
+    """Check the languages of a text that Debian translates."""
     if "en" not in languages:
-        raise ValueError("it is translated from English: one language must be en")
+        raise ValueError("this source is translated from English: one language must be en")
     return languages
 
 
 def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
-    """The packages of these names, in order; those that the folder lacks are downloaded to it.
+    """The packages of these names, in order; missing ones are downloaded to the folder.
 
-    Raises UserError, ending in `otherwise`, what to do instead, where apt-get cannot have one.
+    Raises UserError if apt-get cannot get one; it ends in `otherwise`, what to do instead.
     """
     complaint = ""
     if missing := _missing(names, folder):
         complaint = _apt(["download", *missing], folder, otherwise)
     if missing := _missing(names, folder):
-        # The system's lists are empty or old, and may not be ours to renew.
+        # The system's lists are empty or old, and we may not be allowed to renew them.
         complaint = renew_lists(folder, [], otherwise)
         complaint += _apt([*_own_lists(folder), "download", *missing], folder, otherwise)
     if missing := _missing(names, folder):
@@ -54,13 +55,13 @@ def packages(names: Sequence[str], folder: Path, otherwise: str) -> list[Path]:
 
 
 def renew_lists(folder: Path, languages: Sequence[str], otherwise: str) -> str:
-    """Fetch the indices of what apt offers to apt/lists in the folder, uncompressed, with the
-    descriptions in these languages; apt-get's last complaint, if any, as the start of a sentence.
+    """Fetch apt's indices, uncompressed, to apt/lists in the folder, with the descriptions in these
+    languages. Returns apt-get's last complaint, if any, as the start of a sentence.
 
-    Raises UserError, ending in `otherwise`, where there is no apt-get.
+    Raises UserError, ending in `otherwise`, if there is no apt-get.
     """
     own_lists = _own_lists(folder)
-    # No option of the command line takes away the languages that the system's files name.
+    # No command line option removes the languages that the system's files name.
     own_file = folder / "apt/apt.conf"
     wanted = " ".join(f'"{language}";' for language in languages or ["none"])
     own_file.write_text(f"#clear Acquire::Languages;\nAcquire::Languages {{ {wanted} }};\n")
@@ -78,13 +79,13 @@ def _own_lists(folder: Path) -> list[str]:
 
 
 def _apt(arguments: list[str], folder: Path, otherwise: str) -> str:
-    """Run apt-get in the folder; its last complaint, if any, as the start of a sentence."""
+    """Run apt-get in the folder. Returns its last complaint, if any, as the start of a sentence."""
     (folder / "apt/cache/archives/partial").mkdir(parents=True, exist_ok=True)
-    # As root, apt would become a user who may not write to the folder.
+    # As root, apt would change to a user who may not write to the folder.
     command = ["apt-get", "-oAPT::Sandbox::User=root", "-oAcquire::http::Timeout=30"]
     command += [f"-oDir::Cache={folder}/apt/cache", *arguments]
     try:
-        # One at a time: sources are fetched side by side, and apt waits for no other.
+        # One at a time: sources are fetched in parallel, and one apt does not wait for another.
         with (folder / "apt/lock").open("w") as lock:
             fcntl.flock(lock, fcntl.LOCK_EX)
             done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)

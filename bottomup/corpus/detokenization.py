@@ -1,25 +1,25 @@
-"""From words back to text: the spaces that `bpe.word_pattern` lost, as far as they can be guessed.
+"""From words back to text, with a guess at the spaces that `bpe.word_pattern` lost.
 
-The rules are those of the Moses detokenizer, and of what the LibreOffice help does most often with
-the signs of file names and formulas.
+The rules are those of the Moses detokenizer, and what the LibreOffice help does most often with the
+signs of file names and formulas.
 """
 
 from bottomup.corpus.bpe import ELIDING_LANGUAGES
 
-# No space after, none before, neither; quotation marks that look the same at both ends take turns.
+# No space after; none before; neither. Quotation marks that look the same at both ends alternate.
 _OPENING = "([{<$#£¿¡"
 _CLOSING = ".,:;!?)]}>%…"
 _JOINING = "/\\_@^~|*+"
 _TURNING = "\"'`"
 _APOSTROPHES = "'’"
-# Quotation marks that open and close, and signs that do not join what stands before them.
+# Quotation marks that open and close, and signs that do not attach to what precedes them.
 _QUOTES = {"de": ("„‚»›", "“‘”’«‹"), "fr": ("“‘", "”’")}
 _OTHER_QUOTES = ("“‘„‚«‹", "”’»›")
 _SPACED = {"de": "%", "fr": ":;!?%"}
 
 
 def detokenize(text: str, language: str) -> str:
-    """Text from words with a space between each two, as `tokenizer.decode` gives them.
+    """Text from words separated by spaces, as from `tokenizer.decode`.
 
     Cutting the result into words again gives the same words.
     """

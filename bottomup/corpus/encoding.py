@@ -7,7 +7,7 @@ from pathlib import Path
 import numpy as np
 from tokenizers import Tokenizer
 
-# The word index of a token that belongs to no word.
+# The word index of a token outside words.
 NO_WORD = -1
 
 
@@ -18,7 +18,7 @@ def encode(
     words: str | Path,
     offsets: str | Path,
 ) -> None:
-    """Write the three arrays of a token file (see `tokens.TokenFile`), one batch at a time."""
+    """Write the three arrays of a token file (see `tokens.TokenFile`), batch by batch."""
     with (
         _ArrayFile(ids, np.int32) as id_file,
         _ArrayFile(words, np.int32) as word_file,
@@ -43,7 +43,7 @@ def _flat(lists: Iterable[list[int]]) -> np.ndarray:
 
 
 class _ArrayFile:
-    """An .npy file of one dimension whose length is not known before its end."""
+    """A one-dimensional .npy file whose length is known only at its end."""
 
     def __init__(self, path: str | Path, dtype: type) -> None:
         self.length = 0
@@ -60,7 +60,7 @@ class _ArrayFile:
         return self
 
     def __exit__(self, *_: object) -> None:
-        # NumPy leaves room in a header for a longer length.
+        # NumPy leaves space in the header for a longer length.
         self._file.seek(0)
         self._write_header()
         self._file.close()

@@ -9,11 +9,12 @@ CHUNK_TOKENS = 2**24
 
 
 def frequencies(ids: np.ndarray, vocabulary: dict[str, int]) -> pd.DataFrame:
-    """Counts and ranks of all tokens but the specials, in order of rank.
+    """Counts and ranks of all tokens except special ones, in order of rank.
 
     ids: token ids `[n_tokens]`, memory-mapped or not. vocabulary: token -> id.
 
-    Returns columns token_id, token, count, rank; rank 1 is the most frequent, ties by id.
+    Returns columns token_id, token, count, rank. Rank 1 is the most frequent; ties are ranked by
+    id.
     """
     counts = np.zeros(len(vocabulary), dtype=np.int64)
     for start in range(0, len(ids), CHUNK_TOKENS):
@@ -31,8 +32,8 @@ def frequencies(ids: np.ndarray, vocabulary: dict[str, int]) -> pd.DataFrame:
 
 
 def shared_ranks(table: pd.DataFrame) -> np.ndarray:
-    """Ranks by token id, `[vocab]`, from such a table; equally frequent tokens share the best of
-    theirs, and <unk>, which is no token of the training text, is rarer than all."""
+    """Ranks by token id, `[vocab]`, from such a table. Equally frequent tokens share their best
+    rank; <unk>, which is not a token of the training text, is rarer than all."""
     ranks = np.full(N_SPECIAL + len(table), len(table) + 1)
     ranks[table["token_id"]] = table["count"].rank(method="min", ascending=False).astype(int)
     return ranks

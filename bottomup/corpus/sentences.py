@@ -1,22 +1,22 @@
-"""Sentences of paragraphs that are each other's translation, paired where they are as many."""
+"""Sentences of paragraphs that translate each other, paired if both have equally many."""
 
 import re
 
 _QUOTES = "\"'«»„“”‘’‚()[]"
-# An end, with what closes after it, before white space.
+# The end of a sentence, with closing quotation marks, before white space.
 _END = re.compile(rf"(?<=[.!?…])[{re.escape(_QUOTES)}]*\s+")
-# As in "z. B. Der" and "J. R. R. Tolkien"; and words that a full stop shortens before a capital.
+# As in "z. B. Der" and "J. R. R. Tolkien"; and abbreviations with a full stop before a capital.
 _SHORT = re.compile(
     r"(?:^|[\s(.])(?:[^\W\d_]|approx|bzw|ca|cf|dr|etc|evtl|ggf|inkl|mr|mrs|no|nr|resp|sog|st"
     r"|usw|vgl|vs|zzgl)\.$",
     re.IGNORECASE,
 )
-_LONGEST_SHORT = 8  # characters, with what stands before
+_LONGEST_SHORT = 8  # characters, with what precedes
 _LONGEST_OPENING = 4  # characters, with the capital
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text, by punctuation and the capital that follows."""
+    """The sentences of a text, found by punctuation and the capital that follows."""
     sentences, start = [], 0
     for end in _END.finditer(text):
         before = text[max(start, end.start() - _LONGEST_SHORT) : end.start()]
@@ -28,8 +28,8 @@ def split(text: str) -> list[str]:
 
 
 def aligned(source: str, target: str) -> list[tuple[str, str]]:
-    """The sentences of two paragraphs in pairs, in order; the paragraphs as one pair where their
-    numbers of sentences differ."""
+    """The sentences of two paragraphs in pairs, in order; one pair of paragraphs if their numbers
+    of sentences differ."""
     sides = split(source), split(target)
     if len(sides[0]) != len(sides[1]):
         return [(source, target)]

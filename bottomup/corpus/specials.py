@@ -1,4 +1,4 @@
-"""Ids of the special tokens, the same on both sides; sub-words come after them."""
+"""Ids of the special tokens, the same on both sides; sub-words follow them."""
 
 SPECIALS = ["<pad>", "</s>", "<unk>", "<mask>"]
 PAD, EOS, UNK, MASK = range(4)

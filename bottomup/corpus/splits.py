@@ -9,7 +9,8 @@ from bottomup.corpus.cleaning import SIDES
 from bottomup.errors import UserError
 
 SPLITS = ["train", "dev", "test"]
-# Of longer sentences only the whole is compared: leaving out each word costs the square of them.
+# Longer sentences are compared only as a whole: leaving out each word costs the square of their
+# length.
 MAX_SHORTENED = 500
 
 
@@ -19,24 +20,25 @@ def split(
     """Split the pairs so that no document, and no source sentence, is in two splits.
 
     Documents in random order go to test until it has `test_words` source words, then to dev until
-    it has `dev_words`, and the rest to train. A source sentence (casefolded) that is in test is
-    dropped from dev and train, one that is in dev from train; sizes are reached without those
-    that are dropped. Words stand between white space. Pairs keep their order.
+    it has `dev_words`, and the rest go to train. A source sentence (casefolded) in test is dropped
+    from dev and train, and one in dev from train; dropped sentences do not count for the sizes.
+    White space separates words. Pairs keep their order.
 
-    near_duplicates: "drop" those of training sentences from dev and test, see `near`, or "keep"
-    them. They leave after the sizes are reached: which text is for training is not known before.
+    near_duplicates: "drop" near-duplicates of training sentences (see `near`) from dev and test, or
+    "keep" them. They are dropped after the sizes are reached, since only then is it known which
+    text is for training.
 
     Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
-    documents, pairs, source_words, target_words (where there is a target), dropped_repeats,
+    documents, pairs, source_words, target_words (if there is a target), dropped_repeats,
     dropped_near_duplicates (pairs).
 
-    Raises UserError where the asked sizes leave no text to train on, or where nothing is left of
-    a split that is to have some.
+    Raises UserError if the sizes leave no text to train on, or if nothing is left of a split that
+    should have text.
     """
     documents, names = pd.factorize(pairs["document"])
     sentences, _ = pd.factorize(pairs["source"].str.casefold())
     words = _words(pairs["source"])
-    # Where the document of each pair stands in the random order.
+    # The place of each pair's document in the random order.
     place = np.random.default_rng(seed).permutation(len(names))[documents]
 
     drawn_by, fresh_by = {}, {}
@@ -44,7 +46,7 @@ def split(
     start = 0
     for name, size in (("test", test_words), ("dev", dev_words), ("train", words.sum())):
         gained = np.bincount(place, weights=words * fresh * (place >= start), minlength=len(names))
-        # The last document is the one by which the size is reached.
+        # The last document is the one that reaches the size.
         stop = max(start, np.searchsorted(np.cumsum(gained), size) + (size > 0))
         drawn = (place >= start) & (place < stop)
         drawn_by[name], fresh_by[name] = drawn, drawn & fresh
@@ -80,9 +82,9 @@ def split(
 def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
     """Which held-out sentences are near-duplicates of a training sentence: bool `[n_held_out]`.
 
-    Two sentences are where leaving out at most one word of each makes them equal, words being
-    compared without case and punctuation, and all numbers alike. Sentences of more than
-    `MAX_SHORTENED` words are where they are equal.
+    Two sentences are near-duplicates if leaving out at most one word of each makes them equal.
+    Words are compared without case and punctuation, and all numbers count as equal. Sentences of
+    more than `MAX_SHORTENED` words must be equal as they are.
     """
     parts = [_shortened(text) for text in held_out]
     known = set().union(*parts)
@@ -91,7 +93,7 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
-    """The words of a sentence, and what is left of them without each."""
+    """The words of a sentence, and what is left of them without each word."""
     words = tuple(re.findall(r"\w+", re.sub(r"\d+", "0", text.casefold())))
     if len(words) > MAX_SHORTENED:
         return {words}

@@ -1,4 +1,4 @@
-"""Tables of pairs on disk, a column and a batch at a time."""
+"""Tables of pairs on disk, one column and one batch at a time."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ BATCH_ROWS = 8192
 
 @dataclass(frozen=True)
 class Column:
-    """A column of text in a Parquet file, as lists of rows; can be gone through many times."""
+    """A column of text in a Parquet file, as lists of rows; it can be read many times."""
 
     path: str | Path
     name: str

@@ -29,7 +29,7 @@ class TokenFile:
     def load(cls, folder: Path) -> "TokenFile":
         """Map ids.npy, words.npy and offsets.npy of `folder` into memory.
 
-        Raises UserError where one of them is damaged, or they are not of the same text.
+        Raises UserError if one of them is damaged, or if they are not of the same text.
         """
         files = [folder / f"{name}.npy" for name in ("ids", "words", "offsets")]
         tokens = cls(*map(_mapped, files, (np.int32, np.int32, np.int64)))
@@ -57,16 +57,16 @@ class TokenFile:
         return len(self.offsets) - 1
 
     def sentence(self, i: int) -> np.ndarray:
-        """Token ids of sentence `i`, its </s> included."""
+        """The token ids of sentence `i`, including its </s>."""
         return self.ids[self.offsets[i] : self.offsets[i + 1]]
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Tokens of each sentence, </s> included, int64 `[n_sentences]`."""
+        """The number of tokens of each sentence, including </s>, int64 `[n_sentences]`."""
         return np.diff(self.offsets)
 
     def select(self, sentences: np.ndarray) -> "TokenFile":
-        """These sentences, in this order, as a token file of their own, in memory."""
+        """These sentences, in this order, as a new token file in memory."""
         lengths = self.lengths[sentences]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         shift = np.repeat(self.offsets[sentences] - offsets[:-1], lengths)

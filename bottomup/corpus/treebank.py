@@ -1,7 +1,7 @@
-"""Treebanks in CoNLL-U, as Universal Dependencies has them: sentences, and what is said of words.
+"""Treebanks in CoNLL-U, the format of Universal Dependencies: sentences and annotated words.
 
-What is written is a token, which may stand for several words of the tree (German zum for zu dem).
-Empty nodes and enhanced dependencies are passed over.
+A token of the text may stand for several words of the tree (German zum for zu dem). Empty nodes and
+enhanced dependencies are skipped.
 """
 
 import logging
@@ -27,10 +27,12 @@ log = logging.getLogger(__name__)
 class Sentence:
     """A sentence of a treebank; lists have an entry for each word.
 
-    document, name: by newdoc and sent_id; spans: where in the text a word stands, start and end in
-    characters, those of its token where the words of that are not spelled as it is; upos, xpos:
-    tags, of which xpos may be None; heads: index of a word, a root's its own; depths: how many
-    words are above it.
+    document, name: from newdoc and sent_id.
+    spans: the place of a word in the text, start and end in characters; the place of its token if
+        the words of the token are spelled differently.
+    upos, xpos: tags; xpos may be None.
+    heads: index of a word, its own for a root.
+    depths: the number of words above it.
     """
 
     document: str
@@ -50,13 +52,13 @@ def files_in(folder: Path) -> list[Path]:
 
 
 def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
-    """The sentences of a treebank's files, without those whose text the cleaning would change.
+    """The sentences of a treebank's files, without those whose text cleaning would change.
 
-    A document is named by its newdoc id; where there is none, by its first sentence, and before
-    the first newdoc by the file.
+    The newdoc id names a document; without an id its first sentence does, and before the first
+    newdoc the file does.
 
-    Raises UserError, with file and line, for what is no CoNLL-U, and for a sent_id that is missing
-    or stands twice.
+    Raises UserError, with file and line, for text that is not CoNLL-U, and for a sent_id that is
+    missing or occurs twice.
     """
     seen: dict[str, str] = {}
     n_changed = 0
@@ -68,7 +70,7 @@ def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
             name = tree.metadata.get("sent_id")
             if not name or name in seen:
                 found = f"sent_id {name} stands in {seen[name]}, too" if name else "has no sent_id"
-                raise UserError(f"{where}: {found}; each sentence of a treebank needs one")
+                raise UserError(f"{where}: {found}; each sentence of a treebank needs its own")
             seen[name] = where
             if {"newdoc", "newdoc id"} & tree.metadata.keys():
                 document = tree.metadata.get("newdoc id") or name
@@ -94,20 +96,20 @@ def _tree(block: list[str], where: str) -> TokenList:
     for line in block:
         if not line.startswith("#") and (found := line.count("\t") + 1) != FIELDS:
             raise UserError(
-                f"{where}: a word of this sentence has {found} fields, not {FIELDS} with tabs "
-                "between them as CoNLL-U has; mend it"
+                f"{where}: a word of this sentence has {found} fields; CoNLL-U has {FIELDS}, "
+                "separated by tabs; mend it"
             )
     try:
         [tree] = conllu.parse("\n".join(block))
     except ParseException as error:
-        raise UserError(f"{where}: is no CoNLL-U ({error}); mend it") from error
+        raise UserError(f"{where}: is not CoNLL-U ({error}); mend it") from error
     return tree
 
 
 def _sentence(document: str, name: str, tree: TokenList, where: str) -> Sentence:
     words = tree.filter(id=lambda number: isinstance(number, int))
     if [word["id"] for word in words] != [*range(1, len(words) + 1)]:
-        raise UserError(f"{where}: words of this sentence are not numbered from 1 on; mend it")
+        raise UserError(f"{where}: words of this sentence are not numbered from 1; mend it")
     heads = [_head(word, len(words), where) for word in words]
     text, spans = _written(tree, words)
     return Sentence(
@@ -136,13 +138,13 @@ def _depths(heads: list[int], where: str) -> list[int]:
         while heads[word] != word:
             word, depth = heads[word], depth + 1
             if depth > len(heads):
-                raise UserError(f"{where}: heads of this sentence are no tree; mend them")
+                raise UserError(f"{where}: heads of this sentence do not form a tree; mend them")
         depths.append(depth)
     return depths
 
 
 def _written(tree: TokenList, words: TokenList) -> tuple[str, list[tuple[int, int]]]:
-    """The text of a sentence, and where its words stand in it."""
+    """The text of a sentence, and the places of its words in it."""
     several = {token["id"][0]: token for token in tree if "-" in _kind(token)}
     text, spans = "", []
     while len(spans) < len(words):
@@ -161,5 +163,5 @@ def _written(tree: TokenList, words: TokenList) -> tuple[str, list[tuple[int, in
 
 
 def _kind(token: dict) -> str:
-    """`-` of a token that stands for several words, `.` of an empty node, else nothing."""
+    """`-` for a token that stands for several words, `.` for an empty node, else nothing."""
     return token["id"][1] if isinstance(token["id"], tuple) else ""

@@ -1,7 +1,7 @@
-"""Words as tokens: what subjects with several tokenizers are compared by.
+"""Words as tokens, to compare subjects with different tokenizers.
 
-Words are those that the source side's sub-words are made of (see `bpe`), each a token of its own.
-In this form they are counted, drawn and annotated as sub-words are.
+The words are those that the sub-words of the source side make up (see `bpe`), each as one token. In
+this form they are counted, drawn and annotated like sub-words.
 """
 
 import unicodedata
@@ -15,8 +15,8 @@ from bottomup.corpus.specials import SPECIALS, UNK
 def learn(batches: Iterable[list[str]], tokenizer: Tokenizer) -> Tokenizer:
     """A tokenizer that has each word of a text as one token.
 
-    batches: the text, lists of sentences; tokenizer: that of the side, whose normalization, words
-    and </s> it shares. Words that the text does not have are unknown to it.
+    batches: the text as lists of sentences. tokenizer: that of the side; both share normalization,
+    words and </s>. Words that are not in the text are unknown to it.
     """
     words = Tokenizer(models.WordLevel(unk_token=SPECIALS[UNK]))
     words.normalizer, words.post_processor = tokenizer.normalizer, tokenizer.post_processor
@@ -29,14 +29,14 @@ def learn(batches: Iterable[list[str]], tokenizer: Tokenizer) -> Tokenizer:
 
 
 def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tuple[int, int]]]]:
-    """Each text, and where its words stand in it: start and end, in characters.
+    """Each text in NFC, and the places of its words in it: start and end, in characters.
 
-    The tokenizer starts with NFC, so its words are the same; but its offsets in other text leave
-    combining marks out.
+    The tokenizer also starts with NFC, so its words are the same; but its offsets in other text
+    leave out combining marks.
     """
     texts = [unicodedata.normalize("NFC", text) for text in texts]
     for text, encoding in zip(texts, tokenizer.encode_batch(texts), strict=True):
-        # Not by encoding.word_to_chars, which looks through all tokens for each word.
+        # Not encoding.word_to_chars, which searches all tokens for each word.
         found: dict[int, tuple[int, int]] = {}
         for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
             if word is not None:

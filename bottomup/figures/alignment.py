@@ -1,4 +1,4 @@
-"""The words that each subject does not see, by reason: what its views and heads leave out."""
+"""The words that each subject does not see, by reason; its views and heads leave them out."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -16,7 +16,7 @@ REASONS = {
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `alignment`: the figure and its points, shares of the words that are occurrences."""
+    """The figure and its points (shares of the words that are occurrences), from `alignment`."""
     measured = table(tables, "alignment", NEEDED).query("text == 'occurrences'")
     words, cut = (measured[measured["unit"] == unit] for unit in ("word", "sentence"))
     drawn = points(
@@ -45,6 +45,6 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _line(words: pd.DataFrame, cut: pd.DataFrame) -> str:
-    """What a subject does not see, in words."""
+    """How much a subject does not see, in words."""
     of_words = f"{words['n'].sum():,} of {words['total'].iloc[0]:,} words"
     return f"{of_words}, {cut['n'].iloc[0]:,} of {cut['total'].iloc[0]:,} sentences cut off"

@@ -1,6 +1,6 @@
-"""What each encoder head attends to, by layer: how sure it is, how much rests on special tokens,
-and how often its largest weight is at one relative position; a column for each model, its
-untrained twin in gray.
+"""What each encoder head attends to, by layer: its confidence, the weight on special tokens, and
+how often its largest weight is at one relative position; a column for each model, its untrained
+twin in gray.
 
 Source: heads, sections 4 and 5.1; special tokens as in Clark et al. (2019), section 3.2, figure 2.
 """
@@ -28,10 +28,10 @@ TWIN = style.Look("the same, untrained", style.GRAY, "D")
 
 @style.paper()
 def draw(tables: Tables, initial: dict[str, str | None]) -> tuple[Figure, pd.DataFrame]:
-    """From `head_importance` and `head_functions`: the figure and its points, a panel for each
-    model with the heads of its twin. Only the lowest seed is shown.
+    """The figure and its points, from `head_importance` and `head_functions`.
 
-    initial: the models to show, and of each the untrained one that it starts from, if known.
+    A panel for each model, with the heads of its twin. Only the lowest seed is shown. initial: the
+    models to show, each with the untrained model that it starts from, if known.
     """
     drawn = _points(tables, initial)
     names = style.ordered(drawn["panel"])
@@ -64,7 +64,7 @@ def _points(tables: Tables, initial: dict[str, str | None]) -> pd.DataFrame:
     rows = rows[rows["importance"].isin(list(QUANTITIES))]
     models = [name for name in rows["objective"].unique() if name in initial]
     if not models:
-        raise UserError("only untrained models in the table head_importance; measure others, too")
+        raise UserError("the table head_importance has only untrained models; measure others, too")
     rows = rows.rename(
         columns={
             "objective": "series",

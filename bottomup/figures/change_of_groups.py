@@ -16,7 +16,7 @@ PUBLISHED = {"frequency_rank": "change_freq", "pos": "change_pos"}
 
 @style.paper()
 def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
-    """From `change`, and `change_freq` or `change_pos` where given: the figure and its points.
+    """The figure and its points, from `change` and, if given, `change_freq` or `change_pos`.
 
     `grouping` is `frequency_rank` or `pos`. As in the paper, the step out of the embeddings is not
     shown, unless there is no other.

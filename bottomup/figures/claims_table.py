@@ -1,4 +1,4 @@
-"""The claims with their verdicts and the evidence, as a page of HTML that needs nothing else."""
+"""The claims with their verdicts and the evidence, as a self-contained HTML page."""
 
 from collections.abc import Iterable
 from html import escape
@@ -26,7 +26,7 @@ PAPERS = {
 
 
 class Sign(NamedTuple):
-    """How a verdict is drawn in a box of 20 by 20: the color, the shape, the strokes in it."""
+    """How a verdict is drawn in a box of 20 by 20: its color, its shape and the strokes in it."""
 
     color: str
     shape: str
@@ -34,7 +34,7 @@ class Sign(NamedTuple):
 
 
 CIRCLE = "M10 1a9 9 0 1 0 0 18a9 9 0 1 0 0-18z"
-# Told apart by shape and strokes alone, with any color vision and in gray print.
+# Shape and strokes alone tell them apart, with any color vision and in gray print.
 VERDICTS = {
     "reproduced": Sign("#0072B2", CIRCLE, "M6 10.5l3 3l5-7"),
     "contradicted": Sign("#D55E00", "M2 2h16v16h-16z", "M6 6l8 8m0-8l-8 8"),
@@ -51,7 +51,7 @@ DRAWN = {
     "published": "the paper’s models",
     "untrained": "before training",
 }
-REACH = 140  # of the furthest mark in a picture, from 0 in its middle
+REACH = 140  # distance of the furthest mark from 0, which is in the middle of a picture
 COLUMNS = {
     "verdict": "Verdict",
     "claim": "Claim",
@@ -66,7 +66,7 @@ the claim, what lies to the left against it. Open a claim to see its numbers.</p
 <p><b>Reproduced</b>: the value lies to the right of the margin. <b>Contradicted</b>: to the left
 of it. Both by more than chance, given how many claims are asked at once. <b>Undecided</b>: neither.
 <b>Depends on the estimator</b>: estimated in another way, the claim has another verdict.</p>"""
-# No script element and no ids: the report holds this page in a script, and puts it beside others.
+# No script element and no ids: the report embeds this page in a script, beside other pages.
 SORT = """
 const button = event.target.closest('th button');
 if (button) {
@@ -161,11 +161,12 @@ STYLE = """
 
 
 def page(claims: pd.DataFrame) -> str:
-    """The page: how many claims of each paper have which verdict, a legend, and a row for each of
-    `claims`, by paper and then in their order, with its evidence drawn.
+    """The page: the count of claims by paper and verdict, a legend, and a row for each of `claims`,
+    by paper and then in their order, with its evidence drawn.
 
-    Columns as in `claims.csv`; where a number is missing, its mark is. Raises `UserError` where a
-    column is missing, or a verdict or a paper unknown.
+    Columns are as in `claims.csv`; a missing number has no mark.
+
+    Raises UserError if a column is missing, or a verdict or a paper is unknown.
     """
     _check(claims)
     claims = claims.astype(dict.fromkeys(NUMBERS, float))
@@ -187,7 +188,7 @@ def _check(claims: pd.DataFrame) -> None:
     missing = [column for column in (*TEXTS, *NUMBERS) if column not in claims]
     if missing:
         raise UserError(
-            f"claims have no column {', '.join(missing)}; the table needs "
+            f"the claims have no column {', '.join(missing)}; the page needs "
             f"{', '.join((*TEXTS, *NUMBERS))}; judge the claims again"
         )
     for column, known in (("verdict", VERDICTS), ("paper", PAPERS)):
@@ -251,7 +252,7 @@ def _item(places: dict[str, float], text: str, middle: int = 19, look: str = "")
 
 
 def _choice() -> str:
-    """What to show: all claims, or those of one verdict."""
+    """A choice of what to show: all claims, or those with one verdict."""
     boxes = [_box("all", "all", " checked")]
     boxes += [_box(rank, _sign(name) + name) for name, rank in _rank(VERDICTS).items()]
     return f"<fieldset>\n<legend>Show</legend>\n{''.join(boxes)}</fieldset>"
@@ -262,7 +263,7 @@ def _box(value: int | str, label: str, look: str = "") -> str:
 
 
 def _filters() -> str:
-    """Styles that hide the other verdicts; they work where scripts do not."""
+    """Styles that hide the other verdicts; they work without scripts."""
     return "".join(
         f'.claims:has(input[value="{rank}"]:checked) .evidence '
         f'tbody tr:not([data-verdict="{rank}"]) {{ display: none; }}\n'
@@ -353,8 +354,10 @@ def _number(value: float, digits: str = ".3g", after: str = "") -> str:
 
 
 def picture(claim: dict) -> str:
-    """The value with its interval, and what to compare it with, in SVG: 0 is in the middle, the
-    furthest mark `REACH` from it, infinite ends of an interval, too. Empty where nothing is known.
+    """The value with its interval, and the values to compare it with, in SVG.
+
+    0 is in the middle; the furthest mark, or an infinite end of an interval, is `REACH` from it.
+    Empty if nothing is known.
     """
     known = {name: claim[name] for name in DRAWN if not isnan(claim[name])}
     furthest = max((abs(number) for number in known.values() if isfinite(number)), default=0)
@@ -370,7 +373,7 @@ def picture(claim: dict) -> str:
 
 
 def _marks(places: dict[str, float]) -> str:
-    """What is known at its place; what is compared with the value lies above and below it."""
+    """A mark at each known place; marks to compare lie above and below the value."""
     x = {name: f"{place:.1f}" for name, place in places.items()}
     marks = []
     if "margin" in x:

@@ -1,4 +1,4 @@
-"""The corpus: what cleaning dropped, the splits, sentence lengths, token frequencies."""
+"""The corpus: what cleaning drops, the splits, sentence lengths and token frequencies."""
 
 import math
 from collections.abc import Callable, Iterable, Sequence
@@ -15,16 +15,16 @@ from bottomup.figures import style
 from bottomup.figures.points import Tables, join, points, table
 
 SIDES = ["source", "target"]
-SHIFTS = {1: [0.0], 2: [-0.2, 0.2]}  # of so many bars beside each other
+SHIFTS = {1: [0.0], 2: [-0.2, 0.2]}  # by the number of bars side by side
 CURVE_POINTS = 300
 HATCHES = ["", "////", "....", "xxxx", "----", "oooo", "||||"]  # of origins, in their order
 
 
 @style.paper()
 def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
-    """From `cleaning`, `splits` and `frequencies`: the figure and its points.
+    """The figure and its points, from `cleaning`, `splits` and `frequencies`.
 
-    `n_tokens` is the number of most frequent tokens that mutual information is measured on.
+    `n_tokens` is the number of most frequent tokens on which mutual information is measured.
     """
     cleaning = table(tables, "cleaning", ["origin", "step", "dropped", "remaining"])
     splits = table(tables, "splits", ["split", "origin", "pairs", "source_words"])
@@ -63,7 +63,7 @@ def _splits(splits: pd.DataFrame, sides: list[str], unit: str) -> list[pd.DataFr
 
 def _frequencies(frequencies: pd.DataFrame, n_tokens: int) -> list[pd.DataFrame]:
     ordered = frequencies.sort_values("rank")
-    # On a log axis neighbors in the tail fall on one another, so evenly spaced ranks are enough.
+    # On a log axis points in the tail overlap, so evenly spaced ranks are enough.
     places = np.geomspace(1, len(ordered), CURVE_POINTS).round().astype(int) - 1
     curve = ordered.iloc[np.unique(places)].rename(columns={"rank": "x", "count": "y"})
     counts = ordered["count"]
@@ -145,8 +145,7 @@ def _stack(
     thickness: float = 0.8,
     start: np.ndarray | int = 0,
 ) -> np.ndarray:
-    """Draw the series as bars at the same places, each from where the last one ends; where the
-    last of them does."""
+    """Stack the series as bars at the same places; returns where the last of them end."""
     for (_, rows), hatch in zip(shown.groupby("series", sort=False), cycle(HATCHES), strict=False):
         look = {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
         bar(places, rows["y"], thickness, start, **look)

@@ -1,4 +1,4 @@
-"""In which layers of the decoder heads are kept: active heads against pruned ones of their kind.
+"""Which layers of the decoder keep their heads: active heads against pruned heads of their kind.
 
 Source: heads, section 6.3.2, figure 10.
 """
@@ -29,10 +29,10 @@ LOOKS = {
 
 @style.paper()
 def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
-    """From `gates`, and `heads_dying_decoder` where given: the figure and its points.
+    """The figure and its points, from `gates` and, if given, `heads_dying_decoder`.
 
-    Of the models of `objective` with gates on all attention; heads are summed over thirds of the
-    layers. With several seeds a point is the mean of a penalty, with the lowest and the highest
+    It shows the models of `objective` with gates on all attention; heads are summed over thirds of
+    the layers. With several seeds a point is the mean of a penalty, with the lowest and the highest
     seed.
     """
     wanted = {"objective": objective, "attention": "all", "method": "gates"}
@@ -66,7 +66,7 @@ def _label(layers: list[int]) -> str:
 def _points(gates: pd.DataFrame, thirds: dict[str, list[int]]) -> pd.DataFrame:
     third = {layer: name for name, layers in thirds.items() for layer in layers}
     gates = gates.assign(series=gates["layer"].map(third))
-    # Where the paper's curves start, too: nothing is pruned. Before all penalties, 0 among them.
+    # The paper's curves also start with the unpruned model. It comes before all penalties, 0 too.
     unpruned = gates.drop_duplicates(["seed", "layer", "head"]).assign(penalty=-1.0, kept=True)
     gates = pd.concat([unpruned, gates])
     rows = gates.groupby(["seed", "penalty", "series"])["kept"].agg(y="sum", of="size")

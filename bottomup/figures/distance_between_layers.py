@@ -20,7 +20,7 @@ FIRST_STEP = "0-1"
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `pwcca_between_layers`, and `change_by_task` where given: the figure, its points."""
+    """The figure and its points, from `pwcca_between_layers` and, if given, `change_by_task`."""
     measured = _consecutive(table(tables, "pwcca_between_layers", NEEDED))
     ours = points(over_intervals(measured, "distance", ["panel", "series", "x"]))
     drawn = join([ours, *_published(tables, ours)]).assign(quantity="PWCCA distance")
@@ -46,7 +46,7 @@ def _published(tables: Tables, ours: pd.DataFrame) -> list[pd.DataFrame]:
 def _figure(drawn: pd.DataFrame) -> Figure:
     panels = list(drawn["panel"].unique())
     figure = Figure(figsize=(3.9 * len(panels) + 0.4, 3.2), layout="constrained")
-    # The step out of the embeddings can be several times the others, so it has its own axis.
+    # The step out of the embeddings can be several times larger, so it has its own axis.
     first = drawn["x"] == FIRST_STEP
     groups = [group for group in (drawn[first], drawn[~first]) if len(group)]
     widths = [1, 5][-len(groups) :] * len(panels)

@@ -1,5 +1,5 @@
-"""PWCCA distance by layer between runs of different objectives, and between two runs of one: of two
-seeds, or of the two halves of the training text.
+"""PWCCA distance by layer between runs of different objectives, and between two runs of one
+objective: with two seeds, or on the two halves of the training text.
 
 Source: evolution, figure on the distance between tasks.
 """
@@ -18,11 +18,11 @@ TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `pwcca_between_runs`, and `change_between_tasks` where given: the figure, its points.
+    """The figure and its points, from `pwcca_between_runs` and, if given, `change_between_tasks`.
 
     Different objectives are compared within a seed, and so are the two halves of the text; two runs
-    of one objective across seeds. Where there are runs for it, a further panel compares objectives
-    across seeds, too: only there does neither kind of pair share its initial weights.
+    of one objective are compared across seeds. If the runs allow it, a further panel compares
+    objectives across seeds, so that neither kind of pair shares its initial weights.
     """
     measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
     ours = points(over_intervals(measured, "distance", ["panel", "series", "x"]))

@@ -1,4 +1,4 @@
-"""What the encoder's heads do that pruning leaves: stacked bars, one for each pruned model.
+"""What the encoder heads do that survive pruning: stacked bars, one for each pruned model.
 
 Source: heads, section 6.2.2, figure 8.
 """
@@ -16,7 +16,7 @@ from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
 
 NEEDED = [*heads.MODEL, "layer", "head", "function", "held"]
-# From the bottom of a bar, so that what shares a color is side by side where it can be.
+# From the bottom of a bar, so that classes that share a color are next to each other if possible.
 CLASSES = [
     *("positional", "positional + syntactic", "syntactic", "syntactic + rare"),
     *("positional + syntactic + rare", "positional + rare", "rare", "unknown"),
@@ -28,12 +28,12 @@ PUBLISHED = style.Look(f"{style.PUBLISHED}: heads with a function", "#000000", "
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `pruned_functions` and `gates`, and `functions_retained` where given: the figure and its
-    points.
+    """The figure and its points, from `pruned_functions`, `gates` and, if given,
+    `functions_retained`.
 
-    A panel for each objective and the attention that has gates. Bars are models, by penalty; `x` is
-    the number of encoder heads kept and `y` how many of them have the functions of `series`, both
-    means over seeds. The published models are drawn as far as there are bars.
+    A panel for each objective and the attention that has gates. Bars are models, by penalty. `x` is
+    the number of encoder heads kept, `y` the number of them with the functions of `series`; both
+    are means over seeds. Published models are drawn as far as our bars go.
     """
     functions = heads.select(tables, "pruned_functions", NEEDED, method="gates")
     gates = heads.result(tables, method="gates", kind="encoder")
@@ -62,7 +62,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _counts(gates: pd.DataFrame, functions: pd.DataFrame) -> pd.DataFrame:
-    """How many kept heads are of each class (`y`, of `x`), a row for each model and class."""
+    """The number of kept heads in each class (`y`) and in all (`x`): a row for each model and
+    class."""
     head = [*heads.MODEL, "layer", "head"]
     kinds = functions["function"].map(heads.function_kind).where(functions["held"])
     classes = functions.assign(series=kinds).groupby(head)["series"].agg(_class).reset_index()
@@ -71,7 +72,7 @@ def _counts(gates: pd.DataFrame, functions: pd.DataFrame) -> pd.DataFrame:
     if len(unseen):
         of = ", ".join(f"{name} {unseen.iloc[0][name]}" for name in head)
         raise UserError(
-            f"no functions of a head that was kept: {of}, in the table pruned_functions; measure "
+            f"the table pruned_functions has no functions of a head that was kept ({of}); measure "
             f"those of all pruned models"
         )
     counts = kept.groupby([*heads.MODEL, "series"]).size().rename("y").reset_index()
@@ -81,7 +82,8 @@ def _counts(gates: pd.DataFrame, functions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _class(kinds: pd.Series) -> str:
-    """Of a head, from the kinds of its functions, empty where it does not hold one."""
+    """The class of a head, from the kinds of its functions; an empty kind is a function not
+    held."""
     return " + ".join(kind for kind in style.FUNCTIONS if kind in set(kinds)) or "unknown"
 
 
@@ -97,7 +99,7 @@ def _points(counts: pd.DataFrame) -> pd.DataFrame:
 
 
 def _published(tables: Tables, ours: pd.DataFrame) -> pd.DataFrame:
-    """The published models that keep no more and no fewer heads than those of our bars."""
+    """The published models whose number of kept heads is within the range of our bars."""
     kept = ours.loc[ours["panel"] == PANEL, "x"]
     if "functions_retained" not in tables or kept.empty:
         return points(pd.DataFrame())
@@ -125,7 +127,7 @@ def _bars(axes: Axes, shown: pd.DataFrame) -> None:
                 size = {"width": WIDTH / len(kinds), "align": "edge", "bottom": bottom}
                 axes.bar(left, row.y, color=style.FUNCTIONS[kind].color, **size)
             bottom += row.y
-        # A line between heads, as in the paper, whose bars are columns of heads.
+        # A line between heads, as in the paper, where bars are columns of heads.
         edges = [head for head in range(1, int(bottom) + 1)]
         axes.hlines(edges, place - 0.5 * WIDTH, place + 0.5 * WIDTH, color="white", linewidth=0.5)
         labels.append(f"{bar['x'].iloc[0]:.1f}".removesuffix(".0"))
@@ -133,7 +135,7 @@ def _bars(axes: Axes, shown: pd.DataFrame) -> None:
 
 
 def _line(axes: Axes, shown: pd.DataFrame) -> None:
-    """The published models in front of the bars, or between two, by the number of heads kept."""
+    """The published models in front of a bar or between two bars, by the number of heads kept."""
     published = shown[shown["source"] == "published"]
     kept = shown.loc[shown["source"] == "ours", ["quantity", "x"]].drop_duplicates()
     # From few heads to many, as `interp` needs them.

@@ -1,6 +1,6 @@
-"""Heads closing while a model is pruned: maps of open probability at some steps of one run.
+"""How heads close while a model is pruned: maps of open probability at some steps of one run.
 
-Source: heads, section 6.1; the authors' post on it has such maps of the encoder as an animation.
+Source: heads, section 6.1; the authors' post animates such maps of the encoder.
 """
 
 import numpy as np
@@ -20,11 +20,12 @@ HEAD = ["kind", "layer", "head"]
 
 @style.paper()
 def draw(tables: Tables, objective: str, attention: str) -> tuple[Figure, pd.DataFrame]:
-    """From `gates`: the figure of one run, and its points.
+    """The figure of one run, and its points, from `gates`.
 
-    Of `objective` with gates on `attention`; of the lowest seed, and of its penalties the one that
-    keeps closest to a third of the heads. `x` is the place of a head in its layer, by its mean open
-    probability, the highest first; a row of points `kept` is a head that is kept in the end.
+    The run has `objective`, gates on `attention`, the lowest seed and the penalty that keeps
+    closest to a third of the heads. `x` is the place of a head in its layer by mean open
+    probability, highest first. The points with quantity `kept` are the heads that are kept in the
+    end.
     """
     wanted = {"objective": objective, "attention": attention, "method": "gates"}
     rows = heads.select(tables, "gates", NEEDED, **wanted)
@@ -40,7 +41,7 @@ def draw(tables: Tables, objective: str, attention: str) -> tuple[Figure, pd.Dat
 
 
 def _telling(rows: pd.DataFrame) -> float:
-    """The penalty that shows most: with fewer heads, or more, all layers look the same."""
+    """The penalty that shows most: with fewer or more heads, all layers look the same."""
     last = rows[rows["step"] == rows.groupby("penalty")["step"].transform("max")]
     return (last.groupby("penalty")["kept"].mean() - SHARE).abs().idxmin()
 
@@ -53,7 +54,7 @@ def _in_place(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _evenly(n: int, wanted: int) -> list[int]:
-    """Places of about `wanted` of `n` things, from the first to the last."""
+    """About `wanted` evenly spaced places among `n`, from the first to the last."""
     return list(dict.fromkeys(np.linspace(0, n - 1, wanted).round().astype(int).tolist()))
 
 

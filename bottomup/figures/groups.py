@@ -1,7 +1,7 @@
-"""Panels of groups of tokens, shared by the figures of change and of influence.
+"""Panels of groups of tokens, for the figures of change and of influence.
 
-A column for each objective. A dozen published curves behind a dozen of ours would hide one
-another, so they have a row of their own, below ours.
+There is a column for each objective. A dozen published curves behind a dozen of ours would hide
+each other, so they have their own row, below ours.
 """
 
 from collections.abc import Callable
@@ -22,7 +22,7 @@ from bottomup.measures.groups import RANKS
 # The light end of the colormap is too faint for lines on white.
 SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
 DASHED = (0, (2.5, 1.2))
-# Kindred parts of speech share a color and a marker; the second of the two is dashed.
+# Related parts of speech share a color and a marker; the second of the two is dashed.
 LOOKS = {
     "frequency_rank": {
         name: style.Look(name, to_hex(SHADES(place)), "o") for place, name in enumerate(RANKS)
@@ -49,16 +49,16 @@ NEEDED = ["objective", "seed", "grouping", "group", "matching", "distance", "ci_
 
 
 def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.DataFrame:
-    """Rows of the table `name` about one grouping, its groups in order; `UserError` for none.
+    """The rows of the table `name` with one grouping, its groups in order; UserError for none.
 
-    Groups are as in the paper, whose curves stand beside ours.
+    Groups are the published ones, since the paper's curves stand beside ours.
     """
     measured = table(tables, name, [*NEEDED, *columns])
     rows = measured[(measured["grouping"] == grouping) & (measured["matching"] == "published")]
     if rows.empty:
         found = ", ".join(sorted(measured["grouping"].unique()))
         raise UserError(
-            f"no rows with grouping {grouping}; found {found}, in the table {name}; measure it "
+            f"the table {name} has no rows with grouping {grouping}; found {found}; measure it, "
             f"or leave the figure out"
         )
     place = {group: place for place, group in enumerate(LOOKS[grouping])}
@@ -73,7 +73,7 @@ def ours(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def published(tables: Tables, name: str, panels: dict[str, str]) -> pd.DataFrame:
-    """Points of a published figure, where given; `panels` are ours by the name of theirs."""
+    """The points of a published figure, if given; `panels`: our panels, by the name of theirs."""
     if name not in tables:
         return points(pd.DataFrame())
     curves = tables[name][tables[name]["panel"].isin(list(panels))]
@@ -86,8 +86,8 @@ def draw(
 ) -> Figure:
     """The figure of `drawn`, a column for each of `panels`.
 
-    `counts` says in the legend how many occurrences there are; `finish(axes, points)` does the
-    axes of one panel.
+    The legend states the number of occurrences, `counts`; `finish(axes, points)` sets the axes of
+    one panel.
     """
     sources = [name for name in ("ours", "published") if (drawn["source"] == name).any()]
     size = (2.35 * len(panels) + 0.4, 2.5 * len(sources) + 0.2)

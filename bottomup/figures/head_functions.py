@@ -1,4 +1,4 @@
-"""What the encoder's heads do: their functions written into a map, below that of their relevance.
+"""What the encoder's heads do: a map of their functions, below the map of their relevance.
 
 Source: heads, section 5, figures 1 (c) and 2.
 """
@@ -17,7 +17,7 @@ from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
 
 NEEDED = ["objective", "seed", "layer", "head", "function", "offset", "accuracy", "held"]
-# As the paper writes them: the attention goes from the first to the second word.
+# As the paper writes them: attention goes from the first to the second word.
 LABELS = {
     "nsubj_to_head": "s-v",
     "nsubj_from_head": "v-s",
@@ -31,16 +31,17 @@ LABELS = {
 }
 PAPER = "EN-DE"
 CELL = 0.31  # inches, of a map with text
-IN_A_COLUMN = 3  # functions; more stand in two columns
+IN_A_COLUMN = 3  # functions; more take two columns
 
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `head_functions` and `head_importance`, and `functions_ru_de_fr` where given.
+    """The figure and its points, from `head_functions`, `head_importance` and, if given,
+    `functions_ru_de_fr`.
 
-    The figure and its points: `relevance`, and the accuracy of each function that a head holds,
-    of which `quantity` is the name. Heads are sorted by relevance within their layer, `x` being
-    their place. Only the lowest seed is shown.
+    Points are `relevance` and the accuracy of each function that a head has, with the function's
+    name as `quantity`. Within a layer heads are sorted by relevance; `x` is their place. Only the
+    lowest seed is shown.
     """
     functions = heads.select(tables, "head_functions", NEEDED, attention="encoder")
     functions = heads.first_seed(functions)
@@ -59,15 +60,15 @@ def _relevance(tables: Tables, functions: pd.DataFrame) -> pd.DataFrame:
     missing = style.ordered(set(functions["objective"]) - set(ours["objective"]))
     if missing:
         raise UserError(
-            f"no relevance of the heads of {', '.join(missing)}, whose functions are known; found "
-            f"{', '.join(relevant['objective'].unique())}, in the table head_importance; measure "
-            f"both for the same seeds"
+            f"the table head_importance has no relevance of the heads of {', '.join(missing)}, "
+            f"whose functions are known; found {', '.join(relevant['objective'].unique())}; "
+            f"measure both for the same seeds"
         )
     return ours.assign(panel=ours["objective"], series=heads.layers(ours["layer"]), x=ours["place"])
 
 
 def _held(functions: pd.DataFrame) -> pd.DataFrame:
-    """Rows of held functions, `quantity` being their label; `two_rarest` stands for rare ones."""
+    """The rows of held functions, with their label as `quantity`; `two_rarest` is the rare one."""
     held = functions[functions["held"] & (functions["function"] != "rarest")]
     labels = [_label(row.function, row.offset) for row in held.itertuples()]
     return held.assign(quantity=labels, y=held["accuracy"])
@@ -123,7 +124,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
 
 
 def _write(axes: Axes, shown: pd.DataFrame) -> None:
-    """The functions of each head into its cell."""
+    """Write the functions of each head into its cell."""
     rows = heads.numbers(shown["series"])
     for (layer, place), head in shown.groupby([rows, "x"]):
         corner = (place - 0.5, layer - 0.5)

@@ -1,4 +1,5 @@
-"""Relevance and confidence of every head: a row for each, a column for each objective and kind.
+"""Relevance and confidence of every head: a row for each of the two, a column for each objective
+and kind of attention.
 
 Source: heads, section 4, figure 1 (a) and (b).
 """
@@ -22,10 +23,9 @@ PAPER = "EN-RU, encoder"
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `head_importance`, and `lrp_confidence` where given: the figure and its points.
+    """The figure and its points, from `head_importance` and, if given, `lrp_confidence`.
 
-    Heads are sorted by relevance within their layer, `x` being their place. Only the lowest seed
-    is shown.
+    Within a layer heads are sorted by relevance; `x` is their place. Only the lowest seed is shown.
     """
     relevant = heads.select(tables, "head_importance", NEEDED, importance=heads.RELEVANCE)
     confident = heads.select(tables, "head_importance", NEEDED, importance="confidence")

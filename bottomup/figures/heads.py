@@ -1,4 +1,4 @@
-"""Attention heads in figures: maps of layers x heads, what heads do, and which are kept."""
+"""Attention heads in figures: maps of layers x heads, functions of heads, and heads kept."""
 
 import pandas as pd
 from matplotlib import colormaps
@@ -12,19 +12,19 @@ from bottomup.figures.points import Tables, over_seeds, table
 from bottomup.kinds import GATED
 
 RELEVANCE = "relevance_alpha_beta"
-# Nearly white where there is little, so that what is much stands out in gray print, too.
+# Low values are nearly white, so that high values also stand out in gray print.
 SHADES = colormaps["YlGnBu"]
 CELL = 0.17  # inches, of a map without text
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 RARE = ("rarest", "two_rarest")
-MODEL = ["objective", "seed", "attention", "method", "penalty"]  # a pruned one
+MODEL = ["objective", "seed", "attention", "method", "penalty"]  # columns that name a pruned model
 PRUNED = {name: f"{name} pruned" for name in GATED} | {"all": "all attention pruned"}
 
 
 def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.DataFrame:
-    """Rows of the table `name` with these values.
+    """The rows of the table `name` with these values.
 
-    Raises `UserError` for none, with the values that there are.
+    Raises UserError if there are none, naming the values that there are.
     """
     rows = table(tables, name, list(dict.fromkeys([*columns, *wanted])))
     for column, value in wanted.items():
@@ -32,14 +32,14 @@ def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.D
         rows = rows[rows[column] == value]
         if rows.empty:
             raise UserError(
-                f"no rows with {column} {value}; found {found}, in the table {name}; measure it "
+                f"the table {name} has no rows with {column} {value}; found {found}; measure it, "
                 f"or leave the figure out"
             )
     return rows
 
 
 def first_seed(rows: pd.DataFrame) -> pd.DataFrame:
-    """Rows of the lowest seed of each objective: heads of two seeds have nothing in common."""
+    """The rows of each objective's lowest seed: heads of two seeds have nothing in common."""
     return rows[rows["seed"] == rows.groupby("objective")["seed"].transform("min")]
 
 
@@ -52,12 +52,12 @@ def by_relevance(importance: pd.DataFrame) -> pd.DataFrame:
 
 
 def layers(numbers: pd.Series) -> pd.Series:
-    """Names of layers as the published maps have them."""
+    """Names of layers, as in the published maps."""
     return "layer " + numbers.astype(str)
 
 
 def numbers(layers: pd.Series) -> pd.Series:
-    """Layers by number, from their names."""
+    """The numbers of layers, from their names."""
     return layers.str.removeprefix("layer ").astype(int)
 
 
@@ -77,7 +77,8 @@ def panels(rows: pd.DataFrame) -> list[str]:
 
 
 def title(name: str, names: list[str], words: dict[str, str] | None = None) -> str:
-    """Of the panel `name`; the attention, in these words, where its objective has several."""
+    """The title of the panel `name`; it names the attention, in `words`, if its objective has
+    several."""
     objective, attention = name.split(", ")
     label = style.objective(objective).label
     alone = sum(other.startswith(f"{objective}, ") for other in names) == 1
@@ -92,16 +93,16 @@ def function_kind(function: str) -> str:
 
 
 def result(tables: Tables, **wanted: str) -> pd.DataFrame:
-    """Rows of `gates` about the last step of each model: which heads it keeps."""
+    """The rows of `gates` at the last step of each model: which heads it keeps."""
     columns = [*MODEL, "step", "kind", "layer", "head", "kept"]
     rows = select(tables, "gates", columns, **wanted)
     return rows[rows["step"] == rows.groupby(MODEL)["step"].transform("max")]
 
 
 def over_penalties(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
-    """Over the seeds of each penalty: mean `x` and `y`, and the range of `y`; along `x`.
+    """Mean `x` and `y` over the seeds of each penalty, and the range of `y`; sorted by `x`.
 
-    Seeds keep different numbers of heads under one penalty, so that `x` is a mean, too.
+    Seeds keep different numbers of heads under one penalty, so `x` is also a mean.
     """
     by = [*by, "penalty"]
     mean = rows.groupby(by, sort=False)["x"].mean().reset_index()
@@ -109,7 +110,7 @@ def over_penalties(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
 
 
 def size(shown: pd.DataFrame, cell: float = CELL) -> tuple[float, float]:
-    """Inches of a map of these points, width and height: no narrower than its title."""
+    """Width and height in inches of a map of these points, no narrower than its title."""
     return max(1.3, cell * shown["x"].max()), max(0.6, cell * numbers(shown["series"]).max())
 
 
@@ -123,7 +124,7 @@ def grid(axes: Axes, n_layers: int, n_heads: int) -> None:
 
 
 def paint(axes: Axes, shown: pd.DataFrame, norm: Normalize) -> None:
-    """The map of points: `series` names the layer, `x` counts heads from 1, `y` is the value.
+    """Draw the map of points: `series` is the layer, `x` the head from 1, `y` the value.
 
     Heads without a value stay white.
     """

@@ -18,10 +18,10 @@ PUBLISHED = {"enc self": "encoder", "dec self": "decoder", "dec-enc": "cross"}
 
 @style.paper()
 def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
-    """From `pruning`, and `heads_dying_by_attn_type_both` where given: the figure and its points.
+    """The figure and its points, from `pruning` and, if given, `heads_dying_by_attn_type_both`.
 
-    Of the models of `objective` with gates on all attention. Our points are drawn in front of each
-    of the two published data sets, a panel each. With several seeds a point is the mean of a
+    It shows the models of `objective` with gates on all attention. There is a panel for each of the
+    two published data sets, with our points in front. With several seeds a point is the mean of a
     penalty, with the lowest and the highest seed.
     """
     ours = _points(tables, objective)
@@ -43,7 +43,7 @@ def _points(tables: Tables, objective: str) -> pd.DataFrame:
     wanted = {"objective": objective, "attention": "all"}
     rows = heads.select(tables, "pruning", NEEDED, **wanted, method="gates")
     unpruned = heads.select(tables, "pruning", NEEDED, **wanted, method="none")
-    # Before all penalties, 0 among them.
+    # The unpruned model comes before all penalties, 0 too.
     rows = pd.concat([unpruned.assign(penalty=-1.0), rows])
     total = unpruned[list(COUNTS.values())].sum(axis=1).iloc[0]
     rows = rows.assign(x=total - rows[list(COUNTS.values())].sum(axis=1))

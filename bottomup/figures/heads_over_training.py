@@ -1,7 +1,7 @@
-"""When attention heads take on functions: a column for each objective, by the updates done.
+"""When attention heads take on functions: a column for each objective, by the number of updates.
 
-Not in the papers. From the top: encoder heads with a function, the best head at each kind of
-function, the best head for each syntactic relation, and how unlike each other heads are.
+Not in the papers. From the top: encoder heads with a function, the best head for each kind of
+function, the best head for each syntactic relation, and how much heads differ from each other.
 """
 
 import pandas as pd
@@ -30,14 +30,14 @@ LOOKS = {
 
 @style.paper()
 def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataFrame]:
-    """From `head_functions` and `head_importance` of runs at steps and at their end, and a table of
-    metrics for each run, named `objective-seed`: the figure and its points.
+    """The figure and its points, from `head_functions` and `head_importance` of runs at steps and
+    at their end, and a table of metrics for each run, named `objective-seed`.
 
-    thresholds: from where on a head has a function, by kind (`heads.thresholds`). Encoder heads
-    alone; means over seeds, with the lowest and the highest seed.
+    thresholds: from which value a head has a function, by kind (`heads.thresholds`). Only encoder
+    heads count; points are means over seeds, with the lowest and the highest seed.
     """
     functions = heads.select(tables, "head_functions", NEEDED, attention="encoder")
-    functions = functions[functions["function"] != "rarest"]  # held where two_rarest is
+    functions = functions[functions["function"] != "rarest"]  # held if two_rarest is
     functions = functions.assign(kind=functions["function"].map(heads.function_kind))
     parts = {
         COUNT: _counts(functions),
@@ -49,7 +49,7 @@ def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataF
     at_steps = drawn.loc[drawn["x"].notna(), "panel"].unique()
     if not len(at_steps):
         raise UserError(
-            "no run at a step in the table head_functions; keep some by training_steps or leave "
+            "the table head_functions has no run at a step; name some in training_steps, or leave "
             "the figure out"
         )
     ends = {name: steps.end(tables, name) for name in style.ordered(at_steps)}
@@ -60,7 +60,7 @@ def draw(tables: Tables, thresholds: dict[str, float]) -> tuple[Figure, pd.DataF
 
 
 def _counts(functions: pd.DataFrame) -> pd.DataFrame:
-    """How many heads of a run have a function of a kind."""
+    """The number of a run's heads with a function of each kind."""
     have = functions.groupby([*PLACE, "kind", "layer", "head"])["held"].any()
     counts = have.groupby([*PLACE, "kind"]).sum().rename("value").reset_index()
     return counts.rename(columns={"kind": "series"})
@@ -72,7 +72,8 @@ def _best(functions: pd.DataFrame, by: str, value: str = "accuracy") -> pd.DataF
 
 
 def _gains(functions: pd.DataFrame) -> pd.DataFrame:
-    """By how much of it the best head is above the best fixed distance, of both directions."""
+    """How far the best head, of both directions, is above the best fixed distance, as a share of
+    it."""
     asked = functions[functions["function"].isin(list(LABELS))]
     gain = asked["accuracy"] / asked["baseline_accuracy"] - 1
     return _best(
@@ -83,7 +84,7 @@ def _gains(functions: pd.DataFrame) -> pd.DataFrame:
 
 
 def _unlike(tables: Tables) -> pd.DataFrame:
-    """Confidence over heads, and the largest share of a layer's relevance, a mean over layers."""
+    """Confidence over heads, and the largest share of a layer's relevance, mean over layers."""
     needed = [*heads.HEAD, "importance", "value"]
     rows = heads.select(tables, "head_importance", needed, attention="encoder")
     confidence = rows[rows["importance"] == "confidence"].groupby(PLACE)["value"]

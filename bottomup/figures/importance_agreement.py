@@ -1,6 +1,6 @@
 """How far the importances of heads agree: rank correlations over the heads of each layer.
 
-Source: heads, section 4, which compares relevance with confidence by eye.
+Source: heads, section 4; the paper compares relevance and confidence by eye.
 """
 
 import pandas as pd
@@ -50,12 +50,12 @@ LOOKS = {
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `head_importance`: the figure and its points, a panel for each objective and kind.
+    """The figure and its points, from `head_importance`. A panel for each objective and kind.
 
-    What happens without a head is the measure of the upper row; the lower one compares the others.
-    Points are Spearman rank correlations, from -1 to 1, over the heads of a layer: the mean over
-    seeds and the lowest and highest seed. Layers where an importance is the same for all heads
-    have none.
+    The upper row compares importances with what happens without a head, the lower row with each
+    other. Points are Spearman rank correlations, from -1 to 1, over the heads of a layer: the mean
+    over seeds and the lowest and highest seed. A layer has no point if an importance is the same
+    for all its heads.
     """
     drawn = _points(heads.select(tables, "head_importance", NEEDED))
     names = list(dict.fromkeys(drawn["panel"]))
@@ -86,8 +86,8 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     pairs = {series: list(pair) for series, pair in PAIRS.items() if set(pair) <= set(wide)}
     if not pairs:
         raise UserError(
-            f"no two importances to compare; found {', '.join(wide) or 'none'}, in the table "
-            f"head_importance; measure confidence, {heads.RELEVANCE} and {LOSS}"
+            f"the table head_importance has no two importances to compare; found "
+            f"{', '.join(wide) or 'none'}; measure confidence, {heads.RELEVANCE} and {LOSS}"
         )
     rows = [
         [*layer, series, part.corr(method="spearman").iloc[0, 1]]
@@ -97,8 +97,8 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     rows = pd.DataFrame(rows, columns=[*heads.HEAD[:-1], "series", "y"]).dropna(subset="y")
     if rows.empty:
         raise UserError(
-            f"no layer with two heads that differ in {', '.join(wide)}, in the table "
-            f"head_importance; a rank correlation needs them; leave the figure out"
+            f"the table head_importance has no layer with two heads that differ in "
+            f"{', '.join(wide)}; a rank correlation needs them; leave the figure out"
         )
     panels = [heads.panel(row.objective, row.attention) for row in rows.itertuples()]
     place = {name: place for place, name in enumerate(heads.panels(rows))}
@@ -109,7 +109,7 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
 
 def _panel(axes: Axes, shown: pd.DataFrame, row: list[str]) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
-    # Side by side, with bars: so many bands would hide one another.
+    # Bars side by side: so many bands would hide each other.
     middle = (len(row) - 1) / 2
     shift = [0.1 * (row.index(series) - middle) for series in shown["series"]]
     shown = shown.assign(x=shown["x"] + shift)

@@ -1,5 +1,5 @@
-"""PWCCA distance of other tokens' representations, as ever and with a group's tokens hidden: how
-much the group influences the rest, by layer.
+"""How much groups of tokens influence the others, by layer: the PWCCA distance between other
+tokens' representations as usual and with a group's tokens hidden.
 
 Source: evolution, figures on the amount of influence by token frequency and by part of speech.
 """
@@ -18,7 +18,8 @@ COLUMNS = ["layer", "n_occurrences", "n_sentences"]
 
 @style.paper()
 def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
-    """From `influence`, and `influence_freq` or `influence_pos` where given: figure and points.
+    """The figure and its points, from `influence` and, if given, `influence_freq` or
+    `influence_pos`.
 
     `grouping` is `frequency_rank` or `pos`.
     """
@@ -31,7 +32,7 @@ def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
 
 
 def counts(rows: pd.DataFrame) -> str:
-    """How much text the values of `rows` are from."""
+    """How much text the values of `rows` come from."""
     return f"{style.count(rows['n_sentences'])} sentences each"
 
 

@@ -1,5 +1,5 @@
-"""Influence by frequency rank of models trained as ever, and with a share of the tokens they read
-replaced by random ones.
+"""Influence by frequency rank in models trained as usual, and in models trained with token dropout,
+which replaces a share of the tokens they read by random ones.
 
 Source: evolution, the figures on the amount of influence by token frequency, without and with
 token dropout.
@@ -21,17 +21,19 @@ PUBLISHED = {
 
 @style.paper()
 def draw(tables: Tables, variants: dict[str, list[str]]) -> tuple[Figure, pd.DataFrame]:
-    """From `influence`, and `influence_freq` and `influence_freq_iwd` where given: figure, points.
+    """The figure and its points, from `influence` and, if given, `influence_freq` and
+    `influence_freq_iwd`.
 
-    variants: objectives with token dropout, and of each those without that it stands beside.
-    Raises `UserError` where no model was trained with token dropout.
+    variants: the objectives with token dropout, each with the objectives without it to compare.
+
+    Raises UserError if no model was trained with token dropout.
     """
     rows = groups.select(tables, "influence", "frequency_rank", COLUMNS)
     found = set(rows["panel"])
     if not found & variants.keys():
         raise UserError(
-            f"no objective with token dropout; found {', '.join(style.ordered(found))}, in the "
-            f"table influence; add mt_noise or lm_noise to the study or leave the figure out"
+            f"the table influence has no objective with token dropout; found "
+            f"{', '.join(style.ordered(found))}; add mt_noise or lm_noise, or leave the figure out"
         )
     panels = [name for name in _panels(variants) if name in found]
     rows = rows[rows["panel"].isin(panels)]

@@ -1,4 +1,4 @@
-"""Panels of mutual information by layer, shared by the figures that show it.
+"""Panels of mutual information by layer, for the figures that show it.
 
 Each row of panels is about one token, the input or the output:
 
@@ -40,7 +40,7 @@ NO_PUBLISHED = pd.DataFrame(columns=["panel", "series", "x", "y"])
 class Row:
     """One row of panels: the token it is about, and which rows of the table it shows.
 
-    `published` are the curves to set behind: `series` (an objective), `x` (layer), `y` (nats).
+    `published` are the curves to draw behind: `series` (an objective), `x` (layer), `y` (nats).
     """
 
     token: str
@@ -51,7 +51,7 @@ class Row:
 def draw(tables: Tables, rows: list[Row], n_clusters: int) -> tuple[Figure, pd.DataFrame]:
     """The figure of `rows` from the table `mutual_information`, and its points.
 
-    `n_clusters` is the number of clusters that is shown, of those measured.
+    `n_clusters` is the number of clusters to show, one of those measured.
     """
     measured = table(tables, "mutual_information", NEEDED)
     measured = measured[measured["n_clusters"].isna() | (measured["n_clusters"] == n_clusters)]
@@ -74,14 +74,14 @@ def draw(tables: Tables, rows: list[Row], n_clusters: int) -> tuple[Figure, pd.D
 
 
 def select(measured: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
-    """Rows with these values, by layer, as `series` and `x`; `UserError` where there are none."""
+    """The rows with these values, by layer, as `series` and `x`; UserError if there are none."""
     part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:
         names = ", ".join(f"{column} {value}" for column, value in wanted.items())
         found = ", ".join(style.ordered(measured["objective"]))
         raise UserError(
-            f"no rows with {names}; found objectives {found}, in the table "
-            f"mutual_information; measure it or leave the figure out"
+            f"the table mutual_information has no rows with {names}; found objectives {found}; "
+            f"measure it, or leave the figure out"
         )
     return part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
 
@@ -118,7 +118,7 @@ def _absolute(part: pd.DataFrame, panel: str) -> pd.DataFrame:
 
 
 def _change(part: pd.DataFrame, published: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """MI less MI at layer 0, each seed by itself; the published curves in the same way."""
+    """MI less MI at layer 0, each seed by itself; the published curves likewise."""
     ours = since_layer_0(part, "mi_nats", "x", ["series", "seed"])
     theirs = since_layer_0(
         published[published["series"].isin(part["series"])], "y", "x", ["series"]
@@ -161,8 +161,8 @@ def _intervals(axes: Axes, intervals: pd.DataFrame) -> None:
 
 
 def _chance(axes: Axes, chance: pd.DataFrame, span_above: float) -> None:
-    # The chance level lies far below the curves, so it has an axis of its own, at the same scale
-    # (nats an inch) unless it needs more.
+    # The chance level lies far below the curves, so it has its own axis, at the same scale (nats
+    # per inch) unless it needs more.
     def dotted(series: str) -> style.Look:
         return replace(style.objective(series), linestyle=":", marker="")
 

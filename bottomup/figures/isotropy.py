@@ -1,4 +1,4 @@
-"""How evenly representations are spread over directions, and how much they hang on context, by
+"""How evenly representations are spread over directions, and how much they depend on context, by
 layer: a row of panels for each measure, a column for each version of the representations.
 
 Not in the papers; the measures are those of Ethayarajh (2019).
@@ -17,7 +17,7 @@ NEEDED = [
     *("objective", "seed", "layer", "version", "measure", "adjusted"),
     *("value", "ci_low", "ci_high"),
 ]
-# By measure: whether what any words share is taken off, and what the axis says.
+# By measure: whether it is adjusted, less what any words share, and the label of the axis.
 MEASURES = {
     "anisotropy": (False, "anisotropy:\ncosine, different tokens"),
     "self_similarity": (True, "self-similarity, adjusted:\ncosine, one token"),
@@ -35,7 +35,7 @@ INTERVALS = "95 % intervals"
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `isotropy`: the figure and its points."""
+    """The figure and its points, from `isotropy`."""
     measured = table(tables, "isotropy", NEEDED)
     cells = list(product(MEASURES, VERSIONS))
     drawn = join([points(_select(measured, *cell), quantity=cell[0]) for cell in cells])
@@ -67,8 +67,8 @@ def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
         names = ", ".join(f"{column} {value}" for column, value in wanted.items())
         found = (", ".join(measured[column].unique()) for column in ("measure", "version"))
         raise UserError(
-            f"no rows with {names}; found {' of versions '.join(found)}, in the table isotropy; "
-            f"measure it or leave the figure out"
+            f"the table isotropy has no rows with {names}; found {' of versions '.join(found)}; "
+            f"measure it, or leave the figure out"
         )
     part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
     return over_intervals(part, "value", ["series", "x"]).assign(panel=_panel(measure, version))

@@ -1,4 +1,4 @@
-"""Training and dev loss of every run against the tokens it was trained on."""
+"""Training and dev loss of every run against the number of tokens read."""
 
 import math
 
@@ -17,9 +17,9 @@ LOSSES = {"train loss": "train_loss_nats", "dev loss": "dev_loss_nats"}
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From one table of metrics a run, named `objective-seed`: the figure and its points."""
+    """The figure and its points, from a table of metrics for each run, named `objective-seed`."""
     if not tables:
-        raise UserError("no metrics; a learning curve needs a run; give those of one")
+        raise UserError("no metrics; a learning curve needs those of a run; give them")
     drawn = join([_points(tables, run) for run in tables])
     objectives = style.ordered(drawn["panel"])
     rows = math.ceil(len(objectives) / COLUMNS)

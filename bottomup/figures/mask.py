@@ -1,6 +1,7 @@
-"""What the attention mask alone does to representations, what training adds, and what the target:
-the next token or a masked one, each predicted under a causal mask and by a model that sees both
-sides; by layer, beside MT and the models before training.
+"""What the attention mask alone does to representations, and what training and its target add.
+
+Models predict the next token or a masked one, under a causal mask or one that sees both sides; they
+are shown by layer, beside MT and the untrained models.
 """
 
 from collections.abc import Callable
@@ -17,7 +18,7 @@ from bottomup.figures import style
 from bottomup.figures.points import Tables, join, over_intervals, points, table
 from bottomup.measures import jackknife
 
-# Marker and line of a mask, and the marker of two.
+# Marker and line of each mask, and the marker for a pair with two masks.
 CAUSAL, BOTH, ACROSS = ("<", (0, (3, 1.2))), ("o", "-"), "X"
 MASKS = "dashed, ◀: causal mask, sees earlier tokens alone; solid, ●: sees both sides"
 INFORMATION = "information with input, nats"
@@ -29,7 +30,7 @@ TITLES = {
     GAIN: "trained less untrained with the same mask:\nwhat training adds",
 }
 PAIRS = ["untrained, mask differs", "trained, target or mask differs", "trained, as in the paper"]
-# Of pairs with names that are known; others are called by the names of both.
+# For pairs with known names; others are named after both models.
 LABELS = {
     "untrained-untrained_causal": "causal – both sides",
     "lm-lm_bidirectional": "LM: causal – both sides",
@@ -44,9 +45,9 @@ LABELS = {
 
 @dataclass(frozen=True)
 class Model:
-    """What is known of a model: its mask, the untrained model that it starts from (an untrained one
-    from itself), what it predicts (the objective that it is trained under, or is a variant of), and
-    whether it is such a variant."""
+    """What is known of a model: its mask, the untrained model that it starts from (itself, if
+    untrained), what it predicts (its objective, or the one that this is a variant of), and whether
+    its objective is such a variant."""
 
     causal: bool
     initial: str
@@ -65,11 +66,11 @@ Models = dict[str, Model]
 def draw(
     tables: Tables, models: dict[str, dict], n_clusters: int, variant: str
 ) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information` and `neighbours`, with the values without each block, and
-    `pwcca_between_runs`: the figure and its points.
+    """The figure and its points, from `mutual_information` and `neighbours`, with the values
+    without each block, and `pwcca_between_runs`.
 
-    `models` are the objectives to show, with the fields of `Model`; `n_clusters` is the number of
-    clusters that is shown, `variant` the kind of PWCCA. The trained model and the untrained one are
+    `models` are the objectives to show, with the fields of `Model`. `n_clusters` is the number of
+    clusters to show, `variant` the kind of PWCCA. A trained model and its untrained one are
     compared within a seed.
     """
     known = {name: Model(**model) for name, model in models.items()}
@@ -88,7 +89,7 @@ def draw(
 
 
 def _runs(tables: Tables, name: str, select: dict, named: dict) -> pd.DataFrame:
-    """Rows with the values in `select`, columns called as in `named`: series, x, value."""
+    """The rows with the values in `select`; `named` renames columns to series, x and value."""
     columns = ["objective", "seed", "layer", "ci_low", "ci_high", jackknife.WITHOUT]
     rows = table(tables, name, [*columns, *select, *named])
     for column, wanted in select.items():
@@ -98,12 +99,12 @@ def _runs(tables: Tables, name: str, select: dict, named: dict) -> pd.DataFrame:
 
 def _some(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     if rows.empty:
-        raise UserError(f"nothing to show in the table {name}; measure it or leave the figure out")
+        raise UserError(f"the table {name} has nothing to show; measure it or leave the figure out")
     return rows
 
 
 def _levels(rows: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Each model, and each trained one less its initial one: mean and span of intervals."""
+    """Each model, and each trained model less its initial one: mean and span of intervals."""
     trained = rows["series"].isin([name for name, model in models.items() if model.trained])
     panels = rows.assign(panel=np.where(trained, TRAINED, UNTRAINED))
     gain = _gain(rows, {name: models[name].initial for name in rows.loc[trained, "series"]})
@@ -111,7 +112,7 @@ def _levels(rows: pd.DataFrame, models: Models) -> pd.DataFrame:
 
 
 def _gain(rows: pd.DataFrame, initial_of: dict[str, str]) -> pd.DataFrame:
-    """In pairs, block by block: what two models owe to the text that they share cancels."""
+    """Differences in pairs, block by block: what comes from the shared text cancels."""
     initial = rows.rename(columns={"series": "initial"})
     pairs = rows.assign(initial=rows["series"].map(initial_of)).merge(
         initial, on=["initial", "seed", "x"], suffixes=("", "_initial")
@@ -139,13 +140,13 @@ def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
 
 
 def _series(pair: tuple[str, str]) -> str:
-    """A pair's name, whichever way round it was measured."""
+    """The name of a pair, whichever of the two came first when it was measured."""
     return next((name for name in LABELS if {*name.split("-")} == {*pair}), "-".join(pair))
 
 
 def _panel(pair: tuple[str, str], models: Models) -> str | None:
-    """Where two models are compared: those that differ in both mask and target, as variants do
-    with one another, are not."""
+    """The panel that compares two models; None if they differ in both mask and target, as variants
+    do from each other."""
     a, b = (models[name] for name in pair)
     untrained, variants, compared = PAIRS
     if not a.trained:
@@ -189,7 +190,7 @@ def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
 
 
 def _ordered(names: set[str], models: Models) -> list[str]:
-    """Untrained models first, then by target, causal ones first."""
+    """Untrained models first, then by target, causal models first."""
 
     def place(name: str) -> tuple:
         return models[name].target or "", not models[name].causal, name
@@ -210,13 +211,13 @@ def _name_pairs(
 
 
 def _model(name: str, models: Models) -> style.Look:
-    """The color tells the target, all else the mask."""
+    """The color shows the target; marker and line show the mask."""
     marker, linestyle = CAUSAL if models[name].causal else BOTH
     return replace(style.objective(name), marker=marker, linestyle=linestyle)
 
 
 def _pair(pair: str, models: Models) -> style.Look:
-    """Striped in the colors of two targets, with the marker of the mask that both have."""
+    """Striped in the colors of two targets, with the marker of their common mask."""
     markers = {_model(name, models).marker for name in pair.split("-")}
     marker = markers.pop() if len(markers) == 1 else ACROSS
     return replace(style.pair(*pair.split("-")), marker=marker)

@@ -1,4 +1,4 @@
-"""What remains of the differences between groups of tokens where groups are made comparable: their
+"""What remains of the differences between groups of tokens once these are made comparable: their
 change and influence relative to the mean of the groups, as published and matched.
 """
 
@@ -26,7 +26,7 @@ LOOKS = {
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `change` and `influence`, with the values without each block: figure and points."""
+    """The figure and its points, from `change` and `influence` with values without each block."""
     rows = pd.concat([_relative(tables, *column) for column in product(LAYER, groups.LOOKS)])
     summary = over_intervals(rows, "value", ["panel", "series", "x"])
     drawn = points(summary, quantity=QUANTITY)
@@ -34,9 +34,10 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
-    """Of each run, matching and group: the distance over the mean of the groups, mean over layers.
+    """The distance divided by the mean of the groups, mean over layers: for each run, matching and
+    group.
 
-    The step out of the embeddings does not count, as in the figure of change.
+    As in the figure of change, the step out of the embeddings does not count.
     """
     layer = LAYER[measure]
     measured = table(tables, measure, [*groups.NEEDED, layer, jackknife.WITHOUT])

@@ -1,5 +1,5 @@
-"""Mutual information of a layer and the input token by each estimator: what depends on the number
-of clusters, and what a linear classifier says instead."""
+"""Mutual information between a layer and the input token by each estimator: what depends on the
+number of clusters, and what a linear classifier says instead."""
 
 from functools import partial
 
@@ -12,13 +12,13 @@ from bottomup.figures.points import Tables, join, over_seeds, points, since_laye
 
 SELECT = {"reading": "plain", "positions": "all", "label": "input"}
 CLASSIFIER = "linear classifier (a lower bound)"
-MARKERS = "vos^P"  # of ever more clusters
+MARKERS = "vos^P"  # from the fewest clusters to the most
 BY = ["panel", "series", "x"]
 
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information`: the figure and its points.
+    """The figure and its points, from `mutual_information`.
 
     A column for each objective; mutual information above, its change since layer 0 below.
     """
@@ -62,7 +62,7 @@ def _estimators(part: pd.DataFrame) -> dict[float, str]:
 def _points(part: pd.DataFrame) -> pd.DataFrame:
     part = part.sort_values("n_clusters", kind="stable")
     change = since_layer_0(part, "mi_nats", "x", ["panel", "series", "seed"])
-    # Both kinds of estimator measure the same tokens, at places that differ little.
+    # Both kinds of estimator measure the same tokens, at slightly different places.
     entropy = part.groupby("panel")["entropy_nats"].mean().rename("y").reset_index()
     return join(
         [
@@ -74,7 +74,7 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _look(estimators: list[str], name: str, color: str) -> style.Look:
-    """Clusters are the darker the more there are; the classifier is dashed."""
+    """The more clusters, the darker; the classifier is dashed."""
     if name == CLASSIFIER:
         return style.Look(name, color, "D", (0, (2, 1.5)))
     place = estimators.index(name)

@@ -1,4 +1,4 @@
-"""Mutual information of a layer and the input token, for every objective (evolution, fig. on
+"""Mutual information between a layer and the input token, for every objective (evolution, figure on
 information with the source token; MLM is fed without masks)."""
 
 import pandas as pd
@@ -12,9 +12,9 @@ PUBLISHED = "ib_mi_tasks"
 
 @style.paper()
 def draw(tables: Tables, n_clusters: int) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information`, and `ib_mi_tasks` where given: the figure and its points.
+    """The figure and its points, from `mutual_information` and, if given, `ib_mi_tasks`.
 
-    `n_clusters` is the number of clusters that is shown, of those measured.
+    `n_clusters` is the number of clusters to show, one of those measured.
     """
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     row = information.Row(

@@ -1,5 +1,5 @@
-"""Mutual information of a layer with the input and the output token, for one objective
-(evolution, fig. on information with source and target token, its panels LM and MLM)."""
+"""Mutual information between a layer and the input or the output token, for one objective
+(evolution, figure on information with source and target token, panels LM and MLM)."""
 
 import pandas as pd
 from matplotlib.figure import Figure
@@ -9,8 +9,8 @@ from bottomup.figures.information import Row
 from bottomup.figures.points import Tables
 
 PUBLISHED = "ib_src_dst_lm_mlm"
-# By reading, the positions. A masked one says nothing of its token at the input: only replaced ones
-# have an input whose information can be lost.
+# By reading, the positions. A mask says nothing of its token at the input; only replaced tokens are
+# an input whose information can be lost.
 POSITIONS = {
     "plain": {"input": "all", "output": "all"},
     "as_trained": {"input": "replaced", "output": "changed"},
@@ -22,9 +22,9 @@ PUBLISHED_SERIES = {"input": "src", "output": "dst"}
 def draw(
     tables: Tables, objective: str, reading: str, n_clusters: int
 ) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information`, and `ib_src_dst_lm_mlm` where given: the figure, its points.
+    """The figure and its points, from `mutual_information` and, if given, `ib_src_dst_lm_mlm`.
 
-    `reading` is `plain` or `as_trained`, `n_clusters` the number of clusters that is shown, of
+    `reading` is `plain` or `as_trained`; `n_clusters` is the number of clusters to show, one of
     those measured.
     """
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)

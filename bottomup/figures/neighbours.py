@@ -16,7 +16,7 @@ NEEDED = [
     *("objective", "seed", "layer", "property", "k", "value", "ci_low", "ci_high", "chance"),
     *("metric", "n_occurrences", "n_tokens", "ccg_source"),
 ]
-# By property: the published figure with its curves, and their panel there.
+# By property: the published figure with its curves, and the panel there.
 PUBLISHED = {
     "token": ("evolution_token", "Accuracy for top-50 neighbors"),
     "position": ("evolution_position", "Position distance"),
@@ -40,10 +40,10 @@ CHANCE = "chance"
 
 @style.paper()
 def draw(tables: Tables, properties: list[str]) -> tuple[Figure, pd.DataFrame]:
-    """From `neighbours`, and the published figure where given: the figure and its points.
+    """The figure and its points, from `neighbours` and, if given, the published figure.
 
-    `properties` are those to show, a panel each. Chance is what neighbors drawn at random from the
-    same occurrences would share, on average.
+    `properties` are the properties to show, a panel for each. Chance is what neighbors drawn at
+    random from the same occurrences share on average.
     """
     measured = table(tables, "neighbours", NEEDED)
     measured = measured[measured["metric"] == "cosine"]  # as published
@@ -68,7 +68,7 @@ def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
     if part.empty:
         found = ", ".join(sorted(measured["property"].unique()))
         raise UserError(
-            f"no rows with property {name}; found {found}, in the table neighbours; measure it or "
+            f"the table neighbours has no rows with property {name}; found {found}; measure it, or "
             f"leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "property": "panel"}
@@ -109,7 +109,7 @@ def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     shown = drawn[drawn["panel"] == name]
     style.curves(axes, shown[shown["quantity"] != CHANCE], style.objective)
     if name == "position":
-        # As in the paper, what is kept is above what is lost.
+        # As in the paper, kept is above lost.
         axes.invert_yaxis()
     style.layer_axis(axes)
     counts = (

@@ -1,7 +1,7 @@
-"""How the layers of a run come to be: a column of panels for each objective, a line for each layer,
-by the updates done.
+"""How the layers of a run form during training: a column of panels for each objective, a line for
+each layer, by the number of updates.
 
-Not in the papers. Above, mutual information with the input token; below, the PWCCA distance of a
+Not in the papers. Above: mutual information with the input token. Below: the PWCCA distance from a
 layer to itself at the end of training (Raghu et al. 2017; Saphra and Lopez 2019).
 """
 
@@ -18,17 +18,17 @@ from bottomup.figures.points import Tables, join, over_intervals, points, table
 INFORMATION = "information with input, nats"
 TO_THE_END = "PWCCA distance to the\nend of training"
 BY = ["panel", "series", "x"]
-# Layer 0 is dark; the light end of the colors is left out, where nothing is seen on white.
+# Layer 0 is dark. The light end of the colors, which white hides, is left out.
 LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 
 
 @style.paper()
 def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.DataFrame]:
-    """From `mutual_information` and `pwcca_between_runs` of runs at steps and at their end, and a
-    table of metrics for each run, named `objective-seed`: the figure and its points.
+    """The figure and its points, from `mutual_information` and `pwcca_between_runs` of runs at
+    steps and at their end, and a table of metrics for each run, named `objective-seed`.
 
-    `n_clusters` is the number of clusters that is shown, `variant` the kind of PWCCA. The end is at
-    the step of the lowest dev loss, whose weights a run ends with; the mean over seeds.
+    `n_clusters` is the number of clusters to show, `variant` the kind of PWCCA. The end is drawn at
+    the step of the lowest dev loss, whose weights a run ends with, mean over seeds.
     """
     information, distances = _information(tables, n_clusters), _distances(tables, variant)
     objectives = style.ordered(distances["panel"])
@@ -45,7 +45,7 @@ def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.Data
 
 
 def _information(tables: Tables, n_clusters: int) -> pd.DataFrame:
-    """Rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
+    """The rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     select |= {"n_clusters": n_clusters}
     columns = ["objective", "seed", "layer", "ci_low", "ci_high", "mi_nats"]
@@ -54,7 +54,7 @@ def _information(tables: Tables, n_clusters: int) -> pd.DataFrame:
 
 
 def _distances(tables: Tables, variant: str) -> pd.DataFrame:
-    """The same, of pairs of a run at a step and the same run at its end."""
+    """The same for pairs of a run at a step and the same run at its end."""
     columns = [*RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
     select = {"variant": variant, "weights": "x"}
     rows = _where(table(tables, "pwcca_between_runs", columns), select)
@@ -65,8 +65,8 @@ def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     of_one &= rows["x"].notna()
     if not of_one.any():
         raise UserError(
-            "no run at a step beside its end in the table pwcca_between_runs; keep some by "
-            "training_steps or leave the figure out"
+            "the table pwcca_between_runs has no run at a step beside its end; name some in "
+            "training_steps, or leave the figure out"
         )
     return rows[of_one]
 

@@ -1,7 +1,7 @@
-"""Pairs of runs, compared layer by layer, shared by the figures that show them.
+"""Pairs of runs, compared layer by layer, for the figures that show them.
 
 Different objectives are compared within a seed, and so are the two halves of the training text; two
-runs of one objective across seeds.
+runs of one objective are compared across seeds.
 """
 
 import pandas as pd
@@ -15,21 +15,21 @@ PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
 
 
 def named(measured: pd.DataFrame) -> pd.DataFrame:
-    """Rows by layer (`x`) with the name of their pair (`series`)."""
+    """The rows by layer (`x`), with the name of their pair (`series`)."""
     rows = measured.rename(columns={"layer": "x"})
     series = [_series(a, b) for a, b in zip(rows["objective_a"], rows["objective_b"], strict=True)]
     return rows.assign(series=series)
 
 
 def comparable(rows: pd.DataFrame, table: str) -> pd.DataFrame:
-    """Of `rows` those whose runs differ in the objective alone, or in the seed alone."""
+    """Those of `rows` whose two runs differ only in the objective, or only in the seed."""
     same_objective = rows["objective_a"] == rows["objective_b"]
     same_seed = rows["seed_a"] == rows["seed_b"]
     kept = rows[same_objective != same_seed]
     if kept.empty:
         raise UserError(
-            f"no two runs to compare; this figure needs two objectives or two seeds, in the table "
-            f"{table}; add one to the study or leave the figure out"
+            f"the table {table} has no two runs to compare; this figure needs two objectives or "
+            f"two seeds; add one to the study, or leave the figure out"
         )
     return kept
 
@@ -43,7 +43,7 @@ def look(series: str) -> style.Look:
 
 
 def looks(series: pd.Series) -> list[style.Look]:
-    """Of each pair once: those of the paper, others, two seeds of one objective, two halves."""
+    """The look of each pair, once: the paper's pairs, others, two seeds, two halves."""
     return [look(pair) for pair in _ordered(set(series))]
 
 

@@ -1,6 +1,6 @@
 """From measured and published tables to the points of a figure, one row a point.
 
-A figure draws nothing but its points, so the CSV written from them is what is seen.
+A figure draws nothing but its points, so their CSV holds exactly what is seen.
 """
 
 from pathlib import Path
@@ -16,7 +16,7 @@ Tables = dict[str, pd.DataFrame]
 
 
 def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
-    """The table called `name`; a `UserError` where it, its rows or one of `columns` is missing."""
+    """The table called `name`; UserError if it, its rows or one of `columns` is missing."""
     if name not in tables:
         found = ", ".join(tables) or "none"
         raise UserError(f"table {name!r} is missing; found {found}; give it, too")
@@ -32,10 +32,10 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
 
 
 def load_published(name: str, folder: Path = PAPER_CURVES) -> pd.DataFrame:
-    """A published figure read off as numbers: `panel, series, x, y`, and `y_uncertainty`.
+    """A published figure, read off as numbers: `panel, series, x, y`, and `y_uncertainty`.
 
-    Source and units of each are in `paper_curves/README.md`. Raises `UserError` for a name
-    that `folder` does not hold.
+    `paper_curves/README.md` has the source and units of each. Raises UserError for a name that
+    `folder` does not hold.
     """
     path = folder / f"{name}.csv"
     if not path.exists():
@@ -45,9 +45,9 @@ def load_published(name: str, folder: Path = PAPER_CURVES) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
-    """Mean over seeds (`y`) and the lowest and highest seed (`low`, `high`), a row a group.
+    """Mean over seeds (`y`) and the lowest and highest seed (`low`, `high`): a row for each group.
 
-    A single seed has no range: `low` and `high` are then empty.
+    A single seed has no range; `low` and `high` are then empty.
     """
     groups = rows.groupby(by, sort=False)[value]
     summary = groups.agg(y="mean", low="min", high="max").reset_index()
@@ -57,10 +57,10 @@ def over_seeds(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
 
 
 def over_intervals(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
-    """Mean over seeds (`y`) and what the intervals of all of them span (`low`, `high`).
+    """Mean over seeds (`y`) and the span of all their intervals (`low`, `high`).
 
     The interval of a value is in `ci_low` and `ci_high`; without one it is the value itself. A
-    single value without an interval has no span: `low` and `high` are then empty.
+    single value without an interval has no span; `low` and `high` are then empty.
     """
     low, high = (rows[bound].fillna(rows[value]) for bound in ("ci_low", "ci_high"))
     groups = rows.assign(low=low, high=high).groupby(by, sort=False)
@@ -70,14 +70,14 @@ def over_intervals(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFram
 
 
 def since_layer_0(rows: pd.DataFrame, value: str, layer: str, by: list[str]) -> pd.DataFrame:
-    """`rows` with `value` less its value at layer 0 of the same group; groups without one go."""
+    """`rows` with `value` less its value at layer 0 of the same group; groups without it go."""
     first = rows.loc[rows[layer] == 0, [*by, value]]
     both = rows.merge(first, on=by, suffixes=("", "_first"))
     return both.assign(**{value: both[value] - both[f"{value}_first"]})
 
 
 def points(rows: pd.DataFrame, source: str = "ours", **columns) -> pd.DataFrame:
-    """`rows` (with some of `COLUMNS`) as points; `columns` are the same for all of them."""
+    """`rows` (with some of `COLUMNS`) as points; `columns` are the same for all rows."""
     return rows.assign(source=source, **columns).reindex(columns=COLUMNS)
 
 

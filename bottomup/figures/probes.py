@@ -23,24 +23,24 @@ METRICS = {
     "compression": "compression, times",
 }
 CENTER, CENTER_LABEL = "center_of_gravity", "center of gravity of the scalar mix, layers"
-MARKER = 6  # a triangle that hangs from where it stands
+MARKER = 6  # a triangle with its tip at its place
 TASKS = {"tag": "part of speech", "relation": "dependency relation", "ccg": "CCG category"}
 
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `probes`: the figure and its points.
+    """The figure and its points, from `probes`.
 
-    A line across the panels is what a classifier that sees nothing reaches; a mark on the layer
-    axis of accuracy, the center of gravity of the mix of all layers.
+    A line across a panel is what a classifier that sees nothing reaches. A mark on the layer axis
+    of accuracy is the center of gravity of the mix of all layers.
     """
     named = table(tables, "probes", NEEDED).rename(columns={"objective": "series", "layer": "x"})
     named["panel"] = named["task"] + ": " + named["metric"]
     measured = named[named["metric"].isin(METRICS)].sort_values("x")
     if measured.empty:
         raise UserError(
-            f"no rows with metric {', '.join(METRICS)} in the table probes; measure them or leave "
-            "the figure out"
+            f"the table probes has no rows with metric {', '.join(METRICS)}; measure them, or "
+            "leave the figure out"
         )
     drawn = points(over_intervals(measured, "value", ["panel", "series", "x"])).assign(
         quantity=lambda rows: rows["panel"].str.partition(": ")[2].map(METRICS)

@@ -32,10 +32,10 @@ INCHES = 1.28  # of a panel
 
 @style.paper()
 def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
-    """From `projection`: the figure of one picture, and its points.
+    """The figure of one picture, and its points, from `projection`.
 
-    `picture` is `token`, `position` or `ccg`, which is also what colors the points. Only the
-    lowest seed is shown. The axes have no unit.
+    `picture` is `token`, `position` or `ccg`; it also colors the points. Only the lowest seed is
+    shown. The axes have no unit.
     """
     rows = _select(table(tables, "projection", NEEDED), picture)
     objectives, layers = style.ordered(rows["objective"]), sorted(rows["layer"].unique())
@@ -62,7 +62,7 @@ def _select(projected: pd.DataFrame, picture: str) -> pd.DataFrame:
     if rows.empty:
         found = ", ".join(sorted(projected["picture"].unique()))
         raise UserError(
-            f"no rows with picture {picture}; found {found}, in the table projection; make it or "
+            f"the table projection has no rows with picture {picture}; found {found}; make it, or "
             f"leave the figure out"
         )
     return rows[rows["seed"] == rows["seed"].min()]
@@ -76,7 +76,7 @@ def _colors(rows: pd.DataFrame, picture: str) -> pd.Series:
 
 
 def _positions(rows: pd.DataFrame) -> Normalize:
-    # A few very long sentences would leave all others in one shade.
+    # Otherwise a few very long sentences would leave all others in one shade.
     return Normalize(0, max(1, rows["position"].quantile(0.98)), clip=True)
 
 
@@ -86,7 +86,7 @@ def _palette(values: pd.Series) -> dict[str, str]:
 
 
 def _in_drawing_order(rows: pd.DataFrame) -> pd.DataFrame:
-    """Gray points lie below, and else neither word nor text decides which point covers which."""
+    """Gray points lie below; otherwise neither word nor text decides which point covers which."""
     mixed = rows.iloc[np.random.default_rng(1).permutation(len(rows))]
     return mixed.sort_values("color", key=lambda colors: colors != OTHERS, kind="stable")
 
@@ -125,7 +125,7 @@ def _ccg(rows: pd.DataFrame) -> str:
 
 
 def _occurrences(rows: pd.DataFrame) -> str:
-    """How many points of `rows` a panel shows, the same in all: all runs see the same data."""
+    """How many points of `rows` a panel shows; all are equal, since all runs see the same data."""
     return style.count(rows.groupby(["objective", "layer"]).size())
 
 

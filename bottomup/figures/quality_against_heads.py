@@ -1,4 +1,4 @@
-"""What pruning costs: quality against the number of heads kept, by how these were chosen.
+"""What pruning costs: quality against the number of heads kept, by the method that chose them.
 
 Source: heads, section 6.2.1, figure 7, and section 6.3.1, table 2.
 """
@@ -33,11 +33,12 @@ SERIES = {"encoder pruned": "gates", "from trained": "gates", "from scratch": "s
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `pruning`, and `heads_dying_enc_bleu_linear_x` and `bleu_all_attns` where given.
+    """The figure and its points, from `pruning` and, if given, `heads_dying_enc_bleu_linear_x` and
+    `bleu_all_attns`.
 
-    The figure and its points, a panel for each objective and the attention that has gates: BLEU
-    where there is one, else the test loss, as a difference from the unpruned model. With several
-    seeds a point is the mean of a penalty, with the lowest and the highest seed.
+    A panel for each objective and the attention that has gates shows BLEU if there is one, else the
+    test loss, as a difference from the unpruned model. With several seeds a point is the mean of a
+    penalty, with the lowest and the highest seed.
     """
     rows = _differences(tables)
     names = heads.panels(rows)
@@ -62,7 +63,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _differences(tables: Tables) -> pd.DataFrame:
-    """All rows with `panel`, `quantity`, and `x` and `y` of their points."""
+    """All rows with the `panel`, `quantity`, `x` and `y` of their points."""
     unpruned = heads.select(tables, "pruning", NEEDED, method="none")
     rows = heads.select(tables, "pruning", NEEDED)
     values = ["bleu", "test_loss_nats"]
@@ -71,8 +72,8 @@ def _differences(tables: Tables) -> pd.DataFrame:
     if len(alone):
         run = ", ".join(str(alone.iloc[0][name]) for name in RUN)
         raise UserError(
-            f"no row with method none of {run} (objective, seed, attention), in the table "
-            f"pruning; a difference needs the unpruned model; measure it"
+            f"the table pruning has no row with method none of {run} (objective, seed, attention); "
+            f"a difference needs the unpruned model; measure it"
         )
     with_bleu = rows["bleu_unpruned"].notna()
     loss = rows["test_loss_nats"] - rows["test_loss_nats_unpruned"]
@@ -92,13 +93,13 @@ def _points(rows: pd.DataFrame) -> pd.DataFrame:
     unpruned = rows[rows["method"] == "none"].assign(penalty=0.0, method="unpruned")
     by = ["panel", "quantity", "method"]
     summary = heads.over_penalties(pd.concat([pruned, unpruned]), by)
-    # What does not differ has no range either.
+    # The unpruned model differs from itself by 0 and has no range.
     summary.loc[summary["method"] == "unpruned", ["low", "high"]] = float("nan")
     return points(summary.rename(columns={"method": "series"}))
 
 
 def _published(tables: Tables, names: list[str]) -> list[pd.DataFrame]:
-    """The published curves as differences, where given: those of `mt` alone have BLEU."""
+    """The published curves as differences, if given: only those of `mt` have BLEU."""
     parts = []
     figures = {"encoder": "heads_dying_enc_bleu_linear_x", "all": "bleu_all_attns"}
     for attention, figure in figures.items():
@@ -129,7 +130,7 @@ def _look(series: str) -> style.Look:
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
     style.curves(axes, shown, _look)
-    # As in the paper, from the whole model to nothing.
+    # As in the paper, from the whole model to no heads.
     most = shown["x"].max()
     axes.set_xlim(1.04 * most, -0.03 * most)
     axes.xaxis.set_major_locator(MaxNLocator(integer=True))
@@ -147,7 +148,7 @@ def _scale(axes: Axes, quantity: str, shown: pd.DataFrame) -> None:
     axes.yaxis.set_major_locator(FixedLocator(sorted({*ticks, *(-tick for tick in ticks)})))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:+g}".replace("-", "−") if y else "0")
-    # Losses rise where BLEU falls: down is worse in all panels.
+    # Losses rise while BLEU falls; down is worse in all panels.
     axes.yaxis.set_inverted(quantity == LOSS)
 
 

@@ -1,5 +1,5 @@
-"""How alike runs are by measures other than PWCCA, by layer: runs of different objectives, two runs
-of one, and models from elsewhere with these and with their untrained twins.
+"""How alike runs are, by layer, by measures other than PWCCA: runs of different objectives, two
+runs of one objective, and models from elsewhere with these and with their untrained twins.
 
 Not in the papers.
 """
@@ -13,7 +13,7 @@ from bottomup.figures.points import Tables, over_intervals, points, table
 
 NEEDED = [*pairs.RUNS, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
 SIMILARITY, DISTANCE = "similarity", "distance"
-# By quantity, a row of panels each: the value of what is the same, and titles by measure.
+# By quantity, which is a row of panels: the value for equal views, and the titles by measure.
 SAME = {SIMILARITY: 1, DISTANCE: 0}
 TITLES = {
     SIMILARITY: {"cka_debiased": "linear CKA, debiased", "cka": "linear CKA, plain", "rsa": "RSA"},
@@ -26,7 +26,7 @@ INTERVALS = "95 % intervals"
 
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
-    """From `similarity_between_runs`: the figure and its points, a panel for each measure.
+    """The figure and its points, from `similarity_between_runs`. A panel for each measure.
 
     Similarities share an axis; distances, whose ranges differ, do not.
     """
@@ -40,11 +40,11 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 
 def _check(found: list[str]) -> None:
-    """UserError where a measure is missing, or is not known to be a similarity or a distance."""
+    """Raise UserError if a measure is missing, or not known as a similarity or a distance."""
     if set(found) != set(QUANTITIES):
         raise UserError(
-            f"measures {', '.join(found)} in the table similarity_between_runs; this figure shows "
-            f"{', '.join(QUANTITIES)}; measure these alone or leave the figure out"
+            f"the table similarity_between_runs has {', '.join(found)}; this figure shows "
+            f"{', '.join(QUANTITIES)}; measure exactly these, or leave the figure out"
         )
 
 

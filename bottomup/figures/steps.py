@@ -1,4 +1,4 @@
-"""What figures over the course of training share: where a run stands, and an axis of updates."""
+"""Parts of the figures over training: the step of a run, and an axis of updates."""
 
 import re
 
@@ -15,25 +15,25 @@ TICKS = 9  # about as many at most
 
 
 def at(names: pd.Series) -> dict[str, list]:
-    """Of runs the objective (`panel`) and the step (`x`), NaN at the end."""
+    """The objective (`panel`) and the step (`x`, NaN at the end) of runs."""
     found = [objective_and_step(name) for name in names]
     steps = [np.nan if step is None else step for _, step in found]
     return {"panel": [objective for objective, _ in found], "x": steps}
 
 
 def end(tables: Tables, objective: str) -> int:
-    """The step whose weights the runs under an objective end with: that of the lowest dev loss,
-    from a table of metrics for each run, named `objective-seed`; the mean over seeds."""
+    """The step whose weights the runs of an objective end with (that of the lowest dev loss), mean
+    over seeds, from a table of metrics for each run, named `objective-seed`."""
     runs = [name for name in tables if re.fullmatch(rf"{objective}-\d+", name)]
     if not runs:
-        raise UserError(f"no metrics of {objective}, which say when its training ends; give them")
+        raise UserError(f"no metrics of {objective}, which say when its training ended; give them")
     metrics = [table(tables, run, ["step", "dev_loss_nats"]) for run in runs]
     best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
     return round(sum(best) / len(best))
 
 
 def axis(axes: Axes, steps: pd.Series) -> None:
-    """Updates on a logarithmic axis, on which the initial model, at 0, is in a place of its own."""
+    """Updates on a logarithmic axis, where the initial model, at 0, has its own place."""
     shown = np.unique(steps)
     axes.set_xscale("symlog", base=2, linthresh=shown[shown > 0][0], linscale=1)
     scale = axes.xaxis.get_transform()
@@ -52,7 +52,8 @@ def mark_end(axes: Axes, step: int) -> None:
 
 
 def _apart(places: np.ndarray, distance: float) -> list[int]:
-    """Of places in order, the last and, going down, each that is as far from the one before."""
+    """Indices of the last of the sorted places and, going down, of each that is at least `distance`
+    from the one before."""
     kept = [len(places) - 1]
     for i in reversed(range(len(places))):
         if places[kept[-1]] - places[i] >= distance:

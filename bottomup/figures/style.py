@@ -1,4 +1,4 @@
-"""How figures look: one color and marker an objective, print size, and files with fixed bytes."""
+"""How figures look: one color and marker for each objective, print size, and reproducible files."""
 
 import logging
 import math
@@ -60,7 +60,7 @@ RC = {
 
 @dataclass(frozen=True)
 class Look:
-    """How one series is drawn; a `second_color` fills the gaps of a dashed line."""
+    """How to draw one series; a `second_color` fills the gaps of a dashed line."""
 
     label: str
     color: str
@@ -69,7 +69,7 @@ class Look:
     second_color: str | None = None
 
 
-# Colors of Okabe and Ito (2008), told apart with any color vision; markers for gray print.
+# Colors of Okabe and Ito (2008), distinct with any color vision; markers for gray print.
 OBJECTIVES = {
     "mt": Look("MT", "#0072B2", "o"),
     "lm": Look("LM", "#D55E00", "s"),
@@ -82,24 +82,24 @@ OBJECTIVES = {
     "untrained_causal": Look("untrained, causal mask", "#3d3d3d", "<", (0, (2, 1.5))),
 }
 UNTRAINED = ["untrained", "untrained_causal"]
-# For objectives of other names.
+# For objectives with other names.
 SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
 SPARE_MARKERS = ["v", ">", "*", "p", "h", "8", "H"]
-_spared: dict[tuple[str, str], str] = {}  # of a figure: who has which of them
-# Attention in MT; colors and markers are kept apart from those of the objectives but for MT's own.
+_spared: dict[tuple[str, str], str] = {}  # who has which of them, in one figure
+# Attention in MT; colors and markers differ from those of the objectives other than MT.
 KINDS = {
     "encoder": Look("encoder self-attention", "#0072B2", "o"),
     "decoder": Look("decoder self-attention", "#CC79A7", "s"),
     "cross": Look("cross-attention", "#E69F00", "^"),
 }
-# What a head does, in the colors of the paper, but as different in gray print as can be.
+# What a head does, in colors close to the paper's but as distinct in gray print as possible.
 FUNCTIONS = {
     "positional": Look("positional", "#CC79A7"),
     "syntactic": Look("syntactic", "#006D4F"),
     "rare": Look("rare tokens", "#E69F00"),
     "unknown": Look("unknown", "#dedede"),
 }
-# Ways to choose the heads to prune; three of them choose by an importance, which looks the same.
+# Methods to choose the heads to prune; three of them choose by an importance, with its look.
 METHODS = {
     "gates": Look("gates (Hard-Concrete)", "#000000", "o"),
     "scratch": Look("heads of the gates, from scratch", "#000000", "s", (0, (3, 1.5))),
@@ -111,10 +111,10 @@ METHODS = {
 
 
 def objective(name: str) -> Look:
-    """The look of an objective, the same in every figure; one not in the papers gets a spare.
+    """The look of an objective, the same in every figure; others than the papers' get a spare look.
 
-    Its name says which, unless another one in the figure has that: then the next that is free, so
-    that no two share a color or a marker as long as there are others.
+    The name decides which spare, unless another objective in the figure has it: then the next free
+    one. So no two share a color or a marker while there are others.
     """
     if name in OBJECTIVES:
         return OBJECTIVES[name]
@@ -129,8 +129,8 @@ def objective(name: str) -> Look:
 
 
 def pair(first: str, second: str) -> Look:
-    """Two runs compared: striped in both colors; dashed for two seeds of one objective, dotted for
-    its two halves of the text."""
+    """The look of two runs compared: striped in both colors, dashed for two seeds of one objective,
+    dotted for its two halves of the text."""
     if halves_of_one(first, second):
         whole = objective(objective_and_half(first)[0])
         dotted = {"linestyle": (0, (1, 1.2)), "label": f"{whole.label}, two halves of the text"}
@@ -142,13 +142,13 @@ def pair(first: str, second: str) -> Look:
 
 
 def halves_of_one(first: str, second: str) -> bool:
-    """Whether two runs were trained under one objective, on one half of the text each."""
+    """Whether two runs of one objective were trained on one half of the text each."""
     name, _ = objective_and_half(first)
     return {first, second} == {half(name, 1), half(name, 2)}
 
 
 def ordered(names: Iterable[str]) -> list[str]:
-    """Objectives in the papers' order, then others by name, untrained ones last."""
+    """Objectives in the papers' order, then others by name, untrained models last."""
     rank = {name: place for place, name in enumerate(OBJECTIVES)}
 
     def place(name: str) -> tuple:
@@ -159,7 +159,7 @@ def ordered(names: Iterable[str]) -> list[str]:
 
 @contextmanager
 def paper():
-    """Draw and save with these settings alone, whatever the user's matplotlib is set to."""
+    """Draw and save with these settings only, whatever the user's matplotlib settings."""
     _spared.clear()
     with matplotlib.rc_context():
         matplotlib.rcdefaults()
@@ -168,12 +168,12 @@ def paper():
 
 
 def light(color: str, share: float = 0.5) -> str:
-    """`color` mixed with white, for what stands behind; `share` of it is left, from 0 to 1."""
+    """`color` mixed with white, for curves behind; `share` of it is left, from 0 to 1."""
     return to_hex([1 - share * (1 - part) for part in to_rgb(color)])
 
 
 def curves(axes: Axes, points: pd.DataFrame, look: Callable[[str], Look]) -> None:
-    """Each series of `points`, the published ones behind; a band from `low` to `high` if given."""
+    """Draw each series of `points`, published ones behind; a band from `low` to `high` if given."""
     for source in ("published", "ours"):
         shown = points[points["source"] == source]
         for series, group in shown.groupby("series", sort=False):
@@ -190,7 +190,7 @@ def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool) -> None:
 
 
 def stroke(look: Look, behind: bool = False) -> dict:
-    """What matplotlib needs to draw a line with `look`; `behind`: light, thin, open markers."""
+    """matplotlib's settings for a line with `look`; `behind`: light, thin, with open markers."""
     front = {
         "color": look.color,
         "gapcolor": look.second_color,
@@ -211,7 +211,7 @@ def stroke(look: Look, behind: bool = False) -> dict:
 
 
 def key(points: pd.DataFrame, looks: list[Look], band: str = INTERVALS) -> list:
-    """Legend entries: the series, then the published curves and the band where drawn."""
+    """Legend entries: the series, then the published curves and the band if drawn."""
     handles = [Line2D([], [], label=look.label, **stroke(look)) for look in looks]
     if (points["source"] == "published").any():
         behind = stroke(Look(PUBLISHED, GRAY), behind=True)
@@ -235,7 +235,7 @@ def layer_axis(axes: Axes) -> None:
 
 
 def step_axis(axes: Axes, steps: pd.Series) -> None:
-    """Steps, such as `1-2`, at the layer that they start from; not every one where many."""
+    """Steps, such as `1-2`, at the layer they start from; not every step if there are many."""
     names = sorted({(int(step.split("-")[0]), step) for step in steps})
     axes.set_xticks(*zip(*names[:: 1 + len(names) // 9], strict=True))
     axes.margins(x=0.08)
@@ -250,12 +250,12 @@ def count(values: pd.Series) -> str:
 
 
 def ccg(sources: pd.Series) -> str:
-    """Where CCG categories are from."""
+    """Where the CCG categories come from."""
     return ", ".join(CCG[source] for source in sources.dropna().unique())
 
 
 def level(axes: Axes, value: float, name: str) -> None:
-    """A line at `value` across `axes`; far from the curves, its number at their edge instead."""
+    """Draw a line at `value` across `axes`; far from the curves, its number at the edge instead."""
     low, high = sorted(axes.get_ylim())
     span, inverted = high - low, axes.yaxis_inverted()
     behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
@@ -277,7 +277,7 @@ def level(axes: Axes, value: float, name: str) -> None:
 
 
 def save(figure: Figure, png: Path, pdf: Path) -> None:
-    """Write both files; without date and version, so that drawing again gives the same bytes."""
+    """Write both files without date and version, so that drawing again gives the same bytes."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with paper():
         figure.savefig(png, format="png", metadata={"Software": None})

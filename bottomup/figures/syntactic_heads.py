@@ -18,7 +18,7 @@ NEEDED = [
     *("objective", "seed", "layer", "head", "function"),
     *("accuracy", "ci_low", "ci_high", "baseline_accuracy"),
 ]
-# By function; as published, the attention goes from the first to the second word.
+# By function; as published, attention goes from the first to the second word.
 LABELS = {
     function: label
     for function, label in OF_FUNCTIONS.items()
@@ -26,21 +26,21 @@ LABELS = {
 }
 RELATIONS = list(dict.fromkeys(function.split("_")[0] for function in LABELS))
 PLACES = {label: place for place, label in enumerate(LABELS.values())}
-PANEL, DATASET = "mt", "WMT"  # what the published table is about, and which half of it is drawn
+PANEL, DATASET = "mt", "WMT"  # what the published table is about, and the half of it to draw
 HEAD = style.Look("best head", style.FUNCTIONS["syntactic"].color, "o", "")
 BASELINE = style.Look("best fixed distance", "#000000", "")
 BOX = style.light(style.GRAY, 0.4)  # from the baseline to the threshold
-WIDTH = 0.56  # of a baseline; the published one has what is left, on the right
+WIDTH = 0.56  # of a baseline; the published one has the rest, on the right
 BEHIND = {"shift": 0.42, "width": 0.22}
 
 
 @style.paper()
 def draw(tables: Tables, threshold: float) -> tuple[Figure, pd.DataFrame]:
-    """From `head_functions`, and `syntactic_accuracy` where given: the figure and its points.
+    """The figure and its points, from `head_functions` and, if given, `syntactic_accuracy`.
 
-    threshold: how far above the baseline a head is syntactic, as a share of the baseline. A panel
-    for each objective: for each relation the accuracy of the best head, the mean over seeds with
-    what their intervals span. Relations that no head was asked for have no points.
+    threshold: how far above the baseline a head is syntactic, as a share of the baseline. There is
+    a panel for each objective, with the accuracy of the best head for each relation: the mean over
+    seeds with the span of their intervals. Relations without queries have no points.
     """
     drawn = _ours(tables, threshold)
     names = style.ordered(drawn["panel"])
@@ -70,12 +70,12 @@ def _ours(tables: Tables, threshold: float) -> pd.DataFrame:
 
 
 def _best(rows: pd.DataFrame) -> pd.DataFrame:
-    """Of each run and relation the row of the head with the highest accuracy, in our order."""
+    """The row of the head with the highest accuracy, for each run and relation, in our order."""
     rows = rows.dropna(subset="accuracy")
     if rows.empty:
         raise UserError(
-            f"no accuracy of any of {', '.join(LABELS)}, in the table head_functions; the text "
-            f"has no such words; measure more sentences or leave the figure out"
+            f"the table head_functions has no accuracy of any of {', '.join(LABELS)}; the text "
+            f"has no such words; measure more sentences, or leave the figure out"
         )
     rows = rows.sort_values("accuracy", ascending=False, kind="stable")
     best = rows.drop_duplicates(["objective", "seed", "function"])
@@ -84,7 +84,7 @@ def _best(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _published(tables: Tables, names: list[str]) -> pd.DataFrame:
-    """One half of the table, where it is given and there is a panel for it."""
+    """One half of the table, if it is given and there is a panel for it."""
     if "syntactic_accuracy" not in tables or PANEL not in names:
         return points(pd.DataFrame())
     table = tables["syntactic_accuracy"]
@@ -124,7 +124,7 @@ def _level(axes: Axes, rows: pd.DataFrame, width: float, color: str, shift: floa
 
 
 def _relations(axes: Axes) -> None:
-    """All of them, whether asked or not: directions, and below each two the name."""
+    """Label all relations, measured or not: the directions, and the name below each two."""
     axes.set_xticks(list(PLACES.values()), list(PLACES))
     middles = [2 * place + 0.5 for place in range(len(RELATIONS))]
     axes.set_xticks(middles, RELATIONS, minor=True)
@@ -132,7 +132,7 @@ def _relations(axes: Axes) -> None:
     axes.set_xlim(-0.6, len(PLACES) - 0.2)
     axes.grid(axis="x", visible=False)
     for middle in middles[:-1]:
-        # Behind the published points, which stand on the right of ours.
+        # Behind the published points, to the right of ours.
         axes.axvline(middle + 1.1, color=style.RC["grid.color"], linewidth=0.6, zorder=0.5)
 
 

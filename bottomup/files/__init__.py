@@ -1,7 +1,7 @@
-"""Files of results, opened: what is wrong with one ends in a line with its path and what to do.
+"""Opening files of results; any error ends in one line with the path and what to do.
 
-All arrays, tables, weights and tokenizers of a study are opened here, each kind in a module of its
-own, so that a program depends on the packages of those alone that it reads.
+All arrays, tables, weights and tokenizers of a study are opened here, each kind in its own module,
+so that a program depends only on the packages for the kinds that it reads.
 """
 
 import hashlib
@@ -16,24 +16,24 @@ AGAIN = "delete it and run the same command again, which makes it anew"
 
 @contextmanager
 def opening(path: Path | str) -> Iterator[None]:
-    """Within it `path` is read: UserError where that fails, as it does with a damaged file."""
+    """A context in which `path` is read; UserError if that fails, as for a damaged file."""
     try:
         Path(path).open("rb").close()
     except OSError as error:
         raise UserError(
-            f"{path} cannot be opened: {error.strerror}; run again, which makes what is missing"
+            f"{path} cannot be opened: {error.strerror}; run again to make what is missing"
         ) from error
     try:
         yield
     except UserError:
         raise
-    except Exception as error:  # readers raise whatever they come across, some a plain Exception
+    except Exception as error:  # readers raise anything, some a plain Exception
         lines = str(error).strip().splitlines() or [type(error).__name__]
         raise damaged(path, lines[0]) from error
 
 
 def damaged(path: Path | str, what: str) -> UserError:
-    """What to say of a file of results that does not hold what was written; what: is wrong."""
+    """The error for a file of results that is not as it was written; what: what is wrong."""
     return UserError(f"{path} is damaged: {what.rstrip('.')}; {AGAIN}")
 
 
@@ -44,11 +44,11 @@ def digest(path: Path) -> str:
 
 
 def as_written(path: Path, written: str) -> bool:
-    """Whether a file is there, and has the digest that it was written with."""
+    """Whether a file is there and has the digest that it was written with."""
     return path.is_file() and digest(path) == written
 
 
 def noted(listing: Path) -> dict[Path, str]:
-    """By path the digest that was noted, in a file as `sha256sum` writes it."""
+    """The noted digests by path, from a file in the form of `sha256sum`."""
     pairs = [line.split(maxsplit=1) for line in listing.read_text(errors="replace").splitlines()]
     return {Path(pair[1]): pair[0] for pair in pairs if len(pair) == 2}

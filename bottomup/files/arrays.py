@@ -8,6 +8,6 @@ from bottomup.files import opening
 
 
 def load_array(path: Path | str, mapped: bool = False) -> np.ndarray:
-    """The array in a file, `mapped` into memory or read; UserError where the file is damaged."""
+    """The array in a file, `mapped` into memory or read; UserError if the file is damaged."""
     with opening(path):
         return np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)

@@ -1,4 +1,4 @@
-"""Tables in files: .parquet, .csv, and .jsonl, a row a line."""
+"""Tables in files: .parquet, .csv, and .jsonl with one row a line."""
 
 import os
 from functools import partial
@@ -16,11 +16,11 @@ READERS = {
 
 
 def read_table(path: Path | str, **options) -> pd.DataFrame:
-    """The table in a file, with options of pandas' reader; UserError where the file is damaged."""
+    """The table in a file, with options of pandas' reader; UserError if the file is damaged."""
     path = Path(path)
     with opening(path):
         table = READERS[path.suffix](path, **options)
-        # Of a line that was cut off pandas would make one with empty cells, or a shorter number.
+        # pandas would read a truncated line as one with empty cells, or with a shorter number.
         if path.suffix != ".parquet" and not _ends_in_a_line(path):
             raise damaged(path, "its last line is cut off")
     return table

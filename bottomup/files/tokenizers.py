@@ -8,6 +8,6 @@ from bottomup.files import opening
 
 
 def load_tokenizer(path: Path | str) -> Tokenizer:
-    """The tokenizer in a file; UserError where the file is damaged."""
+    """The tokenizer in a file; UserError if the file is damaged."""
     with opening(path):
         return Tokenizer.from_file(str(path))

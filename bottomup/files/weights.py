@@ -9,7 +9,7 @@ from bottomup.files import damaged, opening
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:
-    """The tensors in a file by name; UserError where it is damaged, a number not finite, say."""
+    """The tensors in a file, by name; UserError if it is damaged or a number is not finite."""
     with opening(path):
         tensors = load_file(path)
     require_finite(tensors, path)
@@ -17,7 +17,7 @@ def load_weights(path: Path) -> dict[str, Tensor]:
 
 
 def require_finite(tensors: dict[str, Tensor], path: Path) -> None:
-    """Raise UserError where a number is NaN or infinite, which no training writes."""
+    """Raise UserError if a number is NaN or infinite, which no training writes."""
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise damaged(path, f"{name} has numbers that are not finite")

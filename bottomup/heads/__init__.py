@@ -1,1 +1,1 @@
-"""Attention heads: how sure they are, and how much a prediction owes to each."""
+"""Attention heads: their confidence, relevance and functions, and models with fewer of them."""

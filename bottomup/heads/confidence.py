@@ -21,21 +21,23 @@ QUANTITIES = ("confidence", "special")
 
 
 def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str, Totals]:
-    """How the heads of a model of ours attend, all kinds of attention; both are 0 to 1.
+    """How the heads of one of our models attend, for all kinds of attention; both are 0 to 1.
 
-    confidence: mean over tokens of a head's largest attention weight, </s> excluded. A position
-    stands for the token that an encoder reads there, or that a decoder is to predict. As no real
-    token (the paper's reason), </s> is neither counted as a position nor as what is attended to: a
-    head that rests on </s> is not confident. The zero vector that a decoder starts from is no token
-    either. Positions that see nothing but themselves are left out, since there is nothing to be
-    sure of: the first of a decoder's self-attention, and of a causal encoder's.
+    confidence: the mean over tokens of a head's largest attention weight, </s> excluded. A position
+    stands for the token that an encoder reads there, or that a decoder is to predict. </s> is not a
+    real token (the paper's reason), so it counts neither as a position nor as a target of
+    attention: a head that rests on </s> is not confident. Nor is the zero vector that a decoder
+    starts from. Positions that see only themselves have no choice and are left out: the first one
+    of a decoder's self-attention and of a causal encoder's.
 
-    special: mean over the same positions of the weight on what is no token (Clark et al. 2019,
-    section 3.2, on [SEP] and [CLS]).
+    special: the mean over the same positions of the weight on what is not a token (Clark et al.
+    2019, section 3.2, on [SEP] and [CLS]).
 
     examples: the text to read, with the model's own translations as targets; labels are ignored.
-    Kinds of attention: "encoder", "decoder" (self), "cross". A kind without tokens, as where all
-    translations are empty, has NaN; UserError where there is no token at all.
+    Kinds of attention: "encoder", "decoder" (self), "cross". A kind without tokens (if all
+    translations are empty, for example) has NaN.
+
+    Raises UserError if there is no token at all.
     """
     device = model.head.weight.device
     found = {name: Totals() for name in QUANTITIES}
@@ -52,9 +54,9 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
 def encoder_attention(
     subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str = "cpu"
 ) -> tuple[dict[str, Totals], np.ndarray]:
-    """The same for what any subject encodes, and in which order the sentences were added.
+    """The same for the encoder of any subject, and the order in which sentences were added.
 
-    batch_tokens: padded tokens encoded at once.
+    batch_tokens: padded tokens to encode at once.
     """
     subject.model.to(device)
     found = {name: Totals() for name in QUANTITIES}
@@ -71,7 +73,8 @@ def encoder_attention(
 def _add(
     found: dict[str, Totals], kind: str, layers: Iterable[Tensor], queries: Tensor, keys: Tensor
 ) -> None:
-    """A batch: weights of each layer `[batch, heads, queries, keys]`, and which of both count."""
+    """Add a batch: weights of each layer `[batch, heads, queries, keys]`, and which queries and
+    keys count."""
     on_tokens = [weights.masked_fill(~keys[:, None, None, :], 0) for weights in layers]
     values = {
         "confidence": [weights.amax(dim=-1) for weights in on_tokens],
@@ -84,7 +87,7 @@ def _add(
 
 def _not_empty(found: dict[str, Totals]) -> dict[str, Totals]:
     if found["confidence"].empty():
-        raise UserError("no token to attend from; confidence needs sentences that are not empty")
+        raise UserError("no token to attend from; confidence needs sentences with tokens")
     return found
 
 
@@ -93,15 +96,15 @@ def token_masks(
 ) -> dict[str, tuple[Tensor, Tensor]]:
     """By kind of attention, which positions have a choice of tokens, and which are tokens, bool.
 
-    source, target: padded ids `[batch, length]`; a mask has the shape of its side; causal: whether
-    the encoder is.
+    source, target: padded ids `[batch, length]`; a mask has the shape of its side. causal: whether
+    the encoder is causal.
     """
     read = (source != PAD) & (source != EOS)
     asked = read & _shifted(read) if causal else read
     if target is None:
         return {"encoder": (asked, read)}
     predicted = (target != PAD) & (target != EOS)
-    # A decoder reads at a position the token before the one that it is to predict there.
+    # At each position a decoder reads the token before the one that it is to predict there.
     previous = _shifted(predicted)
     return {
         "encoder": (asked, read),

@@ -1,4 +1,4 @@
-"""Sentences in which the importance of heads is measured, each a batch of its own."""
+"""The sentences on which the importance of heads is measured, one a batch."""
 
 import numpy as np
 import torch
@@ -12,14 +12,14 @@ from bottomup.training.batches import Text
 
 
 def sample(text: Text, n: int, seed: int) -> np.ndarray:
-    """`n` sentences of `text`, drawn without replacement, ascending; all where there are fewer."""
+    """`n` sentences of `text`, drawn without replacement, ascending; all if there are fewer."""
     return np.sort(generator(seed, "heads").permutation(len(text.source))[:n])
 
 
 def references(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Example]:
-    """What the objective has the model predict in each sentence; `seed` draws MLM's masks.
+    """What the objective makes the model predict in each sentence; `seed` draws MLM's masks.
 
-    Of an objective that predicts nothing, each sentence as it stands.
+    If the objective predicts nothing, each sentence as it stands.
     """
     return [
         objective.example(
@@ -34,7 +34,7 @@ def references(model: Transformer, objective: Objective, text: Text, seed: int) 
 def translations(
     model: Transformer, text: Text, beam_size: int, length_penalty: float
 ) -> list[Example]:
-    """The model's own translation of each sentence, to be predicted token by token."""
+    """The model's own translation of each sentence, for it to predict token by token."""
     found = []
     for sentence in range(len(text.source)):
         source, _ = text.batch(np.array([sentence]))

@@ -1,12 +1,12 @@
 """Functions of encoder heads: position, syntax, rare tokens (Voita et al. ACL 2019, section 5).
 
-What a head does is judged by where its largest weight rests. As in the paper, </s> is left out, and
-so are a checkpoint's other special tokens: nothing is asked of them, and a head that rests on one
-is judged by its next largest weight. All other tokens may be rested on, the asking one, too.
+A head is judged by where its largest weight (its maximum) falls. As in the paper, </s> is left out,
+and so are the other special tokens of a checkpoint: they are no queries, and a head that attends to
+one is judged by its next largest weight. Any other token may have the maximum, even the query.
 
-Maxima count only where the head had a choice: where what is looked for can be seen, and something
-else, too. Otherwise the first token, which has none before it, would spoil a head that looks to the
-left, and a causal model would fail at what it has not read yet.
+Maxima count only where the head has a choice: where it can see a right token and a wrong one.
+Otherwise the first token, which has none before it, would spoil a head that looks to the left, and
+a causal model would fail at what it has not read yet.
 """
 
 from dataclasses import dataclass
@@ -24,8 +24,8 @@ from bottomup.settings import Thresholds
 from bottomup.subjects import Subject
 from bottomup.training.batches import Text, in_order, padded
 
-# The paper's relations by their labels in spaCy's English pipelines, in Universal Dependencies, and
-# in TIGER, as spaCy's German ones have them. TIGER's labels do not tell the last two from others.
+# The labels of the paper's relations in spaCy's English pipelines, in Universal Dependencies, and
+# in TIGER (spaCy's German pipelines), whose labels do not tell the last two from other relations.
 RELATIONS = {
     "nsubj": ("nsubj", "sb"),
     "dobj": ("dobj", "obj", "oa"),
@@ -44,9 +44,9 @@ COLUMNS = [
 class Units:
     """The tokens of a text without special ones, or its words, sentence by sentence.
 
-    offsets: where each sentence begins, and where the last one ends, `[n_sentences + 1]`;
-    sentence, place: of each unit its sentence and where it stands there, from 0, both `[n]`;
-    seen: how many units of its sentence each sees, from the first one on, `[n]`.
+    offsets: where each sentence begins and the last one ends, `[n_sentences + 1]`. sentence, place:
+    the sentence of each unit and its place there, from 0, both `[n]`. seen: how many units of its
+    sentence each unit sees, counted from the first, `[n]`.
     """
 
     offsets: np.ndarray
@@ -56,27 +56,27 @@ class Units:
 
     @property
     def lengths(self) -> np.ndarray:
-        """How many units each sentence has."""
+        """The number of units of each sentence."""
         return np.diff(self.offsets)
 
     def of_batch(self, sentences: np.ndarray) -> np.ndarray:
-        """Which units these sentences have, sentence by sentence."""
+        """The units of these sentences, sentence by sentence."""
         return np.concatenate([np.arange(*self.offsets[[s, s + 1]]) for s in sentences])
 
     @property
     def longest(self) -> int:
-        """The most units that one sees: no offset is further."""
+        """The most units that any unit sees; no offset is larger."""
         return int(self.seen.max(initial=1))
 
 
 @dataclass(frozen=True)
 class Related:
-    """Words that are asked for another one.
+    """Pairs of related words: for the query, the head should find the key.
 
-    block, query, key: of each pair its block, which word of the text is asked, and where the other
-    one stands in the sentence, all `[n]`; offset: the relative position (key - query, in words) at
-    which the other stands most often; baseline: the share of the pairs in which it stands at the
-    most frequent one, of all pairs, then of those without each block, `[1 + n_blocks]`.
+    block, query, key: the block of each pair, the number of the query in the text, and the place of
+    the key in the sentence, all `[n]`. offset: the most frequent relative position (key - query, in
+    words). baseline: the share of pairs at the most frequent relative position, with all blocks,
+    then without each, `[1 + n_blocks]`.
     """
 
     function: str
@@ -89,11 +89,11 @@ class Related:
 
 @dataclass(frozen=True)
 class Rare:
-    """Tokens that are asked for a rare one.
+    """Tokens for which the head should find a rare one.
 
-    block, query: of each its block, and which token of the text it is, both `[n]`; rare: which
-    tokens of the text would be right, bool `[n_tokens]`; baseline: their share among the tokens
-    that are seen, mean over all queries, then over those without each block, `[1 + n_blocks]`.
+    block, query: the block of each query and its number in the text, both `[n]`. rare: which tokens
+    of the text are right, bool `[n_tokens]`. baseline: their share among the tokens that a query
+    sees, mean over queries, with all blocks, then without each, `[1 + n_blocks]`.
     """
 
     function: str
@@ -115,26 +115,29 @@ def head_functions(
     device: torch.device | str = "cpu",
     unaligned: int = 0,
 ) -> pd.DataFrame:
-    """How well each encoder head whose gate is open fulfills each function.
+    """How well each encoder head with an open gate fulfills each function.
 
-    tokens: the text; annotation: of its words, columns sentence, word, relation and head, None
-    where nothing is known of them, and relations are not asked for; types:
-    of each token what it counts as where rare ones are looked for, its own id or that of its word,
-    `[n_tokens]`; ranks: frequency rank of each type, 1 for the most frequent, `[n_types]`, where
-    equally frequent ones may share one; blocks: that of each sentence, `[n_sentences]`;
-    batch_tokens: padded tokens encoded at once; unaligned: how many words have no tokens of their
-    own. Of these nothing is asked, nor are they looked for.
+    tokens: the text.
+    annotation: columns sentence, word, relation and head of its words; None if nothing is known of
+        them, and then there are no relations.
+    types: the type of each token for rarity, its own id or that of its word, `[n_tokens]`.
+    ranks: the frequency rank of each type, 1 for the most frequent, `[n_types]`; equally frequent
+        types may share one.
+    blocks: the block of each sentence, `[n_sentences]`.
+    batch_tokens: padded tokens to encode at once.
+    unaligned: how many words have no tokens of their own; these are neither queries nor keys.
 
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
-    right, 0 to 1, with its 95 % interval; n: how many were looked at; held: whether accuracy
-    reaches the threshold. offset is key - query: for `positional` that of the accuracy, in tokens,
-    for a relation that of the baseline, in words. Where n is 0, these are empty. without and
-    baseline_without: accuracy and baseline_accuracy without each block, `[n_blocks]`; the offset
-    with the most maxima, and that of the baseline, are looked for anew.
+    right, 0 to 1, with its 95 % interval. n: the number of maxima that count. held: whether
+    accuracy reaches the threshold. offset is key - query: that of the accuracy for `positional`, in
+    tokens; that of the baseline for a relation, in words. All are empty if n is 0. without and
+    baseline_without: accuracy and baseline_accuracy without each block, `[n_blocks]`, with the
+    offset of most maxima and that of the baseline found anew.
 
-    In memory are one batch's weights; two bytes for each head and token, and for each head and
-    word; and some arrays of eight bytes for those of one layer. Raises UserError where the
-    annotation is of another text.
+    Memory holds the weights of one batch; two bytes for each head and token, and for each head and
+    word; and a few arrays of eight bytes for those of one layer.
+
+    Raises UserError if the annotation is of another text.
     """
     subject.model.to(device)
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
@@ -163,7 +166,7 @@ def head_functions(
 
 
 def units(sentence: np.ndarray, n_sentences: int, causal: bool) -> Units:
-    """Units by the sentence of each, `[n]`, in order."""
+    """Units, from the sentence of each, `[n]`, in order."""
     lengths = np.bincount(sentence, minlength=n_sentences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     place = np.arange(len(sentence)) - offsets[sentence]
@@ -179,8 +182,9 @@ def first_subwords(tokens: TokenFile) -> np.ndarray:
 def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: int) -> np.ndarray:
     """Which annotated words have tokens of their own, bool `[n_words]`.
 
-    numbers: of each annotated word, in its sentence; unaligned: how many have no tokens. Raises
-    UserError unless the words of the tokens are annotated, each and in order.
+    numbers: the number of each annotated word in its sentence. unaligned: how many have no tokens.
+
+    Raises UserError unless every word of the tokens is annotated, in the same order.
     """
     begins = first_subwords(tokens)
     sentence = np.repeat(np.arange(len(tokens)), tokens.lengths)[begins]
@@ -189,8 +193,8 @@ def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: 
     whole = len(place) + unaligned == len(numbers)
     if not (ordered and whole and (place < words.lengths[sentence]).all()):
         raise UserError(
-            f"the token file has {len(place)} words, the annotation {len(numbers)} other ones; "
-            "both must be of the same split: annotate its words again"
+            f"the token file has {len(place)} words, the annotation {len(numbers)}, not all the "
+            "same; both must be of the same split: annotate its words again"
         )
     read = np.zeros(len(numbers), dtype=bool)
     read[words.offsets[sentence] + place] = True
@@ -206,9 +210,9 @@ def maxima(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> list[tuple[np.ndarray, np.ndarray]]:
-    """Where in its sentence the largest weight of each token rests, and of each word.
+    """The place in the sentence of each token's largest weight, and of each word's.
 
-    heads: those to look at, from 0, by layer. Returns int16 `[heads, n_tokens]` and
+    heads: the heads to look at, from 0, by layer. Returns int16 `[heads, n_tokens]` and
     `[heads, n_words]` for each layer.
     """
     sizes = len(in_tokens.place), len(in_words.place)
@@ -236,10 +240,10 @@ def maxima(
 
 
 def largest(weights: Tensor, there: np.ndarray) -> np.ndarray:
-    """Where among the columns that count each row's largest weight is, the first of equal ones:
-    `[heads, n]`.
+    """The place of each row's largest weight among the columns that count, `[heads, n]`; of equal
+    weights the first.
 
-    weights: `[batch, heads, length, length]`; there: which rows and columns count, bool
+    weights: `[batch, heads, length, length]`. there: which rows and columns count, bool
     `[batch, length]`; n of them do.
     """
     cells = torch.from_numpy(there).to(weights.device)
@@ -249,12 +253,12 @@ def largest(weights: Tensor, there: np.ndarray) -> np.ndarray:
 
 
 def word_attention(weights: Tensor, words: Tensor, n_words: int) -> Tensor:
-    """Attention between words, from that between their sub-words (Clark et al. 2019, section 4.1).
+    """Attention between words, from attention between sub-words (Clark et al. 2019, section 4.1).
 
-    To a word it is the sum over its sub-words, from a word the mean over its sub-words. What is no
-    part of a word is left out, so that rows need not sum to 1.
+    Attention to a word is the sum over its sub-words; attention from a word is the mean over its
+    sub-words. Tokens outside words are left out, so rows need not sum to 1.
 
-    weights: `[batch, heads, length, length]`; words: the word of each sub-word, NO_WORD for none,
+    weights: `[batch, heads, length, length]`. words: the word of each sub-word, NO_WORD for none,
     `[batch, length]`. Returns `[batch, heads, n_words, n_words]`.
     """
     parts = (words[..., None] == torch.arange(n_words, device=words.device)).to(weights.dtype)
@@ -269,7 +273,7 @@ def positional(
     """The relative position with the most maxima, and its share: a row for each head.
 
     maxima: `[heads, n_tokens]`; blocks: `[n_sentences]`. The share is among the tokens that see
-    one at this position, and any other than themselves.
+    something at this position, and anything besides themselves.
     """
     asked, count = tokens.seen > 1, jackknife.n_blocks(blocks)
     place, seen, block = tokens.place[asked], tokens.seen[asked], blocks[tokens.sentence[asked]]
@@ -277,7 +281,7 @@ def positional(
     def counts(offsets):
         return offset_counts(offsets, block, count, tokens.longest)
 
-    # A token sees one at all offsets from that of the first to that of the last it sees.
+    # A token sees all offsets from that of the first token it sees to that of the last.
     possible = (counts(-place) - counts(seen - place)).cumsum(axis=1)
     rows = []
     for offsets in maxima[:, asked] - place:
@@ -291,8 +295,8 @@ def positional(
 
 
 def offset_counts(offsets: np.ndarray, block: np.ndarray, count: int, longest: int) -> np.ndarray:
-    """How many of `offsets` `[n]` are each one from -longest to longest: of all, then of those
-    without each of `count` blocks, `[1 + count, 2 * longest + 1]`. block: that of each."""
+    """How often each offset from -longest to longest is among `offsets` `[n]`: with all blocks,
+    then without each of `count`, `[1 + count, 2 * longest + 1]`. block: the block of each."""
     by_block = np.zeros((count, 2 * longest + 1))
     np.add.at(by_block, (block, offsets + longest), 1)
     return jackknife.sums(by_block, np.arange(count), count)
@@ -303,9 +307,9 @@ def related_words(
 ) -> list[Related]:
     """The pairs of each relation, in both directions; blocks: `[n_sentences]`.
 
-    A pair counts where both words are `read`, bool `[n_words]`, and the query sees the other one;
-    in a causal model, where that comes first.
-    Of equally frequent positions the baseline's is the leftmost.
+    A pair counts if both words are `read`, bool `[n_words]`, and the query sees the key: in a
+    causal model, if the key comes first. Of equally frequent positions the baseline takes the
+    leftmost.
     """
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()
@@ -326,7 +330,7 @@ def related_words(
 
 
 def syntactic(maxima: np.ndarray, pairs: Related, threshold: float) -> list[dict]:
-    """How often the largest weight of a word is on the one it is asked for: a row for each head.
+    """How often the largest weight of a query is on its key: a row for each head.
 
     maxima: `[heads, n_words]`.
     """
@@ -345,12 +349,12 @@ def syntactic(maxima: np.ndarray, pairs: Related, threshold: float) -> list[dict
 def rare_tokens(
     types: np.ndarray, ranks: np.ndarray, tokens: Units, rare_rank: int, blocks: np.ndarray
 ) -> list[Rare]:
-    """What `rarest` and `two_rarest` ask, of sentences whose rarest token is outside the top ranks.
+    """The queries of `rarest` and `two_rarest`, in sentences whose rarest token is not a top rank.
 
-    types: those of the text without special tokens, `[n_tokens]`, NO_WORD for what is never rare;
-    ranks: by type; blocks: `[n_sentences]`. A token is one of the two rarest of a sentence if at
-    most one other type is rarer, however often they occur in it. Asked are the tokens that see a
-    right one and a wrong one.
+    types: the types of the text without special tokens, `[n_tokens]`, NO_WORD for what is never
+    rare. ranks: by type. blocks: `[n_sentences]`. A token is one of the two rarest of a sentence if
+    at most one other type is rarer, however often both occur in it. Queries are the tokens that see
+    a right token and a wrong one.
     """
     rank = pd.Series(np.where(types == NO_WORD, 0, ranks[types]))
     outside = (rank.groupby(tokens.sentence).transform("max") > rare_rank).to_numpy()
@@ -370,7 +374,7 @@ def rare_tokens(
 
 
 def rarity(types: np.ndarray, rank: np.ndarray, sentence: np.ndarray) -> np.ndarray:
-    """1 + how many different types of its sentence are rarer than each token; all are `[n]`."""
+    """1 + the number of types in its sentence that are rarer than each token; all are `[n]`."""
     keys = sentence * (2 + types.max(initial=0).astype(np.int64)) + types
     _, first, number = np.unique(keys, return_index=True, return_inverse=True)
     different = pd.Series(rank[first]).groupby(sentence[first])
@@ -382,7 +386,7 @@ def on_rare(
 ) -> list[list[dict]]:
     """How often the largest weight is on a rare token: for each question, a row for each head.
 
-    maxima: `[heads, n_tokens]`; both: `rarest` and `two_rarest`, which decides whether a head
+    maxima: `[heads, n_tokens]`. both: `rarest` and `two_rarest`; the latter decides whether a head
     points to rare tokens.
     """
     rows = []
@@ -398,9 +402,9 @@ def on_rare(
 
 
 def accuracies(right: np.ndarray, asked: Related | Rare) -> list[dict]:
-    """`accuracy` of each head, beside the baseline of what is asked.
+    """`accuracy` of each head, beside the baseline of its queries.
 
-    right: which maxima are, bool `[heads, n]`.
+    right: which maxima are right, bool `[heads, n]`.
     """
     count = len(asked.baseline) - 1
     hits = jackknife.sums(right.T, asked.block, count)
@@ -411,9 +415,9 @@ def accuracies(right: np.ndarray, asked: Related | Rare) -> list[dict]:
 
 
 def accuracy(hits: np.ndarray, asked: np.ndarray) -> dict:
-    """The share of maxima that are right, as columns of an estimate, and n, how many are asked.
+    """The share of maxima that are right, as columns of an estimate, and n, the number of queries.
 
-    hits, asked: of all, then of those without each block, `[1 + n_blocks]`.
+    hits, asked: with all blocks, then without each, `[1 + n_blocks]`.
     """
     shares = jackknife.ratio(hits, asked)
     return jackknife.estimate("accuracy", shares[0], shares[1:]) | {"n": int(asked[0])}

@@ -1,4 +1,4 @@
-"""How much the loss owes to each head: by its gradient, and by closing the head's gate."""
+"""How much the loss depends on each head: by its gradient, and by closing the head's gate."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator
@@ -14,27 +14,26 @@ from bottomup.training.loss import summed_loss
 
 
 class Predictor(ABC):
-    """A model with its loss, through heads whose gates can be moved.
+    """A model with its loss, as a function of the gates of its heads.
 
-    gates: what heads' outputs are multiplied by, of each layer from the bottom up, `[heads]`, by
-    kind of attention ("encoder", "decoder", "cross"); the next loss is that with what is written
-    there.
+    gates: the factors of the heads' outputs, `[heads]` for each layer from the bottom up, by kind
+    of attention ("encoder", "decoder", "cross"). The next loss uses the values written there.
     """
 
     gates: dict[str, list[Tensor]]
 
     @abstractmethod
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:
-        """Cross-entropy of each sentence in nats, and its number of predicted tokens,
+        """The cross-entropy of each sentence in nats, and its number of predicted tokens, both
         `[sentences]`."""
 
     def summed_loss(self, example: Example) -> tuple[Tensor, int]:
-        """The same of all sentences, to be differentiated."""
+        """The same summed over sentences, with a gradient."""
         return self.losses(example)[0].sum(), example.predicted
 
 
 class RunPredictor(Predictor):
-    """A model of ours, whose gates are its own."""
+    """One of our models, with its own gates."""
 
     def __init__(self, model: Transformer):
         self.model = model
@@ -78,9 +77,9 @@ def gate_gradient(predictor: Predictor, examples: Iterable[Example]) -> Totals:
 
 @torch.inference_mode()
 def loss_increase(predictor: Predictor, examples: Iterable[Example]) -> Totals:
-    """By how much the loss rises with a head's gate closed, in nats per predicted token.
+    """The rise of the loss when a head's gate is closed, in nats per predicted token.
 
-    One head at a time; negative where the model does better without it.
+    One head at a time; negative if the model does better without it.
     """
     totals = Totals()
     for example in examples:
@@ -95,7 +94,8 @@ def loss_increase(predictor: Predictor, examples: Iterable[Example]) -> Totals:
 
 
 def without_each(predictor: Predictor, gates: Tensor, example: Example) -> Iterator[Tensor]:
-    """The sentences' losses, `[sentences]`, with each gate of one attention closed in turn."""
+    """The losses of the sentences, `[sentences]`, with each gate of one attention closed in
+    turn."""
     for head in range(len(gates)):
         before = gates[head].item()
         gates[head] = 0.0
@@ -105,8 +105,8 @@ def without_each(predictor: Predictor, gates: Tensor, example: Example) -> Itera
 
 
 def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """`Predictor.losses` from logits `[sentences, length, vocab]` and labels `[sentences, length]`,
-    IGNORE where nothing is predicted."""
+    """`Predictor.losses` from logits `[sentences, length, vocab]` and labels `[sentences, length]`;
+    IGNORE marks where nothing is predicted."""
     losses = functional.cross_entropy(
         logits.transpose(1, 2), labels, ignore_index=IGNORE, reduction="none"
     )

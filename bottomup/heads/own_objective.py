@@ -20,16 +20,16 @@ from bottomup.subjects.checkpoint import Checkpoint
 from bottomup.subjects.words import encode
 from bottomup.training.batches import Text
 
-# With the layers that predict, by the name of our objective that a checkpoint's own is.
+# The classes with the layers that predict, by our name for a checkpoint's objective.
 WHOLE = {"mlm": AutoModelForMaskedLM, "lm": AutoModelForCausalLM, "mt": AutoModelForSeq2SeqLM}
-TRANSLATOR = "MarianMTModel"  # what else has a decoder, T5 and BART, was trained to restore text
+TRANSLATOR = "MarianMTModel"  # T5 and BART have a decoder, too, but learned to restore text
 
 
 def objective_of(subject: Subject) -> str | None:
-    """Which of our objectives a checkpoint's own is: "mlm", "lm", or "mt" of Marian.
+    """Which of our objectives a checkpoint was trained for: "mlm", "lm", or "mt" (Marian).
 
-    None where it predicts no tokens, as a model of sentences or ELECTRA's discriminator, and where
-    its objective is none of ours.
+    None if it predicts no tokens, like a sentence model or ELECTRA's discriminator, and if its
+    objective is none of ours.
     """
     if not subject.predicts_tokens:
         return None
@@ -39,9 +39,9 @@ def objective_of(subject: Subject) -> str | None:
 
 
 class CheckpointPredictor(Predictor):
-    """A checkpoint with the layers that predict; its decoder's heads are gated, too.
+    """A checkpoint with the layers that predict; the heads of its decoder have gates, too.
 
-    folder: the checkpoint's, of which `subject` was loaded; objective: as `objective_of` has it.
+    folder: the folder that `subject` was loaded from. objective: as from `objective_of`.
     """
 
     def __init__(
@@ -55,7 +55,7 @@ class CheckpointPredictor(Predictor):
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:
         source, labels = map(torch.from_numpy, (example.source, example.labels))
         target = None if example.target is None else torch.from_numpy(example.target)
-        # In the order of calls: in a decoder's layer, its own attention comes first.
+        # In the order of calls: in a decoder layer, self-attention comes first.
         decoders = zip(*(self.gates.get(kind, []) for kind in ("decoder", "cross")), strict=True)
         with one_pass([*self.gates["encoder"], *chain(*decoders)]):
             return sentence_losses(self._logits(source, target), labels.to(self.model.device))
@@ -70,8 +70,8 @@ class CheckpointPredictor(Predictor):
         return found | {"decoder": above[::2], "cross": above[1::2]} if above else found
 
     def _logits(self, source: Tensor, target: Tensor | None) -> Tensor:
-        """From ids `[batch, length]`, those of the target to be shifted: `[batch, length, vocab]`
-        of the side that is predicted."""
+        """Logits `[batch, length, vocab]` of the side that is predicted, from ids `[batch,
+        length]`; those of the target are yet to be shifted."""
         source = source.to(self.model.device)
         read = {"input_ids": source, "attention_mask": self.subject.tokens(source).long()}
         if target is not None:
@@ -84,12 +84,12 @@ class CheckpointPredictor(Predictor):
 def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
     """Sentences as a checkpoint reads and predicts them; `pairs` has columns source and target.
 
-    Raises UserError where a translator is to predict a target that there is not.
+    Raises UserError if a translator has no target to predict.
     """
     if objective == "mt" and "target" not in pairs:
         raise UserError(
-            "the checkpoint translates, and the study's text has no target side; allowed: no "
-            "pruning.penalties for it, or a target language in corpus.languages"
+            "the checkpoint translates, but the study's text has no target side; remove its "
+            "pruning.penalties, or add a target language to corpus.languages"
         )
     columns = [pairs["source"], pairs["target"]] if objective == "mt" else [pairs["source"]]
     no_words = [[]] * len(pairs)
@@ -103,8 +103,8 @@ def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
 def references(subject: Checkpoint, objective: str, text: Text, seed: int) -> list[Example]:
     """What a checkpoint was trained to predict in each sentence; `seed` draws masks.
 
-    Masks are drawn as those of our MLM are, never at special tokens. What follows a token is
-    predicted from it under "lm", and all of the target under "mt".
+    Masks are drawn as for our MLM, never at special tokens. Under "lm" each token predicts the next
+    one, and under "mt" the whole target is predicted.
     """
     found = []
     for sentence in range(len(text.source)):
@@ -120,9 +120,9 @@ def references(subject: Checkpoint, objective: str, text: Text, seed: int) -> li
 
 
 def masked(subject: Checkpoint, ids: np.ndarray, rng: np.random.Generator) -> Example:
-    """Ids `[batch, length]` without padding as our MLM has it, with the checkpoint's own mask."""
+    """What our MLM makes of ids `[batch, length]` without padding, with the checkpoint's mask."""
     special = np.isin(ids, subject.special)
-    # Numbered as ours are, for whom all that stands around a text is </s>.
+    # Numbered like our ids; for us every token around a text is </s>.
     ours = np.where(special, EOS, ids + N_SPECIAL)
     vocab_size = subject.tokenizer.get_vocab_size() + N_SPECIAL
     example = mlm.Objective().example(ours, None, vocab_size, rng)

@@ -1,30 +1,30 @@
 """Layer-wise relevance propagation: how each step hands relevance down, under two rules.
 
-Each step of the network, y = f(x), is read as sums of contributions, y_j = sum_i z_ji, and the
-relevance R_j of an output is split among its inputs as its contributions are. How it is split
-depends on the forward pass and not on the prediction, so all predictions of a sentence go down
-together: relevance has an axis of predictions, and each step is a few matrix products.
+Each step of the network, y = f(x), is a sum of contributions, y_j = sum_i z_ji, and the relevance
+R_j of an output is split among its inputs in proportion to their contributions. The shares depend
+on the forward pass and not on the prediction. So all predictions of a sentence go down together:
+relevance has an axis of predictions, and each step is a few matrix products.
 
-`ratio` is the text of Voita et al. ACL 2019, after Ding et al. 2017: R_i = sum_j R_j z_ji / z_j
-with z_j = sum_i z_ji. The z of its steps are
+`ratio` follows the text of Voita et al. ACL 2019, after Ding et al. 2017: R_i = sum_j R_j z_ji /
+z_j with z_j = sum_i z_ji. The z of its steps are
 
     linear      W_ji x_i, so that R_i = x_i sum_j W_ji R_j / z_j; the bias takes nothing
     addition    the addends
     product     a and b, for y = a b: R_a = R a / (a + b), R_b = R b / (a + b)
 
 and functions without terms (ReLU, softmax, norm, a scale) pass relevance on unchanged. A head's
-output o_td = sum_s a_ts v_sd is a sum of products, and so is the score sum_e q_te k_se from which
-a_ts comes. Nothing bounds z_ji / z_j where contributions cancel, so relevance takes both signs and
-grows by orders of magnitude from layer to layer; this rule needs float64.
+output o_td = sum_s a_ts v_sd is a sum of products, and so is the score sum_e q_te k_se behind a_ts.
+Nothing bounds z_ji / z_j where contributions cancel. So relevance takes both signs and grows by
+orders of magnitude from layer to layer, and this rule needs float64.
 
-`alpha_beta` is the authors' code as corrected in 2021 (commit 1c42004): the rule of Bach et al.
-2015, equation 60, on first-order terms around 0, with N the number of inputs:
+`alpha_beta` follows the authors' code as corrected in 2021 (commit 1c42004): the rule of Bach et
+al. 2015, equation 60, on first-order terms around 0, with N the number of inputs:
 
     z_ji = df_j/dx_i x_i + f_j(0) / N
     R_i  = sum_j R_j [ALPHA z+_ji / (sum_i z+_ji + EPSILON) + BETA z-_ji / (sum_i z-_ji - EPSILON)]
 
-where z+ and z- are the positive and the negative part. Nothing becomes negative. All is then
-scaled to conserve relevance: at each position for linear maps, norms and additions, in each
+where z+ and z- are the positive and the negative part. No relevance becomes negative. It is then
+scaled so that it is conserved: at each position for linear maps, norms and additions, in each
 sentence and head for attention. The ReLU passes it on unchanged. With bias b the z are
 
     linear      W_ji x_i + b_j / N
@@ -35,13 +35,13 @@ sentence and head for attention. The ReLU passes it on unchanged. With bias b th
                 to k_se   A_tsd B_tse,   A_tsd = a_ts (v_sd - o_td),   B_tse = q_te k_se / sqrt(d)
                 to q_te   sum_s A_tsd B_tse
 
-The Jacobian of all outputs of a head by all keys, `[queries, d, keys, d]`, need not be formed: as
-(A B)+ = A+ B+ + A- B- and (A B)- = A+ B- + A- B+, the sums over dimensions come apart into matrix
-products with A+, A-, B+ and B-. The z of a linear map do have to be formed, since their signs
-change with the position; that is done for as many positions at once as fit into `CHUNK` numbers.
+The Jacobian of all outputs of a head by all keys, `[queries, d, keys, d]`, need not be formed.
+Since (A B)+ = A+ B+ + A- B- and (A B)- = A+ B- + A- B+, the sums over dimensions separate into
+matrix products with A+, A-, B+ and B-. The z of a linear map must be formed, since their signs
+change with the position; this is done for as many positions at once as fit into `CHUNK` numbers.
 
-Departures from that code: the scaling is exact, where it adds EPSILON to the sum that it divides
-by, and final norms are propagated like the others, where it passes them.
+Two departures from that code: the scaling is exact, while the code adds EPSILON to the sum that it
+divides by; and final norms are propagated like the others, while the code skips them.
 """
 
 from collections.abc import Callable
@@ -52,9 +52,9 @@ from torch import Tensor, nn
 
 ALPHA = BETA = 0.5
 EPSILON = 1e-5
-# Under `ratio`, contributions whose sum is closer to 0 are divided by this instead.
+# Under `ratio`, contributions are divided by this if their sum is closer to 0.
 VANISHING = 1e-12
-# Numbers of a linear map's contributions formed at once: they fit into a CPU's cache.
+# Contributions of a linear map to form at once: they fit into a CPU's cache.
 CHUNK = 2**18
 
 
@@ -68,10 +68,10 @@ class Rule(Protocol):
     dtype: torch.dtype
 
     def logit(self, contributions: Tensor) -> Tensor:
-        """Split a relevance of 1 among the contributions `[..., n]` to one number."""
+        """Split a relevance of 1 among the contributions `[..., n]` that make up one number."""
 
     def linear(self, relevance: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        """From the outputs of `weight x + bias` to x; weight: `[outputs, inputs]`."""
+        """From the outputs of `weight x + bias` to x. weight: `[outputs, inputs]`."""
 
     def norm(self, relevance: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
         """From the outputs of layer normalization to x."""
@@ -111,7 +111,7 @@ class Ratio:
     def attention(
         self, relevance: Tensor, queries: Tensor, keys: Tensor, values: Tensor, weights: Tensor
     ) -> tuple[Tensor, Tensor, Tensor]:
-        # Scaling the scores, like all that has one input, passes relevance on unchanged.
+        # Scaling the scores, like any step with one input, passes relevance on unchanged.
         products = weights[..., None] * values[..., None, :, :]  # [..., queries, keys, d_head]
         shares = relevance / apart_from_zero(products.sum(dim=-2))[..., None, :]
         products /= apart_from_zero(weights[..., None] + values[..., None, :, :])
@@ -206,10 +206,10 @@ def apart_from_zero(sums: Tensor) -> Tensor:
 
 
 def fractions(contributions: Tensor) -> Tensor:
-    """What an output of relevance 1 hands to each of its contributions `[..., inputs]`.
+    """What an output of relevance 1 gives to each of its contributions `[..., inputs]`.
 
-    Not negative; sums to ALPHA or BETA where all contributions have one sign, and to 1 else.
-    Overwrites the contributions.
+    Never negative. The sum is ALPHA or BETA if all contributions have one sign, else 1. Overwrites
+    the contributions.
     """
     up, down = contributions.clamp(min=0), contributions.clamp_(max=0)
     up *= ALPHA / (up.sum(dim=-1, keepdim=True) + EPSILON)
@@ -218,7 +218,7 @@ def fractions(contributions: Tensor) -> Tensor:
 
 
 def conserved(relevance: Tensor, received: list[Tensor], dims: tuple[int, ...]) -> list[Tensor]:
-    """`received` scaled so that its sum over `dims` is that of `relevance`, unless it is 0."""
+    """`received`, scaled so that its sum over `dims` equals that of `relevance`, unless it is 0."""
     sums = sum(part.sum(dim=dims, keepdim=True) for part in received)
     scale = relevance.sum(dim=dims, keepdim=True) / torch.where(sums > 0, sums, 1)
     return [part * scale for part in received]
@@ -227,10 +227,10 @@ def conserved(relevance: Tensor, received: list[Tensor], dims: tuple[int, ...]) 
 def by_position(
     relevance: Tensor, x: Tensor, size: int, contributions: Callable[[Tensor], Tensor]
 ) -> Tensor:
-    """Relevance through a step that reads each position apart, CHUNK numbers at once.
+    """Relevance through a step that reads each position by itself, CHUNK numbers at once.
 
-    contributions: from activations `[positions, inputs]` to `[positions, outputs, inputs]`, of
-    `size` numbers a position.
+    contributions: a function of activations `[positions, inputs]` that returns
+    `[positions, outputs, inputs]`, `size` numbers for each position.
     """
     at_once = max(1, CHUNK // max(1, size))
     parts = zip(

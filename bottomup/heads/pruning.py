@@ -1,7 +1,7 @@
 """Which heads a model can do without: by gates that training closes, or by their importance.
 
-Voita et al. ACL 2019, section 6. Training goes on from the converged model. Where only the
-encoder's heads may go, the decoder is frozen, or it would take over what they did.
+Voita et al. ACL 2019, section 6. Training continues from the converged model. If only encoder heads
+may go, the decoder is frozen, or it would take over their work.
 
 A table of gates has a row for each head that may go: `kind` of attention, `layer` and `head`, both
 counted from 1, `open_probability`, and `kept`.
@@ -43,25 +43,25 @@ PLACE = ["kind", "layer", "head"]
 
 
 class FineTuner(Trainer):
-    """Trains until the budget is spent, to the weights of the last step, whatever the dev loss.
+    """Trains until the budget is spent and ends with the last weights, whatever the dev loss.
 
-    So does every model with fewer heads, that they may be compared: the lowest dev loss under gates
-    is that of the model with most heads.
+    All models with fewer heads train like this, so that they can be compared. Under gates the
+    lowest dev loss is that of the model with most heads.
     """
 
     def improves(self, dev_loss: float, progress: Progress) -> bool:
-        """The newest weights are those to end with."""
+        """Always: training ends with the newest weights."""
         return True
 
 
 class Pruner(FineTuner):
     """Fine-tunes a model with a Hard-Concrete gate on each head of some kinds of attention.
 
-    The loss is that of training plus `penalty` x the mean over gated layers of the expected number
-    of open heads. The model ends with gates of 0 and 1.
+    The loss is the training loss plus `penalty` x the expected number of open heads, mean over
+    gated layers. The model ends with gates of 0 and 1.
 
-    learning_rate: that of the gates, constant, since they have further to go than weights;
-    initial_log_alpha: where they start.
+    learning_rate: that of the gates; it is constant, since gates have further to go than weights.
+    initial_log_alpha: where the gates start.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Pruner(FineTuner):
         self.gates = nn.ModuleList(
             HardConcrete(module.heads, initial_log_alpha) for module in self.attentions
         ).to(self.device)
-        # Part of the model while it trains, and so of its checkpoints.
+        # Gates belong to the model while it trains, and so to its checkpoints.
         self.model.hard_concrete = self.gates
         group = {"params": list(self.gates.parameters()), "lr": learning_rate}
         self.optimizers[0].add_param_group(group)
@@ -92,7 +92,7 @@ class Pruner(FineTuner):
         return progress
 
     def update(self, sentences: np.ndarray, step: int) -> float:
-        """As in training; one draw of the gates serves all parts of the batch."""
+        """As in training; all parts of the batch share one draw of the gates."""
         torch.manual_seed(derive(self.seed, "gates", step))
         self.noise = [torch.rand(gate.log_alpha.shape, device=self.device) for gate in self.gates]
         return super().update(sentences, step)
@@ -113,7 +113,7 @@ class Pruner(FineTuner):
         super().evaluate(progress, train_loss)
 
     def measured(self, progress: Progress, train_loss: float, dev_loss: float) -> dict:
-        """As in training, and the table of gates as rows."""
+        """As in training, with the rows of the table of gates."""
         rows = [
             [*place, head, probability, kept]
             for place, gate in zip(self.places, self.gates, strict=True)
@@ -125,10 +125,10 @@ class Pruner(FineTuner):
 
 
 class Settings(Trained):
-    """What a run with fewer heads depends on beside the run and its text.
+    """What a run with fewer heads depends on, besides the run and its text.
 
-    pruned: whose heads may go, a key of GATED, by which method, at which penalty; gates: of the
-    method "gates" alone.
+    pruned: whose heads may go (a key of GATED), by which method, at which penalty. gates: for the
+    method "gates" only.
     """
 
     pruned: Pruned
@@ -149,13 +149,13 @@ def prune(
 ) -> None:
     """Train a run with fewer heads.
 
-    Writes `model/` and `metrics.jsonl` to `folder`, and the gates to `table`.
+    Writes `model/` and `metrics.jsonl` to `folder`, and the gates to `table`. The method "scratch"
+    starts from the run's initial weights, any other from the run.
 
-    The method "scratch" starts from the run's initial weights, any other from the run;
-    code, trained: see `training.run.train`; tokens: the folder of token files; start: the run's
-    model folder; gates: which heads are kept, None for the method "gates", which is to find out.
+    code, trained: see `training.run.train`. tokens: the folder of token files. start: the run's
+    model folder. gates: the heads to keep; None for the method "gates", which chooses them.
 
-    The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`; of the method
+    The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`. For the method
     "gates" it has the gates at each evaluation, by `step`.
     """
     objective, pruned = objectives.load(settings.module, settings.options), settings.pruned
@@ -200,10 +200,10 @@ def save(
     folder: Path,
     table: Path,
 ) -> None:
-    """Write what pruning ends with, as `prune` says; what it would go on from is removed.
+    """Write the results of pruning (see `prune`) and remove its checkpoints.
 
-    write: writes the model to a folder; start: that which the model was opened from; gates: with
-    the columns that name the model.
+    write: a function that writes the model to a folder. start: the folder that the model was opened
+    from. gates: the table, with the columns that name the model.
     """
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
@@ -218,7 +218,7 @@ def save(
 
 
 def freeze(model: Transformer, kinds: tuple[str, ...]) -> None:
-    """Let only the encoder learn where only its heads are to go."""
+    """Let only the encoder learn if only its heads may go."""
     if model.config.decoder_layers and set(kinds) == {"encoder"}:
         model.decoder.requires_grad_(False)
         model.head.requires_grad_(False)
@@ -295,7 +295,7 @@ def as_many(
             order = np.argsort(-values_of(importance, IMPORTANCES[method], last), kind="stable")
         kept = pd.Series(False, index=last.index)
         kept[order[: last["kept"].sum()]] = True
-    # The columns, in their order, are those of gates over time: both are parts of one table.
+    # The same columns, in the same order, as gates over time: both are parts of one table.
     return last[["step", *PLACE]].assign(step=0, open_probability=kept.astype(float), kept=kept)
 
 

@@ -1,7 +1,7 @@
 """Which heads a checkpoint can do without: by gates that fine-tuning closes.
 
-As a run is pruned (see `pruning`), but with the layers that predict, in its own tokens, and for its
-own objective. Heads that closed are then taken out of the weights that read them.
+It is pruned like a run (see `pruning`), but with its own tokens, its own objective, and the layers
+that predict. Closed heads are then taken out of the weights that read them.
 """
 
 import hashlib
@@ -34,21 +34,21 @@ from bottomup.training.batches import Text, in_order, padded
 from bottomup.training.checkpoint import Checkpoint, Finished
 from bottomup.training.precision import autocast
 
-Place = tuple[str, int, int]  # of a head: kind of attention, layer and head, from 1
+Place = tuple[str, int, int]  # a head's kind of attention, layer and number, from 1
 
 
 class OwnText(Text):
-    """Sentences in a checkpoint's tokens, of which none may stand for padding alone."""
+    """Sentences in a checkpoint's tokens, which need not include one for padding alone."""
 
     def batch(self, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """As of any text, but with IGNORE as padding."""
+        """As for any text, but with IGNORE as padding."""
         target = None if self.target is None else padded(self.target, sentences, IGNORE)
         return padded(self.source, sentences, IGNORE), target
 
 
 @dataclass(frozen=True)
 class OwnObjective:
-    """A checkpoint's own objective, as training calls it; name: as `objective_of` has it."""
+    """A checkpoint's own objective, as training calls it; name: as from `objective_of`."""
 
     subject: checkpoint.Checkpoint
     name: str
@@ -66,7 +66,7 @@ class OwnObjective:
         vocab_size: int,
         rng: np.random.Generator,
     ) -> Example:
-        """Of a batch of an `OwnText`; the vocabulary is the checkpoint's, whatever is given."""
+        """The example of a batch of an `OwnText`, in the checkpoint's own vocabulary."""
         inside, padding = source != IGNORE, self.subject.padding
         read = np.where(inside, source, padding)
         if self.name == "mt":
@@ -80,7 +80,7 @@ class OwnObjective:
 
 
 class Heads(nn.Module):
-    """The heads of one attention; gates: what their outputs are multiplied by, `[heads]`."""
+    """The heads of one attention; gates: the factors of their outputs, `[heads]`."""
 
     def __init__(self, gates: Tensor):
         super().__init__()
@@ -89,8 +89,8 @@ class Heads(nn.Module):
 
 
 class GatedCheckpoint(nn.Module):
-    """A checkpoint with the layers that predict, as a `Pruner` trains it: what it was trained to
-    learn learns on."""
+    """A checkpoint with the layers that predict, as a `Pruner` trains it: the parameters that its
+    own training changed keep learning."""
 
     def __init__(self, predictor: CheckpointPredictor):
         super().__init__()
@@ -100,7 +100,7 @@ class GatedCheckpoint(nn.Module):
             parameter.requires_grad_(name in learns)
         gates = predictor.gates.items()
         self.heads = nn.ModuleDict({kind: nn.ModuleList(map(Heads, some)) for kind, some in gates})
-        # What training asks of the config of a model of ours.
+        # What training reads from the config of one of our models.
         config = self.whole.config
         self.config = SimpleNamespace(vocab_size=config.vocab_size, d_model=config.hidden_size)
 
@@ -116,7 +116,7 @@ class GatedCheckpoint(nn.Module):
         return self.predictor.summed_loss(example)
 
     def state_dict(self) -> dict[str, Tensor]:
-        """What training changes; of weights that layers share once, as safetensors wants it."""
+        """What training changes; weights that layers share come once, as safetensors requires."""
         parameters = {name: weight.detach() for name, weight in self.named_parameters()}
         return parameters | dict(self.heads.named_buffers(prefix="heads"))
 
@@ -125,24 +125,24 @@ class GatedCheckpoint(nn.Module):
 
 
 class OwnFineTuner(FineTuner):
-    """Fine-tunes a checkpoint, whose loss is its own."""
+    """Fine-tunes a checkpoint with its own loss."""
 
     model: GatedCheckpoint
 
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
-        """Of the predicted tokens in nats, and how many these are; nothing is smoothed."""
+        """The loss of the predicted tokens in nats, and their number; nothing is smoothed."""
         with autocast(self.device, self.settings.precision):
             return self.model.summed_loss(example)
 
 
 class CheckpointPruner(Pruner, OwnFineTuner):
-    """A `Pruner` whose loss of training is a checkpoint's own."""
+    """A `Pruner` whose training loss is the checkpoint's own."""
 
 
 class Settings(Run):
-    """What a checkpoint with fewer heads depends on beside the checkpoint and the text.
+    """What a checkpoint with fewer heads depends on, besides the checkpoint and the text.
 
-    pruned: whose heads may go, a key of GATED, at which penalty.
+    pruned: whose heads may go (a key of GATED), at which penalty.
     """
 
     pruned: Pruned
@@ -153,17 +153,18 @@ class Settings(Run):
 def opened(folder: Path, name: str, attention: str) -> tuple[CheckpointPredictor, OwnObjective]:
     """A checkpoint with the layers that predict, and its own objective.
 
-    name: what the study calls it; attention: whose heads are to go, a key of GATED. Raises
-    UserError where it has no objective of its own, or no such heads.
+    name: the study's name for it. attention: whose heads may go, a key of GATED.
+
+    Raises UserError if it has no objective of its own, or no such heads.
     """
     subject = subjects.load(folder)
     objective = objective_of(subject)
     if objective is None:
         raise UserError(
             f"{name} cannot be pruned: it predicts neither masked tokens, nor the next one, nor, "
-            "as Marian, a translation, so that no loss tells which heads it can do without; remove "
-            f"pruning.penalties.{name}, or take a checkpoint with the layers that predict, as "
-            "`architectures` in its config.json says"
+            "as Marian, a translation, so no loss tells which heads it needs; remove "
+            f"pruning.penalties.{name}, or take a checkpoint with the layers that predict (see "
+            "`architectures` in its config.json)"
         )
     predictor = CheckpointPredictor(folder, subject, objective, device())
     there = [kind for kind, gates in predictor.gates.items() if gates]
@@ -188,10 +189,10 @@ def prune(
 ) -> None:
     """Fine-tune a checkpoint with gates on its heads.
 
-    Writes `model/`, without the heads that closed, and `metrics.jsonl` to `folder`, and the gates
-    at each evaluation, by `step`, to `table`, as `pruning.prune` does.
+    Like `pruning.prune`, it writes `model/` (without closed heads) and `metrics.jsonl` to `folder`,
+    and the gates at each evaluation, by `step`, to `table`.
 
-    start: the checkpoint's folder; train, dev: parquet files of the splits; code, trained: see
+    start: the checkpoint's folder. train, dev: parquet files of the splits. code, trained: see
     `training.run.train`.
     """
     pruned = settings.pruned
@@ -203,7 +204,7 @@ def prune(
     identity = settings.model_dump(mode="json") | read | {"code": code}
     model = GatedCheckpoint(predictor)
     if predictor.subject.translates and pruned.attention == "encoder":
-        # Or it would take over what the heads did; embeddings that it shares, too.
+        # The decoder, or embeddings that it shares, would take over the work of the heads.
         model.whole.get_decoder().requires_grad_(False)
     progress = CheckpointPruner(
         model,
@@ -227,12 +228,14 @@ def prune(
 
 @torch.no_grad()
 def what_reads_heads(predictor: CheckpointPredictor) -> dict[Place, tuple[Tensor, Tensor]]:
-    """By head, the weight of the projection that reads its output, a row for each number that is
-    read, and which rows read this head, bool.
+    """By head, the weight of the projection that reads its output, with a row for each input, and
+    which of these rows read this head, bool.
 
-    Families call and place these projections differently, so that each is found by what reaches it:
-    a head's gate of NaN. Raises UserError where what is found is no projection of one layer's heads
-    side by side, so that heads cannot be taken out of it.
+    Families name and place these projections differently. So each is found by what reaches it when
+    a head's gate is NaN.
+
+    Raises UserError if this is not a projection that reads the heads of one layer, side by side;
+    then heads cannot be taken out of it.
     """
     found, calls = [], Counter()
 
@@ -262,7 +265,7 @@ def what_reads_heads(predictor: CheckpointPredictor) -> dict[Place, tuple[Tensor
                 if calls[module] != 1 or rows.sum() * len(gate) != len(rows):
                     raise UserError(
                         f"heads cannot be taken out of a {predictor.model.config.model_type}: no "
-                        f"weights read those of layer {layer} ({kind}) alone; remove its "
+                        f"weights read the heads of layer {layer} ({kind}) alone; remove its "
                         "penalties from pruning.penalties"
                     )
                 weight = module.weight if isinstance(module, Conv1D) else module.weight.mT
@@ -273,14 +276,14 @@ def what_reads_heads(predictor: CheckpointPredictor) -> dict[Place, tuple[Tensor
 
 
 def take_out(gates: pd.DataFrame, reading: dict[Place, tuple[Tensor, Tensor]]) -> None:
-    """Set the weights to 0 that read the heads which are closed at the last step of a table."""
+    """Set to 0 the weights that read heads closed at the last step of a table of gates."""
     for place in closed(gates):
         weight, rows = reading[place]
         weight[rows] = 0.0
 
 
 def closed(gates: pd.DataFrame) -> list[Place]:
-    """The heads that are closed at the last step of a table of gates."""
+    """The heads closed at the last step of a table of gates."""
     last = gates[(gates["step"] == gates["step"].max()) & ~gates["kept"]]
     return list(last[PLACE].itertuples(index=False, name=None))
 
@@ -293,10 +296,10 @@ def right_token(
     blocks: np.ndarray,
     seed: int,
 ) -> np.ndarray:
-    """The mean probability of the right token (geometric mean), 0 to 1, then that without each
-    block: `[1 + n_blocks]`.
+    """The geometric mean probability of the right token, 0 to 1, with all blocks, then without
+    each: `[1 + n_blocks]`.
 
-    blocks: that of each sentence of `text`, `[n_sentences]`; seed: of the masks.
+    blocks: the block of each sentence of `text`, `[n_sentences]`. seed: for the masks.
     """
     found = np.zeros((len(text.source), 2))
     for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):

@@ -1,11 +1,11 @@
 """Relevance of attention heads by layer-wise relevance propagation (Voita et al. ACL 2019, 4).
 
-Of models of ours alone. Relevance is conserved only if a rule is applied at each step that a layer
-takes, and families differ in just these: where norms stand and whether they subtract the mean,
-products of two branches in gated feed-forward layers, queries and keys that are turned by their
-positions, biases added to scores. transformers hands out what goes into layers and comes out of
-them, and not these steps, so that each family would need a layer by layer copy, held to its own.
-Gradient and the loss without a head (`bottomup.heads.importance`) need no such rules.
+This works for our own models only. Relevance is conserved only if a rule covers each step of a
+layer, and families differ in just these steps: the place of norms and whether they subtract the
+mean, products of two branches in gated feed-forward layers, queries and keys rotated by position,
+biases added to scores. transformers exposes the inputs and outputs of layers but not these steps,
+so each family would need its own copy of every layer, tested against the original. The gradient
+and the loss without a head (`bottomup.heads.importance`) need no such rules.
 """
 
 from collections.abc import Iterable
@@ -22,20 +22,20 @@ from bottomup.heads.trace import AttentionStep, Stack, Trace, trace
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
-# Numbers of the largest array, an attention's of all predictions: some eight such are held.
+# Size of the largest array, an attention's over all predictions; memory holds about eight of them.
 AT_ONCE = 2**26
 
 
 @dataclass(frozen=True)
 class Relevance:
-    """What each prediction of a batch owes to what.
+    """The relevance of heads and embeddings for each prediction of a batch.
 
-    predictions: bool `[batch, predictions]`, False where a sentence has fewer than others;
+    predictions: bool `[batch, predictions]`, False where a sentence has fewer than others.
     heads: by kind of attention ("encoder", "decoder", "cross"), the sum over a head's neurons at
-    all positions, `[layers, batch, predictions, heads]`;
-    source, target: that of the embeddings that encoder and decoder read, summed over dimensions,
-    `[batch, length, predictions]`; position t of the target is token t - 1, and 0 the zero vector
-    that starts it. Without decoder there is no target.
+        all positions, `[layers, batch, predictions, heads]`.
+    source, target: the relevance of the embeddings that encoder and decoder read, summed over
+        dimensions, `[batch, length, predictions]`. Position t of the target is token t - 1; 0 is
+        the zero vector that starts it. Without a decoder there is no target.
     """
 
     predictions: Tensor
@@ -47,15 +47,15 @@ class Relevance:
 def head_relevance(
     model: Transformer, examples: Iterable[Example], rule: str = "alpha_beta"
 ) -> Totals:
-    """Share of each head in the relevance of its layer, 0 to 1, mean over all predictions.
+    """The share of each head in the relevance of its layer, 0 to 1, mean over all predictions.
 
-    examples: what is read and where something is predicted; for translation, the target that the
-    decoder reads is the model's own translation. Each prediction starts from the top-1 logit,
-    whatever the label is. On a CPU batches of one sentence are the fastest. rule: "ratio" or
-    "alpha_beta", see `bottomup.heads.propagation`.
+    examples: what the model reads and where it predicts; for translation, the decoder reads the
+    model's own translation. Each prediction starts from the top-1 logit, whatever the label. On a
+    CPU batches of one sentence are fastest. rule: "ratio" or "alpha_beta", see
+    `bottomup.heads.propagation`.
 
-    A head's relevance under `ratio` can be negative: its absolute value counts. The mean over a
-    layer's heads sums to 1, or to 0 where all its gates are closed.
+    Relevance under `ratio` can be negative; its absolute value counts. The shares of a layer sum to
+    1, or to 0 if all its gates are closed.
     """
     if rule not in RULES:
         raise UserError(f"relevance rule {rule!r}; allowed: {' or '.join(RULES)}")
@@ -76,9 +76,9 @@ def head_relevance(
 
 @torch.no_grad()
 def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
-    """Relevance of every prediction of a batch, from its top-1 logit, which has relevance 1.
+    """The relevance for every prediction of a batch, from its top-1 logit, which has relevance 1.
 
-    model: in the rule's number format. As many predictions go down at once as `AT_ONCE` lets.
+    model: in the rule's number format. As many predictions go down at once as `AT_ONCE` allows.
     """
     device = model.head.weight.device
     source = torch.from_numpy(example.source).to(device)
@@ -101,7 +101,7 @@ def propagate(model: Transformer, example: Example, rule: Rule) -> Relevance:
 def _propagated(
     run: Trace, relevance: Tensor, rule: Rule
 ) -> tuple[dict[str, Tensor], Tensor, Tensor | None]:
-    """What heads, source and target have of the relevance of states, see `Relevance`."""
+    """The relevance of heads, source and target (see `Relevance`), from that of the states."""
     heads: dict[str, Tensor] = {}
     on_target = None
     if run.decoder is not None:
@@ -115,10 +115,10 @@ def _propagated(
 def top_logits(
     model: Transformer, states: Tensor, predicted: Tensor, rule: Rule
 ) -> tuple[Tensor, Tensor]:
-    """Relevance of `states` to the top-1 logits, `[batch, length, predictions, d_model]`.
+    """The relevance of `states` to the top-1 logits, `[batch, length, predictions, d_model]`.
 
-    states: `[batch, length, d_model]`; predicted: bool `[batch, length]`. Also which predictions
-    there are, `[batch, predictions]`, in the order of their positions.
+    states: `[batch, length, d_model]`; predicted: bool `[batch, length]`. Also returns which
+    predictions exist, `[batch, predictions]`, in the order of their positions.
     """
     batch, length, d_model = states.shape
     counts = predicted.sum(dim=1, keepdim=True)
@@ -138,7 +138,7 @@ def down(
 ) -> tuple[Tensor, Tensor | int]:
     """From a stack's states to its embeddings and to the memory that it attends to.
 
-    Enters each head's relevance into `heads`.
+    Writes the relevance of each head into `heads`.
     """
     memory = 0
     layers: dict[str, list[Tensor]] = {}
@@ -166,8 +166,8 @@ def down(
 def to_heads(step: AttentionStep, relevance: Tensor, rule: Rule) -> Tensor:
     """From an attention's update to its heads' outputs, `[batch, heads, length, n, d_head]`.
 
-    A head whose gate is closed is no input of the output projection: it takes no share of its
-    bias, so that a gated model has the relevance of one from which the head is removed.
+    A head with a closed gate is not an input of the output projection and takes no share of its
+    bias. So a gated model has the same relevance as a model without the head.
     """
     d_head = step.values.shape[-1]
     is_open = (step.module.gates != 0).repeat_interleave(d_head)
@@ -184,7 +184,7 @@ def to_heads(step: AttentionStep, relevance: Tensor, rule: Rule) -> Tensor:
 def through_attention(
     step: AttentionStep, relevance: Tensor, rule: Rule
 ) -> tuple[Tensor, Tensor | int]:
-    """From heads' outputs to what the queries read, and to the memory of cross-attention."""
+    """From the heads' outputs to what the queries read, and to the memory of cross-attention."""
     parts = rule.attention(relevance, step.queries, step.keys, step.values, step.weights)
     queries, keys, values = (merge_heads(part) for part in parts)
     query, key_value = step.module.query, step.module.key_value

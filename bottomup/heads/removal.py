@@ -11,9 +11,9 @@ from bottomup.model.transformer import Transformer
 
 @torch.no_grad()
 def without_closed_heads(model: Transformer) -> Transformer:
-    """The smaller model that computes the same: a head of gate 0 is left out of every matrix.
+    """The smaller model that computes the same: heads with gate 0 are left out of every matrix.
 
-    Other gates become part of the output projection. Outputs differ by rounding alone.
+    Other gates become part of the output projection. Outputs differ only by rounding.
     """
     kept = {
         kind: [int(module.gates.count_nonzero()) for module in modules]

@@ -1,4 +1,4 @@
-"""What was found of each head in each sentence, from which follow means, of all and in part."""
+"""Sums for each head in each sentence, which give means over all sentences or some of them."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -15,15 +15,15 @@ ByKind = dict[str, np.ndarray]
 class Totals:
     """Sums over tokens or predictions, sentence by sentence, by kind of attention.
 
-    sums: a list of `[sentences, layers, heads]`, one for each batch; counts: how many terms they
-    have, a list of `[sentences]`.
+    sums: a list of `[sentences, layers, heads]`, one for each batch. counts: the number of terms of
+    each sum, a list of `[sentences]`.
     """
 
     sums: dict[str, list[np.ndarray]] = field(default_factory=dict)
     counts: dict[str, list[np.ndarray]] = field(default_factory=dict)
 
     def add(self, kind: str, sums: Tensor, counts: Tensor) -> None:
-        """A batch: sums `[sentences, layers, heads]` and counts `[sentences]`."""
+        """Add a batch: sums `[sentences, layers, heads]` and counts `[sentences]`."""
         self.sums.setdefault(kind, []).append(sums.double().cpu().numpy())
         self.counts.setdefault(kind, []).append(counts.cpu().numpy())
 
@@ -32,7 +32,8 @@ class Totals:
         return not any(np.concatenate(counts).any() for counts in self.counts.values())
 
     def mean(self) -> ByKind:
-        """Mean over all terms of all sentences, `[layers, heads]` by kind; NaN where none are."""
+        """Mean over all terms of all sentences, `[layers, heads]` by kind; NaN if there are
+        none."""
         return {
             kind: jackknife.ratio(
                 np.concatenate(sums).sum(axis=0), np.concatenate(self.counts[kind]).sum()
@@ -43,7 +44,7 @@ class Totals:
     def without(self, blocks: np.ndarray, count: int) -> ByKind:
         """The mean without each block, `[layers, heads, count]` by kind.
 
-        blocks: that of each sentence, in the order in which they were added, below `count`.
+        blocks: the block of each sentence, in the order they were added, below `count`.
         """
         found = {}
         for kind, parts in self.sums.items():
@@ -53,8 +54,8 @@ class Totals:
         return found
 
     def rows(self, importance: str, blocks: np.ndarray, count: int) -> Iterator[dict]:
-        """Rows of a table for a kind of importance: attention, layer and head from 1, and the mean
-        as an estimate. `blocks` and `count` are those of `without`."""
+        """Rows of a table for one importance: attention, layer and head from 1, and the mean as an
+        estimate. `blocks` and `count` are those of `without`."""
         without = self.without(blocks, count)
         for kind, means in self.mean().items():
             for (layer, head), value in np.ndenumerate(means):

@@ -1,4 +1,4 @@
-"""A forward pass, without dropout, that keeps what the measures of heads read."""
+"""A forward pass without dropout that keeps what the measures of heads need."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -15,11 +15,11 @@ from bottomup.model.transformer import FeedForward, Transformer, padding_mask, p
 class AttentionStep:
     """`x + update`, where the update is attention of norm(x) to a memory.
 
-    kind: "encoder", "decoder" (self-attention) or "cross";
-    x, normed, update: `[batch, length, d_model]`; memory: `[batch, keys, d_model]`, which
-    self-attention has none of, since it reads `normed`;
-    queries: `[batch, heads, length, d_head]`; keys, values: `[batch, heads, keys, d_head]`;
-    weights: `[batch, heads, length, keys]`, rows summing to 1;
+    kind: "encoder", "decoder" (self-attention) or "cross".
+    x, normed, update: `[batch, length, d_model]`.
+    memory: `[batch, keys, d_model]`; None for self-attention, which reads `normed`.
+    queries: `[batch, heads, length, d_head]`; keys, values: `[batch, heads, keys, d_head]`.
+    weights: `[batch, heads, length, keys]`; rows sum to 1.
     outputs: the heads' outputs before gates and output projection, `[batch, length, d_model]`.
     """
 
@@ -67,7 +67,7 @@ class Stack:
 
 @dataclass(frozen=True)
 class Trace:
-    """All of a forward pass; `decoder` is None where the model has none."""
+    """A whole forward pass; `decoder` is None if the model has none."""
 
     encoder: Stack
     decoder: Stack | None
@@ -78,7 +78,7 @@ class Trace:
         return (self.decoder or self.encoder).states
 
     def attentions(self) -> Iterator[AttentionStep]:
-        """Every attention, from the bottom up, the encoder's first."""
+        """All attention steps from the bottom up, the encoder's first."""
         for stack in (self.encoder, self.decoder):
             yield from (s for s in (stack.steps if stack else []) if isinstance(s, AttentionStep))
 
@@ -87,7 +87,7 @@ class Trace:
 def trace(model: Transformer, source: Tensor, target: Tensor | None = None) -> Trace:
     """Run `model`, in its own number format, on padded ids as `Transformer.forward` does.
 
-    source: `[batch, length]`; target: `[batch, target_length]`, None without decoder.
+    source: `[batch, length]`; target: `[batch, target_length]`, None without a decoder.
     """
     encoder = encode(model, source)
     if target is None:

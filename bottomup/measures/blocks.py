@@ -1,7 +1,7 @@
 """PWCCA with and without each block of documents.
 
-All that PWCCA needs of a text are its moments, and those of the text without a block are the sums
-of the moments of the other blocks: leaving one out costs no pass over the views.
+PWCCA needs only the moments of a text. The moments without a block are the sums of the moments of
+the other blocks, so leaving one out costs no further pass over the views.
 """
 
 from collections.abc import Iterator
@@ -23,19 +23,19 @@ def moments_of_blocks(
     count: int,
     device: torch.device | str = "cpu",
 ) -> list[Moments]:
-    """The moments of two views `[n, d_x]` and `[n, d_y]`, a part for each of `count` blocks.
+    """The moments of two views `[n, d_x]` and `[n, d_y]`, one part for each of `count` blocks.
 
-    blocks: that of each row `[n]`; a block without rows has moments of none.
+    blocks: the block of each row, `[n]`. A block without rows has empty moments.
     """
     rows = [np.flatnonzero(blocks == number) for number in range(count)]
     return [pwcca.moments_of(x[of_block], y[of_block], device) for of_block in rows]
 
 
 def distances(blocks: list[Moments], kinds: list[tuple[str, str]]) -> Iterator[dict]:
-    """PWCCA distances of the blocks taken together, with 95 % intervals.
+    """PWCCA distances over all blocks together, with 95 % intervals.
 
-    kinds: (variant, weights), see `pwcca.distances`. Rows of a table, one for each kind: distance,
-    ci_low, ci_high, n_occurrences, and `jackknife.WITHOUT`.
+    kinds: (variant, weights), see `pwcca.distances`. Returns one row of a table for each kind:
+    distance, ci_low, ci_high, n_occurrences, and `jackknife.WITHOUT`.
     """
     everything = np.ones(len(blocks), dtype=int)
     whole = merged(blocks, everything)
@@ -51,7 +51,7 @@ def distances(blocks: list[Moments], kinds: list[tuple[str, str]]) -> Iterator[d
 def pwcca_rows(
     x: ArrayLike, y: ArrayLike, blocks: np.ndarray, variants: list[str]
 ) -> Iterator[dict]:
-    """Rows of a table for two views: variant, weights, and those of `distances`."""
+    """Rows of a table for two views: variant, weights, and the columns of `distances`."""
     kinds = pwcca.kinds_of(variants)
     parts = moments_of_blocks(x, y, blocks, jackknife.n_blocks(blocks), device())
     for (variant, weights), row in zip(kinds, distances(parts, kinds), strict=True):
@@ -61,8 +61,8 @@ def pwcca_rows(
 def _without(
     blocks: list[Moments], number: int, kinds: list[tuple[str, str]], values: np.ndarray
 ) -> np.ndarray:
-    """The distances without one block: `[len(kinds)]`, those of all where it holds nothing, or all
-    that there is."""
+    """The distances without one block, `[len(kinds)]`; `values`, those with all blocks, where it is
+    empty or the only one."""
     if blocks[number].n in (0, sum(block.n for block in blocks)):
         return values
     kept = np.ones(len(blocks), dtype=int)

@@ -1,16 +1,16 @@
 """How much the tokens of a group change from layer to layer: Voita et al. EMNLP 2019, section 5.1.
 
 The change is the PWCCA distance between the representations of the group's occurrences at two
-consecutive layers, weighted by the lower one. In the paper that is all there is to it, but most of
-what the layers of a group share is which type (token id) an occurrence is of: the more types, the
-more of that there is to share, and the smaller the distance, whatever becomes of an occurrence. So
-three distances stand side by side, which `matching` tells apart:
+consecutive layers, weighted by the lower one. The paper stops there. But what the layers of a group
+share is mostly the type (token id) of each occurrence: the more types a group has, the more its
+layers can share and the smaller the distance, whatever becomes of an occurrence. So there are three
+distances, which the column `matching` tells apart:
 
-published: of occurrences drawn uniformly, as in the paper.
-matched: of their deviations from the mean of their type, so that types tell nothing. All groups
-    have the same number of degrees of freedom, occurrences less types, on which the bias of PWCCA
-    depends.
-ten_types: as published, of the ten most frequent types of the group, as many occurrences of each.
+published: occurrences drawn uniformly, as in the paper.
+matched: the deviations of occurrences from the mean of their type, so that types tell nothing. All
+    groups have the same number of degrees of freedom (occurrences less types), on which the bias of
+    PWCCA depends.
+ten_types: as published, with equally many occurrences of each of the ten most frequent types.
 """
 
 import logging
@@ -41,14 +41,15 @@ def change(
     seed: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table: grouping, group, matching, layer_a, layer_b, and those of `distances`.
+    """Rows of a table: grouping, group, matching, layer_a, layer_b, and columns of `distances`.
 
-    views: `[n_occurrences, d_model]` for each layer, layer 0 first; occurrences: the table of their
-    rows, columns `input_id` and `block`; n: occurrences drawn from each group, or of matched ones
-    their degrees of freedom, see `DRAWS`. They are the same for all layers and runs: PWCCA is
-    biased downwards the more, the fewer points it sees (by about d_model / n of its value), so
-    groups are compared at one number. A group with fewer is left out. UserError where this leaves
-    none.
+    views: `[n_occurrences, d_model]` for each layer, layer 0 first. occurrences: the table of their
+    rows, with columns `input_id` and `block`. n: occurrences drawn from each group, the same ones
+    for all layers and runs; for matched draws, their degrees of freedom (see `DRAWS`). PWCCA is
+    biased downwards, by about d_model / n of its value, so all groups are compared at one n. A
+    group with fewer occurrences is left out.
+
+    Raises UserError if no group is left.
     """
     types, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
     draws = []
@@ -76,7 +77,7 @@ def change(
 
 
 def published(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
-    """`n` of the group's representatives, or None where it has fewer."""
+    """`n` of the group's representatives, or None if it has fewer."""
     rows = np.flatnonzero(group.representatives)
     if len(rows) < n:
         return None
@@ -86,9 +87,9 @@ def published(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray 
 def matched(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
     """As many of the group's representatives as have `n` degrees of freedom, or None.
 
-    An occurrence adds one unless it is the first of its type. Types give equal shares as far as
-    they can, so that one that is frequent does not stand for its group; what came once tells
-    nothing and is left out. That leaves at most two occurrences for each degree of freedom.
+    An occurrence adds one degree unless it is the first of its type. Types give equal shares as far
+    as they can, so that a frequent type does not stand for its whole group. A type that occurs once
+    tells nothing and is left out. So there are at most two occurrences for each degree of freedom.
     """
     rng = generator(seed, "change", group.grouping, group.name, "matched")
     rows = in_turns(rng.permutation(np.flatnonzero(group.representatives)), types)
@@ -101,7 +102,7 @@ def matched(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | 
 
 
 def ten_types(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
-    """`n` // 10 occurrences of each of the group's ten most frequent types, or None if one has
+    """`n` // 10 occurrences of each of the group's ten most frequent types, or None if a type has
     fewer."""
     rng = generator(seed, "change", group.grouping, group.name, "ten_types")
     rows = rng.permutation(np.flatnonzero(group.representatives))
@@ -123,12 +124,12 @@ def within_types(
     count: int,
     device: torch.device | str = "cpu",
 ) -> dict:
-    """The distance of deviations from the means of types, with its interval: a row of a table.
+    """The distance between deviations from type means, with its interval: a row of a table.
 
-    x, y: two views of the same occurrences, `[n, d_x]` and `[n, d_y]`; types, blocks: of each
-    occurrence, `[n]`. Means are taken anew without each block. Of types that occur m times, each in
-    other blocks, that makes the variance m / (m - 1) times too large at most; the means of all
-    would make it (m - 1) / m times the true one, too small.
+    x, y: two views of the same occurrences, `[n, d_x]` and `[n, d_y]`. types, blocks: the type and
+    block of each occurrence, `[n]`. Means are computed anew without each block. If a type occurs m
+    times, each time in another block, the variance is then at most m / (m - 1) times too large;
+    with the means of all blocks it would be too small, (m - 1) / m times the true one.
     """
     whole, *others = moments_within(x, y, types, blocks, count, device)
     pwcca.warn_of_few(whole)
@@ -147,10 +148,11 @@ def moments_within(
     count: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[Moments]:
-    """Moments of the deviations from the means of types: of all rows, then without each block.
+    """Moments of the deviations from type means: of all rows, then without each block.
 
-    As `within_types`. When rows leave a type, its scatter falls by theirs and, as its mean moves,
-    by the square of the sum of their deviations, over the number of rows left.
+    Arguments as in `within_types`. When rows leave a type, its scatter falls by theirs. Since its
+    mean moves, it also falls by the square of the sum of their deviations, divided by the number of
+    rows left.
     """
     rows = torch.from_numpy(np.concatenate([x, y], axis=1)).to(device, torch.float64)
     _, places, sizes = np.unique(types, return_inverse=True, return_counts=True)
@@ -163,7 +165,7 @@ def moments_within(
         gone = np.flatnonzero(blocks == block)
         there, of_gone, n_gone = np.unique(places[gone], return_inverse=True, return_counts=True)
         left = sizes[there] - torch.from_numpy(n_gone).to(rows)
-        # Where none is left, the deviations sum to zero.
+        # Where no row is left, the deviations sum to zero.
         sums = _sums(deviations[gone], of_gone, len(there)) / left.clamp(min=1).sqrt()[:, None]
         scatter = whole - deviations[gone].T @ deviations[gone] - sums.T @ sums
         lost = len(gone) - int((left == 0).sum())
@@ -171,7 +173,7 @@ def moments_within(
 
 
 def _sums(rows: torch.Tensor, places: np.ndarray, n: int) -> torch.Tensor:
-    """Sums of `rows` by their place, below `n`: `[n, d]`."""
+    """Sums of `rows` by their place (below `n`): `[n, d]`."""
     sums = torch.zeros(n, rows.shape[1]).to(rows)
     return sums.index_add_(0, torch.from_numpy(places).to(rows.device), rows)
 

@@ -1,12 +1,12 @@
 """A lower bound on mutual information in nats, by a linear classifier of the representations.
 
 For any classifier q, I(label; representation) >= H(label) - E[-ln q(label | representation)]
-(Barber and Agakov 2003, "The IM algorithm"). Clusters see what varies most; a linear classifier
+(Barber and Agakov 2003, "The IM algorithm"). Clusters see what varies most. A linear classifier
 sees whatever a linear map can bring out, however little it varies, so the two need not agree.
 
-The bound is as tight as the classifier is good. A fixed, short training from zero serves both
-ends: it stops short of overfitting where labels can hardly be told apart (next tokens), and comes
-within about 0.01 nats of the optimum where they can (input tokens).
+The better the classifier, the tighter the bound. A short training of fixed length, from zero,
+serves both kinds of labels: it stops before it overfits labels that can hardly be told apart (next
+tokens), and comes within about 0.01 nats of the optimum for labels that can (input tokens).
 """
 
 from dataclasses import asdict, dataclass
@@ -24,9 +24,9 @@ from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import entropies_without, entropy
 
 PASSES = 5
-# As many for few occurrences as for many, so that each training has the same number of steps.
+# The same number for few and many occurrences, so that each training has as many steps.
 BATCHES = 64
-# Times d_model^-1/2: a step then moves logits of standardized views alike at all widths.
+# Times d_model^-1/2: a step then moves the logits of standardized views equally at all widths.
 LEARNING_RATE = 0.3
 BLOCK_ROWS = 8192
 
@@ -55,14 +55,14 @@ def classifier_bound(
 ) -> Bound:
     """H(label) - cross-entropy of a linear softmax classifier on held-out documents, in nats.
 
-    The classifier is fitted to one half of the blocks of documents, and what is returned, H(label)
-    too, is of the other half.
+    The classifier is fitted to one half of the blocks of documents; all results, H(label) included,
+    are of the other half.
 
-    view: `[n, d_model]`; labels, blocks: `[n]`, blocks below `count`. The interval is that of the
-    held-out text, the classifier being given. device: the first GPU by default.
+    view: `[n, d_model]`; labels, blocks: `[n]`, blocks below `count`. device: the first GPU by
+    default. The interval covers the held-out text, for the given classifier.
 
-    At most H(label). Below 0 where the classifier does worse than the labels' frequencies would:
-    left so, since it is what was measured; the information itself is never negative.
+    The bound is at most H(label). It is below 0 if the classifier does worse than the labels'
+    frequencies. The information itself is never negative, but the bound is returned as measured.
 
     Raises UserError if there are too few blocks to halve.
     """
@@ -83,7 +83,7 @@ def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     distinct, index = np.unique(blocks, return_inverse=True)
     if len(distinct) < 2:
         raise UserError(
-            f"{len(distinct)} blocks of documents carry a label; a classifier needs 2 to halve; "
+            f"{len(distinct)} blocks of documents carry a label; a classifier needs 2, one a half; "
             f"raise measures.mutual_information.n_tokens, or corpus.splits.test_words and "
             f"occurrences.n"
         )
@@ -93,7 +93,7 @@ def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
 
 
 def _fit(x: Tensor, y: Tensor, n_labels: int, seed: int) -> Classifier:
-    """Adam on the cross-entropy, from the labels' frequencies, at a rate that falls to 0."""
+    """Minimize the cross-entropy by Adam, from the labels' frequencies, at a rate falling to 0."""
     counts = torch.bincount(y, minlength=n_labels) + 0.5
     bias = (counts / counts.sum()).log().requires_grad_()
     weights = x.new_zeros(n_labels, x.shape[1], requires_grad=True)
@@ -134,7 +134,7 @@ def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: in
 def by_classifier(
     view: np.ndarray, tokens: np.ndarray, blocks: np.ndarray, count: int, seed: int
 ) -> dict:
-    """The columns of a table's row, which has no clusters; arguments as of `classifier_bound`."""
+    """The columns of a table's row, without clusters; arguments as in `classifier_bound`."""
     bound = asdict(classifier_bound(view, tokens, blocks, count, seed))
     no_clusters = {"n_clusters": pd.NA, "n_clusters_used": pd.NA}
     return {"estimator": "classifier", **bound, "n_labels": len(np.unique(tokens)), **no_clusters}

@@ -1,10 +1,10 @@
 """Groups of tokens whose change and influence are measured: Voita et al. EMNLP 2019, section 5.
 
-By frequency, bins of the rank in the training text; by part of speech, classes of Penn tags, or of
-the tags of Universal Dependencies that come nearest, which tell neither possessive pronouns nor
-commas and periods apart. Names are those of the published figures. Neither the paper nor its post
-says where numerals (CD) went. They are no adjectives, a fourth of which they would be here, and so
-are a class of their own.
+Groups by frequency are bins of the rank in the training text. Groups by part of speech are classes
+of Penn tags, or of the nearest tags of Universal Dependencies; the latter separate neither
+possessive pronouns from others nor commas from periods. Names are those of the published figures.
+Neither the paper nor its post says where numerals (CD) went. They are a class of their own here:
+they are not adjectives, of which they would make up a fourth.
 """
 
 from dataclasses import dataclass
@@ -14,7 +14,7 @@ import pandas as pd
 
 from bottomup.corpus.specials import N_SPECIAL
 
-# Ranks above the first number, up to the second.
+# Ranks above the first number and up to the second.
 RANKS = {
     "1-10": (0, 10),
     "10-25": (10, 25),
@@ -47,14 +47,16 @@ TAGS = {
 
 @dataclass(frozen=True)
 class Group:
-    """Some of the occurrences, all arrays `[n_occurrences]`.
+    """Some of the occurrences; all arrays are `[n_occurrences]`.
 
-    grouping: "frequency_rank" or "pos"; name: as in the published figures; members: the sub-words
-    that belong to the group, bool; representatives: those of them whose representations stand for
-    it, bool: of a word its last sub-word, since a model that reads from left to right knows the
-    word only there; whole: those of them that are a word by themselves, bool; units: a number for
-    each token that is one of a group or not as a whole, int: by part of speech a word, by rank a
-    sub-word, or the word where ranks are of words.
+    grouping: "frequency_rank" or "pos".
+    name: as in the published figures.
+    members: whether a sub-word belongs to the group, bool.
+    representatives: whether a member's representation stands for the group, bool. The last sub-word
+        stands for a word, since a model that reads from left to right knows the word only there.
+    whole: whether a representative is a word by itself, bool.
+    units: the number of a sub-word's unit, int. A unit is in a group as a whole or not at all: a
+        word by part of speech, a sub-word by rank (a word where ranks are of words).
     """
 
     grouping: str
@@ -70,10 +72,10 @@ def groups(
 ) -> list[Group]:
     """All groups with at least one member.
 
-    occurrences: in the order of the text, columns `rank` and `input_id`; special tokens are in no
-    bin of ranks. annotations: the same rows, columns `last_subword` and, where it is known, `tag`;
-    without, there are no groups by part of speech.
-    ranks_of_words: whether these columns are of the word that the sub-word is part of.
+    occurrences: in the order of the text, with columns `rank` and `input_id`; special tokens are in
+    no bin of ranks. annotations: the same rows, with columns `last_subword` and, if known, `tag`;
+    without `tag` there are no groups by part of speech. ranks_of_words: whether `rank` and
+    `input_id` describe the word that the sub-word is part of.
     """
     rank = occurrences["rank"].to_numpy()
     ranked = (occurrences["input_id"] >= N_SPECIAL).to_numpy()
@@ -98,10 +100,10 @@ def groups(
 
 
 def in_turns(rows: np.ndarray, types: np.ndarray) -> np.ndarray:
-    """`rows`, in another order: the first of each type, then the second of each, and so on.
+    """`rows` in another order: the first of each type, then the second of each, and so on.
 
-    types: that of every occurrence. The first n of the result hold as many of one type as of
-    another, but for types that have too few, for which the others stand in.
+    types: the type of every occurrence. The first n of the result hold equally many of each type;
+    where a type has too few, the others fill in.
     """
     turns = pd.Series(rows).groupby(types[rows]).cumcount()
     return rows[np.argsort(turns, kind="stable")]

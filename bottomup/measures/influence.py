@@ -1,23 +1,23 @@
 """How much tokens of a group influence all others: Voita et al. EMNLP 2019, section 5.2.
 
 The influence at layer n is the PWCCA distance between two versions of the representations of all
-other tokens right after layer n: encoded as usual, which carries the weights, and with what is to
-be judged hidden from attention in this layer alone. Both continue one encoding of the layers
-below.
+other tokens right after layer n. One is encoded as usual and carries the weights; for the other,
+the tokens to be judged are hidden from attention in this layer alone. Both continue the same
+encoding of the layers below.
 
 What is hidden is either one token, as in the paper ("the influencing token", write the authors), or
-all tokens of the group that a sentence holds. The latter grows with their number, too, so that
-frequent tokens come out as influential whatever they do.
+all tokens of the group in a sentence. The second distance also grows with their number, so frequent
+tokens come out as influential whatever they do.
 
-Tokens are hidden and compared as they are, one or more to a word, whatever `views.pooling` says: in
-a mean over a word, what is hidden from one of its tokens would be mixed with what others still see.
+Tokens are hidden and compared one by one, whatever `views.pooling` says: a mean over a word would
+mix a sub-word that something is hidden from with sub-words that still see it.
 
-Groups differ in more than what they mean: in how many sub-words make a word, and in how long the
-sentences are that hold it. So two distances stand side by side, which `matching` tells apart:
+Groups differ in more than what they mean: in the number of sub-words of a word, and in the length
+of its sentences. So there are two distances, which the column `matching` tells apart:
 
 published: tokens, or sentences, drawn uniformly, as in the paper.
 matched: one token at a time, a word of one sub-word, in sentences of the same lengths for all
-    groups of a grouping, and types in equal shares as far as they can.
+    groups of a grouping. Types give equal shares as far as they can.
 """
 
 import logging
@@ -39,7 +39,7 @@ from bottomup.subjects import Subject
 from bottomup.subjects.subject import from_others
 from bottomup.training.batches import Text, in_order, padded
 
-# Of sentence lengths, for matched groups: each with a like number of all occurrences.
+# Of sentence lengths, for matched groups: each holds about as many of all occurrences.
 STRATA = 5
 
 logger = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Draw:
-    """Sentences `[n]` for one group, and what is hidden in them: occurrences whose label
+    """Sentences `[n]` for one group, and what to hide in them: occurrences whose label
     `[n_occurrences]` is the one `wanted` `[n]` in their sentence."""
 
     group: Group
@@ -61,10 +61,9 @@ class Draw:
 class Case:
     """What a group is measured on: sentences, and what is hidden in them.
 
-    names: grouping, group and matching; text: the sentences; tokens: where theirs stand among the
-    tokens of all that is read; hidden: which are hidden; compared: which are not, of those that are
-    occurrences, as </s> is none;
-    sentences: that of each. The last four are `[n_tokens]`.
+    names: grouping, group and matching. text: the sentences. The others are `[n_tokens]`:
+    tokens: the place of each token in everything that is read; hidden: whether it is hidden;
+    compared: whether it is an occurrence (</s> is none) and not hidden; sentences: its sentence.
     """
 
     names: dict
@@ -86,13 +85,15 @@ def influence(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table: grouping, group, matching, layer, those of `distances`, and n_sentences.
+    """Rows of a table: grouping, group, matching, layer, columns of `distances`, and n_sentences.
 
-    text: what the model reads; occurrences: the table of its tokens, columns `text`, `position`,
-    `input_id` and `block`; hidden, n_sentences: what, in how many sentences, see `choose`;
-    batch_tokens: padded tokens encoded at once. Layers are counted from 1, the first that attends.
-    In memory are two layers of all that is read, in float32, and one group's moments. A checkpoint
-    is read from the start for each layer and group, see `Subject.after`.
+    text: what the model reads. occurrences: the table of its tokens, with columns `text`,
+    `position`, `input_id` and `block`. hidden, n_sentences: what to hide and in how many sentences,
+    see `choose`. batch_tokens: padded tokens to encode at once. Layers count from 1, the first that
+    attends.
+
+    Memory holds two layers of everything that is read, in float32, and the moments of one group. A
+    checkpoint is run from its start for each layer and group, see `Subject.after`.
     """
     subject.model.to(device)
     text, cases = choose(text, occurrences, groups, hidden, n_sentences, seed)
@@ -122,15 +123,15 @@ def choose(
 ) -> tuple[TokenFile, list[Case]]:
     """The sentences that are read, as one text, and what each group is measured on.
 
-    hidden "token": `n_sentences` of the group's tokens, each in a sentence of its own, which may
-    come again with another token; the whole word by part of speech. hidden "group": `n_sentences`
-    sentences that hold a token of the group, and all of these. Tokens, or sentences, are put in
-    random order once, and each group takes the first, or all where there are fewer, so that groups
-    share what they read as far as can be. Beside these, tokens of the groups matched, in at most
-    `n_sentences`, whatever `hidden` says: see `matched`.
+    hidden "token": `n_sentences` tokens of the group, one hidden in each sentence; a sentence may
+    come again with another token. By part of speech the whole word is hidden. hidden "group":
+    `n_sentences` sentences with a token of the group, all of which are hidden. Tokens, or
+    sentences, are put in random order once; each group takes the first ones, or all if there are
+    fewer, so that groups share sentences as far as possible. Matched groups come in addition, with
+    at most `n_sentences`, whatever `hidden` says: see `matched`.
     """
     if hidden not in ("token", "group"):
-        raise UserError(f"influence of hidden {hidden!r}; allowed: token, group")
+        raise UserError(f"influence: found hidden {hidden!r}; allowed: token, group")
     numbers = occurrences["text"].to_numpy()
     order = generator(seed, "influence").permutation(len(occurrences))
     if hidden == "token":
@@ -157,13 +158,14 @@ def matched(
 ) -> Iterator[tuple[Group, np.ndarray]]:
     """Groups with the occurrences that stand for them, matched for sentence length.
 
-    lengths: of each occurrence's sentence; types: its own; order: all of them in random order.
-    Each group gives as many words of one sub-word from each stratum of lengths: a share of `n`, or
-    what the scarcest group has in its scarcest stratum. A group with less than half a share there
-    is left out, so that it does not cost the others theirs. Within a stratum, types take turns.
+    lengths: the length of each occurrence's sentence; types: its type; order: all occurrences in
+    random order. Each group gives equally many words of one sub-word from each stratum of lengths:
+    a share of `n`, or what the scarcest group has in its scarcest stratum. A group with less than
+    half a share in a stratum is left out, so that it does not shrink the others. Within a stratum,
+    types take turns.
     """
     edges = np.quantile(lengths, np.arange(1, STRATA) / STRATA)
-    # Where many sentences are of one length, edges fall together and leave strata empty.
+    # Where many sentences have one length, edges coincide and leave strata empty.
     used, strata = np.unique(np.searchsorted(edges, lengths)[order], return_inverse=True)
     found, share = [], n // len(used)
     for group in groups:
@@ -183,7 +185,7 @@ def matched(
 
 
 def _of_tokens(group: Group, matching: str, numbers: np.ndarray, rows: np.ndarray) -> Draw:
-    """Sentences for `rows` of the occurrences, one of which is hidden in each.
+    """Sentences for `rows` of the occurrences, with one occurrence hidden in each.
 
     numbers: the sentence of each occurrence.
     """
@@ -192,15 +194,15 @@ def _of_tokens(group: Group, matching: str, numbers: np.ndarray, rows: np.ndarra
 
 
 def _of_group(group: Group, numbers: np.ndarray, order: np.ndarray, n: int) -> Draw:
-    """The first `n` sentences in `order` that hold the group, all of which is hidden."""
+    """The first `n` sentences in `order` that hold the group, with all of the group hidden."""
     sentences = np.sort(order[np.isin(order, numbers[group.members])][:n])
     return Draw(group, "published", sentences, group.members, np.full(len(sentences), True))
 
 
 def _case(text: TokenFile, read: np.ndarray, places: np.ndarray, draw: Draw) -> Case:
-    """The tokens of the sentences drawn.
+    """The tokens of the drawn sentences.
 
-    read: the sentences that are read; places: of each occurrence among the tokens of the text.
+    read: the sentences that are read; places: the place of each occurrence in the text.
     """
     lengths = text.lengths[draw.sentences]
     offsets = np.cumsum(lengths) - lengths
@@ -231,11 +233,11 @@ def without(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """The residual stream after `layer` where its attention does not see what is hidden.
+    """The residual stream after `layer`, with the hidden tokens hidden from its attention.
 
-    below, usual: the streams of the case's tokens before and after the layer, `[n_tokens,
-    d_model]`, and so is what is returned. Hidden tokens still see themselves. Tokens that nothing
-    is hidden from are not computed anew: they keep the bits of `usual`.
+    below, usual: the streams of the case's tokens before and after the layer; these and the result
+    are `[n_tokens, d_model]`. Hidden tokens still see themselves. Tokens that nothing is hidden
+    from are not computed again: they keep the bits of `usual`.
     """
     states = usual.clone()
     for ids, tokens, index in batches(subject, case.text, batch_tokens):
@@ -255,7 +257,7 @@ def continued(
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> Tensor:
-    """The residual stream after `layer`, from that before it: both `[n_tokens, d_model]`."""
+    """The residual stream after `layer`, from the one before it: both `[n_tokens, d_model]`."""
     states = torch.empty_like(below)
     for ids, tokens, index in batches(subject, text, batch_tokens):
         above = subject.after(layer, below[index].to(device), ids.to(device))
@@ -276,9 +278,9 @@ def embedded(
 def batches(
     subject: Subject, text: TokenFile, batch_tokens: int
 ) -> Iterator[tuple[Tensor, np.ndarray, np.ndarray]]:
-    """Padded ids, which of them are tokens, and where these stand in the text.
+    """Padded ids, whether each is a token, and its place in the text.
 
-    All `[batch, length]`; padding stands at 0.
+    All are `[batch, length]`; padding has place 0.
     """
     for sentences in in_order(Text(text), batch_tokens):
         ids = padded(text, sentences, subject.padding)

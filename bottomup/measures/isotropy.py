@@ -1,25 +1,25 @@
 """How far representations fill their space, and how much they depend on context.
 
-The measures of Ethayarajh 2019 (EMNLP, arXiv 1909.00512), section 3. For the occurrences f of a
-word w, of a sentence s, and of any words,
+The measures of Ethayarajh 2019 (EMNLP, arXiv 1909.00512), section 3, for the occurrences f of a
+word w, of a sentence s, and of any words:
 
     self-similarity               mean of cos(f_j, f_k) over all j != k of w
     intra-sentence similarity     mean of cos(f_i, mean of s) over all i of s
     maximum explainable variance  sigma_1^2 / sum_i sigma_i^2, singular values of w's matrix [n, d]
     anisotropy                    mean of cos(f_j, f_k), j and k of different words
 
-What is adjusted for anisotropy is less what words drawn at random give: the anisotropy, and for the
-maximum explainable variance the share that the first component has of all that is drawn.
+The adjusted measures subtract what words drawn at random give: the anisotropy or, for the maximum
+explainable variance, the share of the first component of all drawn occurrences.
 
-A few large neurons can make all cosines alike, and so three versions of a view stand side by side:
-raw, as in the paper; centered, less the mean of all occurrences; and standardized, each neuron over
-its standard deviation, too.
+A few large neurons can make all cosines alike. So each measure is taken of three versions of a
+view: raw, as in the paper; centered, less the mean of all occurrences; and standardized, with each
+neuron also divided by its standard deviation.
 
-The maximum explainable variance that was published is another one. The public code
-(kawine/contextual) took scikit-learn's TruncatedSVD, and of it `explained_variance_ratio_`: the
-variance about the mean along the first singular vector, as a share of the variance about the mean.
-Where that vector is the mean, as in a narrow cone, the share is next to nothing (.001 to .02 of
-most words in BERT), while by the definition no word of n occurrences has less than 1 / n.
+The published maximum explainable variance is another quantity. The public code (kawine/contextual)
+takes `explained_variance_ratio_` of scikit-learn's TruncatedSVD: the variance about the mean along
+the first singular vector, as a share of the variance about the mean. If that vector is the mean, as
+in a narrow cone, the share is next to nothing (.001 to .02 for most words in BERT). By the
+definition, no word of n occurrences has less than 1 / n.
 """
 
 from collections.abc import Iterator
@@ -35,8 +35,8 @@ from bottomup.seeds import generator
 
 # Occurrences drawn at random, as in the paper.
 DRAWN = 1000
-# Occurrences of a word whose variance is looked at, as in the paper: of n the first component
-# holds 1 / n at least.
+# The fewest occurrences of a word whose variance counts, as in the paper: the first component of n
+# occurrences holds 1 / n at least.
 LEAST = 5
 
 
@@ -183,7 +183,7 @@ def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int
     1.0
     """
     rows = np.asarray(view, dtype=np.float64)
-    _units(rows)  # refuses what has no direction
+    _units(rows)  # refuses rows without a direction
     shares = _first_shares(rows, words, least)
     return _defined(jackknife.ratio(np.sum(shares), len(shares)), f"a word {least} times")
 
@@ -199,16 +199,18 @@ def isotropy(
     """Rows of a table: layer, version, measure, adjusted, value, ci_low, ci_high, and
     `jackknife.WITHOUT`.
 
-    views: `[n_occurrences, d_model]` for each layer, layer 0 first; words, sentences, blocks: that
-    of each occurrence, `[n_occurrences]`; n, seed: occurrences drawn for what is adjusted for, the
-    same at all layers. A sentence is in one block. Measures are anisotropy, self_similarity,
-    intra_sentence_similarity, maximum_explainable_variance, the last three also adjusted, and
-    first_component, which the last of them is adjusted by. That component is of `n` occurrences,
-    and of few occurrences the first holds more, so that rare words are above 0 as such.
+    views: `[n_occurrences, d_model]` for each layer, layer 0 first. words, sentences, blocks: those
+    of each occurrence, `[n_occurrences]`; a sentence is in one block. n, seed: occurrences drawn
+    for the adjustment, the same at all layers.
 
-    Values without a block are of the same mean and scale of a view, and of the rest of the same
-    draw. Of maximum_explainable_variance there are none, nor an interval: each would take the
-    components of all words anew. In memory are one layer in float64 and a few copies of it.
+    Measures are anisotropy, self_similarity, intra_sentence_similarity and
+    maximum_explainable_variance, the last three also adjusted, and first_component, which adjusts
+    the last one. It is the first component of `n` occurrences. The first component of fewer
+    occurrences holds more, so rare words are above 0 for that reason alone.
+
+    Values without a block keep the mean and scale of the view, and the rest of the same draw.
+    maximum_explainable_variance has no such values and no interval: each would need the components
+    of all words again. Memory holds one layer in float64 and a few copies of it.
     """
     for layer, view in enumerate(views):
         for version, rows in versions(view):
@@ -231,7 +233,7 @@ def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     variance = (centered**2).mean(0)
     if variance.max() <= CONSTANT * mean @ mean:
         raise UserError(
-            "a view is the same at all occurrences; centered it has no direction; "
+            "a view is the same at all occurrences; centered, it has no direction; "
             "look for a run or layer that collapsed"
         )
     yield "centered", centered
@@ -272,13 +274,13 @@ def _measures(
 
 
 def _row(measure: str, adjusted: bool, values: np.ndarray) -> dict:
-    """values: of all, then without each block, `[1 + n_blocks]`."""
+    """A row; values: with all blocks, then without each, `[1 + n_blocks]`."""
     estimate = jackknife.estimate("value", values[0], values[1:])
     return {"measure": measure, "adjusted": adjusted, **estimate}
 
 
 def _row_alone(measure: str, adjusted: bool, value: float) -> dict:
-    """A row without values without each block."""
+    """A row that has no values without a block."""
     estimate = {"value": float(value), "ci_low": np.nan, "ci_high": np.nan}
     return {"measure": measure, "adjusted": adjusted, **estimate, jackknife.WITHOUT: None}
 
@@ -286,9 +288,9 @@ def _row_alone(measure: str, adjusted: bool, value: float) -> dict:
 def _self_similarity(
     units: np.ndarray, words: np.ndarray, blocks: np.ndarray, count: int
 ) -> np.ndarray:
-    """Self-similarity of all, then without each block: `[1 + count]`, NaN where no word is twice.
+    """Self-similarity with all blocks, then without each: `[1 + count]`, NaN if no word is twice.
 
-    A block changes the sums of its own words alone.
+    A block changes the sums of its own words only.
     """
     _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
     sums = _sums(units, numbers, len(sizes))
@@ -306,10 +308,10 @@ def _self_similarity(
 
 
 def _within(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
-    """Mean cosine of each two of a word's occurrences, from the sums of their unit vectors.
+    """Mean cosine of two different occurrences of a word, from the sum of their unit vectors.
 
-    sums: `[n_words, d]`; sizes, and what is returned: `[n_words]`, NaN for fewer than two. Over
-    all j and k, the cosines add up to the squared norm of the sum, and those of j = k to n.
+    sums: `[n_words, d]`; sizes and the result: `[n_words]`, NaN for fewer than two occurrences. The
+    cosines of all j and k add up to the squared norm of the sum, and those of j = k to n.
     """
     cosines = np.full(len(sizes), np.nan)
     pairs = sizes * (sizes - 1)
@@ -317,9 +319,9 @@ def _within(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:
 
 
 def _between(units: np.ndarray, words: np.ndarray) -> float:
-    """Mean cosine of each two occurrences of different words, NaN where there are none.
+    """Mean cosine of two occurrences of different words, NaN if there are none.
 
-    All pairs, less those of one word: see `_within`.
+    All pairs less those of one word: see `_within`.
     """
     _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
     sums = _sums(units, numbers, len(sizes))
@@ -330,7 +332,7 @@ def _between(units: np.ndarray, words: np.ndarray) -> float:
 def _intra_sentence(rows: np.ndarray, units: np.ndarray, sentences: np.ndarray) -> np.ndarray:
     """The intra-sentence similarity of each sentence, in order of their numbers: `[n_sentences]`.
 
-    The cosines with one direction add up to that of the summed unit vectors with it.
+    The cosines of unit vectors with a direction add up to the product of their sum with it.
     """
     _, numbers, sizes = np.unique(sentences, return_inverse=True, return_counts=True)
     directions = _units(_sums(rows, numbers, len(sizes)))
@@ -338,14 +340,14 @@ def _intra_sentence(rows: np.ndarray, units: np.ndarray, sentences: np.ndarray) 
 
 
 def _first_shares(rows: np.ndarray, words: np.ndarray, least: int) -> list[float]:
-    """The share of the first component, of each word that occurs `least` times or more."""
+    """The share of the first component, for each word that occurs `least` times or more."""
     _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
     of_words = np.split(np.argsort(numbers, kind="stable"), np.cumsum(sizes)[:-1])
     return [_first_share(rows[some]) for some in of_words if len(some) >= least]
 
 
 def _first_share(rows: np.ndarray) -> float:
-    """sigma_1^2 / sum_i sigma_i^2 of `[n, d]`, by the smaller of its two Gram matrices."""
+    """sigma_1^2 / sum_i sigma_i^2 of `[n, d]`, from the smaller of its two Gram matrices."""
     gram = rows @ rows.T if len(rows) < rows.shape[1] else rows.T @ rows
     last = len(gram) - 1
     [largest] = eigh(gram, eigvals_only=True, subset_by_index=[last, last])
@@ -353,7 +355,7 @@ def _first_share(rows: np.ndarray) -> float:
 
 
 def _sums(rows: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
-    """Sums of `rows` by their place, below `n`: `[n, d]`."""
+    """Sums of `rows` by their place (below `n`): `[n, d]`."""
     columns = np.arange(len(places))
     return csr_array((np.ones(len(places)), (places, columns)), shape=(n, len(places))) @ rows
 
@@ -365,7 +367,7 @@ def _units(rows: np.ndarray) -> np.ndarray:
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     if not lengths.all():
         raise UserError(
-            "a representation, or the sum of a sentence's, is zero; cosines need a direction; "
+            "a representation, or the sum over a sentence, is zero; cosines need a direction; "
             "look for a run or layer that collapsed"
         )
     return rows / lengths
@@ -377,9 +379,9 @@ def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:
 
 
 def _defined(value: float, wanted: str) -> float:
-    """UserError where there was nothing to take a mean of."""
+    """The value; raises UserError if there was nothing to take a mean of."""
     if np.isnan(value):
-        raise UserError(f"the occurrences do not hold {wanted}; isotropy needs more; look at more")
+        raise UserError(f"the occurrences do not hold {wanted}, which isotropy needs; look at more")
     return float(value)
 
 

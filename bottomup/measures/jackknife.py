@@ -1,10 +1,10 @@
 """Standard errors by leaving out one block of documents at a time.
 
 The delete-a-group jackknife (Efron 1982, "The Jackknife, the Bootstrap and Other Resampling
-Plans", chapter 3; Kott 2001). What is left after a block has gone is nearly the whole text, so
-that what depends on the number of occurrences, as the bias of an entropy or the distance to the
-nearest neighbor, hardly moves; and every measure leaves out the same documents, so that values of
-two layers, groups or runs can be compared in pairs.
+Plans", chapter 3; Kott 2001). Without one block nearly the whole text is left, so whatever depends
+on the number of occurrences, such as the bias of an entropy or the distance to the nearest
+neighbor, hardly moves. Every measure leaves out the same documents, so the values of two layers,
+groups or runs can be compared in pairs.
 """
 
 from collections.abc import Iterable
@@ -14,19 +14,19 @@ import numpy as np
 import pandas as pd
 from scipy.special import stdtrit
 
-# The column that a table of estimates has beside its value: the values without each block.
+# A column of every table of estimates: the values without each block.
 WITHOUT = "without"
 
 
 def n_blocks(blocks: np.ndarray) -> int:
-    """How many blocks there are: one more than the highest number."""
+    """The number of blocks: one more than the highest number."""
     return int(np.max(blocks)) + 1
 
 
 def error(without: np.ndarray) -> np.ndarray:
     """The standard error of a value, from its values without each block: `[..., n_blocks]`.
 
-    NaN where there are fewer than two blocks.
+    NaN for fewer than two blocks.
     """
     n = without.shape[-1]
     if n < 2:
@@ -36,27 +36,27 @@ def error(without: np.ndarray) -> np.ndarray:
 
 
 def interval(value: float, without: np.ndarray, noise: float = 0.0) -> tuple[float, float]:
-    """The 95 % interval of `value`, by Student's t: what one run shows, whatever other runs would.
+    """The 95 % interval of `value`, by Student's t, for one run; other runs may differ by more.
 
-    without: `[n_blocks]`; noise: the standard error of what was drawn beside the text, as the
-    first centers of clusters.
+    without: `[n_blocks]`; noise: the standard error due to other draws than that of the text, such
+    as the first centers of clusters.
     """
     n = len(without)
-    # As scipy.stats has it, whose import would take most of the time of a small job.
+    # As in scipy.stats, but importing that would take most of the time of a small job.
     half_width = stdtrit(max(n - 1, 1), 0.975) * np.hypot(error(without), noise)
     return float(value - half_width), float(value + half_width)
 
 
 def estimate(name: str, value: float, without: np.ndarray) -> dict:
-    """The columns of an estimate: `name`, ci_low, ci_high, `WITHOUT`."""
+    """The columns of an estimate: `name`, ci_low, ci_high and `WITHOUT`."""
     low, high = interval(value, without)
     return {name: float(value), "ci_low": low, "ci_high": high, WITHOUT: without}
 
 
 def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
-    """The sum of `totals` `[n, ...]` over all rows but those of each block: `[count, ...]`.
+    """For each block, the sum of `totals` `[n, ...]` over the rows of all others: `[count, ...]`.
 
-    blocks: that of each row, `[n]`, below `count`.
+    blocks: the block of each row, `[n]`, below `count`.
     """
     by_block = np.zeros((count, *totals.shape[1:]))
     np.add.at(by_block, blocks, totals)
@@ -64,21 +64,21 @@ def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarr
 
 
 def sums(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
-    """The sum over all rows, then, as `sums_without`, without each block: `[1 + count, ...]`."""
+    """The sum over all rows, then those of `sums_without`: `[1 + count, ...]`."""
     whole = totals.sum(axis=0, keepdims=True)
     return np.concatenate([whole, sums_without(totals, blocks, count)])
 
 
 def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
-    """parts / wholes; NaN where nothing is left."""
+    """parts / wholes; NaN where wholes are 0."""
     with np.errstate(invalid="ignore"):
         return parts / wholes
 
 
 def write(rows: Iterable[dict] | pd.DataFrame, table: Path) -> None:
-    """Write rows of estimates as `table` (.csv), and with their values without each block beside
-    it (.parquet): each row has these, `[n_blocks]`, as `WITHOUT`, and further ones in columns
-    whose names end so."""
+    """Write rows of estimates as `table` (.csv), and beside it (.parquet) the same rows with their
+    values without each block, `[n_blocks]`: in the column `WITHOUT` and in columns whose names end
+    in it."""
     frame = pd.DataFrame(rows)
     arrays = [name for name in frame if name.endswith(WITHOUT)]
     frame.drop(columns=arrays).to_csv(table, index=False)

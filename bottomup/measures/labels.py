@@ -1,12 +1,12 @@
-"""Which occurrences a measure of information looks at, and which token labels each."""
+"""Which occurrences a measure of information uses, and which token labels each of them."""
 
 import numpy as np
 import pandas as pd
 
 from bottomup.errors import UserError
 
-# What each name of a set of positions holds, by the kind of an occurrence. Positions whose
-# replacement was drawn on purpose are no fair share of those that training changes.
+# The kinds of occurrences in each set of positions. Positions whose replacement was drawn on
+# purpose are not a fair sample of those that training changes.
 KINDS = {
     "all": ["plain"],
     "changed": ["masked", "replaced"],
@@ -22,15 +22,15 @@ def choose(
     label: str,
     positions: str,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """The rows at `positions` that carry one of the `n_tokens` most frequent tokens, and those.
+    """The rows at `positions` with one of the `n_tokens` most frequent tokens, and their tokens.
 
-    occurrences: the occurrence table; frequencies: token_id and rank, from the training text,
-    special tokens excluded. label: "input", the token that the model reads, or "output", the
-    token that it is to predict. positions: a name in `KINDS`.
+    occurrences: the occurrence table. frequencies: token_id and rank in the training text, without
+    special tokens. label: "input", the token that the model reads, or "output", the token that it
+    is to predict. positions: a name in `KINDS`.
 
-    The most frequent tokens are those of lowest rank in the training text among those that
-    label one of the positions. Special tokens (end of sentence, mask) have no rank and label
-    nothing: their positions are left out.
+    Of the tokens that label one of the positions, those of lowest rank in the training text count
+    as most frequent. Special tokens (end of sentence, mask) have no rank and label nothing; their
+    positions are left out.
 
     Returns the rows `[n]`, ascending, and their token ids `[n]`.
     """

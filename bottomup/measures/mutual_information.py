@@ -1,12 +1,12 @@
 """Mutual information between tokens and their representations, by clustering the representations.
 
-The estimator of the evolution paper (Voita et al. 2019, on information with input and output):
-each representation is replaced by the number of its cluster, and the information between two
-discrete variables is estimated by its plug-in value. All values are in nats.
+The estimator of the evolution paper (Voita et al. 2019, on information with input and output): the
+number of its cluster replaces each representation, and the plug-in value estimates the information
+between the two discrete variables. All values are in nats.
 
-The plug-in value is biased upwards, by about (n_labels - 1) (n_clusters - 1) / 2n where cells
-are well filled (Miller 1955) and by less where most are empty. `shuffled` measures the bias on
-the data themselves, as far as it does not depend on the relation between labels and clusters.
+The plug-in value is biased upwards, by about (n_labels - 1) (n_clusters - 1) / 2n if cells are
+well filled (Miller 1955), and by less if most are empty. `shuffled` measures this bias on the data
+themselves, as far as it does not depend on the relation between labels and clusters.
 """
 
 import numpy as np
@@ -19,7 +19,7 @@ from bottomup.errors import UserError
 from bottomup.measures import jackknife, kmeans
 
 SHUFFLES = 5
-# Bounds the memory for a variable of many values.
+# Limits the memory that a variable of many values takes.
 VALUES_AT_ONCE = 8192
 
 
@@ -120,8 +120,8 @@ def without_blocks(
 ) -> np.ndarray:
     """Mutual information without each block of documents `[count]`, in nats.
 
-    blocks: `[n]`, that of each occurrence, below `count`. Clusters stay as they are, so that the
-    spread is that of the text and not that of k-means.
+    blocks: the block of each occurrence `[n]`, below `count`. Clusters stay as they are, so the
+    spread comes from the text and not from k-means.
     """
     of_labels, of_clusters, joint = (
         entropies_without(values, blocks, count)
@@ -131,7 +131,7 @@ def without_blocks(
 
 
 def entropies_without(values: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
-    """Plug-in entropy of a discrete variable without each block `[count]`, nats.
+    """Plug-in entropy of a discrete variable without each block `[count]`, in nats.
 
     values: `[n]`, of any kind that can be sorted; blocks: `[n]`, below `count`.
     """
@@ -204,7 +204,7 @@ def cluster(
 
 
 def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
-    """A number for each pair of values `[n]`, the same for the same pair."""
+    """A number for each pair of values `[n]`; equal pairs have equal numbers."""
     if len(labels) != len(clusters) or not len(labels):
         raise ValueError(f"{len(labels)} labels and {len(clusters)} clusters; need as many, not 0")
     _, labels = np.unique(labels, return_inverse=True)
@@ -221,9 +221,9 @@ def by_clusters(
     clusterings: int,
     seed: int,
 ) -> dict:
-    """The columns of a table's row, a mean over clusterings from other first centers.
+    """The columns of a table's row: means over clusterings from different first centers.
 
-    view: `[n, d_model]`; tokens, blocks: `[n]`; count: of blocks.
+    view: `[n, d_model]`; tokens, blocks: `[n]`; count: the number of blocks.
     """
     found = [cluster(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
     values = [mutual_information(tokens, clusters) for clusters in found]

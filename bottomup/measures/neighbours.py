@@ -1,15 +1,15 @@
 """Nearest neighbors among representations, and what they have in common.
 
 As in the evolution paper (Voita et al. EMNLP 2019, on what the tokens closest in representation
-share): among occurrences of many tokens, the share of an occurrence's neighbors that are the same
-token; among occurrences of one token, how far apart they stand in their sentences, and the share
-with the same left token, right token, CCG category and parts of it.
+share). Among occurrences of many tokens: the share of an occurrence's neighbors that are the same
+token. Among occurrences of one token: how far apart in position they are, and the share with the
+same left token, right token, CCG category, and left or right part of the category.
 
-The set among which neighbors are looked for decides the values: the more occurrences, the nearer
-the nearest. So it is drawn once, with the same number of each token, for all layers and runs, and
-`chance` says what neighbors drawn at random from it would give. For the same reason, what is left
-of a token without a block of documents weighs as much as all of it did: else a token that is
-mostly in one block would have fewer neighbors of its kind without it than any text would give it.
+The values depend on the set that neighbors come from: the more occurrences, the nearer the nearest.
+So the set is drawn once for all layers and runs, with the same number of each token, and `chance`
+says what neighbors drawn from it at random would give. For the same reason, when a block of
+documents is left out, the rest of each token weighs as much as all of it did. Otherwise a token
+that is mostly in one block would have fewer neighbors of its kind without it than in any text.
 """
 
 from collections.abc import Iterator
@@ -28,11 +28,11 @@ from bottomup.measures import jackknife
 from bottomup.seeds import generator
 
 METRICS = ("cosine", "euclidean")
-# Distances that are computed at once.
+# Distances to compute at once.
 BLOCK_CELLS = 2**21
-# Weights of neighbors that are looked at at once, without each block: few enough for a cache.
+# Weights of neighbors, without each block, to use at once: few enough for a cache.
 WEIGHT_CELLS = 2**19
-# By property within one token: the column of the table that neighbors are compared by.
+# By property within one token: the column of the table that compares neighbors.
 CONTEXT = {"position": "position", "left_token": "left_id", "right_token": "right_id"}
 CCG = {"ccg": "ccg", "ccg_left": "ccg_left", "ccg_right": "ccg_right"}
 # A token is ambiguous if two of its occurrences have the same CCG category less often than this.
@@ -41,11 +41,11 @@ AMBIGUOUS = 0.5
 
 @dataclass(frozen=True)
 class Sample:
-    """Groups of occurrences, in each of which neighbors are looked for.
+    """Groups of occurrences; neighbors come from the same group.
 
-    rows: `[n_groups, n]`, in random order, so that chance decides between neighbors that are
-    equally near; values: by property, what neighbors are compared by `[n_groups, n]`; tokens:
-    that of each occurrence `[n_groups, n]`.
+    rows: `[n_groups, n]`, in random order, so that chance decides between equally near neighbors.
+    values: by property, the value of each occurrence that is compared `[n_groups, n]`. tokens: the
+    token of each occurrence `[n_groups, n]`.
     """
 
     rows: np.ndarray
@@ -60,8 +60,8 @@ class Sample:
 def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
     """One group of `n_each` occurrences of each of the `n_tokens` most frequent tokens.
 
-    occurrences: columns input_id and rank. Tokens with fewer than `n_each` occurrences are passed
-    over; where fewer tokens are left, those are taken. Raises UserError if one is left.
+    occurrences: columns input_id and rank. Tokens with fewer than `n_each` occurrences are skipped;
+    if fewer than `n_tokens` are left, all of them are taken. Raises UserError for fewer than two.
     """
     kept = np.ones(len(occurrences), dtype=bool)
     drawn = _draw(occurrences, kept, "tokens", n_tokens, n_each, "occurrences", seed)
@@ -73,7 +73,7 @@ def among_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: in
 def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int) -> Sample:
     """A group of `n_each` occurrences for each of the `n_tokens` most frequent tokens.
 
-    As `among_tokens`; occurrences: also last_subword, and the columns in `CONTEXT`. Only tokens
+    As `among_tokens`; occurrences also has last_subword and the columns in `CONTEXT`. Only tokens
     that end their word are drawn, since they stand for it.
     """
     kept = occurrences["last_subword"].to_numpy()
@@ -83,9 +83,9 @@ def within_tokens(occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: i
 def within_ambiguous_tokens(
     occurrences: pd.DataFrame, n_tokens: int, n_each: int, seed: int
 ) -> Sample:
-    """As `within_tokens`, of tokens that have several CCG categories; columns in `CCG`.
+    """As `within_tokens`, for tokens with several CCG categories; columns as in `CCG`.
 
-    Of a token that has one category nearly always, neighbors share it whatever the view.
+    If a token nearly always has one category, its neighbors share it in any view.
     """
     last = occurrences["last_subword"].to_numpy()
     counts = occurrences[last].value_counts(["input_id", "ccg"])
@@ -123,9 +123,9 @@ def _draw(
     key: str,
     seed: int,
 ) -> np.ndarray:
-    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, one a line.
+    """Rows `[<= n_tokens, n_each]` of the most frequent tokens of the training text, a line each.
 
-    kept: the occurrences to draw from, `[n_occurrences]`; kind, key: what errors speak of.
+    kept: the occurrences to draw from, `[n_occurrences]`; kind, key: words for errors.
     """
     ids = occurrences["input_id"].to_numpy()
     rows = np.flatnonzero(kept & (ids >= N_SPECIAL))
@@ -152,7 +152,7 @@ def measure(
     """What each occurrence has in common with its `k` nearest neighbors, by property.
 
     view: `[n_occurrences, d_model]`. Returns float64 `[n_groups, n]` for each property: the share
-    of the neighbors with the same value, 0 to 1; for `position` the mean distance in tokens.
+    of neighbors with the same value, 0 to 1, or for `position` the mean distance in tokens.
     """
     neighbors = [nearest(view[rows], k, device, metric) for rows in sample.rows]
     return {
@@ -176,10 +176,10 @@ def estimates(
 ) -> Iterator[dict]:
     """Means of `measure` over all occurrences, with 95 % intervals: a row for each property.
 
-    blocks: that of each row of the view, `[n_occurrences]`. Occurrences of a block that is left
-    out neither look for neighbors nor are any: the next nearest take their places. The others of
-    each token weigh as much as all of it did, in the mean and as neighbors, which are the nearest
-    up to a weight of `k` (Kott 2001, on strata whose sizes are known; strata are tokens).
+    blocks: the block of each row of the view, `[n_occurrences]`. Occurrences of a block that is
+    left out neither have neighbors nor are neighbors: the next nearest take their places. The other
+    occurrences of each token weigh as much as all of them did, in the mean and as neighbors; the
+    nearest up to a weight of `k` count (Kott 2001, on strata of known size; strata are tokens).
 
     Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`.
     """
@@ -200,9 +200,10 @@ def estimates(
 
 
 def _weights(tokens: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
-    """How much each occurrence weighs, with all blocks and without each: `[n, 1 + count]`.
+    """The weight of each occurrence, with all blocks, then without each: `[n, 1 + count]`.
 
-    1 with all; without a block 0 in it, and elsewhere so much that each token weighs as before.
+    With all blocks it is 1. Without a block it is 0 in that block, and elsewhere so large that each
+    token weighs as much as before.
     """
     _, numbers, sizes = np.unique(tokens, return_inverse=True, return_counts=True)
     held = np.zeros((len(sizes), 1 + count))
@@ -220,10 +221,10 @@ def _weighted(
     device: torch.device | str | None,
     metric: str,
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Means over the nearest neighbors up to a weight of `k`, by each column of the weights.
+    """Means over the nearest neighbors up to a weight of `k`, for each column of the weights.
 
-    weights: `[n, n_columns]`. Returns the means `[n_properties, n, n_columns]`, over less where
-    all others weigh less; and whether an occurrence has any neighbor `[n, n_columns]`.
+    weights: `[n, n_columns]`. Returns the means `[n_properties, n, n_columns]`, over less than `k`
+    if all others weigh less, and whether an occurrence has any neighbor `[n, n_columns]`.
     """
     n, n_columns = weights.shape
     of_row = torch.from_numpy(weights.astype(np.float32))
@@ -238,10 +239,10 @@ def _weighted(
             reached[rows] = up_to[:, -1]
             for number, (name, of_group) in enumerate(values.items()):
                 shared = _difference(name, of_group[rows, None], of_group[lines])
-                # The sum of what each neighbor shares times its weight, by parts.
+                # The sum over neighbors of what they share times their weight, by parts.
                 steps = -np.diff(shared.astype(np.float32), append=np.float32(0))
                 sums[number, rows] = torch.bmm(torch.from_numpy(steps)[:, None], up_to)[:, 0]
-        # The few whose next neighbors are in one block, too.
+        # The few whose next neighbors are also in one block.
         short = (weights[queries] > 0) & (reached[queries] < k)
         queries = queries[short.any(1) & (length < n - 1)]
         length = min(2 * length, n - 1)
@@ -251,7 +252,8 @@ def _weighted(
 def chance(sample: Sample) -> dict[str, float]:
     """What neighbors drawn at random from the group would give, by property: expected values.
 
-    Exact: the mean over all ordered pairs of different occurrences of a group, then over groups.
+    These are exact: means over all ordered pairs of different occurrences of a group, then over
+    groups.
     """
     return {
         name: float(np.mean([_over_pairs(name, of_group) for of_group in values]))
@@ -325,7 +327,7 @@ def nearest(
             f"within_occurrences"
         )
     points = _points(view, metric).to(device or best_device())
-    # Equal rows share one column of distances, which rounding could else part.
+    # Equal rows share one column of distances, or rounding could separate them.
     _, first, columns = np.unique(_bytes(view), return_index=True, return_inverse=True)
     distinct, columns = points[first], torch.from_numpy(columns).to(points.device)
     half_norms = distinct.square().sum(1) / 2
@@ -341,7 +343,7 @@ def nearest(
 def _points(view: np.ndarray, metric: str) -> Tensor:
     """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as the metric does.
 
-    For two directions, the squared distance is 2 - 2 cosine. A mean near 0 makes it precise.
+    The squared distance of two directions is 2 - 2 cosine. A mean near 0 makes it precise.
     """
     points = torch.from_numpy(np.array(view, dtype=np.float32))
     if metric == "cosine":
@@ -362,9 +364,9 @@ def _bytes(view: np.ndarray) -> np.ndarray:
 
 
 def _smallest(distances: Tensor, k: int) -> Tensor:
-    """Columns of the `k` smallest of each line `[rows, > k]`, ascending, the first of equals."""
+    """Columns of the `k` smallest of each line `[rows, > k]`, ascending; of equals the first."""
     values, columns = distances.topk(k + 1, largest=False)
-    # topk takes any of those that are equal to the k-th, and has equals in any order.
+    # topk takes any of those equal to the k-th, and returns equals in any order.
     equal = values[:, 1:] == values[:, :-1]
     columns = columns[:, :k]
     cut, tied = equal[:, -1], equal.any(1)
@@ -378,7 +380,7 @@ def _smallest(distances: Tensor, k: int) -> Tensor:
 
 
 def _first_of_equals(distances: Tensor, kth: Tensor, k: int) -> Tensor:
-    """All columns of each line below its k-th value, and of those equal to it the first."""
+    """All columns of each line below its k-th value, and the first of those equal to it."""
     n = distances.shape[1]
     numbers = torch.arange(n, device=distances.device).expand_as(distances)
     order = numbers.masked_fill(distances < kth, -1).masked_fill(distances > kth, n)

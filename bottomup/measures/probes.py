@@ -1,18 +1,21 @@
 """Linear probes: what a linear classifier can read from the representations at one layer.
 
-Of one task: the accuracy in sentences that the probe has not seen; its selectivity, the accuracy
-less that on a control task, which can only be learned by heart (Hewitt and Liang 2019, "Designing
-and Interpreting Probes with Control Tasks", section 2); the length of the labels' online code,
-short where few examples are enough, and its compression (Voita and Titov 2020, "Information-
-Theoretic Probing with Minimum Description Length", section 2.2); and of all layers together the
-scalar mix, with its center of gravity and the layer expected by cumulative scores (Tenney, Das and
-Pavlick 2019, "BERT Rediscovers the Classical NLP Pipeline", section 3.2).
+For one task, the module measures
 
-The probe is a softmax regression with an L2 penalty. Linear taggers in the literature are trained
-by Adam at a rate of 0.001 for up to 50 epochs, until the loss on development sentences has not
-fallen for 3, and what comes out depends on rate, batches and epochs. The problem is convex, so here
-L-BFGS on all examples looks for its one optimum, and what early stopping is for is left to the
-penalty, whose strength the development sentences choose.
+- the accuracy on sentences that the probe has not seen;
+- its selectivity: the accuracy less that on a control task, which can only be learned by heart
+  (Hewitt and Liang 2019, "Designing and Interpreting Probes with Control Tasks", section 2);
+- the length of the labels' online code, which is short if few examples are enough, and its
+  compression (Voita and Titov 2020, "Information-Theoretic Probing with Minimum Description
+  Length", section 2.2);
+- the scalar mix of all layers, with its center of gravity and the layer expected by cumulative
+  scores (Tenney, Das and Pavlick 2019, "BERT Rediscovers the Classical NLP Pipeline", section 3.2).
+
+The probe is a softmax regression with an L2 penalty. Adam trains the linear taggers of the
+literature, at a rate of 0.001 for up to 50 epochs, until the loss on development sentences has not
+fallen for 3; the result depends on rate, batches and epochs. The problem is convex, so here L-BFGS
+on all examples looks for its one optimum. The penalty takes the place of early stopping; the
+development sentences choose its strength.
 
 With 20,000 occurrences, 128 neurons and 45 tags, a classifier takes about 5 s of one core for all
 strengths, `probe` with its control task and code 14 s, and `scalar_mix` of 7 layers, with a mix up
@@ -35,20 +38,21 @@ from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.seeds import generator
 
-# Of sentences: for development and for test.
+# Shares of the sentences, for development and for test.
 HELD_OUT = (0.1, 0.1)
-# Of the L2 penalty on weights of standardized neurons, beside the sum of the examples' losses in
-# nats: the inverse of scikit-learn's C. The first leaves little but the labels' frequencies.
+# Of the L2 penalty on the weights of standardized neurons, which adds to the sum of the examples'
+# losses in nats: the inverse of scikit-learn's C. The first leaves little but the labels'
+# frequencies.
 STRENGTHS = (1e4, 1e3, 1e2, 1e1, 1e0)
-# Largest slope left, of the loss in nats an example, in coordinates of curvature 1. In real views
-# the loss is then within 3e-4 nats of its minimum, and the accuracy within 0.002 of that there.
+# The largest slope left, of the loss in nats per example, in coordinates of curvature 1. In real
+# views the loss is then within 3e-4 nats of its minimum, the accuracy within 0.002 of that there.
 SLOPE = 3e-4
-# Of L-BFGS: the weakest penalty takes some 100. With fewer than 50 remembered it takes more.
+# Of L-BFGS: the weakest penalty takes about 100. With a memory below 50 steps it takes more.
 MAX_STEPS = 1000
 HISTORY = 50
-# Occurrences whose logits are in memory at once.
+# Occurrences whose logits memory holds at once.
 BLOCK_ROWS = 4096
-# Of sentences: where the blocks of the online code end, those of the paper.
+# Shares of the sentences where the blocks of the online code end, as in the paper.
 PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 1.0)
 # Examples; a block of the online code with fewer is merged with the next.
 FEW = 10
@@ -57,7 +61,7 @@ VARIANTS = ("definition", "voita-titov-2020")
 
 @dataclass(frozen=True)
 class Classifier:
-    """weights: `[n_labels, d]`; bias: `[n_labels]`; scalars: the a of a scalar mix, `[layers]`."""
+    """weights: `[n_labels, d]`; bias: `[n_labels]`; scalars: a of the scalar mix, `[layers]`."""
 
     weights: Tensor
     bias: Tensor
@@ -68,7 +72,7 @@ class Classifier:
         return x[0] if len(x) == 1 else torch.einsum("l,lnd->nd", self.scalars.softmax(0), x)
 
     def logits(self, x: Tensor) -> Tensor:
-        """Of views `[layers, n, d]`: `[n, n_labels]`."""
+        """The logits of views `[layers, n, d]`: `[n, n_labels]`."""
         return torch.addmm(self.bias, self.mixed(x), self.weights.T)
 
 
@@ -85,19 +89,19 @@ def probe(
 ) -> Iterator[dict]:
     """Rows of a table: task, metric, value, ci_low, ci_high, `WITHOUT`, baseline, n, n_labels.
 
-    view: `[n, d]`; labels, words, sentences, blocks: of each occurrence `[n]`, blocks of documents
-    below `count`. The control task goes by the words. device: the first GPU by default.
+    view: `[n, d]`; labels, words, sentences, blocks: those of each occurrence `[n]`, blocks of
+    documents below `count`. The words determine the control task. device: the first GPU by default.
 
-    Metrics: accuracy, control_accuracy (shares) and selectivity (their difference), of the `n`
-    test occurrences; code_length_bits and compression (1 for the uniform code), of all. baseline:
-    the same of a view that tells nothing, whose accuracy is that of the label most frequent in
-    training, and whose code is one by frequencies. Intervals are those of the text, the classifiers
-    being given; the code without a block is scaled to as many occurrences as with it.
+    Metrics: accuracy, control_accuracy (shares) and selectivity (their difference) on the `n` test
+    occurrences; code_length_bits and compression (1 for the uniform code) on all. baseline: the
+    same for a view that tells nothing; its accuracy is that of the label most frequent in training,
+    and its code goes by frequencies. Intervals cover the text, for given classifiers. The code
+    without a block is scaled to as many occurrences as with it.
 
-    As published, on the Penn Treebank: 45 tags; 39,832 sentences to train, 1,700 for development
-    and 2,416 for test.
+    The published probes use the Penn Treebank: 45 tags; 39,832 sentences to train, 1,700 for
+    development and 2,416 for test.
 
-    Raises UserError for fewer than two labels or three sentences, and where lengths do not fit.
+    Raises UserError for fewer than two labels or three sentences, and if lengths do not match.
     """
     _require_rows(view, labels=labels, words=words, sentences=sentences, blocks=blocks)
     distinct, targets = np.unique(labels, return_inverse=True)
@@ -203,32 +207,32 @@ def scalar_mix(
     seed: int = 1,
     device: torch.device | str | None = None,
 ) -> Iterator[dict]:
-    """Rows as those of `probe`, with `layer`, empty where a value is of all layers together.
+    """Rows like those of `probe`, with `layer`; it is empty for values of all layers together.
 
-    The probe is of gamma sum_l s_l h_l, s = softmax(a), trained with a (Tenney et al. 2019,
-    equation 1; Peters et al. 2018, "Deep contextualized word representations", equation 1).
+    The probe reads gamma sum_l s_l h_l with s = softmax(a), and a is trained with it (Tenney et al.
+    2019, equation 1; Peters et al. 2018, "Deep contextualized word representations", equation 1).
 
     views: `[layers, n, d]`, layer 0 first; the rest as in `probe`. Metrics:
 
-    mix_accuracy: share, of the probe of layers 0 to `layer`: at the top, of all;
-    mix_weight: s_l of `layer` in the mix of all, which sum to 1;
-    center_of_gravity: sum_l l s_l (equation 2), from 0 to the top layer;
-    expected_layer: sum_l l d_l / sum_l d_l, d_l being by how much layer l raises mix_accuracy
-        (equations 3 and 4); below 0 or above the top layer where some layers lower it, and empty
-        where all of them together do not raise it.
+    mix_accuracy: the accuracy (a share) of the probe of layers 0 to `layer`; at the top, of all.
+    mix_weight: s_l of `layer` in the mix of all layers; these sum to 1.
+    center_of_gravity: sum_l l s_l (equation 2), from 0 to the top layer.
+    expected_layer: sum_l l d_l / sum_l d_l, where d_l is how much layer l raises mix_accuracy
+        (equations 3 and 4). It is below 0 or above the top layer if some layers lower mix_accuracy,
+        and empty if all of them together do not raise it.
 
-    n: test occurrences; of mix_weight and center_of_gravity those for training. These two have no
-    interval: they are of the classifier, which is given, and one for each block left out would take
-    as many trainings. Their baseline is that of equal weights.
+    n: test occurrences; training occurrences for mix_weight and center_of_gravity. These two have
+    no interval: they belong to the given classifier, and an interval would take one training for
+    each block. Their baseline is that of equal weights.
 
-    All neurons of all layers are standardized: otherwise a layer of twice the norm would need half
-    the weight to say the same. gamma scales all layers alike, which the classifier's weights do
-    already, and would only undo their penalty: it is 1.
+    All neurons of all layers are standardized. Otherwise a layer of twice the norm would need half
+    the weight to say the same. gamma is 1: it would scale all layers alike, which the classifier's
+    weights already do, and so only undo their penalty.
 
-    Not convex: it starts from the best classifier of the layers' mean. One layer is cheaper than a
-    mix unless the others add more than the penalty asks for it, so that a few layers get all the
-    weight, and less text leaves fewer of them. The published centers come from a training by Adam,
-    which starts from equal weights and stops early: their sizes do not compare with these.
+    The problem is not convex; it starts from the best classifier of the layers' mean. One layer is
+    cheaper than a mix unless the others add more than the penalty costs. So a few layers get all
+    the weight, and fewer of them with less text. The published centers come from a training by
+    Adam, which starts from equal weights and stops early: their sizes do not compare with these.
 
     Raises UserError as `probe`.
     """
@@ -261,24 +265,24 @@ def scalar_mix(
 def pairs(
     view: np.ndarray, sentences: np.ndarray, words: np.ndarray, heads: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Vectors of words and of their heads, one after the other, and the words' rows.
+    """The vectors of words and of their heads, concatenated, and the words' rows.
 
-    The input of a probe of dependency relations, as the two spans of edge probing (Tenney et al.
-    2019, "What do you learn from context?"), here without a projection.
+    They are the input of a probe of dependency relations, like the two spans of edge probing
+    (Tenney et al. 2019, "What do you learn from context?"), but without a projection.
 
-    view: `[n, d]`, one row a word; sentences, words, heads: of each row its sentence, and where
-    there the word and its head stand `[n]`. A word whose head has no row has no pair, nor has a
-    root, which is its own head.
+    view: `[n, d]`, one row for each word. sentences, words, heads: the sentence of each row, and
+    the places of the word and its head in it `[n]`. A word without a row for its head has no pair;
+    neither has a root, which is its own head.
 
-    Returns `[n_pairs, 2 d]` and `[n_pairs]`. Raises UserError where a word has two rows.
+    Returns `[n_pairs, 2 d]` and `[n_pairs]`. Raises UserError if a word has two rows.
     """
     _require_rows(view, sentences=sentences, words=words, heads=heads)
     places = pd.MultiIndex.from_arrays([sentences, words])
     if not places.is_unique:
         sentence, word = places[places.duplicated()][0]
         raise UserError(
-            f"word {word} of sentence {sentence} has several rows; a probe of pairs needs one a "
-            "word: keep its last sub-word"
+            f"word {word} of sentence {sentence} has several rows; a probe of pairs needs one for "
+            "each word: keep its last sub-word"
         )
     rows = places.get_indexer(pd.MultiIndex.from_arrays([sentences, heads]))
     kept = np.flatnonzero((rows >= 0) & (np.asarray(heads) != words))
@@ -286,16 +290,18 @@ def pairs(
 
 
 def control_labels(labels: np.ndarray, words: np.ndarray, seed: int) -> np.ndarray:
-    """Labels `[n]` of the control task: each word type has one, drawn by the labels' frequencies.
+    """Labels `[n]` of the control task: one for each word type, drawn by the labels' frequencies.
 
-    As Hewitt and Liang 2019 for parts of speech. labels, words: `[n]`.
+    As in Hewitt and Liang 2019 for parts of speech. labels, words: `[n]`.
     """
     types, index = np.unique(words, return_inverse=True)
     return generator(seed, "control task").choice(labels, len(types))[index]
 
 
 def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
-    """The rows for training, development and test; those of a sentence `[n]` stay together.
+    """The rows for training, development and test; rows of one sentence stay together.
+
+    sentences: the sentence of each row, `[n]`.
 
     Raises UserError for fewer than three sentences.
     """
@@ -303,7 +309,7 @@ def split(sentences: np.ndarray, seed: int) -> list[np.ndarray]:
     n = len(distinct)
     if n < 3:
         raise UserError(
-            f"{n} sentences carry a label; a probe needs 3, to train, for development and for "
+            f"{n} sentences carry a label; a probe needs 3, one each for training, development and "
             "test: raise corpus.splits.test_words or occurrences.n"
         )
     held_out = [max(1, round(share * n)) for share in HELD_OUT]
@@ -320,7 +326,10 @@ def _accuracies(
     blocks: np.ndarray,
     count: int,
 ) -> dict[str, np.ndarray]:
-    """By metric, its value and those without each block, `[1 + count]`; tasks: real, control."""
+    """By metric, its value with all blocks, then without each, `[1 + count]`.
+
+    tasks: the real one and the control task.
+    """
     real, control = (_accuracy(x, labels, n_labels, parts, blocks, count)[0] for labels in tasks)
     return {"accuracy": real, "control_accuracy": control, "selectivity": real - control}
 
@@ -333,7 +342,7 @@ def _accuracy(
     blocks: np.ndarray,
     count: int,
 ) -> tuple[np.ndarray, Classifier]:
-    """The share of the test occurrences that a probe is right about, and those without each block,
+    """The share of test occurrences that a probe gets right, with all blocks, then without each,
     `[1 + count]`; and the probe."""
     hits, classifier = _hits(x, labels, n_labels, parts)
     of_test = blocks[parts[-1]]
@@ -342,16 +351,16 @@ def _accuracy(
 
 
 def _expected_layer(scores: np.ndarray) -> np.ndarray:
-    """Of the scores of layers 0 to l, `[layers, ...]`, the layer expected (Tenney et al. 2019,
-    equation 4), `[...]`; NaN where the last is not above the first."""
-    # Gains added up one by one could leave a rest where they come to nothing.
+    """The expected layer (Tenney et al. 2019, equation 4), `[...]`, from the scores of layers 0 to
+    l, `[layers, ...]`; NaN if the last is not above the first."""
+    # Gains that are added one by one could leave a remainder where they cancel out.
     gained = scores[-1] - scores[0]
     weighted = np.tensordot(np.arange(1, len(scores)), np.diff(scores, axis=0), axes=1)
     return jackknife.ratio(weighted, np.where(gained > 0, gained, np.nan))
 
 
 def _given(value: float) -> dict:
-    """The columns of a value that has none without each block."""
+    """The columns of a value that has no values without a block."""
     return {"value": float(value), "ci_low": np.nan, "ci_high": np.nan, jackknife.WITHOUT: None}
 
 
@@ -364,7 +373,7 @@ def _code(
     count: int,
     seed: int,
 ) -> dict[str, np.ndarray]:
-    """By metric, its value and those without each block, `[1 + count]`."""
+    """By metric, its value with all blocks, then without each, `[1 + count]`."""
     bits, _ = _bits(x, labels, n_labels, sentences, seed)
     sums, sizes = (jackknife.sums(terms, blocks, count) for terms in (bits, np.ones(len(bits))))
     lengths = jackknife.ratio(sums, sizes) * len(bits)
@@ -386,7 +395,7 @@ def _bits(
     coded = np.zeros(len(STRENGTHS))
     for start, end in pairwise(ends):
         best = int(np.argmin(coded))
-        # No block comes after the last one that would ask how the others had coded it.
+        # After the last block no other needs to know how other strengths would have coded it.
         for i in [best] if end == ends[-1] else range(len(STRENGTHS)):
             classifiers[i] = fit(x[:, :start], y[:start], n_labels, STRENGTHS[i], classifiers[i])
             losses = _losses(x[:, start:end], y[start:end], classifiers[i])
@@ -399,9 +408,9 @@ def _bits(
 
 
 def _ends(sizes: np.ndarray) -> list[int]:
-    """How many examples each block of the online code and those before it hold.
+    """How many examples each block of the online code holds, together with those before it.
 
-    sizes: examples of the sentences, in the order of the code.
+    sizes: the number of examples in each sentence, in the order of the code.
     """
     totals = np.concatenate([[0], np.cumsum(sizes)])
     ends = [0]
@@ -412,10 +421,11 @@ def _ends(sizes: np.ndarray) -> list[int]:
 
 
 def standardized(views: np.ndarray, device: torch.device | str | None) -> Tensor:
-    """The views `[layers, n, d]`, neurons standardized, in their principal axes.
+    """The views `[layers, n, d]` with standardized neurons, in their principal axes.
 
-    A rotation that all layers share changes neither the penalty nor what is found, but saves `fit`
-    many steps: it scales coordinates, which should not depend on each other. Labels play no part.
+    A rotation that all layers share changes neither the penalty nor the result. But it saves `fit`
+    many steps, since `fit` scales coordinates one by one and they should not depend on each other.
+    Labels play no part.
     """
     x = torch.from_numpy(np.array(views, dtype=np.float32)).to(device or best_device())
     std, mean = torch.std_mean(x, dim=1, keepdim=True)
@@ -427,9 +437,9 @@ def standardized(views: np.ndarray, device: torch.device | str | None) -> Tensor
 def _hits(
     x: Tensor, labels: np.ndarray, n_labels: int, parts: list[np.ndarray]
 ) -> tuple[np.ndarray, Classifier]:
-    """Whether the probe is right about each test occurrence, and the probe itself.
+    """Whether the probe gets each test occurrence right, and the probe itself.
 
-    Of the strengths from strong to weak, it has the one before the loss on the development
+    Strengths go from strong to weak; the probe has the last one before the loss on the development
     sentences first rises.
     """
     (x_train, y_train), (x_dev, y_dev), (x_test, y_test) = (
@@ -449,24 +459,26 @@ def _hits(
 def fit(
     x: Tensor, y: Tensor, n_labels: int, strength: float, start: Classifier | None = None
 ) -> Classifier:
-    """The classifier of least loss: that of the examples in nats, strength / 2 times the square of
-    the weights, and half an example of each label at 0, the mean of the view.
+    """The classifier of least loss.
+
+    The loss is the sum of the examples' losses in nats, strength / 2 times the squared weights, and
+    half an example of each label at 0, the mean of the view.
 
     x: `[layers, n, d]`, from `standardized`; y: `[n]`, below `n_labels`. Half an example keeps
-    labels possible that no example has: where the view tells nothing, shares are estimated as
-    Krichevsky and Trofimov (1981) do, by counts plus a half.
+    labels possible that no example has. Where the view tells nothing, shares are then estimated by
+    counts plus a half (Krichevsky and Trofimov 1981).
     """
     shares = torch.bincount(y, minlength=n_labels) + 0.5
     shares = shares / shares.sum()
     weights, bias = x.new_zeros(n_labels, x.shape[2]), shares.log()
     if len(x) > 1:
-        # Never from scalars found before: a strong penalty leaves one layer all the weight, and
-        # then the loss has no slope in the others'.
+        # Never start from earlier scalars: a strong penalty leaves one layer all the weight, and
+        # then the loss has no slope in the weights of the others.
         start = fit(x.mean(0, keepdim=True), y, n_labels, strength, start)
     if start is not None:
         weights, bias = start.weights, start.bias
     start = Classifier(weights, bias, x.new_zeros(len(x)))
-    # In coordinates of like curvature, L-BFGS takes a fraction of the steps.
+    # In coordinates of equal curvature, L-BFGS takes a fraction of the steps.
     scales = [curvature.rsqrt() for curvature in _curvatures(x, strength, start)]
     scaled = [
         (values / scale).requires_grad_()
@@ -494,7 +506,7 @@ def fit(
 def _terms(
     x: Tensor, y: Tensor, strength: float, current: Callable[[], Classifier]
 ) -> Iterator[Tensor]:
-    """The terms of the loss in `fit`, in nats, each with a graph of its own."""
+    """The terms of the loss in `fit`, in nats, each with its own graph."""
     classifier = current()
     penalty = strength / 2 * classifier.weights.square().sum()
     yield penalty - classifier.bias.log_softmax(0).sum() / 2
@@ -503,8 +515,11 @@ def _terms(
 
 
 def _curvatures(x: Tensor, strength: float, classifier: Classifier) -> tuple[Tensor, ...]:
-    """Second derivatives of the loss in `fit` by weights, bias and scalars; these as far as they
-    are sure to be positive (Gauss-Newton), and the loss of one example more."""
+    """Second derivatives of the loss in `fit` by weights, bias and scalars.
+
+    Those by scalars are the part that is sure to be positive (Gauss-Newton), plus 1 for one example
+    more.
+    """
     n = x.shape[1]
     weights, bias = torch.zeros_like(classifier.weights), torch.zeros_like(classifier.bias)
     scalars = torch.ones_like(classifier.scalars)

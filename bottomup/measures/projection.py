@@ -1,9 +1,9 @@
 """Pictures of representations in two dimensions, by t-SNE (van der Maaten and Hinton 2008).
 
-As in the evolution paper (Voita et al. EMNLP 2019), of the occurrences of a few words, layer by
-layer. Each picture starts from the principal components of its own layer and not from the picture
-before, so that what it shows is in that layer; then it is turned, which t-SNE leaves open, to lie
-on the picture before, so that the eye can follow a group from layer to layer.
+As in the evolution paper (Voita et al. EMNLP 2019), the pictures show the occurrences of a few
+words, layer by layer. Each picture starts from the principal components of its own layer and not
+from the picture before, so that it shows only what is in that layer. Then it is turned, which t-SNE
+leaves open, to match the picture before, so that the eye can follow a group from layer to layer.
 """
 
 from collections.abc import Iterable
@@ -18,14 +18,14 @@ from bottomup.corpus.specials import EOS
 from bottomup.errors import UserError
 from bottomup.seeds import generator
 
-# A word with fewer occurrences makes no group that can be seen.
+# A word with fewer occurrences forms no visible group.
 MIN_OCCURRENCES = 10
 # Different representations that a picture needs.
 MIN_POINTS = 4
 # Kobak and Berens 2019, "The art of using t-SNE": so small that no structure is fixed by it.
 INITIAL_STD = 1e-4
-# Enough to mend groups that the start lays across each other. The usual 12 is there to order a
-# random start: from this one it ends higher, and pictures of like layers differ more.
+# Enough to separate groups that the start lays across each other. The usual 12 is meant to order a
+# random start: from this start it ends at a higher loss, and similar layers differ more.
 EXAGGERATION = 1.5
 SUGGESTIONS = 8
 
@@ -33,14 +33,15 @@ SUGGESTIONS = 8
 def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]:
     """A picture `[n, 2]` of each view `[n, d_model]`, each aligned with the one before.
 
-    Pictures have mean 0 and mean squared distance 1 from it: the scale of t-SNE means nothing.
-    Nothing is drawn by chance: the same views give the same picture, on the same number of threads.
+    Pictures have mean 0 and mean squared distance 1 from it, since the scale of t-SNE means
+    nothing. Nothing is random: the same views give the same pictures, on the same number of
+    threads.
 
     Raises UserError if there are too few points for the perplexity.
     """
     found: list[np.ndarray] = []
     for view in views:
-        # Perplexity is smoothed over three times as many neighbors.
+        # t-SNE spreads the perplexity over three times as many neighbors.
         if len(view) <= 3 * perplexity:
             raise UserError(
                 f"{len(view)} occurrences for measures.projection.perplexity {perplexity:g}; "
@@ -53,10 +54,10 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
 
 
 def project(view: np.ndarray, perplexity: float) -> np.ndarray:
-    """The t-SNE of a view `[n, d_model]`, by Euclidean distances: `[n, 2]`.
+    """The t-SNE of a view `[n, d_model]`, from Euclidean distances: `[n, 2]`.
 
-    Equal rows are one point, since the approximation (Barnes-Hut) breaks down where points
-    coincide; where few rows differ, the perplexity is lowered to a third of them.
+    Equal rows are one point, since the approximation (Barnes-Hut) fails if points coincide. If few
+    rows differ, the perplexity is lowered to a third of their number.
     """
     points, index = np.unique(np.asarray(view, dtype=np.float32), axis=0, return_inverse=True)
     if len(points) < MIN_POINTS:
@@ -82,7 +83,7 @@ def standardize(picture: np.ndarray) -> np.ndarray:
 
 
 def align(picture: np.ndarray, other: np.ndarray) -> np.ndarray:
-    """Rotate or mirror `picture` to lie as near as can be to `other`, point by point.
+    """Rotate or mirror `picture` to be as near as possible to `other`, point by point.
 
     Both `[n, 2]` with mean 0. Orthogonal Procrustes (Schönemann 1966): distances stay the same.
     """
@@ -95,10 +96,10 @@ def word_ids(
 ) -> dict[str, int]:
     """The token id of each of the `words`.
 
-    key: where the config names them, under measures.projection; occurrences: columns input_id and
-    right_id, one row for each token of the text; frequencies: token_id and token.
+    key: the key under measures.projection that names them. occurrences: columns input_id and
+    right_id, one row for each token of the text. frequencies: token_id and token.
 
-    Raises UserError if a word is no token, or has fewer than `MIN_OCCURRENCES`.
+    Raises UserError if a word is not a token, or has fewer than `MIN_OCCURRENCES` occurrences.
     """
     tokens = frequencies.set_index("token_id")["token"]
     whole = occurrences["input_id"][ends_word(occurrences, frequencies)]
@@ -119,11 +120,11 @@ def word_ids(
 
 
 def ends_word(occurrences: pd.DataFrame, frequencies: pd.DataFrame) -> np.ndarray:
-    """Whether the word of each occurrence ends with it, by the token to its right: `[n]`."""
+    """Whether each occurrence is the end of its word, by the token to its right: `[n]`."""
     starts = frequencies["token_id"][frequencies["token"].str.startswith(WORD_START)]
     return occurrences["right_id"].isin([EOS, *starts]).to_numpy()
 
 
 def draw(rows: np.ndarray, n: int, seed: int, *names: str) -> np.ndarray:
-    """At most `n` of the `rows`, ascending; names: what they are drawn for."""
+    """At most `n` of the `rows`, ascending. names: what they are for; each has its own draw."""
     return np.sort(generator(seed, "projection", *names).permutation(rows)[:n])

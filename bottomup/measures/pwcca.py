@@ -2,24 +2,24 @@
 
 Two variants of one distance between two views of the same occurrences:
 
-`definition` is that of Morcos, Raghu and Bengio 2018 (arXiv 1806.05759): with the canonical
+`definition` is the distance of Morcos, Raghu and Bengio 2018 (arXiv 1806.05759). With the canonical
 variates h_i of one view and the canonical correlations rho_i, both of the centered views,
 
     alpha_i = sum_j |<h_i, x_j>|        distance = 1 - sum_i alpha_i rho_i / sum_i alpha_i
 
 where j runs over the neurons of the weighting view. Since <h_i, x_j> / n is a covariance, the
-covariances of the two views are all that is needed.
+distance needs only the covariances of the two views.
 
-`svcca-2019` is what the usual public code (google/svcca, as of 2019) computes in its place, and
-so what was published with it. It differs in the weights only. With u_i the singular vectors of
-Sigma_xx^-1/2 Sigma_xy Sigma_yy^-1/2, in place of h_i stand the vectors
+`svcca-2019` is what the usual public code (google/svcca, as of 2019) computes instead, and so what
+was published with it. Only the weights differ. Let u_i be the singular vectors of
+Sigma_xx^-1/2 Sigma_xy Sigma_yy^-1/2. The code replaces h_i by the vectors
 
     z_i = u_i^T (x - mu) + mu_i         (no Sigma_xx^-1/2; neuron i's mean on variate i)
 
-orthonormalized in order of falling rho_i by QR, and x is not centered in <., x_j>. A constant
-shift therefore changes the value, and so does the sign of each u_i, which is arbitrary: it is
-whatever LAPACK's SVD of that matrix returns, as it was then. Use it to compare with published
-numbers only.
+orthonormalized by QR in order of falling rho_i, and does not center x in <., x_j>. So a constant
+shift changes the value, and so does the sign of each u_i, which is arbitrary: it is whatever
+LAPACK's SVD of that matrix returns, as it was then. Use this variant only to compare with published
+numbers.
 """
 
 import logging
@@ -31,18 +31,18 @@ from scipy.linalg import solve_triangular
 from bottomup.errors import UserError
 from bottomup.views.moments import Moments
 
-# A variance below this share of the view's largest is taken as none: far above the rounding of
-# float64 moments (about 1e-15), far below any direction of a layer that carries something.
+# A variance below this share of the view's largest counts as zero. It is far above the rounding of
+# float64 moments (about 1e-15) and far below any direction of a layer that carries information.
 CUTOFF = 1e-12
-# A factor whose least pivot is not below this share of its largest leaves nothing to cut off.
+# If the smallest pivot of a factor is at least this share of its largest, nothing is cut off.
 SAFE = 1e-3
-# A variance below this share of the squared mean is the rounding of a constant in float64.
+# A variance below this share of the squared mean is a constant's rounding error in float64.
 CONSTANT = 1e-24
-# Blocks that a core can keep in its cache: 8192 rows take 1.7 times as long at width 128.
+# Blocks that fit a core's cache: 8192 rows take 1.7 times as long at width 128.
 BLOCK_ROWS = 2048
 
-# The views that each variant weights with. The code behind svcca-2019 takes the first of two
-# views of one width, always.
+# The views that can carry each variant's weights. The code behind svcca-2019 always takes the first
+# of two views of equal width.
 WEIGHTS = {"definition": ("x", "y"), "svcca-2019": ("x",)}
 
 logger = logging.getLogger(__name__)
@@ -197,24 +197,24 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
 
 
 def kinds_of(variants: list[str]) -> list[tuple[str, str]]:
-    """Each of the `variants` with each view that it weights by: (variant, weights)."""
+    """Each of the `variants` with each view that can carry its weights: (variant, weights)."""
     return [(variant, weights) for variant in variants for weights in WEIGHTS[variant]]
 
 
 def distances(moments: Moments, kinds: list[tuple[str, str]]) -> np.ndarray:
-    """The distances of some kinds, as `kinds_of` has them, in one go: `[len(kinds)]`."""
+    """The distances of several kinds (see `kinds_of`) at once: `[len(kinds)]`."""
     measures = {"definition": _definition, "svcca-2019": _svcca_2019}
     found = {variant: measures[variant](moments) for variant in {variant for variant, _ in kinds}}
     return np.array([found[variant][weights] for variant, weights in kinds])
 
 
 def canonical_correlations(moments: Moments) -> np.ndarray:
-    """The canonical correlations of two views, falling, in [0, 1]: `[min(rank of x, of y)]`."""
+    """The canonical correlations of two views, falling, 0 to 1: `[min(rank of x, rank of y)]`."""
     return _canonical(moments)[1]
 
 
 def warn_of_few(moments: Moments) -> None:
-    """Warn where missing points alone make views coincide."""
+    """Warn if missing points alone make views coincide."""
     if moments.n - 1 < moments.d_x + moments.d_y:
         logger.warning(
             f"PWCCA of {moments.d_x} and {moments.d_y} neurons on {moments.n} occurrences: "
@@ -223,7 +223,7 @@ def warn_of_few(moments: Moments) -> None:
 
 
 def _definition(moments: Moments) -> dict[str, float]:
-    """The distance by weighting view. alpha_i / n is the L1 norm of <h_i, x> / n = F u_i."""
+    """The distance for each weighting view. alpha_i / n is the L1 norm of <h_i, x> / n = F u_i."""
     x, correlations, y = _canonical(moments)
     return {"x": _weighted(x, correlations), "y": _weighted(y, correlations)}
 
@@ -231,8 +231,9 @@ def _definition(moments: Moments) -> dict[str, float]:
 def _canonical(moments: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """<h_i, x> / n in the columns of `[d_x, r]`, rho_i `[r]`, and <h_i, y> / n in `[d_y, r]`.
 
-    With Sigma_xx = F F^T, whatever F, the variates are h_i = u_i^T F^-1 (x - mu), u_i being a
-    left singular vector of F^-1 Sigma_xy G^-T, and Sigma_yy = G G^T. r is the smaller rank.
+    For any F and G with Sigma_xx = F F^T and Sigma_yy = G G^T, the variates are
+    h_i = u_i^T F^-1 (x - mu), where u_i is a left singular vector of F^-1 Sigma_xy G^-T. r is the
+    smaller rank.
     """
     f, f_inverse = _factor(moments.xx, moments.mean_x)
     g, g_inverse = _factor(moments.yy, moments.mean_y)
@@ -256,7 +257,7 @@ def _svcca_2019(moments: Moments) -> dict[str, float]:
     x = _spectrum(moments.xx, moments.mean_x)
     y = _spectrum(moments.yy, moments.mean_y)
     rank = min(len(x[0]), len(y[0]))
-    # Whitened by symmetric roots, in neurons: what the signs hang on.
+    # Whitened by symmetric roots, in neurons: the signs depend on it.
     u, correlations, _ = np.linalg.svd(_inverse_root(x) @ moments.xy @ _inverse_root(y))
     u, correlations = u[:, :rank], correlations[:rank].clip(0, 1)
     mean = moments.mean_x
@@ -269,10 +270,10 @@ def _svcca_2019(moments: Moments) -> dict[str, float]:
 
 
 def _factor(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """F `[d, rank]` and its inverse `[rank, d]`; F F^T is the covariance where it varies.
+    """F `[d, rank]` and its inverse `[rank, d]`; F F^T is the covariance where the view varies.
 
-    By Cholesky, a fourth of the time of a spectrum, unless a neuron hardly varies beyond what
-    those before it tell of it.
+    Cholesky takes a fourth of the time of a spectrum. It is used unless a neuron hardly varies
+    beyond what the neurons before it tell of it.
     """
     _check(covariance, mean)
     try:
@@ -286,7 +287,7 @@ def _factor(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.nd
 
 
 def _spectrum(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Eigenvalues `[rank]` and eigenvectors `[d, rank]` of the directions that vary."""
+    """The eigenvalues `[rank]` and eigenvectors `[d, rank]` of the directions that vary."""
     _check(covariance, mean)
     values, vectors = np.linalg.eigh(covariance)
     kept = values > CUTOFF * values[-1]
@@ -300,7 +301,7 @@ def _inverse_root(spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
 
 
 def _check(covariance: np.ndarray, mean: np.ndarray) -> None:
-    """UserError where a view cannot be compared with any."""
+    """Raise UserError if the view cannot be compared with any other."""
     if not np.isfinite(covariance).all():
         raise UserError(
             "a view holds NaN or infinity; PWCCA needs finite numbers; "

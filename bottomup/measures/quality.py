@@ -22,13 +22,13 @@ from bottomup.settings import Scoring
 from bottomup.training.batches import Text, in_order
 from bottomup.training.run import load_text
 
-# Part of what is measured: masks are drawn by batch, and the longest of one limits translations.
+# It affects results: masks are drawn by batch, and a batch's longest sentence limits translations.
 BATCH_TOKENS = 2048
 
 
 @dataclass(frozen=True)
 class Score:
-    """A value, the values without each block of the test split `[n_blocks]`, and sacreBLEU's
+    """A value, its values without each block of the test split `[n_blocks]`, and sacreBLEU's
     signature, or ""."""
 
     value: float
@@ -49,8 +49,9 @@ def quality(
 ) -> Scores:
     """All scores of a run on the test split.
 
-    tokens: the folder of token files; blocks: that of each sentence of the split, `[n_sentences]`;
-    translation: where it translates, the split's text and the target side's tokenizer.
+    tokens: the folder of token files. blocks: the block of each sentence of the split,
+    `[n_sentences]`. translation: if the run translates, the text of the split and the tokenizer of
+    the target side.
     """
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})
@@ -78,12 +79,12 @@ def quality(
 
 
 def compared(scores: Scores) -> Score:
-    """How good a pruned model is: its BLEU where it translates, else `right_token`."""
+    """How good a pruned model is: its BLEU if it translates, else `right_token`."""
     return scores["bleu"] if "bleu" in scores else right_token(scores)
 
 
 def right_token(scores: Scores) -> Score:
-    """The mean probability of the right token (geometric mean), 0 to 1."""
+    """The geometric mean probability of the right token, 0 to 1."""
     perplexity = scores["perplexity"]
     return Score(1 / perplexity.value, 1 / perplexity.without)
 
@@ -93,8 +94,8 @@ def predictions(
     model: Transformer, objective: Objective, text: Text, batch_tokens: int, seed: int
 ) -> pd.DataFrame:
     """A row for each sentence of `text`: how many tokens are `predicted`, the sum of their
-    cross-entropies, `loss_nats`, and how many are `correct`, the true token being the most
-    probable; `seed` draws those that MLM predicts."""
+    cross-entropies (`loss_nats`), and for how many the true token is the most probable (`correct`).
+    `seed` draws the tokens that MLM predicts."""
     device = model.head.weight.device
     found = np.zeros((len(text.source), 3))
     for index, sentences in enumerate(in_order(text, batch_tokens)):
@@ -120,11 +121,11 @@ def prediction_quality(
 ) -> Scores:
     """Perplexity and accuracy over the predicted tokens of `predictions`.
 
-    Perplexity is exp of the mean cross-entropy in nats per predicted sub-word, so it compares
-    only between runs with one vocabulary and one target (of MLM, one share of masks). Accuracy, 0
-    to 1, is the share whose most probable token is the true one; under MLM it is called
-    masked_accuracy, and counts all chosen tokens, masked, replaced or kept. blocks: that of each
-    sentence, below `count`.
+    Perplexity is exp of the mean cross-entropy in nats per predicted sub-word. So it compares only
+    runs with the same vocabulary and target (for MLM, the same share of masks). Accuracy, 0 to 1,
+    is the share of tokens whose most probable prediction is right. Under MLM it is called
+    masked_accuracy and counts all chosen tokens, whether masked, replaced or kept. blocks: the
+    block of each sentence, below `count`.
     """
     of_sentence = found[["loss_nats", "correct", "predicted"]].to_numpy()
     losses, correct, predicted = jackknife.sums(of_sentence, blocks, count).T
@@ -149,7 +150,7 @@ def translations(
     hypotheses = [""] * len(text.source)
     for sentences in in_order(text, batch_tokens):
         source, _ = text.batch(sentences)
-        # Sentences of a batch have like lengths, and only a runaway translation grows so long.
+        # Sentences of a batch have similar lengths; only a runaway translation grows this long.
         found = translate(
             model,
             torch.from_numpy(source).to(device),
@@ -167,15 +168,15 @@ def translation_quality(
 ) -> Scores:
     """BLEU and chrF (0 to 100) with their signatures.
 
-    references: the target side as it stood before tokenization; compared without regard to case,
-    since the models read and write lower case. blocks: that of each sentence, below `count`.
+    references: the target side before tokenization. Case is ignored, since the models read and
+    write lower case. blocks: the block of each sentence, below `count`.
     """
     scores = {}
     for name, metric in {
         "bleu": sacrebleu.BLEU(lowercase=True),
         "chrf": sacrebleu.CHRF(lowercase=True),
     }.items():
-        # What corpus_score adds up over sentences; of chrF no public method gives it.
+        # What corpus_score adds up over sentences; chrF has no public method for it.
         of_sentence = np.array(metric._extract_corpus_statistics(hypotheses, [references]))
         value, *without = (
             metric._compute_score_from_stats(totals.tolist()).score

@@ -1,25 +1,24 @@
-"""Similarity of two views by the measures that others use beside PWCCA.
+"""Similarity of two views by the common measures other than PWCCA.
 
 Linear CKA (Kornblith et al. 2019, arXiv 1905.00414), the Procrustes distance (Ding, Denain and
 Steinhardt 2021, arXiv 2108.01661) and SVCCA (Raghu et al. 2017, arXiv 1706.05806) come from the
 covariances of the two views, as PWCCA does (`pwcca.moments_of`). Representational similarity
-analysis (Kriegeskorte, Mur and Bandettini 2008) ranks pairs of occurrences, and so looks at a
-sample.
+analysis (Kriegeskorte, Mur and Bandettini 2008) ranks pairs of occurrences, so it uses a sample.
 
-CKA as it was published is biased: with few occurrences for the number of neurons it is high for
-unrelated views. The debiased one replaces each HSIC by its unbiased estimate (Song et al. 2012,
-JMLR 13; so do Nguyen, Raghu and Kornblith 2021, arXiv 2010.15327),
+The published CKA is biased: with few occurrences for the number of neurons it is high for unrelated
+views. Debiased CKA replaces each HSIC by its unbiased estimate (Song et al. 2012, JMLR 13; so do
+Nguyen, Raghu and Kornblith 2021, arXiv 2010.15327),
 
     HSIC(K, L) = [tr(KL) + (1'K1)(1'L1) / ((n-1)(n-2)) - 2 (1'KL1) / (n-2)] / (n (n-3))
 
-where K and L are the matrices of dot products of rows, with zeros in the diagonal. No such matrix
-is needed: an HSIC is the same for shifted rows, and of rows of mean 0, with the covariances S of
-the views and the squared norms s_i, t_i of their rows, it is proportional to
+where K and L are the matrices of dot products of rows, with zeros in the diagonal. But no such
+matrix is needed. A shift of rows does not change an HSIC. For rows of mean 0, with the covariances
+S of the views and the squared norms s_i, t_i of their rows, it is proportional to
 
     ||S_xy||^2 - cov(s, t) / (n-2) - tr(S_xx) tr(S_yy) / (n-1)
 
-all divided by n, not n - 1. Norms about the mean are linear in a row and its norm about any other
-center, and so cov(s, t) comes from the second moments of rows to which their norm is added.
+all divided by n, not n - 1. A norm about the mean is linear in the row and its norm about any other
+center, so cov(s, t) comes from the second moments of rows with their norm as one more entry.
 """
 
 import logging
@@ -41,9 +40,9 @@ from bottomup.measures.pwcca import (
 from bottomup.seeds import generator
 from bottomup.views.moments import Moments, merged
 
-# Of what `similarity` gives, those that come from moments.
+# The measures of `similarity` that come from moments.
 MEASURES = ("cka_debiased", "cka", "procrustes_distance", "svcca_distance")
-# Dissimilarities are of pairs: half a million of these.
+# Dissimilarities belong to pairs: half a million of them.
 RSA_ROWS = 1000
 
 logger = logging.getLogger(__name__)
@@ -229,7 +228,7 @@ def svcca_from_moments(moments: Moments, variance: float = 0.99) -> float:
 
 
 def debiased_cka_from_moments(moments: Moments) -> float:
-    """As `linear_cka`, from moments of the two views that `moments_with_norms` has made."""
+    """As `linear_cka`, from moments of the two views made by `moments_with_norms`."""
     views = without_norms(moments)
     _check(views, 4)
     squares = _squares(views)
@@ -239,8 +238,8 @@ def debiased_cka_from_moments(moments: Moments) -> float:
     # The terms cancel but for rounding.
     if (hsic.diagonal() <= CUTOFF * squares.diagonal()).any():
         raise UserError(
-            f"{views.n} occurrences share nothing in pairs; debiased CKA needs some that are more "
-            f"alike than others; look at more occurrences, or at the plain CKA"
+            f"no two of {views.n} occurrences are more alike than others; debiased CKA needs some "
+            f"that are; look at more occurrences, or at the plain CKA"
         )
     return _normalized(hsic)
 
@@ -256,13 +255,13 @@ def similarity(
 ) -> Iterator[dict]:
     """Rows of a table: measure, value, ci_low, ci_high, n_occurrences, `jackknife.WITHOUT`.
 
-    x, y: two views `[n, d_x]` and `[n, d_y]`; blocks: that of each occurrence, `[n]`; variance:
-    see `svcca_distance`; rsa_rows, seed: occurrences that `rsa` draws. Measures are `MEASURES` and
-    `rsa`: similarities but for those that are called distances. Not PWCCA, which has tables of
-    its own.
+    x, y: two views `[n, d_x]` and `[n, d_y]`. blocks: the block of each occurrence, `[n]`.
+    variance: see `svcca_distance`. rsa_rows, seed: occurrences that `rsa` draws. Measures are
+    `MEASURES` and `rsa`; all are similarities except those called distances. PWCCA has its own
+    tables.
 
-    One pass over the views, in parts of a block: without a block, moments are the sums of those
-    of the others. Without one RSA is that of the rest of the same draw.
+    One pass over the views, block by block: the moments without a block are the sums of those of
+    the others. RSA without a block uses the rest of the same draw.
     """
     _check_rows(x, y)
     count, centers = jackknife.n_blocks(blocks), _centers(x, y)
@@ -290,8 +289,8 @@ def moments_with_norms(
 ) -> Moments:
     """Moments of [s, x - c] and [y - d, t], read in blocks; s and t are squared norms of rows.
 
-    centers: c `[d_x]` and d `[d_y]`. Any will do, but the same for moments that are to be merged;
-    near the mean they cost no digits.
+    centers: c `[d_x]` and d `[d_y]`. Any centers will do if moments to be merged share them;
+    centers near the mean cost no digits.
     """
     moments = Moments(x.shape[1] + 1, y.shape[1] + 1, device)
     for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
@@ -303,14 +302,15 @@ def moments_with_norms(
 
 
 def without_norms(moments: Moments) -> Moments:
-    """Of moments that `moments_with_norms` has made, those of the views, less their centers."""
+    """The moments of the views, less their centers, out of moments from `moments_with_norms`."""
     views = Moments(moments.d_x - 1, moments.d_y - 1, moments.mean.device)
     views.n, views.mean, views.scatter = moments.n, moments.mean[1:-1], moments.scatter[1:-1, 1:-1]
     return views
 
 
 def truncated(moments: Moments, variance: float) -> Moments:
-    """The moments of as few principal components of each view as hold a share of its variance."""
+    """The moments of the fewest principal components of each view that hold a share of its
+    variance."""
     if not 0 < variance <= 1:
         raise UserError(f"SVCCA with variance {variance}; allowed: above 0, at most 1; usual: 0.99")
     _check(moments)
@@ -336,7 +336,7 @@ def _svcca(kept: Moments) -> float:
 
 
 def _warn_of_few(kept: Moments) -> None:
-    """Warn where missing points alone make components coincide."""
+    """Warn if missing points alone make components coincide."""
     if kept.n - 1 < kept.d_x + kept.d_y:
         logger.warning(
             f"SVCCA of {kept.d_x} and {kept.d_y} components on {kept.n} occurrences: "
@@ -358,13 +358,14 @@ def _values(moments: Moments, variance: float) -> np.ndarray:
 
 
 def _squares(moments: Moments) -> np.ndarray:
-    """Squared Frobenius norms of the covariances, of x and y with x and y: `[2, 2]`."""
+    """Squared Frobenius norms of the covariances of x and y with x and y: `[2, 2]`."""
     xx, xy, yy = (np.sum(part**2) for part in (moments.xx, moments.xy, moments.yy))
     return np.array([[xx, xy], [xy, yy]])
 
 
 def _covariance_of_norms(moments: Moments) -> np.ndarray:
-    """Of s_i and t_i, squared norms of rows less their mean, from moments with norms: `[2, 2]`.
+    """The covariances of s_i and t_i, squared norms of centered rows, from moments with norms:
+    `[2, 2]`.
 
     |a - m|^2 = |a|^2 - 2 m'a + |m|^2, whose last term is the same for all rows a.
     """
@@ -377,15 +378,16 @@ def _covariance_of_norms(moments: Moments) -> np.ndarray:
 
 
 def _normalized(products: np.ndarray) -> float:
-    """That of x and y over the geometric mean of those of each with itself, from `[2, 2]`."""
+    """The product of x and y over the geometric mean of the products of each with itself, from
+    `[2, 2]`."""
     return float(np.clip(products[0, 1] / np.sqrt(products.diagonal().prod()), -1, 1))
 
 
 def _without(
     sizes: list[int], measure: Callable[[int], np.ndarray | float], values: np.ndarray | float
 ) -> np.ndarray:
-    """What `measure` gives without each block, `[n_blocks, ...]`: `values`, those of all, where a
-    block holds nothing, or all that there is."""
+    """What `measure` gives without each block, `[n_blocks, ...]`; `values`, those with all blocks,
+    where a block is empty or the only one."""
     total = sum(sizes)
     numbers = enumerate(sizes)
     return np.stack([measure(number) if 0 < size < total else values for number, size in numbers])
@@ -394,7 +396,7 @@ def _without(
 def _rsa_row(
     x: np.ndarray, y: np.ndarray, blocks: np.ndarray, count: int, n: int, seed: int
 ) -> dict:
-    """As `similarity`, of RSA: ranks are those among what is left."""
+    """As `similarity`, for RSA: ranks are those among the remaining pairs."""
     rows = _drawn(x, y, n, seed)
     both = [_dissimilarities(view[rows]) for view in (x, y)]
     value = _rank_correlation(*both)
@@ -413,13 +415,13 @@ def _row(measure: str, value: float, n: int, without: np.ndarray) -> dict:
 
 
 def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
-    """Row numbers of the occurrences that RSA looks at, in the order of the text."""
+    """Row numbers of the occurrences that RSA uses, in the order of the text."""
     _check_rows(x, y)
     return np.sort(generator(seed, "rsa").choice(len(x), min(n, len(x)), replace=False))
 
 
 def _dissimilarities(rows: np.ndarray) -> np.ndarray:
-    """1 less Pearson's correlation of each two of the rows `[n, d]`: `[n, n]`."""
+    """1 less Pearson's correlation of each pair of rows `[n, d]`: `[n, n]`."""
     rows = np.array(rows, dtype=np.float64)
     _check_finite(rows)
     if (rows.var(1) <= CONSTANT * (rows**2).sum(1)).any():
@@ -427,12 +429,12 @@ def _dissimilarities(rows: np.ndarray) -> np.ndarray:
             "an occurrence has the same value in all neurons; RSA needs rows that vary; "
             "look for a run or layer that collapsed"
         )
-    # Rounded, so that pairs of equal rows are tied, as they should be.
+    # Rounding ties pairs of equal rows, as it should be.
     return np.round(1 - np.corrcoef(rows), 12)
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
-    """Spearman's correlation of what is above the diagonals of two matrices `[n, n]`."""
+    """Spearman's correlation of the entries above the diagonals of two matrices `[n, n]`."""
     pairs = np.triu_indices(len(a), 1)
     above = a[pairs], b[pairs]
     if any(len(of_view) == 0 or np.ptp(of_view) == 0 for of_view in above):
@@ -444,7 +446,7 @@ def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def _centers(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The means of the first rows: close enough to those of all."""
+    """The means of the first rows: close enough to the means of all."""
     means = [np.asarray(view[:BLOCK_ROWS], dtype=np.float64).mean(0) for view in (x, y)]
     _check_finite(np.concatenate(means))
     return tuple(means)
@@ -467,7 +469,7 @@ def _check_finite(numbers: np.ndarray) -> None:
 
 
 def _check(moments: Moments, needed: int = 2) -> None:
-    """UserError where views cannot be compared."""
+    """Raise UserError if the views cannot be compared."""
     if moments.n < needed:
         raise UserError(
             f"views of {moments.n} occurrences; allowed: at least {needed}; raise occurrences.n"

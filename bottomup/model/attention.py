@@ -8,7 +8,7 @@ from torch.nn import functional
 class Projection(nn.Linear):
     """A linear map of zeros until `transformer.initialize` draws its weights.
 
-    PyTorch's own draw would be lost, and warns where all heads were removed.
+    PyTorch's own draw would be overwritten, and it warns if all heads were removed.
     """
 
     def reset_parameters(self) -> None:
@@ -17,11 +17,11 @@ class Projection(nn.Linear):
 
 
 class Attention(nn.Module):
-    """Scaled dot-product attention over `heads` heads, `d_head` wide; self- or cross-attention.
+    """Scaled dot-product attention with `heads` heads of width `d_head`; self- or cross-attention.
 
     Each head's output is multiplied by its gate before the output projection (Voita et al. ACL
-    2019, section 5). The gates scale the projection's columns instead, which is the same product
-    at the cost of one pass over its matrix. Open gates (1) change no bit.
+    2019, section 5). Here the gates scale the projection's columns, which gives the same product
+    for one pass over its matrix. Open gates (1) change no bit.
     """
 
     def __init__(self, d_model: int, heads: int, d_head: int, dropout: float):
@@ -47,8 +47,8 @@ class Attention(nn.Module):
         mask: bool, True where a query may attend, broadcastable to
         `[batch, heads, queries, keys]`, or None for everywhere.
         Returns the output `[batch, queries, d_model]` and, if `need_weights`, the attention
-        weights `[batch, heads, queries, keys]`, each row summing to 1; dropout, in training,
-        applies to the output but not to the weights handed out.
+        weights `[batch, heads, queries, keys]`, whose rows sum to 1. In training, dropout applies
+        to the output but not to the returned weights.
         """
         keys, values = self.project_memory(memory)
         return self.attend(x, keys, values, mask, causal, need_weights)
@@ -95,10 +95,10 @@ def fused_attention(
 ) -> Tensor:
     """Each head's output, `[batch, heads, queries, d_head]`, by PyTorch's fused kernels.
 
-    On a CPU these are fast in float32 only, whatever the matrix products are computed in, and
-    have no dropout: with it, PyTorch falls back to separate steps. On a GPU all have dropout: the
-    flash kernel serves where there is no mask, and the memory-efficient one takes the mask as it is
-    given, bool and broadcast, for heads whose width is a multiple of 8 (of 4 in float32).
+    On a CPU these are fast only in float32, whatever the format of the matrix products, and have no
+    dropout: with it, PyTorch falls back to separate steps. On a GPU all have dropout. The flash
+    kernel works without a mask. The memory-efficient kernel takes the mask as it is, bool and
+    broadcast, for heads whose width is a multiple of 8 (of 4 in float32).
     """
     if queries.device.type == "cpu":
         queries, keys, values = queries.float(), keys.float(), values.float()

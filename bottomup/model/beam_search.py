@@ -13,12 +13,12 @@ def translate(
 ) -> list[list[int]]:
     """The best hypothesis found for each source sentence, as target ids without </s>.
 
-    source: padded ids `[batch, length]`. A hypothesis of n tokens, </s> included, scores
+    source: padded ids `[batch, length]`. A hypothesis of n tokens, including </s>, scores
     log p / ((5 + n) / 6)^length_penalty (Wu et al. 2016, equation 14); n is at most `max_length`.
     A hypothesis ends where </s> is among the `beam_size` best continuations of its sentence, or at
-    `max_length`: of all that could end, the best is often empty (Stahlberg and Byrne 2019, "On NMT
-    Search Errors and Model Errors"). A beam of one takes the likeliest token each time.
-    A sentence is done when no open hypothesis can score better than its best finished one.
+    `max_length`. Were every prefix allowed to end, the best whole would often be empty (Stahlberg
+    and Byrne 2019, "On NMT Search Errors and Model Errors"). A beam of one is greedy.
+    A sentence is done when no open hypothesis can score higher than its best finished one.
     """
     states = model.encoder(source).states
     memory = model.decoder.project_memory(states)
@@ -62,12 +62,12 @@ def translate(
         )
         scores, alive, last = scores[rows], alive[going], newest[rows].flatten()
         cache = [(keys[flat_rows], values[flat_rows]) for keys, values in cache]
-        # Every hypothesis of a sentence reads the same memory, so any parent's row will do.
+        # All hypotheses of a sentence read the same memory, so any parent's row will do.
         memory = [(keys[flat_rows], values[flat_rows]) for keys, values in memory]
         mask = None if mask is None else mask[flat_rows]
     return best
 
 
 def penalty(length: int, length_penalty: float) -> float:
-    """What the log probability of `length` tokens is divided by."""
+    """The divisor of the log probability of `length` tokens."""
     return ((5 + length) / 6) ** length_penalty

@@ -8,12 +8,12 @@ from typing import ClassVar
 class TransformerConfig:
     """Shape of one model.
 
-    `vocab_size` is the source side's; `target_vocab_size` is that of the predicted side, which
-    for a model without decoder (`decoder_layers` 0) is the source side again. `causal` says
-    whether an encoder position may attend only to itself and to what stands before it.
+    `vocab_size` is that of the source side, `target_vocab_size` that of the predicted side; for a
+    model without decoder (`decoder_layers` 0) this is the source side again. `causal` says whether
+    an encoder position may attend only to itself and to earlier positions.
 
-    A head is `d_model / heads` wide. Where heads were removed, `kept_heads` says how many each
-    layer has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".
+    A head is `d_model / heads` wide. If heads were removed, `kept_heads` says how many each layer
+    has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".
     """
 
     model_type: ClassVar[str] = "bottomup"

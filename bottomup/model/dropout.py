@@ -1,4 +1,4 @@
-"""Dropout whose random numbers cost one byte an element."""
+"""Dropout whose random numbers cost one byte for each element."""
 
 import torch
 from torch import Tensor, nn
@@ -7,9 +7,9 @@ from torch import Tensor, nn
 class Dropout(nn.Module):
     """Zero each element with probability `p`, and scale the others by 1 / (1 - p).
 
-    On a CPU `torch.nn.Dropout` spends as long on its random numbers as a small model on its matrix
-    products. Here one 64-bit draw serves eight elements, so `p` is rounded to 1/256, 255/256 at
-    most; the scale is that of the rounded value. A GPU draws as PyTorch does.
+    On a CPU `torch.nn.Dropout` spends as much time on its random numbers as a small model on its
+    matrix products. Here one 64-bit draw serves eight elements. So `p` is rounded to multiples of
+    1/256, at most 255/256, and the scale uses the rounded value. A GPU draws as PyTorch does.
     """
 
     def __init__(self, p: float):

@@ -1,7 +1,7 @@
-"""Models of ours in folders of Hugging Face's form, without transformers, which is slow to import.
+"""Our models in folders of Hugging Face's form, without transformers, which is slow to import.
 
-`config.json` has the shape and, as `model_type`, the kind of model; `model.safetensors` the
-weights; the tokenizer's files are such that transformers opens them.
+`config.json` has the shape and, as `model_type`, the kind of model; `model.safetensors` has the
+weights. transformers can open the tokenizer's files.
 """
 
 import json
@@ -27,7 +27,7 @@ CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json
 
 
 def save(model: Transformer | TrunkModel, folder: Path) -> None:
-    """Write a model to a folder, which is made if it is not there."""
+    """Write a model to a folder, which is made if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     config = asdict(model.config) | {"model_type": model.config.model_type}
     _write(config, folder / CONFIG)
@@ -35,7 +35,7 @@ def save(model: Transformer | TrunkModel, folder: Path) -> None:
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
-    """Write the tokenizer that a model was trained with to its folder, or to one that is made."""
+    """Write the tokenizer of a model to its folder, which is made if necessary."""
     folder.mkdir(parents=True, exist_ok=True)
     tokenizer.save(str(folder / TOKENIZER))
     roles = dict(zip(("pad_token", "eos_token", "unk_token", "mask_token"), SPECIALS, strict=True))
@@ -45,7 +45,7 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 def load(folder: Path) -> Transformer | TrunkModel:
     """The model in a folder; UserError unless its weights are exactly those of its shape."""
-    # Not on the device "meta": what PyTorch imports for that takes longer than to draw weights.
+    # Not on the device "meta": PyTorch's imports for it take longer than drawing weights.
     model = initial(folder, seed=0)
     weights = load_weights(folder / WEIGHTS)
     shapes, found = (
@@ -62,9 +62,10 @@ def load(folder: Path) -> Transformer | TrunkModel:
 
 
 def initial(folder: Path, seed: int) -> Transformer | TrunkModel:
-    """A new model of the shape in a folder, as a run of that seed starts; no random state changes.
+    """A new model of the shape in a folder, with the initial weights of a run of that seed; no
+    random state changes.
 
-    Raises UserError where `config.json` is damaged.
+    Raises UserError if `config.json` is damaged.
     """
     with opening(folder / CONFIG), torch.random.fork_rng(devices=[]):
         shape = json.loads((folder / CONFIG).read_text())

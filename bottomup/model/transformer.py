@@ -1,6 +1,6 @@
 """The pre-norm Transformer of both papers.
 
-Follows the authors' code where it departs from Vaswani et al. 2017: layer normalization before
+It follows the authors' code where that departs from Vaswani et al. 2017: layer normalization before
 each sub-layer and after each stack, untied embeddings drawn from N(0, 1/d_model) and scaled by
 sqrt(d_model), a learned bias on the input, positions as sines followed by cosines, and a decoder
 that starts from a zero vector.
@@ -25,9 +25,9 @@ Cache = list[tuple[Tensor, Tensor]]  # keys and values so far, a pair for each d
 class Encoding:
     """What the encoder makes of a batch.
 
-    states: `[batch, length, d_model]`, the top of the residual stream after the final norm;
-    hidden_states: the residual stream, `layers + 1` tensors of that shape, layer 0 being token
-    embedding + position and layer `n` the output of layer `n` (before the final norm), or empty;
+    states: `[batch, length, d_model]`, the top of the residual stream after the final norm.
+    hidden_states: the residual stream, `layers + 1` tensors of that shape, or empty. Layer 0 is
+        token embedding + position; layer `n` is the output of layer `n`, before the final norm.
     attentions: one `[batch, heads, length, length]` for each layer, or empty.
     """
 
@@ -133,8 +133,8 @@ class Encoder(nn.Module):
     def mask(self, ids: Tensor, padded: bool | None = None) -> Tensor | None:
         """Which keys may be attended to, `[batch, 1, 1, length]`, or None for all of them.
 
-        Causal attention needs no mask for padding, since padding only ever stands to the right.
-        `padded`: as in `padding_mask`.
+        Causal attention needs no mask for padding, since padding is always to the right. `padded`:
+        as in `padding_mask`.
         """
         return None if self.causal else padding_mask(ids, padded)
 
@@ -161,8 +161,8 @@ class DecoderLayer(nn.Module):
     ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
         """x: `[batch, length, d_model]`; memory: the encoder's keys and values for this layer.
 
-        With `past` (keys and values of earlier positions) `x` is the one next position.
-        Returns the output and the keys and values so far.
+        With `past` (keys and values of earlier positions) `x` is the next position only. Returns
+        the output and the keys and values so far.
         """
         normed = self.attention_norm(x)
         keys, values = self.attention.project_memory(normed)
@@ -204,7 +204,7 @@ class Decoder(nn.Module):
     def step(
         self, last: Tensor | None, memory: Cache, mask: Tensor | None, past: Cache | None
     ) -> tuple[Tensor, Cache]:
-        """One position further: the state that predicts the next token, `[batch, d_model]`.
+        """One more position: the state that predicts the next token, `[batch, d_model]`.
 
         last: the newest token of each hypothesis `[batch]`, None at the start; memory: from
         `project_memory`; past: the cache that the previous step returned.
@@ -226,9 +226,9 @@ class Decoder(nn.Module):
 class Transformer(nn.Module):
     """Encoder, an optional decoder, and an untied output layer over the predicted vocabulary.
 
-    `seed` draws the initial weights. Each parameter has a stream of its own, named after it, so
-    models of one seed share the bytes of every parameter that they share, whatever else they
-    contain.
+    `seed` draws the initial weights. Each parameter has its own random stream, named after it. So
+    parameters that two models of one seed have in common are equal to the byte, whatever else the
+    models contain.
     """
 
     def __init__(self, config: TransformerConfig, seed: int = 0):
@@ -243,7 +243,7 @@ class Transformer(nn.Module):
     def attentions(self) -> dict[str, list[Attention]]:
         """The attention of each layer, from the bottom up, by kind: "encoder", "decoder", "cross".
 
-        Without decoder, only the encoder's.
+        Without a decoder, only the encoder's.
         """
         kinds = {"encoder": [layer.attention for layer in self.encoder.layers]}
         if self.config.decoder_layers:
@@ -256,9 +256,9 @@ class Transformer(nn.Module):
     ) -> Tensor:
         """States from which `head` predicts, `[batch, length, d_model]`.
 
-        Without decoder: one for each source position. With decoder: one for each position of
+        Without a decoder: one for each source position. With a decoder: one for each position of
         `target` `[batch, length]`, which the decoder reads shifted to the right. `padded`: as in
-        `padding_mask`, of the source.
+        `padding_mask`, for the source.
         """
         states = self.encoder(source, padded=padded).states
         if target is None:
@@ -301,9 +301,9 @@ def positions(embedded: Tensor, start: int = 0) -> Tensor:
 
 
 def padding_mask(ids: Tensor, padded: bool | None = None) -> Tensor | None:
-    """True at tokens, `[batch, 1, 1, length]`; None where nothing is padded.
+    """True at tokens, `[batch, 1, 1, length]`; None if nothing is padded.
 
-    padded: whether anything is, if that is known; to look is to wait for the device.
+    padded: whether anything is padded, if known; finding out would wait for the device.
     """
     tokens = ids != PAD
     padded = not bool(tokens.all()) if padded is None else padded

@@ -1,6 +1,6 @@
 """Training objectives: from a batch of text to what the model reads and what it predicts.
 
-One file each. An objective is a class `Objective` whose fields are its options; the training
+Each has one file. An objective is a class `Objective` whose fields are its options; the training
 loop and the config know it only through this interface.
 """
 
@@ -23,10 +23,10 @@ IGNORE = -100  # a label at which nothing is predicted
 class Example:
     """A batch as one objective sees it; ids are int64, padded on the right.
 
-    source: what the encoder reads, `[batch, length]`;
-    target: what the decoder reads shifted, `[batch, target_length]`, None without decoder;
-    labels: the token to predict from each position of the predicted side, IGNORE elsewhere; of two
-    directions, those of the one from the left and then those of the other.
+    source: what the encoder reads, `[batch, length]`.
+    target: what the decoder reads shifted, `[batch, target_length]`; None without a decoder.
+    labels: the token to predict from each position of the predicted side, IGNORE elsewhere; with
+        two directions, first the labels of the one from the left, then those of the other.
     """
 
     source: np.ndarray
@@ -35,18 +35,18 @@ class Example:
 
     @property
     def predicted(self) -> int:
-        """At how many positions something is predicted."""
+        """The number of positions at which something is predicted."""
         return int(np.count_nonzero(self.labels != IGNORE))
 
     def split(self, parts: int) -> Iterator["Example"]:
-        """The same in at most `parts` runs of whole sentences."""
+        """The same batch in at most `parts` parts of whole sentences."""
         for rows in np.array_split(np.arange(len(self.source)), min(parts, len(self.source))):
             target = None if self.target is None else self.target[rows]
             yield Example(self.source[rows], target, self.labels[rows])
 
 
 class Question(Enum):
-    """What a variant is trained for."""
+    """The question that a variant is trained for."""
 
     MASK = "what the attention mask does, and what the target"
     TOKEN_DROPOUT = "whether a model relies on single tokens"
@@ -54,7 +54,8 @@ class Question(Enum):
 
 @dataclass(frozen=True)
 class Variant:
-    """Of the objective whose target it has, for one question: compared only where that is asked."""
+    """A variant of the objective whose target it has, for one question; only figures about that
+    question show it."""
 
     of: str
     question: Question
@@ -68,10 +69,10 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
-    # Reads other tokens in place of some, as its methods `chosen` and `corrupt` have it (those of
-    # MLM): looked at so, too.
+    # Whether it reads other tokens in place of some (MLM's methods `chosen` and `corrupt`); then it
+    # is also looked at under this reading.
     masked: ClassVar[bool] = False
-    accuracy: ClassVar[str] = "accuracy"  # what the table of quality calls it
+    accuracy: ClassVar[str] = "accuracy"  # its name in the table of quality
     variant: ClassVar[Variant | None] = None
 
     label_smoothing: float = Field(
@@ -88,7 +89,7 @@ class Objective(BaseModel, ABC):
     ) -> Example:
         """Turn padded ids of both sides, `[batch, length]`, into an example.
 
-        vocab_size is the source side's; all randomness comes from `rng`.
+        vocab_size is that of the source side; all randomness comes from `rng`.
         """
 
 
@@ -104,5 +105,5 @@ def with_random_tokens(
 
 
 def load(name: str, options: dict) -> Objective:
-    """The objective `name` with its options; pydantic's ValidationError where these are wrong."""
+    """The objective `name` with its options; pydantic's ValidationError if these are wrong."""
     return importlib.import_module(f"bottomup.objectives.{name}").Objective(**options)

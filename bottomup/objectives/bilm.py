@@ -1,4 +1,4 @@
-"""Forward and backward language modelling on the source side, as in ELMo (Peters et al. 2018)."""
+"""Forward and backward language modeling on the source side, as in ELMo (Peters et al. 2018)."""
 
 import numpy as np
 
@@ -9,9 +9,9 @@ from bottomup.objectives import IGNORE, Example, lm
 class Objective(lm.Objective):
     """Tokens predicted from those before and again from those after; needs the key trunk.
 
-    Two directions that do not see each other read the text (section 3.1). The labels of the one
-    from the right stand after those of the one from the left, `[batch, 2 * length]`. Their losses
-    add up.
+    Two directions that do not see each other read the text (section 3.1). The labels of the
+    direction from the right follow those of the one from the left, `[batch, 2 * length]`. Their
+    losses are added.
     """
 
     causal = False

@@ -1,4 +1,4 @@
-"""Language modelling: predict the next token of the source side from those before it."""
+"""Language modeling: predict the next token of the source side from those before it."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ from bottomup.objectives import IGNORE, Example
 class Objective(objectives.Objective):
     """Left-to-right language model; no start token is fed, so the first token is not predicted.
 
-    </s> is read like any token, as under the other objectives, but nothing follows it.
+    As under the other objectives, </s> is read like any token, but nothing follows it.
     """
 
     causal = True

@@ -1,4 +1,4 @@
-"""Predicting the next token, as LM, by a model that sees both sides, as MLM."""
+"""Predicting the next token, like LM, with a model that sees both sides, like MLM."""
 
 import numpy as np
 
@@ -10,7 +10,7 @@ class Objective(mlm.Objective):
     """LM's targets with MLM's mask: tells apart what the two do to a representation.
 
     Tokens are hidden as in MLM, and each is predicted at the position before it, where LM predicts
-    it. A token that is read as itself is predicted, too, as MLM does.
+    it. As in MLM, a chosen token that is read as itself is also predicted.
     """
 
     accuracy = "accuracy"
@@ -18,7 +18,7 @@ class Objective(mlm.Objective):
 
     def example(self, source, target, vocab_size, rng) -> Example:
         chosen = self.chosen(source, rng)
-        chosen[:, 0] = False  # nothing stands before it
+        chosen[:, 0] = False  # nothing precedes it
         read = self.corrupt(source, chosen, vocab_size, rng)
         following = np.full_like(source, PAD)
         following[:, :-1] = np.where(chosen, source, PAD)[:, 1:]

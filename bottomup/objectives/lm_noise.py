@@ -1,4 +1,4 @@
-"""Language modelling with token dropout: some of the tokens that are read are random ones."""
+"""Language modeling with token dropout: some of the tokens that the model reads are random."""
 
 from pydantic import Field
 

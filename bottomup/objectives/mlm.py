@@ -1,4 +1,4 @@
-"""Masked language modelling (Devlin et al. 2019) on the source side."""
+"""Masked language modeling (Devlin et al. 2019) on the source side."""
 
 import numpy as np
 from pydantic import Field, model_validator

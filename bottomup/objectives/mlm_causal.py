@@ -1,4 +1,4 @@
-"""Masked language modelling under the mask of LM: what is hidden is predicted from the left."""
+"""Masked language modeling under LM's mask: hidden tokens are predicted from the left."""
 
 from bottomup.objectives import Question, Variant, mlm
 

@@ -1,4 +1,4 @@
-"""Machine translation with token dropout: some of the source tokens are random ones."""
+"""Machine translation with token dropout: some of the source tokens are random."""
 
 from pydantic import Field
 

@@ -1,8 +1,8 @@
-"""One attention function for all families: weights are kept, heads scaled and tokens hidden in it.
+"""One attention function for all families: it keeps weights, scales heads and hides tokens.
 
-transformers calls, in each layer, the attention function that the model's config names. Ours calls
-the family's own eager one, so that nothing but what was asked for differs from it, whatever a
-family adds to its scores.
+In each layer transformers calls the attention function that the model's config names. Ours calls
+the family's own eager function. So it differs from that only as asked, whatever a family adds to
+its scores.
 """
 
 import sys
@@ -25,10 +25,10 @@ NAME = "bottomup"
 class Pass:
     """One forward pass of a stack whose layers attend once each, from the bottom up.
 
-    gates: what each head's output is multiplied by, `[heads]` of each layer; of a whole model with
-    a decoder, of each attention in the order in which they are called;
-    hidden: tokens that no other position sees, bool `[layers, batch, length]`;
-    weights: of each layer so far, `[batch, heads, queries, keys]`, if they are to be kept.
+    gates: the factors of the heads' outputs, `[heads]` for each layer; for a whole model with a
+        decoder, for each attention in the order of calls.
+    hidden: tokens that no other position sees, bool `[layers, batch, length]`.
+    weights: those of each layer so far, `[batch, heads, queries, keys]`, if they are kept.
     """
 
     gates: Sequence[Tensor] | Tensor | None
@@ -47,7 +47,7 @@ def one_pass(
     hidden: Tensor | None = None,
     keep: bool = False,
 ) -> Iterator[Pass]:
-    """Within it, one forward pass: see `Pass`."""
+    """A context for one forward pass: see `Pass`."""
     current = Pass(gates, hidden, keep)
     token = _current.set(current)
     try:
@@ -61,8 +61,8 @@ def attend(
 ) -> tuple[Tensor, Tensor]:
     """What transformers calls; the arguments are those of the families' eager attention.
 
-    query: `[batch, heads, queries, d_head]`; key, value: `[batch, key_heads, keys, d_head]`; mask:
-    added to the scores, `[batch, 1, queries, keys]`. Returns the heads' outputs `[batch, queries,
+    query: `[batch, heads, queries, d_head]`. key, value: `[batch, key_heads, keys, d_head]`. mask:
+    `[batch, 1, queries, keys]`, added to the scores. Returns the heads' outputs `[batch, queries,
     heads, d_head]` and the weights `[batch, heads, queries, keys]`.
     """
     eager = sys.modules[type(module).__module__].eager_attention_forward
@@ -83,5 +83,5 @@ def attend(
 
 
 AttentionInterface.register(NAME, attend)
-# Without a mask of that name the mask arrives as None, and causal models see what comes later.
+# Without a mask of that name the mask arrives as None, and causal models see later tokens.
 AttentionMaskInterface.register(NAME, eager_mask)

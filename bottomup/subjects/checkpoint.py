@@ -1,4 +1,4 @@
-"""Checkpoints as subjects: opened offline, by transformers, and without running code from them."""
+"""Checkpoints as subjects: transformers opens them, offline and without running their code."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -22,23 +22,23 @@ from bottomup.subjects.subject import Subject
 
 TOKENIZERS = ("tokenizer.json", "vocab.txt")
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
-# As the checkpoint was trained: its config may name another attention, even one to be fetched.
+# As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
 
 
 class Checkpoint(Subject):
     """A model of transformers.
 
-    Layers are as transformers counts and returns them, `layers + 1` with layer 0:
+    transformers counts and returns the layers, `layers + 1` with layer 0:
 
-    BERT, RoBERTa, ELECTRA, DistilBERT, BART: layer 0 is the norm of token + position embedding (of
-    ELECTRA where embeddings are narrower, these projected to `d_model`); norms are inside layers.
+    BERT, RoBERTa, ELECTRA, DistilBERT, BART: layer 0 is the norm of token + position embedding (for
+    ELECTRA with narrower embeddings, their projection to `d_model`); norms are inside layers.
     Marian: token embedding + position, without norm.
-    GPT-2: token + position embedding. GPT-NeoX, Llama, T5: token embedding alone, since positions
-    come with attention. What these four return as the top layer has gone through the final norm,
-    which a `Run` leaves out.
+    GPT-2: token + position embedding. GPT-NeoX, Llama, T5: token embedding only, since positions
+    come with attention. The top layer of these four is after the final norm, which a `Run` leaves
+    out.
 
-    `pretrained` is the tokenizer as transformers has it, which knows what special tokens are for.
+    `pretrained` is the tokenizer of transformers, which knows what special tokens are for.
     """
 
     model: PreTrainedModel
@@ -57,29 +57,29 @@ class Checkpoint(Subject):
 
     @cached_property
     def heads(self) -> int:
-        """Heads in a layer; 0 where none can be looked at: a model without attention, or one whose
-        attention is not called as transformers' interface has it."""
+        """Heads in a layer; 0 if none can be looked at: the model has no attention, or does not
+        call it through transformers' interface."""
         with one_pass(keep=True) as seen:
             self._states([0])
         return seen.weights[0].shape[1] if len(seen.weights) == self.layers else 0
 
     @cached_property
     def causal(self) -> bool:
-        with one_pass():  # whatever pass asks for this, these layers are none of its own
+        with one_pass():  # so that a pass that asks for this does not count these layers
             one, other = self._states([0, 1]), self._states([0, 2])
         return torch.equal(one[0], other[0])
 
     @cached_property
     def masks(self) -> bool:
         """Whether it was trained to predict masked tokens: its tokenizer has a mask, it sees both
-        sides, and what was trained predicts tokens. ELECTRA tells replaced ones, and a model of
-        sentences none."""
+        sides, and its trained layers predict tokens. ELECTRA detects replaced tokens instead, and a
+        sentence model predicts no tokens."""
         mask = self.pretrained.mask_token_id
         return mask is not None and not self.causal and self.predicts_tokens
 
     @cached_property
     def predicts_tokens(self) -> bool:
-        """Whether what was trained, by the names in its config, predicts tokens."""
+        """Whether its trained layers, by their names in the config, predict tokens."""
         return any(map(self._has_output, self.model.config.architectures or []))
 
     @property
@@ -91,7 +91,7 @@ class Checkpoint(Subject):
         for name, table in self.encoder.named_modules():
             counted_from_padding = isinstance(table, nn.Embedding) and table.padding_idx is not None
             if name.endswith("position_embeddings") and counted_from_padding:
-                # RoBERTa's first position is the one after the padding's.
+                # RoBERTa's first position follows that of padding.
                 return table.num_embeddings - table.padding_idx - 1
         return getattr(self.model.config, "max_position_embeddings", None)
 
@@ -102,9 +102,9 @@ class Checkpoint(Subject):
 
     @property
     def special(self) -> list[int]:
-        """The tokens that stand around a text and are none of it, padding among them.
+        """The tokens that surround a text and are not part of it, including padding.
 
-        Where the tokenizer names no padding, `padding` is a word like others, and no special one.
+        If the tokenizer names no padding, `padding` is an ordinary token and not special.
         """
         names = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
         return sorted({getattr(self.pretrained, name) for name in names} - {None})
@@ -150,7 +150,7 @@ class Checkpoint(Subject):
 
 
 def load(folder: Path) -> Checkpoint:
-    """The checkpoint in a folder; UserError where it cannot be opened."""
+    """The checkpoint in a folder; UserError if it cannot be opened."""
     return Checkpoint(trained(folder), tokenizer(folder))
 
 
@@ -160,9 +160,9 @@ def untrained(folder: Path, seed: int) -> Checkpoint:
 
 
 def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
-    """The model with the weights of its folder; UserError where any that is looked at lacks.
+    """The model with the weights of its folder; UserError if any weight that we use is missing.
 
-    kind: of transformers' auto classes, such as the one with the layer that predicts masked tokens.
+    kind: one of transformers' auto classes, such as the one with a layer to predict masked tokens.
     """
     require_weights(folder)
     with one_line(folder):
@@ -174,9 +174,9 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
             **FAMILY_OWN,
             **OFFLINE,
         )
-    # transformers would draw these at random, and say so in its log alone.
+    # transformers draws these at random, and only its log says so.
     drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
-    # A pooler reads the top layer and is not looked at; checkpoints of masked models have none.
+    # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.
     lacking = {name for name in learned(model) & drawn if "pooler" not in name}
     require_right(folder, model, lacking, _of_more_layers(model, found["unexpected_keys"]))
     return _attended(model)
@@ -185,7 +185,8 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
 def require_right(
     folder: Path, model: PreTrainedModel, lacking: Collection[str], left: Collection[str]
 ) -> None:
-    """Raise UserError for weights that a folder lacks, that are left over, or no numbers."""
+    """Raise UserError for weights that a folder lacks, that are left over, or that are not
+    finite."""
     wrong = {
         "missing or of another shape than config.json says": lacking,
         "more than config.json says": left,
@@ -200,9 +201,9 @@ def require_right(
 
 
 def _of_more_layers(model: PreTrainedModel, left: Collection[str]) -> list[str]:
-    """Of weights left over those whose names differ from the model's in a number alone.
+    """The leftover weights whose names differ from the model's only in a number.
 
-    Others belong to layers that predict, which are not looked at.
+    Others belong to layers that predict, which we do not use.
     """
     known = {_numberless(name) for name in model.state_dict()}
     prefix = f"{model.base_model_prefix}."
@@ -218,7 +219,7 @@ def _not_finite(model: PreTrainedModel) -> list[str]:
 
 
 def initial(folder: Path, seed: int) -> PreTrainedModel:
-    """The model with weights as its family draws them before training, from a seed."""
+    """The model with weights as its family draws them before training, by a seed."""
     with one_line(folder), torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(derive(seed, "untrained"))
         config = AutoConfig.from_pretrained(folder, **OFFLINE)
@@ -226,25 +227,26 @@ def initial(folder: Path, seed: int) -> PreTrainedModel:
 
 
 def learned(model: PreTrainedModel) -> set[str]:
-    """Names of the weights that training changes: not those of sinusoidal positions, say."""
+    """The names of the weights that training changes; sinusoidal positions, for example, are not
+    among them."""
     with torch.device("meta"):
         fresh = type(model)(model.config)
     return {name for name, weight in fresh.named_parameters() if weight.requires_grad}
 
 
 def _attended(model: PreTrainedModel) -> PreTrainedModel:
-    """The model with our attention; families that do not call it stay as they are."""
+    """The model with our attention; families that do not call it stay unchanged."""
     model.set_attn_implementation(attending.NAME)
     return model
 
 
 def tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder; UserError unless it tells where in the text its tokens stand."""
-    # Without any file, transformers would make a tokenizer that knows no token.
+    """The tokenizer of a folder; UserError unless it tells the places of its tokens in the text."""
+    # Without any file, transformers would make a tokenizer without tokens.
     if not any((folder / name).exists() for name in TOKENIZERS):
         raise UserError(
             f"no fast tokenizer in {folder}; expected tokenizer.json (or a vocab.txt of WordPiece):"
-            " load the slow one with AutoTokenizer, its package installed, and save_pretrained it"
+            " install the slow one's package, load it with AutoTokenizer, and save_pretrained it"
         )
     with one_line(folder):
         found = AutoTokenizer.from_pretrained(folder, **OFFLINE)
@@ -255,13 +257,13 @@ def tokenizer(folder: Path) -> Tokenizer:
 
 @contextmanager
 def one_line(folder: Path) -> Iterator[None]:
-    """What transformers says against a folder, in a line."""
+    """A context that turns transformers' complaints about a folder into one line."""
     try:
         yield
-    except Exception as error:  # whatever a damaged file makes it come across
+    except Exception as error:  # a damaged file can raise anything
         lines = str(error).strip().splitlines() or [type(error).__name__]
         reason = lines[0].rstrip(".") + "."
         raise UserError(
-            f"transformers does not load {folder}: {reason} Expected is a whole checkpoint of a "
+            f"transformers does not load {folder}: {reason} Expected: a whole checkpoint of a "
             f"kind that the installed transformers knows; {AGAIN}"
         ) from error

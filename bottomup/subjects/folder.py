@@ -1,4 +1,4 @@
-"""The folder of a model, ours or a checkpoint: what kind it holds, and whether it can be opened."""
+"""The folder of a model, ours or a checkpoint: its kind, and whether it can be opened."""
 
 import json
 from pathlib import Path
@@ -10,14 +10,14 @@ AGAIN = "fetch it again, or, where a study has made it, delete it and run again"
 
 
 def model_type(folder: Path) -> str | None:
-    """The kind of model in a folder; UserError where there is none, or one with its own code."""
+    """The kind of model in a folder; UserError if there is none, or one with its own code."""
     if not (folder / "config.json").exists():
         raise UserError(_no_model(folder))
     for name in ("config.json", "tokenizer_config.json"):
         if (folder / name).exists() and "auto_map" in _read(folder / name):
             raise UserError(
-                f"{folder / name} asks for code of its own (auto_map), which is never run; allowed "
-                "are kinds of model that transformers knows: look for a checkpoint of one"
+                f"{folder / name} asks for code of its own (auto_map), which is never run; "
+                "allowed: a checkpoint of a kind that transformers itself knows"
             )
     named = _read(folder / "config.json").get("model_type")
     return named if isinstance(named, str) else None
@@ -31,8 +31,8 @@ def require_weights(folder: Path) -> None:
     if pickled:
         raise UserError(
             f"{folder} has pickled weights only ({', '.join(pickled)}), which can run code when "
-            "they are opened; expected model.safetensors: convert them with save_pretrained where "
-            "you trust them"
+            "they are opened; expected model.safetensors: if you trust them, convert them with "
+            "save_pretrained"
         )
     raise UserError(_no_model(folder))
 

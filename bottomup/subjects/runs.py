@@ -1,4 +1,4 @@
-"""Models of ours as subjects, opened without transformers."""
+"""Our own models as subjects, opened without transformers."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -17,7 +17,7 @@ from bottomup.subjects.subject import Subject, from_others
 
 
 class OfOurs(Subject):
-    """What models of ours have in common."""
+    """What all our models have in common."""
 
     model: Transformer | TrunkModel
 
@@ -31,12 +31,12 @@ class OfOurs(Subject):
 
     @property
     def predicts_tokens(self) -> bool:
-        """False: transformers knows none of its layers."""
+        """False: transformers does not know its layers."""
         return False
 
     @property
     def max_length(self) -> None:
-        """None: it has no positions, or computes them for any number of tokens."""
+        """None: it has no positions, or computes them for any length."""
 
     @property
     def padding(self) -> int:
@@ -58,7 +58,7 @@ class OfOurs(Subject):
 
 
 class Run(OfOurs):
-    """A Transformer of ours: its encoder, which can also be run layer by layer.
+    """One of our Transformers: its encoder, which can also be run layer by layer.
 
     Layer 0 is token embedding + position, layer n the residual stream after layer n, before the
     final norm.
@@ -72,15 +72,14 @@ class Run(OfOurs):
 
     @property
     def heads(self) -> int:
-        """Heads in a layer, before any were removed."""
+        """Heads in a layer, before any removal."""
         return self.model.config.heads
 
     @property
     def masks(self) -> bool:
-        """Whether it sees both sides and has no decoder, as what is trained with masks does.
+        """Whether it sees both sides and has no decoder, like models trained with masks.
 
-        That the untrained control counts, and MLM under the mask of LM does not, its folder cannot
-        tell.
+        Its folder cannot tell more: the untrained control counts, and MLM under LM's mask does not.
         """
         return not self.causal and not self.translates
 
@@ -90,7 +89,7 @@ class Run(OfOurs):
 
     @property
     def open_heads(self) -> list[Tensor]:
-        """Those whose gate is open."""
+        """The heads whose gate is open."""
         return [layer.attention.gates.nonzero()[:, 0] for layer in self.encoder.layers]
 
     def _read(
@@ -104,7 +103,7 @@ class Run(OfOurs):
     def _read_by_layer(self, ids: Tensor, hidden: Tensor) -> Encoding:
         """hidden: `[layers, batch, length]`."""
         visible, x = self._visible(ids), self.embeddings(ids)
-        # Padding may see itself, lest it see nothing.
+        # Padding may see itself, or it would see nothing.
         itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
         hidden_states, attentions = [x], []
         for layer, tokens in zip(self.encoder.layers, hidden, strict=True):
@@ -132,10 +131,10 @@ class Run(OfOurs):
 
 
 class OtherTrunk(OfOurs):
-    """A model of ours that is no Transformer, and has no heads.
+    """One of our models that is not a Transformer and has no heads.
 
-    Layer 0 is the token embedding, layer n what layer n adds up to; where two directions do not see
-    each other, that of both side by side, the one from the left first.
+    Layer 0 is the token embedding, layer n the sum after layer n. Two directions that do not see
+    each other are side by side, the one from the left first.
     """
 
     model: TrunkModel
@@ -150,7 +149,7 @@ class OtherTrunk(OfOurs):
 
     @property
     def masks(self) -> bool:
-        """Whether each position sees both sides; the untrained control counts, as of a `Run`."""
+        """Whether each position sees both sides; as for a `Run`, the untrained control counts."""
         return not self.causal and not self.model.config.both_ways
 
     @property
@@ -168,7 +167,7 @@ KINDS = {Transformer: Run, TrunkModel: OtherTrunk}
 
 
 def load(folder: Path) -> OfOurs:
-    """The model in a folder; UserError where a file of it is missing or damaged."""
+    """The model in a folder; UserError if a file is missing or damaged."""
     require_weights(folder)
     return _subject(folders.load(folder), folder)
 
@@ -184,7 +183,7 @@ def _subject(model: Transformer | TrunkModel, folder: Path) -> OfOurs:
 
 @contextmanager
 def _gated(layers: Sequence[EncoderLayer], gates: Tensor | None) -> Iterator[None]:
-    """Within it, the layers' own gates are multiplied by `gates` `[layers, heads]`."""
+    """A context in which the layers' own gates are multiplied by `gates` `[layers, heads]`."""
     usual = [layer.attention.gates for layer in layers]
     if gates is not None:
         for layer, row in zip(layers, gates, strict=True):

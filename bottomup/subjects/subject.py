@@ -195,20 +195,21 @@ class Subject(ABC):
         length, most = ids.shape[1], self.max_length
         if most is not None and length > most:
             raise UserError(
-                f"{length} tokens in a sentence, {self._name} reads at most {most}; cut it"
+                f"a sentence has {length} tokens; {self._name} reads at most {most}; cut it"
             )
         known = getattr(self.model.config, "vocab_size", None)
         if known is not None and ((ids < 0) | (ids >= known)).any():
             raise UserError(
-                f"ids from {int(ids.min())} to {int(ids.max())} in a sentence, {self._name} knows "
-                f"0 to {known - 1}; the text or the model is of another tokenizer: make both again"
+                f"a sentence has ids from {int(ids.min())} to {int(ids.max())}; {self._name} knows "
+                f"0 to {known - 1}; text and model have different tokenizers: make both again"
             )
         changed = gates is not None or hidden is not None
         if changed and not self.heads:
             raise UserError(f"{self._name} has no attention that can be changed")
         if gates is not None and gates.shape != (self.layers, self.heads):
             raise UserError(
-                f"gates {tuple(gates.shape)} for {self.layers} layers of {self.heads} heads"
+                f"gates of shape {tuple(gates.shape)}; allowed: ({self.layers}, {self.heads}), one "
+                "for each head"
             )
         if hidden is not None:
             hidden = hidden.expand(self.layers, *ids.shape)

@@ -1,4 +1,4 @@
-"""Words of a text in the sub-words of any tokenizer, told by where both stand in the text."""
+"""The words of a text in the sub-words of any tokenizer, matched by their places in the text."""
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -27,13 +27,12 @@ Span = tuple[int, int]  # start and end in a sentence, in characters
 
 @dataclass(frozen=True)
 class Words:
-    """Sentences as a model reads them, and where their words are.
+    """Sentences as a model reads them, and the places of their words.
 
-    tokens: the sub-words, special ones included, with the word that each is part of if that one is
-    aligned;
-    first, last: where in its sentence each word's first and last sub-word stand, NO_WORD for a word
-    that is not aligned, `[n_words]`, in order of the text;
-    unaligned: how many words are not aligned, by reason;
+    tokens: the sub-words, including special tokens, each with its word if that is aligned.
+    first, last: the places in the sentence of each word's first and last sub-word, NO_WORD for a
+        word that is not aligned, `[n_words]`, in order of the text.
+    unaligned: how many words are not aligned, by reason.
     cut: how many sentences were cut off.
     """
 
@@ -44,8 +43,8 @@ class Words:
     cut: int
 
     def not_read(self) -> Iterator[dict]:
-        """Rows of a table: unit, reason, n and total, how many words are not aligned for each
-        reason, or sentences cut off, of how many."""
+        """Rows of a table: unit, reason, n and total. n counts words not aligned for each reason,
+        or sentences cut off, out of total."""
         for reason, n in self.unaligned.items():
             yield {"unit": "word", "reason": reason, "n": n, "total": len(self.first)}
         yield {"unit": "sentence", "reason": CUT, "n": self.cut, "total": len(self.tokens)}
@@ -59,14 +58,14 @@ def encode(
 ) -> Words:
     """Encode sentences, and find the sub-words of each word.
 
-    words: of each sentence, not overlapping; max_length: tokens that the model reads at once,
-    special ones included. Of longer sentences the end is cut off, except for special tokens there.
+    words: those of each sentence, without overlap. max_length: tokens that the model reads at once,
+    including special ones. The end of longer sentences is cut off, except for special tokens there.
 
-    A word is aligned if it has sub-words, all of them read, and none that holds more of the
-    sentence than this word and white space. A sub-word of white space alone is part of no word,
-    whichever character of the text its tokenizer ascribes it to.
+    A word is aligned if it has sub-words, all of them are read, and none holds more of the sentence
+    than this word and white space. A sub-word of white space only belongs to no word, whichever
+    character of the text its tokenizer assigns to it.
     """
-    # What the tokenizer's file says of these is for other uses.
+    # The tokenizer's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
     encoded = tokenizer.encode_batch(list(sentences))
@@ -102,10 +101,10 @@ def of_occurrences(
 ) -> tuple[Words, np.ndarray]:
     """The sentences of a table of words as a subject reads them, and which of their words it has.
 
-    table: columns text (a sentence's number in the table), sentence (of the split) and position (a
-    word's number in its sentence), in order; text: the split's parquet file; tokenizer: that of
-    words. Returns with the sentences the number of each row's word among all of these, in order of
-    the text: `[n]`.
+    table: columns text (the number of a sentence in the table), sentence (its number in the split)
+    and position (the number of a word in its sentence), in order. text: the split's parquet file.
+    tokenizer: that of words. Besides the sentences it returns, for each row, the number of its word
+    among all words of these sentences, in order of the text: `[n]`.
     """
     sentences = table.drop_duplicates("text").set_index("text")["sentence"]
     written = read_table(text, columns=["source"])["source"].iloc[sentences]
@@ -115,17 +114,17 @@ def of_occurrences(
 
 
 def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Words, list[int]]:
-    """Sentences as a subject reads them, and how many words each has by the tokenizer of words."""
+    """Sentences as a subject reads them, and the number of words of each by the word tokenizer."""
     texts, of_words = zip(*spans(sentences, load_tokenizer(tokenizer)), strict=True)
     words = encode(subject.tokenizer, texts, of_words, subject.max_length)
     return words, [*map(len, of_words)]
 
 
 def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:
-    """The rows of a table of words, one for each sub-word of those that are aligned.
+    """The rows of a table of words, one for each sub-word of an aligned word.
 
-    tokens: of `Words`; table: all words of its sentences, in order. `position` becomes that of the
-    sub-word, and `last_subword` says whether it ends its word.
+    tokens: those of `Words`. table: all words of its sentences, in order. `position` becomes that
+    of the sub-word; `last_subword` says whether it ends its word.
     """
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     starts = np.searchsorted(table["text"], np.arange(len(tokens)))
@@ -138,9 +137,9 @@ def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:
 
 
 def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:
-    """The word that each token is part of, by its id; NO_WORD for none: `[n_tokens]`.
+    """The id of each token's word, NO_WORD for none: `[n_tokens]`.
 
-    tokens: of `Words`; words: the same sentences, each word a token.
+    tokens: those of `Words`. words: the same sentences, with each word as a token.
     """
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     numbers = np.asarray(tokens.words)
@@ -148,7 +147,7 @@ def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:
 
 
 def read_and_tail(special: Sequence[int], max_length: int | None) -> tuple[int, int]:
-    """How many tokens are read from a sentence's start, and how many special ones at its end.
+    """The number of tokens read from the start of a sentence, and of special tokens at its end.
 
     special: which tokens the tokenizer added to the text, `[length]`.
     """
@@ -158,7 +157,7 @@ def read_and_tail(special: Sequence[int], max_length: int | None) -> tuple[int, 
 
 
 def visible(sentence: str, span: Span) -> Span:
-    """The span without white space at its ends; no character where it is nothing else."""
+    """The span without white space at its ends; empty if it is nothing else."""
     text = sentence[span[0] : span[1]]
     start = span[0] + len(text) - len(text.lstrip())
     return start, start + len(text.strip())
@@ -167,11 +166,11 @@ def visible(sentence: str, span: Span) -> Span:
 def align(
     held: Sequence[Span], spans: Sequence[Span], read: int
 ) -> tuple[np.ndarray, np.ndarray, list[str]]:
-    """The first and last of the tokens that hold each word, and why words have none.
+    """The first and last token of each word, and why words have none.
 
-    held: what each token holds, start and end alike for nothing; spans: the words; read: tokens
-    that are read, the first ones. Returns two arrays `[n_words]`, with NO_WORD for words without
-    tokens of their own, and a reason for each of these.
+    held: the span that each token holds; start and end are equal for nothing. spans: the words.
+    read: how many tokens are read, from the first. Returns two arrays `[n_words]`, with NO_WORD for
+    words without tokens of their own, and a reason for each of these.
     """
     starts, ends = np.array(held, dtype=int).reshape(-1, 2).T
     from_, to = np.array(spans, dtype=int).reshape(-1, 2).T[..., None]
@@ -187,13 +186,13 @@ def align(
 
 
 def _blank(tokenizer: Tokenizer, ids: Iterable[Iterable[int]]) -> set[int]:
-    """Ids that are white space alone, such as the mark before a word where it is one of its own."""
+    """The ids of white space only, such as a separate mark before a word."""
     texts = {i: tokenizer.decode([i], skip_special_tokens=False) for i in set().union(*ids)}
     return {i for i, text in texts.items() if not text.strip()}
 
 
 def _word_of_each(first: np.ndarray, last: np.ndarray, length: int) -> np.ndarray:
-    """The word of each of a sentence's tokens, `[length]`."""
+    """The word of each token of a sentence, `[length]`."""
     words = np.full(length, NO_WORD)
     for number in np.flatnonzero(first != NO_WORD):
         words[first[number] : last[number] + 1] = number

@@ -1,9 +1,9 @@
-"""Tables of what is measured on views: one module each, found by its name.
+"""Tables of what is measured on views: one module for each, found by its name.
 
-A module has `TABLE`, what it is about; `Settings`, its section of the config; and `rows(seen,
-settings)`, the rows of its table but for the columns that name the run, each with its values
-without each block of documents, as `jackknife.write` wants them. Every plan of a study reads the
-first two, so that what is slow to import is imported in `rows`.
+A module has `TABLE` (what it is about), `Settings` (its section of the config) and `rows(seen,
+settings)`: the rows of its table without the columns that name the run, each with its values
+without each block of documents, as `jackknife.write` needs them. Every plan of a study reads the
+first two, so slow imports belong into `rows`.
 """
 
 from collections.abc import Iterator
@@ -20,11 +20,14 @@ from bottomup.settings import Label, Run
 class Table:
     """What a table is about.
 
-    part: whose views a part of it is made from: a run's, a run's under a reading, those of two
-    runs. section: of `measures` in the config, if that is not named as the table is. reads: what it
-    takes beside the views. first_seed: of the first seed alone. variants: of variants of objectives
-    in mask and target, too. category: where the report lists the figure that is named as the table
-    is and shows all that is compared; None without such a figure.
+    part: what one part of it is made from: the views of a run, of a run under a reading, or of two
+        runs.
+    section: its section of `measures` in the config, if that has another name.
+    reads: what it needs besides the views.
+    first_seed: whether it is about the first seed only.
+    variants: whether it also covers variants of objectives in mask and target.
+    category: where the report lists the figure of the same name, which shows everything compared;
+        None without such a figure.
     """
 
     part: Literal["run", "reading", "pair"]
@@ -39,10 +42,11 @@ class Table:
 class Seen:
     """What was seen of one run, or of two runs on the same occurrences.
 
-    occurrences: a row each, with the columns of their annotation where the rule has it; views:
-    `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run;
-    frequencies: of tokens, where the rule has them; reading: under which it was seen; labels: which
-    tokens information is asked about, and at which positions.
+    occurrences: a row each, with the columns of their annotation if the rule has it.
+    views: `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run.
+    frequencies: of tokens, if the rule has them.
+    reading: how the text was fed.
+    labels: which tokens information is about, and at which positions.
     """
 
     occurrences: pd.DataFrame
@@ -58,8 +62,8 @@ class Seen:
         return self.occurrences["block"].to_numpy()
 
     def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """Each layer's number and view, and that of the second run at the same share of its depth:
-        layer n, where both have as many layers."""
+        """The number and view of each layer, and the view of the second run at the same share of
+        its depth: layer n if both have equally many layers."""
         depth, other_depth = len(self.views) - 1, len(self.others) - 1
         for layer, view in enumerate(self.views):
             yield layer, view, self.others[round(layer * other_depth / depth)]
@@ -73,8 +77,8 @@ def columns_of(run: Run) -> dict[str, str | int]:
 def seen_by_all(
     occurrences: pd.DataFrame, views: list[np.ndarray]
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """The occurrences that each of some views `[layers + 1, n_occurrences, d_model]` has, and these
-    rows of them; as they are where that is all."""
+    """The occurrences that all of these views `[layers + 1, n_occurrences, d_model]` have, and the
+    views at these rows; unchanged if these are all."""
     missing = np.any([np.isnan(view[0, :, 0]) for view in views], axis=0)
     if not missing.any():
         return occurrences, views

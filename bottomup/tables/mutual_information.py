@@ -1,7 +1,7 @@
 """The mutual information between tokens and their representations, at each layer of one run.
 
-Rows: for each layer and label that is asked for, estimator clusters, one for each number of
-clusters, and estimator classifier, a lower bound that counts held-out occurrences only.
+Rows: for each layer and wanted label, one of the estimator clusters for each number of clusters,
+and one of the estimator classifier, a lower bound on held-out occurrences only.
 """
 
 from collections.abc import Iterator

@@ -1,8 +1,8 @@
 """What a linear classifier finds in each layer of one run, and in a mix of all.
 
 Rows: one for each layer, task and metric, see `bottomup.measures.probes.probe`; then those of the
-mixes, see `scalar_mix` there. Where occurrences are sub-words, a word is seen through its last
-one; where they are words, as `views.pooling` says.
+mixes, see `scalar_mix` there. If occurrences are sub-words, a word is seen through its last one; if
+they are words, as `views.pooling` says.
 """
 
 from collections.abc import Iterator
@@ -55,7 +55,8 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
 
 
 def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:
-    """Rows that end words, of sentences drawn without replacement until there are `n`; in order."""
+    """The rows that end words, in sentences drawn without replacement until there are `n`,
+    sorted."""
     ends = np.flatnonzero(occurrences["last_subword"])
     sentences, place = np.unique(occurrences["sentence"].to_numpy()[ends], return_inverse=True)
     order = generator(seed, "probes").permutation(len(sentences))

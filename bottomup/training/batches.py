@@ -1,4 +1,4 @@
-"""Batches of sentences of similar length, closed by the count of padded tokens."""
+"""Batches of sentences of similar length, limited by the number of padded tokens."""
 
 import hashlib
 from collections.abc import Iterator
@@ -12,25 +12,26 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.seeds import generator
 
-POOL = 200_000  # sentences sorted by length together, so that an epoch stays shuffled at any size
+POOL = 200_000  # sentences to sort by length together, so that epochs of any size stay shuffled
 
 
 @dataclass(frozen=True)
 class Text:
-    """One split: token files of the source side and, if the objective predicts it, the target's."""
+    """One split: token files of the source side and, if the objective predicts it, the target
+    side."""
 
     source: TokenFile
     target: TokenFile | None = None
 
     @cached_property
     def lengths(self) -> np.ndarray:
-        """Tokens of the longer side of each sentence pair, `[n_sentences]`."""
+        """The number of tokens on the longer side of each sentence pair, `[n_sentences]`."""
         if self.target is None:
             return self.source.lengths
         return np.maximum(self.source.lengths, self.target.lengths)
 
     def digest(self) -> str:
-        """Changes with any token or sentence boundary of either side."""
+        """A digest that changes with any token or sentence boundary of either side."""
         digest = hashlib.sha256()
         for tokens in (self.source, self.target):
             if tokens is not None:
@@ -39,12 +40,12 @@ class Text:
         return digest.hexdigest()
 
     def select(self, sentences: np.ndarray) -> "Text":
-        """These sentences alone, in this order."""
+        """Only these sentences, in this order."""
         target = None if self.target is None else self.target.select(sentences)
         return Text(self.source.select(sentences), target)
 
     def batch(self, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """Padded ids of both sides for these sentences, each `[batch, length]` int64."""
+        """The padded ids of both sides for these sentences, each `[batch, length]` int64."""
         target = None if self.target is None else padded(self.target, sentences)
         return padded(self.source, sentences), target
 
@@ -59,7 +60,7 @@ def padded(tokens: TokenFile, sentences: np.ndarray, padding: int = PAD) -> np.n
 
 
 def split_by_size(lengths: np.ndarray, order: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
-    """Cut `order` into runs whose padded size, count x longest, is at most `batch_tokens`."""
+    """Cut `order` into parts whose padded size, count x longest, is at most `batch_tokens`."""
     batches, start, longest = [], 0, 0
     for end, sentence in enumerate(order):
         longest = max(longest, lengths[sentence])
@@ -80,7 +81,7 @@ def in_order(text: Text, batch_tokens: int) -> list[np.ndarray]:
 
 
 def epoch(text: Text, batch_tokens: int, seed: int, number: int) -> list[np.ndarray]:
-    """The batches of one epoch: sentences of like length together, batches in random order."""
+    """The batches of one epoch: sentences of similar length together, batches in random order."""
     rng = generator(seed, "order", number)
     order = rng.permutation(len(text.source))
     batches = []
@@ -94,8 +95,9 @@ def epoch(text: Text, batch_tokens: int, seed: int, number: int) -> list[np.ndar
 def forever(text: Text, batch_tokens: int, seed: int, skip: int) -> Iterator[np.ndarray]:
     """Batches, epoch after epoch, after skipping `skip` of them.
 
-    An epoch that is skipped is only put in order, so a resumed run starts at once. Raises UserError
-    if the longest sentence does not fit into a batch.
+    Skipped epochs are only ordered, so a resumed run starts at once.
+
+    Raises UserError if the longest sentence does not fit into a batch.
     """
     longest = int(text.lengths.max())
     if longest > batch_tokens:

@@ -1,7 +1,7 @@
-"""Checkpoints that survive being killed: written aside, then renamed.
+"""Checkpoints that survive being killed: written to new files, then renamed.
 
 A checkpoint holds tensors (safetensors) and counters (JSON); nothing in it can run code. All
-randomness of training is derived from the seed and the step, so no generator state is kept.
+randomness of training comes from the seed and the step, so no generator state is kept.
 """
 
 import hashlib
@@ -30,22 +30,22 @@ STATES = ("state.json", "previous.json")  # the newer first
 
 @dataclass
 class Progress:
-    """Where a run stands: updates done, source tokens read, and what was measured on the way."""
+    """The progress of a run: updates done, source tokens read, and measurements on the way."""
 
     step: int = 0
     tokens: int = 0
     best_dev_loss: float = float("inf")
     stale_evaluations: int = 0
     metrics: list[dict] = field(default_factory=list)  # the lines of metrics.jsonl
-    losses: list[float] = field(default_factory=list)  # of the updates since the last of them
+    losses: list[float] = field(default_factory=list)  # of the updates since the last line
 
 
 class Checkpoint:
     """The newest state of one run and the one before it, with their best weights, in `folder`.
 
-    `identity` says what the run depends on, in plain values. A checkpoint of another identity was
-    left by a run with other settings or another code: it is set aside, and the log says what
-    differs. Each state has the digests of its files: one of which any is damaged is passed over.
+    `identity` says what the run depends on, in plain values. A checkpoint with another identity
+    comes from a run with other settings or other code: it is set aside, and the log says what
+    differs. Each state has the digests of its files; a state with a damaged file is skipped.
     """
 
     def __init__(self, folder: Path, identity: dict):
@@ -58,10 +58,10 @@ class Checkpoint:
         progress: Progress,
         best: bool,
     ) -> None:
-        """Add a state, for which the one before the newest goes; its weights are best if `best`,
-        or if none are.
+        """Add a state and drop the oldest of two; its weights are the best if `best`, or if there
+        are none.
 
-        `state.json` is renamed into place last, after what it said has become `previous.json`.
+        `state.json` is renamed into place last, after its old content has become `previous.json`.
         """
         self.set_aside()
         newest, before = progress.step, self.state()
@@ -95,12 +95,12 @@ class Checkpoint:
                 path.unlink()
 
     def state(self) -> dict | None:
-        """What the newest state says, or None where there is none of this run."""
+        """What the newest state says, or None if this run has none."""
         state = read_state(self.folder / STATES[0])
         return state if state and state["identity"] == self.identity else None
 
     def set_aside(self) -> None:
-        """Move a checkpoint of another run to the first free name beside, `checkpoint.1`."""
+        """Move a checkpoint of another run to the first free name, such as `checkpoint.1`."""
         states = (read_state(self.folder / name) for name in STATES)
         state = next(filter(None, states), None)
         if state is None or state["identity"] == self.identity:
@@ -113,10 +113,11 @@ class Checkpoint:
         self.folder.rename(aside)
 
     def load(self, model: nn.Module, optimizers: Sequence[Optimizer]) -> Progress:
-        """Restore model and optimizers; a fresh Progress where there is no checkpoint.
+        """Restore model and optimizers; a fresh Progress if there is no checkpoint.
 
-        Where the newest state is damaged, the log says so, and the one before is taken. Raises
-        UserError where none is whole.
+        If the newest state is damaged, the log says so, and the one before is taken.
+
+        Raises UserError if no state is whole.
         """
         self.set_aside()
         if not self._whole():
@@ -133,7 +134,7 @@ class Checkpoint:
         return Progress(**state["progress"])
 
     def _whole(self) -> bool:
-        """Whether there is a state; the newest that is whole becomes the newest of all."""
+        """Whether there is a whole state; the newest whole one becomes the newest state."""
         passed = []
         for name in STATES:
             path = self.folder / name
@@ -164,11 +165,11 @@ class Checkpoint:
 
 
 class Finished:
-    """A run that was trained to its end, in a file of `folder` that is named by what it depends on.
+    """A run that was trained to its end, in a file of `folder` named after what it depends on.
 
-    So an earlier setting, or the same run in another study, costs no training. `identity` is that
-    of its checkpoint; what the study calls it does not count. The folder can be deleted at any
-    time.
+    So going back to an earlier setting, or having the same run in another study, costs no training.
+    `identity` is that of its checkpoint; the study's name for it does not count. The folder can be
+    deleted at any time.
     """
 
     def __init__(self, folder: Path, identity: dict):
@@ -176,7 +177,7 @@ class Finished:
         self.path = folder / f"{digest_of(nameless)[:32]}.safetensors"
 
     def save(self, model: nn.Module, progress: Progress) -> None:
-        """Keep the weights that a run ends with; where that fails, only the log says so."""
+        """Keep the weights that a run ends with; if that fails, only the log says so."""
         aside = self.path.with_suffix(f".{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
@@ -190,7 +191,7 @@ class Finished:
             log.info(f"the run is not kept for other studies: {error}")
 
     def load(self, model: nn.Module) -> Progress | None:
-        """Give `model` the weights of the run, if it was trained before and is still whole."""
+        """Give `model` the weights of the run if it was trained before and is still whole."""
         if not self.path.exists():
             return None
         if not kept_whole(self.path):
@@ -214,12 +215,12 @@ def optimizer_state(step: int) -> str:
 
 
 def read_state(path: Path) -> dict | None:
-    """What a state of a checkpoint says; None where it is missing, or not as it was written."""
+    """What a state of a checkpoint says; None if it is missing or not as it was written."""
     try:
         found = json.loads(path.read_text())
         state = found["state"]
         newest, best = state["newest"], state["best"]
-        # Made from numbers, so that none lies outside the folder.
+        # Made from numbers, so that no name leads outside the folder.
         names = {weights(newest), optimizer_state(newest), weights(best)}
         whole = found["digest"] == digest_of(state) and state["files"].keys() == names
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
@@ -228,7 +229,7 @@ def read_state(path: Path) -> dict | None:
 
 
 def not_as_written(path: Path) -> list[Path]:
-    """What of a state of a checkpoint is damaged or missing: itself, or files that it names."""
+    """The damaged or missing files of a checkpoint's state: itself, or files that it names."""
     state = read_state(path)
     if state is None:
         return [path]
@@ -237,7 +238,7 @@ def not_as_written(path: Path) -> list[Path]:
 
 
 def note_of(kept: Path) -> Path:
-    """Where the digest of a finished run is noted."""
+    """The file that notes the digest of a finished run."""
     return kept.with_suffix(".sha256")
 
 
@@ -254,7 +255,8 @@ def digest_of(value: dict) -> str:
 
 @contextmanager
 def writing(what: str, folder: Path) -> Iterator[None]:
-    """UserError where a file cannot be written, as on a full disk; `folder` has the checkpoint."""
+    """Raise UserError if a file cannot be written, as on a full disk; `folder` has the
+    checkpoint."""
     try:
         yield
     except (OSError, SafetensorError) as error:
@@ -265,7 +267,7 @@ def writing(what: str, folder: Path) -> Iterator[None]:
 
 
 def optimizer_tensors(optimizers: Sequence[Optimizer]) -> dict[str, Tensor]:
-    """The optimizers' states as named tensors, `which.index.name`."""
+    """The states of the optimizers as named tensors, `which.index.name`."""
     return {
         f"{which}.{index}.{name}": tensor
         for which, optimizer in enumerate(optimizers)

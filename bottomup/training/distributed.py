@@ -1,11 +1,11 @@
-"""One run trained by several processes, each on a GPU of its own.
+"""One run trained by several processes, each on its own GPU.
 
-Each computes a part of every update, and all make the same step. What DistributedDataParallel does
-is done here by hand: it averages gradients, but parts have unequal numbers of predictions, so that
-these are summed; and it wraps one `forward`, whereas a loss here is the objective's matter.
+Each process computes a part of every update, and all make the same step. This replaces
+DistributedDataParallel, which averages gradients; but parts have unequal numbers of predictions, so
+gradients must be summed. It also wraps one `forward`, while a loss here is up to the objective.
 
 torchrun starts such processes, on one machine or several; a job that was given several GPUs starts
-its own. For a process that is alone, nothing in here does anything.
+its own. A single process makes no use of this module.
 """
 
 import argparse
@@ -33,11 +33,11 @@ from bottomup.objectives import IGNORE, Example
 from bottomup.training import stopping
 
 Main = Callable[[argparse.Namespace], None]
-GRACE_SECONDS = 10.0  # for the others, where a process fails
+GRACE_SECONDS = 10.0  # for the others, if a process fails
 
 
 def rank() -> int:
-    """The number of this process, from 0; the first one alone writes files."""
+    """The number of this process, from 0; only the first one writes files."""
     return dist.get_rank() if dist.is_initialized() else 0
 
 
@@ -47,9 +47,9 @@ def size() -> int:
 
 
 def share(example: Example) -> Example:
-    """This process's part of an update, of whole sentences.
+    """This process's part of an update, in whole sentences.
 
-    Where there are more processes than sentences, some predict nothing, and so have gradients of 0.
+    With more processes than sentences, some predict nothing and have gradients of 0.
     """
     parts = list(example.split(size()))
     if rank() < len(parts):
@@ -58,7 +58,7 @@ def share(example: Example) -> Example:
 
 
 def add_up(tensors: list[Tensor]) -> None:
-    """Replace each tensor by its sum over all processes, the same bits in each."""
+    """Replace each tensor by its sum over all processes, with the same bits in each."""
     if size() > 1:
         together = torch.cat([tensor.flatten() for tensor in tensors])
         dist.all_reduce(together)
@@ -68,7 +68,7 @@ def add_up(tensors: list[Tensor]) -> None:
 
 
 def largest(number: int) -> int:
-    """The largest of all processes' numbers, which no GPU is waited for to tell."""
+    """The largest of all processes' numbers, without waiting for any GPU."""
     if size() == 1:
         return number
     found = torch.tensor(number)
@@ -78,7 +78,7 @@ def largest(number: int) -> int:
 
 @contextmanager
 def first_before_others() -> Iterator[None]:
-    """What the first process does in here is done before the others begin."""
+    """Within it, the first process finishes before the others begin."""
     if rank() > 0:
         largest(0)
     try:
@@ -89,13 +89,13 @@ def first_before_others() -> Iterator[None]:
 
 
 def others_leave() -> None:
-    """Only the first process goes on."""
+    """End all processes but the first."""
     if rank() > 0:
         sys.exit()
 
 
 def leave(number: signal.Signals, step: int, began: int) -> NoReturn:
-    """As `stopping.leave`, in all processes, but said and asked for by the first."""
+    """As `stopping.leave`, in all processes; only the first writes to the log and asks SLURM."""
     with first_before_others():
         if rank() > 0:
             sys.exit(os.EX_TEMPFAIL)
@@ -103,9 +103,9 @@ def leave(number: signal.Signals, step: int, began: int) -> NoReturn:
 
 
 def in_processes(main: Main) -> Main:
-    """Have a program's `main` run in as many processes as the job was given GPUs.
+    """Run a program's `main` in as many processes as the job was given GPUs.
 
-    Where torchrun has started it, it is one of those.
+    If torchrun has started the program, it is already one of them.
     """
 
     @wraps(main)
@@ -123,11 +123,11 @@ def in_processes(main: Main) -> Main:
 
 @contextmanager
 def joined() -> Iterator[None]:
-    """Meet the other processes, by what torchrun says of them in the environment."""
+    """Connect to the other processes, which torchrun describes in the environment."""
     on_gpu = device().type == "cuda"
     if on_gpu:
         torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
-    # What `largest` compares is in memory, which NCCL does not read.
+    # `largest` compares numbers in memory, which NCCL does not read.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo")
     if rank() > 0:
         logging.disable(logging.INFO)
@@ -140,8 +140,8 @@ def joined() -> Iterator[None]:
 def launch(main: Main, arguments: argparse.Namespace) -> None:
     """Run `main` in processes that know of each other as if torchrun had started them.
 
-    Signals are theirs. Leaves as the first one left that did not end well; torchrun itself makes 1
-    of every status, and kills whoever takes 30 seconds to stop.
+    Signals go to them. The exit status is that of the first process that failed; torchrun itself
+    turns every status into 1, and kills any process that takes 30 seconds to stop.
     """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
@@ -161,7 +161,7 @@ def launch(main: Main, arguments: argparse.Namespace) -> None:
         while not processes.join(grace_period=GRACE_SECONDS):
             pass
     except ProcessExitedException as error:
-        # What a signal ended is said as a shell says it.
+        # If a signal ended it, the status is the one that a shell gives.
         sys.exit(error.exit_code if error.exit_code > 0 else 128 - error.exit_code)
 
 

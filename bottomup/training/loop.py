@@ -25,16 +25,16 @@ from bottomup.training.schedule import share_of_peak
 
 
 class Trainer:
-    """One run: trains `model` under `objective` from wherever `checkpoint` left it.
+    """One run: trains `model` under `objective` from where `checkpoint` left it.
 
-    A run that was stopped and started again ends with the same bytes as one that was not, on one
-    type of CPU with one thread count: whatever is random is derived from the seed and the step.
-    Each update is computed in `accumulate` parts, to save memory, whatever `settings` say of that.
-    Of several processes (see `distributed`) each computes a share of it, and all decide alike; the
-    first one saves, and it alone comes back from `train`.
+    A run that was stopped and resumed ends with the same bytes as one that was not, on one type of
+    CPU with one thread count, since all randomness comes from the seed and the step. Each update is
+    computed in `accumulate` parts to save memory, whatever `settings` say about that. With several
+    processes (see `distributed`) each computes a share of the update, and all decide alike; only
+    the first one saves and returns from `train`.
 
-    stop: the step at which the run is wanted, None for its end; kept: by step, where the run as it
-    is there is kept on the way.
+    stop: the step at which the run is wanted, None for its end. kept: by step, where to keep the
+    run as it is at that step.
     """
 
     def __init__(
@@ -57,16 +57,17 @@ class Trainer:
         self.checkpoint, self.accumulate = checkpoint, accumulate
         self.finished, self.stop, self.kept = finished, stop, kept or {}
         self.device = next(model.parameters()).device
-        self.unread: list[Tensor] = []  # losses of updates that are still on the device
+        self.unread: list[Tensor] = []  # losses that are still on the device
         self.optimizers = optimizers(model, settings.optimizer)
         self.rate = 0.0  # the learning rate of the last update
 
     def train(self) -> Progress:
         """Train until `max_tokens` source tokens are read or the dev loss stalls.
 
-        The model ends with the weights of its lowest dev loss, or of the step `stop`. A run that is
-        finished already is taken from where it is kept. Raises UserError for a run that ends before
-        `stop`, and SystemExit where a signal is heard, see `stopping`.
+        The model ends with the weights of its lowest dev loss, or of the step `stop`. A finished
+        run is taken from where it is kept.
+
+        Raises UserError if the run ends before `stop`, and SystemExit on a signal, see `stopping`.
         """
         lock = self.checkpoint.folder.with_suffix(".lock")
         with alone(lock) if distributed.rank() == 0 else nullcontext():
@@ -117,7 +118,8 @@ class Trainer:
         return progress
 
     def done(self) -> Progress | None:
-        """Of a run that is finished already, what it measured; its weights are the model's then."""
+        """If the run is already finished, load its weights into the model and return its
+        progress."""
         done = self.finished.load(self.model) if self.finished and distributed.rank() == 0 else None
         if distributed.largest(done is not None):
             distributed.others_leave()
@@ -131,10 +133,10 @@ class Trainer:
         )
 
     def update(self, sentences: np.ndarray, step: int) -> Tensor:
-        """One step, at the rate that is set, on the mean loss over all predicted tokens of a batch.
+        """One step, at the current rate, on the mean loss over all predicted tokens of a batch.
 
-        Returns that loss, a scalar in nats; of several processes, what each adds to it. Nothing in
-        here waits for a GPU, which so computes while the next batches are made.
+        Returns that loss, a scalar in nats; with several processes, this process's share of it.
+        Nothing here waits for a GPU, so it computes while the next batches are made.
         """
         self.model.train()
         others = [distributed.rank()] if distributed.rank() else []
@@ -158,9 +160,9 @@ class Trainer:
         return total / count
 
     def read_losses(self, progress: Progress) -> None:
-        """Wait for the device; what it has computed of losses comes to `progress`.
+        """Wait for the device and add its losses to `progress`.
 
-        To be called before anything is saved: UserError where a loss or a weight is not finite.
+        Call it before anything is saved: it raises UserError if a loss or a weight is not finite.
         """
         if not self.unread:
             return
@@ -177,7 +179,7 @@ class Trainer:
         progress.losses += losses
 
     def diverged(self, what: str, step: int) -> UserError:
-        """What to say of numbers that are none."""
+        """The error for numbers that are not finite."""
         return UserError(
             f"{what} at step {step}; the last good checkpoint is kept in {self.checkpoint.folder}; "
             f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
@@ -185,7 +187,7 @@ class Trainer:
         )
 
     def set_rate(self, progress: Progress) -> None:
-        """Take the learning rate of `progress.step`, with the tokens before it read."""
+        """Set the learning rate for `progress.step`, by the tokens read before it."""
         self.rate = self.settings.learning_rate * share_of_peak(
             self.settings.schedule,
             progress.step,
@@ -196,7 +198,7 @@ class Trainer:
             optimizer.param_groups[0]["lr"] = self.rate
 
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
-        """See `loss.summed_loss`; matrix products in the run's precision."""
+        """See `loss.summed_loss`; matrix products have the run's precision."""
         with autocast(self.device, self.settings.precision):
             return summed_loss(self.model, example, smoothing)
 
@@ -212,7 +214,7 @@ class Trainer:
         self.save(progress, best=improved)
 
     def save(self, progress: Progress, best: bool) -> None:
-        """Replace the checkpoint, in the first process."""
+        """Replace the checkpoint; only the first process does."""
         if distributed.rank() == 0:
             self.checkpoint.save(self.model, self.optimizers, progress, best)
 
@@ -227,14 +229,14 @@ class Trainer:
         }
 
     def improves(self, dev_loss: float, progress: Progress) -> bool:
-        """Whether the weights now are those to end with, so far."""
+        """Whether the current weights are the best so far."""
         return dev_loss < progress.best_dev_loss
 
     @torch.no_grad()
     def dev_loss(self) -> float:
         """Mean cross-entropy of the dev split in nats per predicted token, without smoothing.
 
-        What is random in the objective is drawn alike at every evaluation and for every seed.
+        The objective draws the same random numbers at every evaluation and for every seed.
         """
         self.model.eval()
         total, count = torch.zeros((), dtype=sums_dtype(self.device), device=self.device), 0
@@ -254,7 +256,7 @@ class Trainer:
 
 
 def not_reached(step: int, last: int) -> UserError:
-    """What to say of a step that a run has not come to."""
+    """The error for a step that a run has not reached."""
     return UserError(
         f"training ended at step {last}, before step {step} of training_steps: its budget was "
         "spent or its dev loss stalled; the run itself is whole; take an earlier step, or raise "

@@ -11,18 +11,18 @@ from bottomup.corpus.specials import PAD
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
-# Logits held at once: on a CPU as many as its cache holds, on a GPU so many that neither the calls
-# nor the passes over the weight's gradient count.
+# Logits to hold at once: on a CPU as many as fit its cache, on a GPU so many that neither the calls
+# nor the passes over the weight's gradient matter.
 CHUNK, GPU_CHUNK = 2**20, 2**26
 
 
 def summed_loss(model: Transformer, example: Example, smoothing: float) -> tuple[Tensor, int]:
-    """Loss in nats summed over the predicted tokens, and how many these are.
+    """Loss in nats summed over the predicted tokens, and their number.
 
-    The true token should get probability 1 - smoothing and each of the other V - 1 an equal share
-    of the rest; the entropy of that distribution is subtracted, so that 0 is the optimum.
-    The output layer runs only where something is predicted. Where that is, and whether anything is
-    padded, is known before the device is: nothing waits for it.
+    The true token should get probability 1 - smoothing, and each of the other V - 1 an equal share
+    of the rest. The entropy of that distribution is subtracted, so that 0 is the optimum. The
+    output layer runs only at predicted positions. These, and whether anything is padded, are known
+    without the device, so nothing waits for it.
     """
     device = model.head.weight.device
     where = np.flatnonzero(example.labels != IGNORE)
@@ -42,7 +42,7 @@ def summed_loss(model: Transformer, example: Example, smoothing: float) -> tuple
 
 
 def moved(array: np.ndarray, device: torch.device) -> Tensor:
-    """The array on a device; a GPU fetches it by itself, once it has done all before."""
+    """The array on a device; a GPU fetches it by itself after its earlier work."""
     tensor = torch.from_numpy(array)
     if device.type != "cuda":
         return tensor.to(device)
@@ -50,10 +50,10 @@ def moved(array: np.ndarray, device: torch.device) -> Tensor:
 
 
 class LinearCrossEntropy(torch.autograd.Function):
-    """Output layer and summed cross-entropy in one, a chunk of positions at a time.
+    """Output layer and summed cross-entropy in one, for a chunk of positions at a time.
 
-    The gradient is formed while a chunk's logits are at hand, so the `[n_predicted, vocab]`
-    logits, by far the largest array of a training step, are never held whole.
+    The gradient is formed while the logits of a chunk are in memory. So the `[n_predicted, vocab]`
+    logits, by far the largest array of a training step, are never held as a whole.
     """
 
     @staticmethod
@@ -62,7 +62,7 @@ class LinearCrossEntropy(torch.autograd.Function):
     ) -> Tensor:
         """states `[n, d_model]`, weight `[vocab, d_model]`, labels `[n]` -> a scalar in nats.
 
-        needs_gradient: whether `backward` will be called, which cannot be known in here.
+        needs_gradient: whether `backward` will be called, which is not known here.
         """
         vocab_size = len(weight)
         other = smoothing / (vocab_size - 1)
@@ -71,7 +71,7 @@ class LinearCrossEntropy(torch.autograd.Function):
         states_gradient, weight_gradient = torch.empty_like(low), torch.zeros_like(weight)
         at_once = CHUNK if weight.device.type == "cpu" else GPU_CHUNK
         chunk = max(1, min(at_once // vocab_size, len(low)))
-        # Both hold one chunk and are written over: fresh memory costs more than the arithmetic.
+        # Both hold one chunk and are overwritten: fresh memory costs more than the arithmetic.
         low_products, products = (
             low.new_empty(chunk, vocab_size),
             weight.new_empty(chunk, vocab_size),
@@ -105,7 +105,7 @@ class LinearCrossEntropy(torch.autograd.Function):
 
 
 def product_dtype(x: Tensor) -> torch.dtype:
-    """The number format in which autocast multiplies matrices on `x`'s device."""
+    """The number format in which autocast multiplies matrices on the device of `x`."""
     kind = x.device.type
     return torch.get_autocast_dtype(kind) if torch.is_autocast_enabled(kind) else x.dtype
 

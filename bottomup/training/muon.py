@@ -7,17 +7,17 @@ import torch
 from torch import Tensor
 from torch.optim import Optimizer
 
-# Of the quintic whose iteration draws singular values towards 1, and how often it is applied.
+# Coefficients of the quintic whose iteration drives singular values towards 1, and its iterations.
 A, B, C, ITERATIONS = 3.4445, -4.7750, 2.0315, 5
 
 
 class Muon(Optimizer):
     """Steps matrices along their orthogonalized Nesterov momentum (Jordan et al. 2024).
 
-    What torch.optim.Muon computes with `adjust_lr_fn="match_rms_adamw"`, but for rounding: a step
-    is scaled to the size of Adam's (Liu et al. 2025, section 2.2), and takes `weight_decay` times
-    the rate off the weights. PyTorch iterates matrix by matrix, of which a small model has many:
-    on a CPU that takes four times as long.
+    Up to rounding it computes the same as torch.optim.Muon with `adjust_lr_fn="match_rms_adamw"`:
+    a step has the size of Adam's (Liu et al. 2025, section 2.2) and shrinks the weights by
+    `weight_decay` times the rate. PyTorch iterates matrix by matrix; a small model has many, and on
+    a CPU that takes four times as long.
     """
 
     def __init__(
@@ -28,7 +28,7 @@ class Muon(Optimizer):
     @torch.no_grad()
     def step(self) -> None:
         for group in self.param_groups:
-            # Those of a part that is frozen, or that the loss does not hang on, have none.
+            # Matrices that are frozen, or that the loss does not depend on, have no gradient.
             learning = [matrix for matrix in group["params"] if matrix.grad is not None]
             for shape in dict.fromkeys(matrix.shape for matrix in learning):
                 self.step_alike([m for m in learning if m.shape == shape], **group)
@@ -36,7 +36,7 @@ class Muon(Optimizer):
     def step_alike(
         self, matrices: list[Tensor], lr: float, momentum: float, weight_decay: float, **_
     ) -> None:
-        """Step matrices of one shape, whose momenta stand together with the first."""
+        """Step matrices of one shape; their momenta are stored together with the first."""
         direction = torch.stack([matrix.grad for matrix in matrices])
         state = self.state[matrices[0]]
         mean = state.setdefault("momentum_buffer", torch.zeros_like(direction))
@@ -50,7 +50,7 @@ class Muon(Optimizer):
 def orthogonalized(matrices: Tensor) -> Tensor:
     """Each of `[n, rows, columns]` with singular values near 1, in bfloat16.
 
-    By Newton and Schulz's iteration, which ends between about 0.7 and 1.2.
+    By the Newton-Schulz iteration, which ends between about 0.7 and 1.2.
     """
     x = matrices.bfloat16()
     tall = x.shape[1] > x.shape[2]

@@ -1,4 +1,4 @@
-"""What turns gradients into steps: Adam as in the papers, or Muon where it is defined."""
+"""The optimizers: Adam as in the papers, or Muon for the parameters it is defined for."""
 
 import torch
 from torch import nn
@@ -10,10 +10,11 @@ ENDS = ("tokens.weight", "head.weight")  # matrices whose rows are tokens
 
 
 def optimizers(model: nn.Module, name: str) -> list[Optimizer]:
-    """The optimizers of a model's parameters, whose first group of each takes the learning rate.
+    """The optimizers of a model's parameters; the first group of each takes the learning rate.
 
-    "adam": of all, with the constants of the authors' code. "muon": the matrices inside the layers
-    are stepped along their orthogonalized momentum, the rest by Adam; one rate serves for both.
+    "adam": for all parameters, with the constants of the authors' code. "muon": steps matrices
+    inside the layers along their orthogonalized momentum and all other parameters by Adam, at one
+    rate.
     """
     matrices = [
         parameter

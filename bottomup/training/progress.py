@@ -1,4 +1,4 @@
-"""What a person sees of a long run: a bar on a terminal, a line now and then in a log."""
+"""What a user sees of a long run: a bar on a terminal, a line now and then in a log."""
 
 import logging
 import sys
@@ -12,7 +12,7 @@ log = logging.getLogger(__name__)
 
 
 class Meter:
-    """Tokens read, tokens per second, losses. Times go to the eye only, never into a result."""
+    """Shows tokens read, tokens per second and losses. Times are shown only, never in a result."""
 
     def __init__(self, done: int, total: int):
         self.bar = tqdm(
@@ -25,11 +25,11 @@ class Meter:
         self.started, self.first = time.monotonic(), done
 
     def show(self, tokens: int) -> None:
-        """After each update."""
+        """Call it after each update."""
         self.bar.update(tokens - self.bar.n)
 
     def evaluated(self, metrics: dict) -> None:
-        """After each evaluation on the dev split, with its line of metrics."""
+        """Call it after each evaluation on the dev split, with its line of metrics."""
         losses = {name: f"{metrics[f'{name}_loss_nats']:.3f}" for name in ("train", "dev")}
         self.bar.set_postfix(losses, refresh=False)
         if self.bar.disable:
@@ -44,5 +44,5 @@ class Meter:
             )
 
     def close(self) -> None:
-        """Leave the bar as it stands."""
+        """Leave the bar as it is."""
         self.bar.close()

@@ -27,7 +27,7 @@ from bottomup.training.loop import Trainer, not_reached
 
 
 def load_text(tokens: Path, split: str, objective: Objective) -> Text:
-    """A split's token files, of both sides if the objective predicts the target side."""
+    """The token files of a split, for both sides if the objective predicts the target side."""
     source = TokenFile.load(tokens / f"{split}.source")
     if objective.predicts != "target":
         return Text(source)
@@ -35,26 +35,26 @@ def load_text(tokens: Path, split: str, objective: Objective) -> Text:
 
 
 def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: str) -> None:
-    """Raise UserError for a split without sentences, or with ids that its tokenizer lacks."""
+    """Raise UserError if a split has no sentences, or has ids that its tokenizer lacks."""
     for side, size in vocab_sizes.items():
         ids = getattr(text, side).ids
         highest = int(ids.max()) if len(ids) else None
         if highest is None or highest >= size:
             found = "no sentences" if highest is None else f"the id {highest}"
             raise UserError(
-                f"{tokens / f'{split}.{side}'} has {found}; expected are ids below {size}, as its "
+                f"{tokens / f'{split}.{side}'} has {found}; expected: ids below {size}, as its "
                 "tokenizer has them: delete the folder and run again"
             )
 
 
 def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
-    """Sentences of half `number`, 1 or 2, of a text, drawn at random, in text order."""
+    """The sentences of one random half of a text (`number` 1 or 2), in text order."""
     order = generator(seed, "halves").permutation(n_sentences)
     return np.sort(np.array_split(order, 2)[number - 1])
 
 
 class Settings(Trained):
-    """What a run depends on beside its text; with `step`, the run as it is there."""
+    """What a run depends on besides its text; with `step`, the run as it is at that step."""
 
     model: Model | Trunk
     training: Training | None = None
@@ -106,14 +106,16 @@ def train(
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
-    code: digests of the program; a checkpoint of other settings, code or text is set aside;
-    tokens: the folder of token files; tokenizers: the file of each side that the objective needs;
-    accumulate: parts an update is computed in; trained: the folder of finished runs, of any study,
-    which is left alone without `code`, since nothing then tells versions of the program apart;
-    keep: steps at which the run is kept there, too, so that it is not trained again for these;
-    whole: of a run at a step, the metrics of the run to its end.
+    code: digests of the program. A checkpoint with other settings, code or text is set aside.
+    tokens: the folder of token files.
+    tokenizers: the file of each side that the objective needs.
+    accumulate: the number of parts in which an update is computed.
+    trained: the folder of finished runs of any study. Without `code` it is not used, since nothing
+        would tell versions of the program apart.
+    keep: steps at which to keep the run there, too, so that they need no training of their own.
+    whole: for a run at a step, the metrics of the run to its end.
 
-    Raises UserError for a step that the run does not come to.
+    Raises UserError for a step that the run does not reach.
     """
     if whole and (last := last_step(whole)) < settings.step:
         raise not_reached(settings.step, last)
@@ -154,13 +156,14 @@ def train(
 
 
 def last_step(metrics: Path) -> int:
-    """The step that a run ended at, which its last line of metrics is about."""
+    """The step at which a run ended, from its last line of metrics."""
     with opening(metrics):
         return json.loads(metrics.read_text().splitlines()[-1])["step"]
 
 
 def save(model: Transformer | TrunkModel, tokenizers: dict[str, Path], folder: Path) -> None:
-    """Write weights, config and tokenizers as a Hugging Face folder; the source side's on top."""
+    """Write weights, config and tokenizers as a Hugging Face folder; the source tokenizer on
+    top."""
     save_model(model, folder)
     for side, path in tokenizers.items():
         save_tokenizer(load_tokenizer(path), folder if side == "source" else folder / side)

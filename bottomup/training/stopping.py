@@ -1,4 +1,5 @@
-"""Signals that ask a training to stop: it ends the update at hand, saves, and can be run again."""
+"""Signals that ask a training to stop: it finishes the current update, saves, and can be
+resumed."""
 
 import logging
 import os
@@ -13,24 +14,24 @@ from typing import NoReturn
 
 log = logging.getLogger(__name__)
 
-# SLURM warns by SIGUSR1, some minutes before a job's time is up. Of a program that Snakemake starts
-# it warns Snakemake alone: processes of processes hear nothing before SIGKILL, where cgroups hold
-# them. So a training asks how long it has, and warns itself by SIGALRM.
+# SLURM warns by SIGUSR1, some minutes before a job's time is up. But it warns only Snakemake, not
+# the programs that Snakemake starts: under cgroups, these get nothing before SIGKILL. So a training
+# asks how long it has, and warns itself by SIGALRM.
 TIME_IS_UP = (signal.SIGUSR1, signal.SIGALRM)
-# SIGHUP is what a closed terminal sends.
+# A closed terminal sends SIGHUP.
 SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP, *TIME_IS_UP)
-# To save in, before the time is up; of short times a quarter.
+# Time to save before the job's time is up; a quarter of short times.
 SECONDS_TO_SAVE = 120
-# One request reaches a program by several ways: its group, its job, its parent.
+# One request can reach a program in several ways: by its group, its job, its parent.
 SAME_SECONDS = 2.0
 
-_heard: list[tuple[signal.Signals, float]] = []  # the first, and when it came
+_heard: list[tuple[signal.Signals, float]] = []  # the first signal, and when it came
 
 
 @contextmanager
 def listening() -> Iterator[None]:
-    """Note the first signal, for a training to ask for; a second one ends the program at once."""
-    # What is ignored stays so, as SIGHUP under nohup.
+    """Note the first signal, which a training asks for; a second one ends the program at once."""
+    # Ignored signals stay ignored, such as SIGHUP under nohup.
     noted = [number for number in SIGNALS if signal.getsignal(number) != signal.SIG_IGN]
     before = {number: signal.signal(number, _note) for number in noted}
     if left := seconds_left():
@@ -53,15 +54,15 @@ def _note(number: int, frame: FrameType | None) -> None:
 
 
 def heard() -> signal.Signals | None:
-    """The signal to stop at, None as long as there was none."""
+    """The signal to stop at, None if there was none."""
     return _heard[0][0] if _heard else None
 
 
 def leave(number: signal.Signals, step: int, began: int) -> NoReturn:
     """End the program with a status that says: run me again (75, EX_TEMPFAIL of sysexits.h).
 
-    step: what is saved; began: where the program went on from. One that came no further in all its
-    time is not run again by SLURM, which would go on for ever.
+    step: the step that is saved. began: the step at which the program started. If it made no
+    progress in all its time, SLURM is not asked to run it again, which would never end.
     """
     log.info(f"stopped by {number.name} after step {step}; the same command goes on from there")
     if number in TIME_IS_UP and "SLURM_JOB_ID" in os.environ and step > began:
@@ -70,7 +71,7 @@ def leave(number: signal.Signals, step: int, began: int) -> NoReturn:
 
 
 def seconds_left() -> int | None:
-    """Until SLURM ends the job that this is in; None outside of one, or where it has no end."""
+    """Seconds until SLURM ends this job; None outside of a job, or without a time limit."""
     if "SLURM_JOB_ID" not in os.environ:
         return None
     command = ["squeue", "--noheader", "--format=%L", f"--jobs={os.environ['SLURM_JOB_ID']}"]
@@ -79,7 +80,7 @@ def seconds_left() -> int | None:
     except (OSError, subprocess.SubprocessError) as error:
         log.info(f"SLURM does not say how long the job may run: {error}")
         return None
-    # 1-02:03:04, with what is zero at its beginning left out.
+    # As in 1-02:03:04, without leading zero parts.
     found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", answer.stdout.strip())
     if not found:
         return None
@@ -88,7 +89,7 @@ def seconds_left() -> int | None:
 
 
 def requeue(job: str) -> None:
-    """Have SLURM run the job again, which takes none of Snakemake's retries."""
+    """Let SLURM run the job again, which costs none of Snakemake's retries."""
     try:
         subprocess.run(["scontrol", "requeue", job], check=True)
     except (OSError, subprocess.CalledProcessError) as error:

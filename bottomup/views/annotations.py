@@ -1,4 +1,4 @@
-"""The annotation of the occurrences: of each, that of the word it is a sub-word of."""
+"""The annotation of the occurrences: each has that of the word it belongs to."""
 
 import numpy as np
 import pandas as pd
@@ -14,19 +14,20 @@ def annotations(
 ) -> pd.DataFrame:
     """A row for each occurrence of `table`, in its order.
 
-    table and text: of a reading (see `occurrences.Reading`); annotation: of the words of the split
-    that it was drawn from, as scripts/annotate_words.py writes it; None where nothing is known.
+    table, text: those of a reading (see `occurrences.Reading`). annotation: the words of the split
+    that the reading was drawn from, as scripts/annotate_words.py writes them; None if nothing is
+    known of them.
 
-    Columns: word (index in its sentence), last_subword (whether the occurrence ends its word; that
-    one stands for the word, since an LM has read all of it only there), and as far as they are
-    known tag, relation, ccg, ccg_left, ccg_right and ccg_source, which all sub-words of a word
-    share.
+    Columns: word (index in its sentence); last_subword (whether the occurrence ends its word; that
+    occurrence stands for the word, since an LM has read the whole word only there); and, as far as
+    they are known, tag, relation, ccg, ccg_left, ccg_right and ccg_source, which all sub-words of a
+    word share.
 
-    Raises UserError where the annotation lacks a word.
+    Raises UserError if the annotation lacks a word.
     """
     index = text.offsets[table["text"]] + table["position"].to_numpy()
     words = text.words[index]
-    # </s> ends the last word, too.
+    # </s> also ends the last word.
     known = {"word": words.astype(np.int16), "last_subword": words != text.words[index + 1]}
     found = pd.DataFrame(known)
     if annotation is None:

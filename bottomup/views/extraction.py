@@ -1,4 +1,4 @@
-"""Extraction: one pass over a reading's text, one array of all layers."""
+"""Extraction: one pass over the text of a reading writes one array of all layers."""
 
 import os
 from pathlib import Path
@@ -24,10 +24,10 @@ def extract(
 ) -> None:
     """Write the representations of the table's occurrences, `[layers + 1, n, d_model]`.
 
-    text: as the subject reads it; table: rows in text order, with `text` and `position`, below 0
-    for an occurrence that the subject does not see, whose rows are NaN, and with `first` where an
-    occurrence is the mean of the tokens from there to `position`; file: .npy; dtype: "float16" or
-    "float32"; batch_tokens: padded tokens encoded at once.
+    text: as the subject reads it. table: rows in text order, with `text` and `position`, which is
+    below 0 for an occurrence that the subject does not see; its representations are NaN. If an
+    occurrence is a mean of tokens, these go from `first` to `position`. file: .npy. dtype:
+    "float16" or "float32". batch_tokens: padded tokens to encode at once.
     """
     shape = (subject.layers + 1, len(table), subject.d_model)
     views = np.lib.format.open_memmap(file, "w+", dtype, shape)
@@ -51,9 +51,9 @@ def extract(
 
 
 def reserve(file: Path) -> None:
-    """Give a file its room on the disk; OSError where there is too little.
+    """Reserve a file's space on the disk; raises OSError if there is too little.
 
-    A page of a memory map that finds none when it is written kills the program without a word.
+    Otherwise the first page of a memory map without space would kill the program silently.
     """
     if not hasattr(os, "posix_fallocate"):  # as on macOS
         return
@@ -67,9 +67,9 @@ def reserve(file: Path) -> None:
 def means(
     states: np.ndarray, sentences: np.ndarray, firsts: np.ndarray, lasts: np.ndarray
 ) -> np.ndarray:
-    """The mean of the tokens from each of `firsts` to that of `lasts`, in their `sentences`, `[n]`.
+    """The mean over the tokens from each of `firsts` to its `lasts`, in their `sentences`, `[n]`.
 
-    states: `[batch, length, d_model]`. Returns `[n, d_model]`; of one token its own bits.
+    states: `[batch, length, d_model]`. Returns `[n, d_model]`; one token keeps its own bits.
     """
     lengths = lasts - firsts + 1
     starts = np.cumsum(lengths) - lengths
@@ -79,7 +79,7 @@ def means(
 
 
 def check_finite(views: np.ndarray) -> None:
-    """UserError where a value does not fit into the format of the views."""
+    """Raise UserError if a value does not fit into the number format of the views."""
     for layer, view in enumerate(views):
         if not np.isfinite(view).all():
             raise UserError(

@@ -11,7 +11,7 @@ from bottomup.files.arrays import load_array
 def load(path: Path | str, n_occurrences: int) -> np.ndarray:
     """The views in a file, memory-mapped: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
 
-    Raises UserError if they have not a row for each occurrence.
+    Raises UserError if they do not have one row for each occurrence.
     """
     views = load_array(path, mapped=True)
     if views.shape[1] != n_occurrences:

@@ -1,7 +1,7 @@
 """Occurrences: the token positions of held-out text at which every run is looked at.
 
-A reading is a token file, the text as the models read it, and a table of positions in it. Both
-are drawn once per study, so that all runs are seen on the same data.
+A reading is a token file (the text as the models read it) and a table of positions in it. Both are
+drawn once per study, so that all runs are seen on the same data.
 """
 
 from dataclasses import dataclass
@@ -17,12 +17,13 @@ from bottomup.seeds import generator
 
 @dataclass(frozen=True)
 class Reading:
-    """text: the sentences as they are read; table: a row for each occurrence, in text order.
+    """text: the sentences as the models read them; table: a row for each occurrence, in text order.
 
-    Columns of the table: `text` (sentence of `text`), `sentence` (of the test split), `position`
-    (from 0), `input_id` (read there), `output_id` (to be predicted there), `kind` (plain, masked,
-    replaced or drawn), `rank` (frequency rank of the original token, 1 = most frequent), `left_id`
-    and `right_id` (original neighbors; </s> stands before the first token, too).
+    Columns of the table: `text` (the sentence in `text`), `sentence` (its number in the test
+    split), `position` (from 0), `input_id` (read there), `output_id` (to be predicted there),
+    `kind` (plain, masked, replaced or drawn), `rank` (frequency rank of the original token, 1 =
+    most frequent), `left_id` and `right_id` (its original neighbors; </s> also stands before the
+    first token).
     """
 
     text: TokenFile
@@ -32,8 +33,8 @@ class Reading:
 def sample_sentences(tokens: TokenFile, n: int, seed: int) -> np.ndarray:
     """Sentences drawn without replacement until they hold `n` tokens, in text order.
 
-    Whole sentences, so that an occurrence has its context; </s> is not counted. All sentences
-    where the text is shorter than that.
+    Sentences are whole, so that each occurrence has its context. </s> does not count. A shorter
+    text gives all its sentences.
     """
     order = generator(seed, "occurrences").permutation(len(tokens))
     sizes = np.cumsum(tokens.lengths[order] - 1)
@@ -41,7 +42,7 @@ def sample_sentences(tokens: TokenFile, n: int, seed: int) -> np.ndarray:
 
 
 def plain(tokens: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> Reading:
-    """Every token of the sentences, uncorrupted; the output is the next token, as for an LM.
+    """Every token of the sentences, uncorrupted. The output is the next token, as for an LM.
 
     ranks: frequency rank by token id, `[vocab]`.
     """
@@ -61,17 +62,17 @@ def as_trained(
     label_ids: np.ndarray,
     seed: int,
 ) -> Reading:
-    """What MLM reads in training in place of a token: positions whose input is not their output.
+    """The positions where MLM, fed as in training, reads another token than the original.
 
-    objective: that of MLM, with its shares of masked and replaced tokens; label_ids: the tokens
-    whose information is to be measured.
+    objective: MLM, with its shares of masked and replaced tokens. label_ids: the tokens whose
+    information is to be measured.
 
     The sentences are corrupted `draws` times. Training replaces 1.5 % of the tokens by any token of
-    the vocabulary, seldom by one of `label_ids`. So as many more passes follow, each over the
-    sentence of a position drawn uniformly, in which this position is replaced by a label drawn
-    uniformly and the others are corrupted as ever: positions being corrupted independently, this
-    is the distribution in training, given the position and that a label replaces it. The kind of
-    these positions is `drawn`; no other position of their sentences is an occurrence.
+    the vocabulary, seldom by one of `label_ids`. So equally many further passes follow. Each draws
+    a position uniformly and corrupts its sentence as usual, but replaces this position by a label
+    drawn uniformly. Since training corrupts positions independently, this is its distribution,
+    given the position and that a label replaces it. Such a position has the kind `drawn`; no other
+    position of its sentence is an occurrence.
     """
     rng = generator(seed, "as_trained")
     passes = np.tile(sentences, draws)
@@ -93,7 +94,7 @@ def as_trained(
 
 
 def positions_of(text: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> pd.DataFrame:
-    """A row for each token of `text` but </s>, with its place, original id, rank and neighbors."""
+    """A row for each token of `text` except </s>: its place, original id, rank and neighbors."""
     number = np.repeat(np.arange(len(text)), text.lengths)
     index = np.flatnonzero(text.ids != EOS)
     return pd.DataFrame(
@@ -104,7 +105,7 @@ def positions_of(text: TokenFile, sentences: np.ndarray, ranks: np.ndarray) -> p
             "position": (index - text.offsets[number[index]]).astype(np.int16),
             "original_id": text.ids[index],
             "rank": ranks[text.ids[index]].astype(np.int32),
-            "left_id": text.ids[index - 1],  # </s> of the sentence before, or of the last one
+            "left_id": text.ids[index - 1],  # </s> of the previous sentence, or of the last one
             "right_id": text.ids[index + 1],
         }
     )

@@ -1,1 +1,1 @@
-"""What the Snakefile needs: the config's models, code digests, resources."""
+"""What the Snakefile needs: the config, its slices, code digests, GPU locks, reasons."""

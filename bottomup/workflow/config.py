@@ -1,7 +1,7 @@
 """The config: its sections (bottomup/settings.py) in one study, and all mistakes in it at once.
 
-`config.yaml` holds a value for each key, so there are no defaults. Objectives and corpus sources
-are modules with options of their own, which their own models check.
+`config.yaml` has a value for each key, so there are no defaults. Objectives and corpus sources are
+modules with their own options, which their own models check.
 """
 
 import copy
@@ -44,11 +44,11 @@ from bottomup.settings import (
     unique,
 )
 
-LARGEST = 2**63 - 1  # whole number: others overflow somewhere
-LONGEST = 60  # name, in characters: two of them, with their seeds, are one file's
+LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
+LONGEST = 60  # name, in characters: two names with their seeds make up one file's name
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"
-# Of two keys. A comparison with NaN, which stands for a key that is wrong by itself, is false.
+# Comparisons of two keys. A key that is wrong by itself counts as NaN, so comparisons are false.
 LIMITS = [
     ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words", ""),
     ("measures.mutual_information.n_clusters", "<=", "occurrences.n", ""),
@@ -61,19 +61,19 @@ EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
 
 
 def modules(room: str) -> list[str]:
-    """The modules of a room of the library, from which the config chooses by name."""
+    """The modules of a package of the library from which the config chooses by name."""
     path = importlib.import_module(f"bottomup.{room}").__path__
     return sorted(module.name for module in pkgutil.iter_modules(path))
 
 
 def tables() -> dict[str, ModuleType]:
-    """The tables of what is measured on views, by name."""
+    """The modules of the tables that are measured on views, by name."""
     return {name: importlib.import_module(f"bottomup.tables.{name}") for name in modules("tables")}
 
 
 def sections() -> dict[str, Any]:
-    """The sections of `measures` of these tables, as fields of a model; one whose keys all have
-    defaults may be missing."""
+    """The sections of `measures` for these tables, as fields of a model. A section may be missing
+    if all its keys have defaults."""
     own = {module.TABLE.section or name: module.Settings for name, module in tables().items()}
     return {
         name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
@@ -84,7 +84,7 @@ def sections() -> dict[str, Any]:
 Measures = create_model(
     "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
 )
-# Tables that a study may leave out: these, and those of programs of their own.
+# Tables that a study may leave out: these, and those with their own programs.
 LEFT_OUT = (
     *tables(),
     *("quality", "influence", "projection", "alignment", "head_importance", "head_functions"),
@@ -92,8 +92,8 @@ LEFT_OUT = (
 )
 
 
-ENGLISH = "en_"  # as the names of spaCy's English pipelines begin
-# What may be known of a word, in the words of `measures.probes.tasks`, and how a line says it.
+ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
+# What may be known of a word, as in `measures.probes.tasks`, and its name in messages.
 ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
 
 
@@ -157,8 +157,8 @@ class Study(Section):
         return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
 
     def known_of_words(self) -> list[str]:
-        """What is known of each held-out word, in the words of `measures.probes.tasks`; categories
-        follow from the trees of English pipelines, or from a supertagger."""
+        """What is known of each held-out word, as in `measures.probes.tasks`; categories come from
+        the trees of English pipelines, or from a supertagger."""
         pipeline = self.annotation.pipeline
         if pipeline is None:
             return []
@@ -166,12 +166,14 @@ class Study(Section):
         return ["tag", "relation", *(["ccg"] if categories else [])]
 
     def left_out(self) -> list[str]:
-        """The tables that are not made: those that the config says, and probes of nothing known."""
+        """The tables that are not made: those in the config, and probes if nothing is known of
+        words."""
         known = set(self.measures.probes.tasks) & set(self.known_of_words())
         return [*self.leave_out, *([] if known else ["probes"])]
 
     def without_annotation(self, figures: list[str]) -> str | None:
-        """What is left out since nothing tells it of words, in a line; figures: those that are."""
+        """One line about what is left out for lack of annotation, if anything; figures: the figures
+        left out."""
         known = self.known_of_words()
         unknown = [name for task, name in ANNOTATED.items() if task not in known]
         if not unknown:
@@ -190,7 +192,7 @@ class Study(Section):
         return sorted(self.objectives)
 
     def objective_module(self, objective: str) -> str:
-        """The module of bottomup/objectives that an objective is."""
+        """The module of bottomup/objectives of an objective."""
         return _module(objective, self.objectives[objective])
 
     def objective_options(self, objective: str) -> BaseModel:
@@ -205,22 +207,22 @@ class Study(Section):
         return self.seeds[: _runs(self.objectives[objective]).get("n_seeds")]
 
     def objective_trunk(self, objective: str) -> str:
-        """What an objective's model is."""
+        """The trunk of an objective's model."""
         return _trunk(self.objectives[objective])
 
     def attends(self, objective: str) -> bool:
-        """Whether an objective's model has attention, and heads."""
+        """Whether an objective's model has attention, and so heads."""
         return TRUNKS[self.objective_trunk(objective)]
 
     def objective_shape(self, objective: str) -> Model | Trunk:
-        """The shape of an objective's model: of the section `model` what its trunk has."""
+        """The shape of an objective's model: the part of the section `model` that its trunk has."""
         if self.attends(objective):
             return self.model
         shape = self.model.model_dump(include={"layers", "d_model", "dropout"})
         return Trunk(trunk=self.objective_trunk(objective), **shape)
 
     def objective_training(self, objective: str) -> Training:
-        """The `training` section with what the objective has of its own."""
+        """The `training` section with the objective's own values."""
         own = _runs(self.objectives[objective]).get("training", {})
         return validated(Training, dict(self.training) | own)
 
@@ -232,7 +234,7 @@ class Study(Section):
         return validated(Training, dict(own) | self.pruning.training)
 
     def scratch_training(self, objective: str) -> Training:
-        """How a model with fewer heads is trained from scratch: as long as one that is pruned."""
+        """How a model with fewer heads is trained from scratch: for as long as a pruned model."""
         whole, after = self.objective_training(objective), self.pruning_training(objective)
         return whole.model_copy(update={"max_tokens": whole.max_tokens + after.max_tokens})
 
@@ -240,8 +242,8 @@ class Study(Section):
 def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     """The config as a study.
 
-    Raises UserError with a line for every mistake: the key, what was found, what is allowed; those
-    in the files that it stands in come first.
+    Raises UserError with a line for every mistake: the key, what was found, what is allowed.
+    Mistakes in its files come first.
     """
     if overflowing := [*_overflowing(config)]:
         raise UserError("\n".join([*mistakes, *overflowing]))
@@ -253,7 +255,7 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
 
 
 def require_packages(study: Study) -> None:
-    """Raise UserError, with a line for each, unless the packages that a study chooses are there."""
+    """Raise UserError, with a line for each, if packages that a study needs are not installed."""
     lines = []
     pipeline = study.annotation.pipeline
     if pipeline not in (None, GOLD) and not is_installed(pipeline):
@@ -272,7 +274,7 @@ def require_packages(study: Study) -> None:
 
 
 def _overflowing(value: Any, path: str = "") -> Iterator[str]:
-    """A line for each whole number with which nothing else can be computed."""
+    """A line for each whole number that is too large to compute with."""
     if isinstance(value, dict):
         for name, inner in value.items():
             yield from _overflowing(inner, f"{path}.{name}" if path else str(name))
@@ -287,9 +289,9 @@ REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties",
 
 
 def _plain(config: dict) -> dict:
-    """A config as if it had been written in one file: entries that are null left out where a later
-    file may remove one, and no text for numbers."""
-    # JSON knows no keys but text.
+    """A config as if it had been written in one file: without the null entries by which a later
+    file removes one, and with numbers instead of their text."""
+    # In JSON all keys are text.
     config = copy.deepcopy(unquoted(Study, json.loads(json.dumps(config, default=str))))
     for path in REMOVABLE:
         *sections, last = path.split(".")
@@ -320,7 +322,7 @@ def _unquote_training(section: dict) -> None:
 
 
 def _without_null(section: dict) -> dict:
-    """Without the entries that are null, in each section in it, too."""
+    """The section without null entries, at all depths."""
     return {
         name: _without_null(value) if isinstance(value, dict) else value
         for name, value in section.items()
@@ -329,7 +331,7 @@ def _without_null(section: dict) -> dict:
 
 
 def _known_sources(corpus: dict) -> list[str]:
-    """The sources that a corpus chooses, of those there are."""
+    """The sources that a corpus chooses, as far as they exist."""
     known = modules("corpus.sources")
     return [source for source in _list(corpus, "source") if source in known]
 
@@ -345,29 +347,29 @@ def objective_model(name: str) -> type[BaseModel]:
 
 
 def _module(name: str, section: dict) -> str:
-    """The module that an objective's section is about; its name where the section is wrong."""
+    """The module that an objective's section is about; its name if the section is wrong."""
     found = section.get("objective")
     return found if found and isinstance(found, str) else name
 
 
 def _trunk(section: dict) -> str:
-    """What the model of an objective's section is; "" where that is no text."""
+    """The trunk in an objective's section; "" if it is not text."""
     found = section.get("trunk", Runs.model_fields["trunk"].default)
     return found if isinstance(found, str) else ""
 
 
 def _runs(objective: dict) -> dict:
-    """Of an objective's section what any objective may have."""
+    """The keys in an objective's section that any objective may have."""
     return {name: value for name, value in objective.items() if name in Runs.model_fields}
 
 
 def _options(objective: dict) -> dict:
-    """Of an objective's section the objective's own options."""
+    """The objective's own options in its section."""
     return {name: value for name, value in objective.items() if name not in Runs.model_fields}
 
 
 def _choices(config: dict) -> list[str]:
-    """Mistakes in what is chosen by name, and in its options."""
+    """Mistakes in choices by name, and in their options."""
     return [
         *_source_choice(_section(config, "corpus")),
         *_objective_choices(config),
@@ -388,7 +390,7 @@ def _source_choice(corpus: dict) -> Iterator[str]:
         if "languages" in _section(sources, name):
             yield (
                 f"corpus.sources.{name}.languages: unknown key; allowed: corpus.languages, which "
-                "is for all sources"
+                "holds for all sources"
             )
     filled = {}
     if not problems(Corpus, corpus, only=["languages"]):
@@ -401,18 +403,18 @@ def _source_choice(corpus: dict) -> Iterator[str]:
 
 
 def _pipeline_choice(config: dict) -> Iterator[str]:
-    """spaCy names a pipeline after its language."""
+    """Check the pipeline; spaCy names it after its language."""
     corpus, annotation = _section(config, "corpus"), _section(config, "annotation")
     source, pipeline = _list(corpus, "source"), annotation.get("pipeline")
     if pipeline == GOLD and source != ["conllu"]:
         yield (
             f'annotation.pipeline: found "{GOLD}" with corpus.source {json.dumps(source)}; allowed '
-            "with the source conllu, whose treebank says it"
+            "with the source conllu, whose treebank is annotated"
         )
     if annotation.get("depccg_model") and pipeline is None:
         yield (
             "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "
-            "with words that are annotated"
+            "a pipeline that annotates the words"
         )
     for language in _list(corpus, "languages")[:1]:
         if annotation.get("depccg_model") and language != "en":
@@ -453,13 +455,13 @@ def _objective_choices(config: dict) -> Iterator[str]:
         yield from problems(_keys_of(module), checked, path)
         if _number(options, "n_seeds") > (seeds := len(_list(config, "seeds"))) > 0:
             yield (
-                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, how many seeds "
-                "this study has"
+                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "
+                "seeds of this study"
             )
         languages = _list(_section(config, "corpus"), "languages")
         if objective_model(module).predicts == "target" and len(languages) == 1:
             yield (
-                f"{path}: translates, and corpus.languages is {languages[0]} alone; allowed: null, "
+                f"{path}: translates, but corpus.languages is {languages[0]} alone; allowed: null, "
                 "or a target language there"
             )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
@@ -480,13 +482,13 @@ def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator
         reason = "which has a decoder"
     if objective.both_ways:
         allowed = [name for name, attends in TRUNKS.items() if not attends]
-        reason = "of which one reads from each end"
+        reason = "since one reads from each end"
     if trunk not in allowed:
         yield f'{path}: found "{trunk}"; allowed: {", ".join(allowed)}, {reason}'
 
 
 def _keys_of(objective: str) -> type[BaseModel]:
-    """What an objective's section may hold."""
+    """All keys that an objective's section may hold."""
     return create_model(objective, __base__=(Runs, objective_model(objective)))
 
 
@@ -497,7 +499,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         path = f"pruning.penalties.{name}"
         module = _module(name, _section(chosen, name))
         if name in checkpoints:
-            continue  # what heads it has, and what it was trained for, is known once it is there
+            continue  # its heads and its objective are known only once it is there
         if module not in known:
             yield f"{path}: unknown key; {nearest(name, [*known, *chosen, *checkpoints])}"
         elif not TRUNKS.get(trunk := _trunk(_section(chosen, name)), True):
@@ -513,7 +515,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
 
 
 def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
-    """Controls are tried on runs alone."""
+    """Check the controls; only runs have them."""
     swept = {
         penalty
         for name, sweep in _section(pruning, "penalties").items()
@@ -534,7 +536,7 @@ def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
 
 
 def _contradictions(config: dict) -> Iterator[str]:
-    """Keys that are right one by one and wrong together."""
+    """Keys that are right by themselves and wrong together."""
     at = partial(_number, config)
     heads, d_model = at("model.heads"), at("model.d_model")
     if d_model % heads > 0:
@@ -579,7 +581,7 @@ def _contradictions(config: dict) -> Iterator[str]:
         if taken or not re.fullmatch(names.CHECKPOINT, name) or len(name) > LONGEST:
             yield (
                 f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
-                "objective's name or that of a run at a step, no _untrained at the end, at most "
+                "name of an objective or of a run at a step, no _untrained at the end, at most "
                 f"{LONGEST} in all"
             )
     for path, sign, other, reason in LIMITS:
@@ -590,7 +592,7 @@ def _contradictions(config: dict) -> Iterator[str]:
     if occurrences < 4 * d_model:
         yield (
             f"measures.change.occurrences: found {occurrences:g}; allowed: >= 4 * model.d_model "
-            f"({4 * d_model:g}), or too few points make any two layers seem alike"
+            f"({4 * d_model:g}), since with fewer points any two layers seem alike"
         )
     mutual_information = _section(_section(config, "measures"), "mutual_information")
     for found in _numbers(mutual_information, "other_n_clusters"):
@@ -602,7 +604,7 @@ def _contradictions(config: dict) -> Iterator[str]:
 
 
 def _pictures(config: dict) -> Iterator[str]:
-    """What of `measures.projection` no text can have."""
+    """Values of `measures.projection` that no text can have."""
     projection = _section(_section(config, "measures"), "projection")
     lowercase = _section(_section(config, "corpus"), "bpe").get("lowercase")
     named = {f"words[{i}]": word for i, word in enumerate(_list(projection, "words"))}
@@ -627,7 +629,7 @@ def _pictures(config: dict) -> Iterator[str]:
 
 
 def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
-    """An update reads a batch at most, so that a budget has at least so many of them."""
+    """Check the steps; an update reads at most a batch, so a budget has at least that many."""
     steps = _section(config, "training_steps")
     for name in steps:
         path = f"training_steps.{name}"
@@ -645,7 +647,7 @@ def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
             if found > (last := -(-budget // batch)):
                 yield (
                     f"{path}: found {found}; allowed: <= {last}, the updates that {budget:,} "
-                    "tokens have for certain (training.max_tokens / training.batch_tokens)"
+                    "tokens give at least (training.max_tokens / training.batch_tokens)"
                 )
 
 
@@ -667,7 +669,7 @@ def _numbers(config: dict, name: str) -> list[float]:
 
 
 def _number(config: dict, path: str) -> float:
-    """A positive number of a config that may be wrong in any way; NaN where there is none."""
+    """A positive number in a config that may be wrong in any way; NaN if there is none."""
     *sections, last = path.split(".")
     for name in sections:
         config = _section(config, name)

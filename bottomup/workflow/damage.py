@@ -1,8 +1,8 @@
-"""Which results of a study are no longer what was written.
+"""Which results of a study are no longer as they were written.
 
-For each file that a job made, Snakemake records the SHA-256 of what the job read. A checkpoint has
-the digests of its files in it, and a finished run has its own beside it. A file without any can at
-least be read, or not, as its format has it.
+For each file that a job made, Snakemake records the SHA-256 of the files that the job read. A
+checkpoint contains the digests of its files, and a finished run has its digest beside it. A file
+without a digest can at least be read in its format, or not.
 """
 
 import base64
@@ -35,9 +35,9 @@ NOT_RESULTS = ("benchmarks", "logs")
 
 
 def records(folder: Path = Path(".snakemake/metadata")) -> dict[Path, dict]:
-    """What Snakemake has recorded of each output's job, by the output; relative to where it runs.
+    """What Snakemake has recorded of each output's job, by output, relative to where it runs.
 
-    folder: a file for each output, which is named by the output's path in base64.
+    folder: it has a file for each output, named by the output's path in base64.
     """
     found = {}
     for file in folder.rglob("*"):
@@ -46,15 +46,15 @@ def records(folder: Path = Path(".snakemake/metadata")) -> dict[Path, dict]:
         try:
             record = json.loads(file.read_text())
         except ValueError:
-            continue  # Snakemake takes a record that is cut off as none, too
+            continue  # Snakemake also ignores a truncated record
         name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
         found[Path(base64.urlsafe_b64decode(name).decode())] = record
     return found
 
 
 def find(study: Path, trained: Path, made: dict[Path, dict]) -> Iterator[tuple[Path, str]]:
-    """Each damaged file of a study, of its checkpoints and of the finished runs of all studies, in
-    `trained`, with a line that says what is wrong; made: the `records`."""
+    """Each damaged file of a study, of its checkpoints, and of the finished runs of all studies (in
+    `trained`), with a line that says what is wrong. made: the `records`."""
     written = _first_read(made)
     for path in sorted(study.rglob("*")):
         if path.is_file() and _is_result(path.relative_to(study)):
@@ -67,9 +67,9 @@ def find(study: Path, trained: Path, made: dict[Path, dict]) -> Iterator[tuple[P
 
 
 def _first_read(made: dict[Path, dict]) -> dict[Path, str]:
-    """By path of an output the digest that it had when another job first read it.
+    """By path, the digest that an output had when another job first read it.
 
-    What was read before the file was last made was another one.
+    Reads before the file was last made do not count: they read another file.
     """
     read = [
         (record["endtime"], Path(path), digest)

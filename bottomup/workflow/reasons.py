@@ -1,7 +1,7 @@
 """Why a job runs, in words.
 
-Snakemake says that params have changed, and shows all of the old and the new ones. Ours are one
-dict, so that what differs in it can be said.
+Snakemake says that params have changed, and shows all old and new params. Ours are one dict, so we
+can name what differs in it.
 """
 
 import json
@@ -12,7 +12,7 @@ from bottomup.differences import differences
 
 
 def say_what_differs() -> None:
-    """Have Snakemake's reasons name the values, files of code and packages that changed."""
+    """Make Snakemake's reasons name the values, code files and packages that changed."""
     ParamsChange.__str__ = words
 
 
@@ -27,6 +27,6 @@ def words(change: ParamsChange) -> str:
         return "made by an older version of the project"
     if len(before) == len(now) == 1:
         return "; ".join(differences(*before, *now))
-    # Outputs of one job that other versions of the project have made.
+    # Different versions of the project may have made the outputs of one job.
     found = [differences(old, new) for old in before for new in now]
     return " | ".join("; ".join(part) for part in found) or "there were none"

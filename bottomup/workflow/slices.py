@@ -1,7 +1,7 @@
 """Slices of the config: for each rule, exactly what its result depends on.
 
-A slice holds sections of the config, as they are or in part, and `code`, the digest of the rule's
-program and of the modules chosen by name. The program makes its `Settings` from it again.
+A slice holds whole sections of the config, or parts of them, and `code`, the digest of the rule's
+program and of the modules chosen by name. The program turns it back into its `Settings`.
 """
 
 import json
@@ -21,20 +21,20 @@ ANNOTATORS = "bottomup.corpus.annotation"
 
 
 class Slice(dict):
-    """Plain values that read as JSON, which Snakemake compares and puts on the command line."""
+    """Plain values whose repr is JSON, which Snakemake compares and puts on the command line."""
 
     def __repr__(self) -> str:
         return json.dumps(self, sort_keys=True)
 
 
 def settings(script: str, values: BaseModel | dict, *modules: str) -> Slice:
-    """The slice `values` of the program scripts/`script`.py that chooses `modules` by name."""
+    """The slice `values` for the program scripts/`script`.py, which chooses `modules` by name."""
     code = digest(f"scripts/{script}.py", *modules)
     return Slice(to_jsonable_python(values), code=code)
 
 
 def named(wildcards) -> dict:
-    """The run that a job is about, or both."""
+    """The run, or the two runs, that a job is about."""
     if hasattr(wildcards, "objective"):
         return {"objective": wildcards.objective, "seed": int(wildcards.seed)}
     return {
@@ -57,13 +57,13 @@ class Slices:
     def fetch_corpus(self, wildcards) -> Slice:
         source, options = wildcards.origin, self.study.source_options(wildcards.origin)
         values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
-        # Snakemake looks into a file that is newer, and into no folder.
+        # Snakemake compares the content of a newer file, but not of a folder.
         if files := options.read_files():
             values["content"] = content(*files)
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
     def clean_corpus(self) -> Slice:
-        # Inputs are compared as a set, and their order decides which duplicate stays.
+        # Snakemake compares inputs as a set, but their order decides which duplicate stays.
         origins = {"origins": self.study.corpus.source}
         return settings("clean_corpus", dict(self.study.corpus.cleaning) | origins)
 
@@ -261,7 +261,7 @@ class Slices:
         return {name: untrained for name, untrained in initial.items() if untrained}
 
     def _estimators(self) -> dict:
-        """Claims are about the estimates that the figures show, and groups that can be compared."""
+        """The estimates that claims use: those that the figures show, of groups that compare."""
         information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
         return {
             "mutual_information": {"n_clusters": information.n_clusters},
@@ -274,7 +274,7 @@ class Slices:
         }
 
     def _other_estimators(self) -> dict:
-        """Under which the verdicts are to be the same."""
+        """The other estimators, under which verdicts should be the same."""
         information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
         others = {
             "classifier": ["mutual_information", {"estimator": "classifier"}],
@@ -337,7 +337,7 @@ class Slices:
         return f"bottomup.objectives.{self.study.objective_module(names.whole(objective))}"
 
     def _trunk(self, objective: str) -> list[str]:
-        """The module of a trunk that is chosen by name."""
+        """The module of a trunk, chosen by name."""
         name = names.whole(objective)
         if name in self.subjects.checkpoints or self.study.attends(name):
             return []

@@ -1,5 +1,5 @@
-"""What a study looks at, by the names that stand in paths (bottomup/names.py): runs, models from
-elsewhere, how they are read, in which pairs, and with which heads gone."""
+"""The subjects of a study, by their names in paths (bottomup/names.py): runs and models from
+elsewhere, with their readings, their pairs and their pruned versions."""
 
 from collections.abc import Iterator
 from itertools import combinations
@@ -11,7 +11,7 @@ from bottomup.tables import Table
 from bottomup.workflow.config import Study
 
 SIDES = ["source", "target"]
-PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names what it compares
+PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
 READINGS = ["plain", names.AS_TRAINED]
 
 
@@ -27,7 +27,7 @@ class Subjects:
         self.compared = [
             name for name in self.objectives if not study.objective_options(name).variant
         ]
-        # And the variants, each where its question is asked.
+        # Variants also count, each for its own question.
         self.by_mask = self.compared + self.variants(Question.MASK)
         self.by_noise = self.compared + self.variants(Question.TOKEN_DROPOUT)
         # Models from elsewhere, each followed by its untrained twin.
@@ -43,7 +43,7 @@ class Subjects:
         self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
 
     def attending(self, objectives: list[str]) -> list[str]:
-        """Those whose models have heads, which tokens can be hidden from, too."""
+        """Those whose models have heads; only from these can tokens be hidden."""
         return [name for name in objectives if self.study.attends(names.whole(name))]
 
     def variants(self, question: Question) -> list[str]:
@@ -60,13 +60,13 @@ class Subjects:
         return variant.of if variant else self.study.objective_module(objective)
 
     def beside(self, variant: str) -> list[str]:
-        """What has the target of a variant and is compared with all."""
+        """The compared objectives with the target of a variant."""
         return [name for name in self.compared if self.target(name) == self.target(variant)]
 
     def initial(self, model: str) -> str | None:
-        """The untrained model that one starts from, of an untrained one itself; None if the study
-        has none: a checkpoint's twin, or of the objectives without training the first whose
-        encoder is the same."""
+        """The untrained model that a model starts from (itself, if untrained), None if the study
+        has none: a checkpoint's twin, or the first objective without training whose encoder is the
+        same."""
         if model in self.checkpoints:
             return model.removesuffix(TWIN) + TWIN
         if model not in self.trained:
@@ -79,7 +79,7 @@ class Subjects:
         return next((name for name in untrained if encoder(name) == encoder(model)), None)
 
     def model(self, objective: str) -> dict:
-        """What is known of an objective's models, for a figure that asks what they differ in."""
+        """What is known of an objective's models, for a figure about their differences."""
         options = self.study.objective_options(objective)
         return {
             "causal": options.causal,
@@ -89,25 +89,24 @@ class Subjects:
         }
 
     def runs(self, objectives: list[str]) -> list[str]:
-        """Names of runs, objective x seed."""
+        """The names of runs, objective x seed."""
         return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
 
     def seeds(self, objective: str) -> list[int]:
-        """The seeds under which an objective runs, on the whole text or on a half, to its end or
-        to a step."""
+        """The seeds of an objective, on the whole text or a half, to its end or to a step."""
         if objective in self.checkpoints:
             return [0]
         return self.study.objective_seeds(names.whole(objective))
 
     def masked(self) -> list[str]:
-        """Objectives that are looked at as they were trained, too; not by words, of which only some
-        sub-words would be masked."""
+        """The objectives that are also looked at as they were trained; none if occurrences are
+        words, since only some sub-words of a word would be masked."""
         if self.study.occurrences.unit == "word":
             return []
         return [name for name in self.compared if self.study.objective_options(name).masked]
 
     def readings(self) -> list[str]:
-        """Each run with each reading under which it is looked at, `run.reading`."""
+        """Each run with each of its readings, `run.reading`."""
         runs = {
             "plain": self.runs(self.by_mask + self.checkpoints + self.steps),
             names.AS_TRAINED: self.runs(self.masked()),
@@ -115,12 +114,11 @@ class Subjects:
         return [f"{run}.{reading}" for reading, some in runs.items() for run in some]
 
     def first_runs(self, objectives: list[str]) -> list[str]:
-        """The run of the first seed of each objective: for what needs no spread over seeds."""
+        """The run with the first seed of each objective, where no spread over seeds is needed."""
         return [names.run(name, self.seeds(name)[0]) for name in objectives]
 
     def first_pairs(self) -> list[str]:
-        """Of the pairs of runs, those of the first seed, and of one objective those of the first
-        two."""
+        """The pairs of runs with the first seed or, for one objective, with the first two."""
         first, *others = self.study.seeds
         shown = {first, *others[:1]}
         return [
@@ -131,12 +129,12 @@ class Subjects:
         ]
 
     def pairs_of_runs(self) -> Iterator[str]:
-        """Pairs of runs, `run.run`, that a claim or a figure compares.
+        """The pairs of runs, `run.run`, that a claim or a figure compares.
 
-        A checkpoint with the runs of the first seed, and with its twin; of trained objectives all;
-        of initial models those of one objective or one seed; of the variants in mask or target
-        those of one seed with what predicts tokens of the same side; of halves; a run at a step
-        with itself at the end.
+        These are: a checkpoint with the runs of the first seed, and with its twin; all pairs of
+        trained objectives; initial models with the same objective or the same seed; variants in
+        mask or target with objectives that predict tokens of the same side, with the same seed; the
+        two halves; and a run at a step with itself at the end.
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
@@ -150,7 +148,7 @@ class Subjects:
             if n_trained == len({a, b}) or initial:
                 yield names.pair(names.run(a, seed_a), names.run(b, seed_b))
         options = {name: self.study.objective_options(name) for name in self.by_mask}
-        # Causal ones first, as LM is.
+        # Causal variants first, like LM.
         variants = sorted(self.variants(Question.MASK), key=lambda name: not options[name].causal)
         for a, b in combinations(self.compared + variants, 2):
             if b in variants and options[a].predicts == options[b].predicts:
@@ -170,7 +168,7 @@ class Subjects:
                 yield names.run(name, seed), names.run(objective, seed)
 
     def sides(self, objective: str) -> list[str]:
-        """The sides of the text that a run under this objective reads or predicts."""
+        """The sides of the text that a run of this objective reads or predicts."""
         translates = self.study.objective_options(names.whole(objective)).predicts == "target"
         return SIDES if translates else ["source"]
 
@@ -188,7 +186,7 @@ class Subjects:
         ]
 
     def pruned_checkpoints(self) -> list[str]:
-        """Each pruned checkpoint, named as the runs are; by gates alone."""
+        """Each pruned checkpoint, named like the runs; pruned only by gates."""
         pruning = self.study.pruning
         return [
             names.pruned(run, attention, "gates", penalty)
@@ -199,13 +197,13 @@ class Subjects:
         ]
 
     def whole_runs(self) -> list[str]:
-        """What these are compared with, `run.attention.none_0`."""
+        """The unpruned runs to compare with, `run.attention.none_0`."""
         every = self.pruned_runs() + self.pruned_checkpoints()
         pruned = [names.run_attention_and_method(name)[:2] for name in every]
         return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     def checkpoint_files(self, name: str) -> list[str]:
-        """What a checkpoint in a folder of the user's is read from."""
+        """The files of a checkpoint in the user's folder."""
         folder = self.study.checkpoints[name.removesuffix(TWIN)].folder
         files = ("config.json", "model.safetensors")
         return [str(folder / file) for file in files] if folder else []
@@ -217,7 +215,7 @@ class Subjects:
                 {"label": "output", "positions": positions}
                 for positions in ("changed", "masked", "replaced")
             ]
-        # Only a model that reads from left to right is to predict the next token.
+        # Only a model that reads from left to right should predict the next token.
         name, _ = names.objective_and_step(objective)
         predicts_next = (
             objective not in self.checkpoints and self.study.objective_options(name).causal
@@ -228,7 +226,7 @@ class Subjects:
         ]
 
     def parts(self, table: Table) -> list[str]:
-        """The parts that a table of bottomup/tables is collected from."""
+        """The parts from which a table of bottomup/tables is collected."""
         if table.part == "reading":
             return self.readings()
         if table.part == "pair":

@@ -119,7 +119,7 @@ def test_a_mistake_ends_in_one_line(tmp_path):
     done = call("fetch_corpus", "--settings", settings, pairs=tmp_path / "pairs.parquet")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "error: corpus source 'file'; known are conllu, files, libreoffice_help, man_pages, "
+        "error: corpus source: found 'file'; allowed: conllu, files, libreoffice_help, man_pages, "
         "mtdata, package_descriptions; did you mean files?"
     ]
 

@@ -45,12 +45,12 @@ def test_a_sentence_that_the_cleaning_would_change_is_left_out(tmp_path):
 @pytest.mark.parametrize(
     ("old", "new", "line", "said"),
     [
-        ("4 open open", "4 open", 1, "has 9 fields, not 10"),
-        ("5 the the DET DT _ 9", "5 the the DET DT _ x", 1, "is no CoNLL-U .*'x'"),
-        ("3 folders", "7 folders", 16, "words of this sentence are not numbered from 1 on"),
+        ("4 open open", "4 open", 1, "has 9 fields; CoNLL-U has 10"),
+        ("5 the the DET DT _ 9", "5 the the DET DT _ x", 1, "is not CoNLL-U .*'x'"),
+        ("3 folders", "7 folders", 16, "words of this sentence are not numbered from 1;"),
         ("VBP _ 5 aux:pass", "VBP _ 9 aux:pass", 16, "word 4 .* has the head 9; allowed: 0 to 6"),
         ("VB _ 0 root _ _", "VB _ _ root _ _", 1, "word 4 .* has the head None"),
-        ("NOUN NNS _ 1 conj", "NOUN NNS _ 2 conj", 16, "heads of this sentence are no tree"),
+        ("NOUN NNS _ 1 conj", "NOUN NNS _ 2 conj", 16, "heads of this sentence do not form a tree"),
         ("# sent_id = a-1", "# sent_id = guide-2", 26, "sent_id guide-2 stands in .*line 16, too"),
         ("# sent_id = a-1\n", "", 26, "has no sent_id"),
     ],

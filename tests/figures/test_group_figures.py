@@ -115,7 +115,9 @@ def test_the_legend_says_how_much_text(drawn):
 def test_a_grouping_that_was_not_measured(study):
     tables = study()
     tables["change"] = tables["change"][tables["change"]["grouping"] == "pos"]
-    with pytest.raises(UserError, match=r"grouping frequency_rank; found pos, .* change"):
+    with pytest.raises(
+        UserError, match="change has no rows with grouping frequency_rank; found pos"
+    ):
         draw("change", "frequency_rank", tables)
 
 
@@ -157,7 +159,7 @@ def test_a_new_objective_with_token_dropout_stands_beside_all_that_have_its_targ
 
 
 def test_no_objective_with_token_dropout(study):
-    with pytest.raises(UserError, match=r"found mt, lm, mlm, untrained, .*add mt_noise"):
+    with pytest.raises(UserError, match=r"found mt, lm, mlm, untrained; add mt_noise"):
         influence_with_token_dropout.draw(study(), WITH_DROPOUT)
 
 

@@ -315,7 +315,7 @@ def test_the_published_map_is_the_data():
 def test_an_importance_that_was_not_measured(name):
     table = importance(TWO_LAYERS).query(f"importance != '{name}'")
     other = ({"relevance_alpha_beta", "confidence"} - {name}).pop()
-    message = f"no rows with importance {name}; found {other}, in the table head_importance"
+    message = f"head_importance has no rows with importance {name}; found {other};"
     with pytest.raises(UserError, match=message):
         draw(head_importance, {"head_importance": table})
 
@@ -393,7 +393,7 @@ def test_all_functions_of_a_head_fill_its_cell(n):
 def test_functions_of_heads_whose_relevance_is_unknown():
     tables = {"head_functions": functions(HELD), "head_importance": importance(TWO_LAYERS)}
     tables["head_functions"] = tables["head_functions"].assign(objective="mlm")
-    with pytest.raises(UserError, match=r"no relevance of the heads of mlm, .*; found lm, mt, "):
+    with pytest.raises(UserError, match=r"no relevance of the heads of mlm, .*; found lm, mt; "):
         draw(head_functions, tables)
 
 
@@ -606,7 +606,7 @@ def test_published_quality_is_a_difference_too():
 
 def test_quality_without_the_unpruned_model():
     table = pruning(PRUNED)
-    with pytest.raises(UserError, match="method none; found gates, random, scratch, in"):
+    with pytest.raises(UserError, match="method none; found gates, random, scratch; measure"):
         draw(quality_against_heads, {"pruning": table[table["method"] != "none"]})
     with pytest.raises(UserError, match="no row with method none of mt, 1, encoder "):
         draw(quality_against_heads, {"pruning": table.drop(index=6)})
@@ -626,7 +626,7 @@ def test_heads_kept_by_attention_start_from_the_whole_model():
 
 
 def test_heads_kept_of_an_objective_that_was_not_pruned():
-    message = "no rows with objective mlm; found lm, mt, in the table pruning"
+    message = "pruning has no rows with objective mlm; found lm, mt;"
     with pytest.raises(UserError, match=message):
         heads_kept_by_attention.draw(with_lm(), objective="mlm")
 
@@ -773,7 +773,7 @@ def test_no_published_models_to_stand_there(tables):
 def test_a_kept_head_whose_functions_were_not_measured():
     table = gates({"encoder": {1: (1, 2)}}, penalty=0.1)
     measured = kept_functions([["mt", 1, 1, 1, "positional", -1, 0.95, True]])
-    with pytest.raises(UserError, match=r"penalty 0\.1, layer 1, head 2, in the table"):
+    with pytest.raises(UserError, match=r"penalty 0\.1, layer 1, head 2\); measure"):
         draw(functions_kept, {"gates": table, "pruned_functions": measured})
 
 

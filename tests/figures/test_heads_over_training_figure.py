@@ -90,7 +90,7 @@ def test_without_runs_at_steps(tables):
     functions = tables["head_functions"]
     tables["head_functions"] = functions[functions["objective"] == "mt"]
     tables["head_importance"] = tables["head_importance"].query("objective == 'mt'")
-    with pytest.raises(UserError, match="no run at a step in the table head_functions"):
+    with pytest.raises(UserError, match="head_functions has no run at a step"):
         figure_of.draw(tables, THRESHOLDS)
 
 

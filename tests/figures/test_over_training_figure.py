@@ -109,5 +109,5 @@ def test_what_is_missing(tables, change, said):
 
 
 def test_no_run_at_a_step(tables):
-    with pytest.raises(UserError, match=r"no run at a step beside its end .* training_steps"):
+    with pytest.raises(UserError, match=r"no run at a step beside its end; .* training_steps"):
         over_training.draw(tables(("lm", "mlm")), **OPTIONS)

@@ -78,10 +78,10 @@ def test_a_measure_that_is_missing_or_unknown(study):
     tables = study()
     whole = tables["similarity_between_runs"]
     tables["similarity_between_runs"] = whole.query("measure == 'rsa'")
-    fails(tables, "measures rsa in the table similarity_between_runs; this figure shows cka_debia")
+    fails(tables, "similarity_between_runs has rsa; this figure shows cka_debiased")
     unknown = whole.assign(measure=whole["measure"].replace("cka", "overlap"))
     tables["similarity_between_runs"] = unknown
-    fails(tables, "measures cka_debiased, overlap, rsa, ")
+    fails(tables, "has cka_debiased, overlap, rsa, ")
 
 
 def test_a_model_from_elsewhere_is_compared_whatever_its_seed(study):

@@ -530,7 +530,7 @@ def test_the_annotation_of_another_text(change):
         annotation = annotation[:-1]
     else:
         annotation.loc[3, ["sentence", "word"]] = [0, 3]
-    with pytest.raises(UserError, match=f"8 words, the annotation {len(annotation)} other"):
+    with pytest.raises(UserError, match=f"8 words, the annotation {len(annotation)}, not"):
         measure(Given(THREE_AND_FIVE, heads_of(LOOKS)), THREE_AND_FIVE, annotation)
 
 
@@ -605,7 +605,7 @@ def test_words_that_have_no_tokens_of_their_own():
     usual = measure(subject, tokens, annotation_of([others]))
     pd.testing.assert_frame_equal(found, usual)
     assert function(found, "nsubj_to_head")["n"].eq(0).all()
-    with pytest.raises(UserError, match="6 words, the annotation 7 other"):
+    with pytest.raises(UserError, match="6 words, the annotation 7, not"):
         measure(subject, apart, annotation_of([TREE]))
 
 

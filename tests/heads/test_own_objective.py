@@ -238,7 +238,7 @@ def test_what_is_read_and_predicted(name, subject):
 
 def test_a_translator_needs_a_target(tmp_path):
     subject = subjects.load(families.save(FAMILIES["marian"], tmp_path))
-    with pytest.raises(UserError, match="translates, and the study's text has no target side"):
+    with pytest.raises(UserError, match="translates, but the study's text has no target side"):
         text_of(subject, PAIRS.drop(columns="target"), "mt")
 
 

@@ -277,7 +277,7 @@ def test_views_without_an_answer_are_refused(text):
         self_similarity(view, np.arange(N))
     with pytest.raises(UserError, match="do not hold a word 5 times"):
         maximum_explainable_variance(view, np.arange(N) // 4)
-    with pytest.raises(UserError, match="the sum of a sentence's, is zero"):
+    with pytest.raises(UserError, match="the sum over a sentence, is zero"):
         intra_sentence_similarity(np.array([[1, 2], [-1, -2]]), np.array([0, 0]))
     with pytest.raises(UserError, match="same at all occurrences"):
         list(isotropy([np.full((N, D), 0.1)], words, sentences, blocks))

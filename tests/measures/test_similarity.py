@@ -274,7 +274,7 @@ def test_views_that_cannot_be_compared_are_refused():
             measure(x[:1], y[:1])
     with pytest.raises(UserError, match="views of 3 occurrences; allowed: at least 4"):
         linear_cka(x[:3], y[:3])
-    with pytest.raises(UserError, match="4 occurrences share nothing in pairs"):
+    with pytest.raises(UserError, match="no two of 4 occurrences are more alike"):
         linear_cka(np.eye(4), y[:4])
     with pytest.raises(UserError, match=r"variance 1.5; allowed: above 0, at most 1"):
         svcca_distance(x, y, variance=1.5)

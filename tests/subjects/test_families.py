@@ -197,7 +197,7 @@ def test_as_many_tokens_as_it_can_read(subject, family):
     longest = torch.full((1, family.max_length or 50), 7)
     assert subject.hidden_states(longest)[-1].shape[1] == longest.shape[1]
     if family.max_length is not None:
-        with pytest.raises(UserError, match=r"13 tokens in a sentence, \S+ reads at most 12"):
+        with pytest.raises(UserError, match=r"has 13 tokens; \S+ reads at most 12"):
             subject.hidden_states(torch.full((1, 13), 7))
     if family.max_length is not None and family.positions:
         with pytest.raises((IndexError, RuntimeError)):
@@ -250,5 +250,5 @@ def test_a_model_whose_attention_cannot_be_looked_at(tmp_path):
 
 
 def test_gates_of_another_shape(subject, ids):
-    with pytest.raises(UserError, match=r"gates \(2, 3\) for 2 layers of 2 heads"):
+    with pytest.raises(UserError, match=r"gates of shape \(2, 3\); allowed: \(2, 2\)"):
         subject.hidden_states(ids, torch.ones(2, 3))

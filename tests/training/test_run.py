@@ -255,7 +255,7 @@ def test_token_files_that_do_not_fit(trained, corpus_files, tmp_path, split, fou
         ids = np.load(path)
         ids[0] = 1000
         np.save(path, ids)
-    words = rf"{split}.source has {found}; expected are ids below \d+, .*: delete the folder"
+    words = rf"{split}.source has {found}; expected: ids below \d+, .*: delete the folder"
     with pytest.raises(UserError, match=words):
         trained(settings_of("lm"), tokens=tokens)
 

@@ -128,7 +128,7 @@ def test_the_config_loads_without_torch():
             "corpus__sources__libreoffice_help__languages",
             ["en", "de"],
             "corpus.sources.libreoffice_help.languages: unknown key; allowed: corpus.languages, "
-            "which is for all sources",
+            "which holds for all sources",
         ),
         ("seeds", [-1], "seeds[0]: found -1; allowed: list (whole number, >= 0), not empty"),
         ("study", "a/b", 'study: found "a/b"; allowed: text, matching '),
@@ -173,7 +173,7 @@ def test_the_config_loads_without_torch():
         (
             "corpus__languages",
             ["en", "xx"],
-            'corpus.languages: found ["en", "xx"]; the LibreOffice help offers the language pairs ',
+            'corpus.languages: found ["en", "xx"]; LibreOffice\'s help has the language pairs ',
         ),
         (
             "corpus__sources__libreoffice_help__folders",
@@ -227,9 +227,9 @@ def test_the_config_loads_without_torch():
         ("training_steps", {"lm": [8, 8]}, "training_steps.lm: found [8, 8]; allowed: each value "),
         (
             "training_steps",
-            {"lm": [0, 1465], "mt": [1954, 1955]},  # 3,000,000 and 4,000,000 tokens, 2,048 a time
-            "training_steps.mt: found 1955; allowed: <= 1954, the updates that 4,000,000 tokens "
-            "have for certain (training.max_tokens / training.batch_tokens)",
+            {"lm": [0, 1465], "mt": [1709, 1710]},  # 3,000,000 and 3,500,000 tokens, 2,048 a time
+            "training_steps.mt: found 1710; allowed: <= 1709, the updates that 3,500,000 tokens "
+            "give at least (training.max_tokens / training.batch_tokens)",
         ),
         (
             "corpus__splits__near_duplicates",
@@ -336,7 +336,7 @@ def test_the_config_loads_without_torch():
         (
             "objectives__lm",
             {"n_seeds": 4},
-            "objectives.lm.n_seeds: found 4; allowed: <= 3, how many seeds this study has",
+            "objectives.lm.n_seeds: found 4; allowed: <= 3, the number of seeds of this study",
         ),
         # Lists in sections, and sections in lists.
         (
@@ -447,7 +447,7 @@ def test_without_a_target_language_nothing_translates():
     alone = {"corpus__source": ["libreoffice_help"], "corpus__languages": ["en"]}
     removed = {"objectives__mt": None, "objectives__mt_noise": None}
     assert mistakes(changed(**alone)) == [
-        f"objectives.{name}: translates, and corpus.languages is en alone; allowed: null, or a "
+        f"objectives.{name}: translates, but corpus.languages is en alone; allowed: null, or a "
         "target language there"
         for name in ("mt", "mt_noise")
     ]
@@ -460,7 +460,8 @@ def test_without_a_target_language_nothing_translates():
         "corpus__sources__mtdata": {"datasets": ["a-b-1-c-d"]},
     }
     assert mistakes(changed(**alone | removed | pairs_alone)) == [
-        'corpus.languages: found ["en"]; the source mtdata has pairs alone; allowed: two languages'
+        'corpus.languages: found ["en"]; the source mtdata has only sentence pairs; allowed: two '
+        "languages"
     ]
 
 
@@ -609,7 +610,7 @@ def test_gold_annotation_needs_a_treebank(tmp_path):
     [line] = mistakes(changed(**of_help, annotation__pipeline="gold"))
     assert line == (
         'annotation.pipeline: found "gold" with corpus.source ["libreoffice_help"]; allowed with '
-        "the source conllu, whose treebank says it"
+        "the source conllu, whose treebank is annotated"
     )
     (tmp_path / "a.conllu").touch()
     config = of_treebank(tmp_path)
@@ -763,7 +764,7 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
         ),
         (
             {"objectives__bilm": {}},
-            'objectives.bilm.trunk: found "transformer"; allowed: lstm, convolution, of which one '
+            'objectives.bilm.trunk: found "transformer"; allowed: lstm, convolution, since one '
             "reads from each end",
         ),
         (
@@ -821,7 +822,7 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
         ),
         (
             with_checkpoint("lm", package="a==1"),
-            "checkpoints.lm: unknown key; allowed: small letters, digits and _, no objective's ",
+            "checkpoints.lm: unknown key; allowed: small letters, digits and _, no name of an ",
         ),
         (
             with_checkpoint(unit="subword", package="a==1"),

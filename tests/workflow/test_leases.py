@@ -208,7 +208,7 @@ def test_a_folder_that_others_may_write_is_not_used(start, tmp_path, planted):
     job = start()
     assert job.wait() == 1 and job.stdout.read() == ""
     message = job.stderr.read()
-    assert message.startswith(f"error: locks for GPUs need {folder} as a folder that its owner ")
+    assert message.startswith(f"error: locks for GPUs need {folder} to be a folder of this ")
     assert message.count("\n") == 1
     assert not [*tmp_path.rglob("0")]
 

@@ -1,8 +1,8 @@
 """What is known of the words of a text: part of speech, dependency relation and head.
 
-A module of this folder holds `annotated(text, tokenizer, told_by)`: the words of the source side of
-a split, as the tokenizer cuts them, in a table with `COLUMNS` of these `TYPES`. told_by: who tells
-it of them, a pipeline's name or a treebank's folder.
+A module of this folder holds `annotated(text, tokenizer, told_by)`. It returns the words of the
+source side of a split, as the tokenizer cuts them, in a table with `COLUMNS` of these `TYPES`.
+told_by: where the annotation comes from, a pipeline's name or a treebank's folder.
 """
 
 import numpy as np
@@ -17,20 +17,20 @@ TYPES = {"sentence": np.int32, "word": np.int16, "head": np.int16}
 
 
 def universal(relation: str) -> str:
-    """A relation of Universal Dependencies without its subtype, which languages have of their own.
+    """A relation of Universal Dependencies without its subtype, which is specific to a language.
 
-    Passive ones stay apart, as they are in the English pipelines and in the paper on heads.
+    Passive relations stay separate, as in the English pipelines and in the paper on heads.
     """
     name, _, subtype = relation.partition(":")
     return relation if subtype == "pass" else name
 
 
 def require_words_of(tokens: TokenFile, annotation: pd.DataFrame) -> None:
-    """Raise UserError unless the annotated words are those of the token file, in order."""
+    """Raise UserError unless the annotated words are those of the token file, in the same order."""
     words = np.asarray(tokens.words)
     first_subword = (words != NO_WORD) & (words != np.roll(words, 1))
     if not np.array_equal(words[first_subword], annotation["word"]):
         raise UserError(
-            f"the token file has {first_subword.sum()} words, the text {len(annotation)} as the "
-            "tokenizer cuts it; all three must be of the same split: encode the text again"
+            f"the token file has {first_subword.sum()} words, but the tokenizer cuts the text into "
+            f"{len(annotation)}; file and text must be of the same split: encode the text again"
         )

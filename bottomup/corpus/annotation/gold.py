@@ -1,10 +1,10 @@
-"""Part of speech, dependency relation and head of each word, as a treebank has them.
+"""Part of speech, dependency relation and head of each word, from a treebank.
 
-Our words and those of a treebank are cut differently: `don 't` and `do n't`, one word with a hyphen
-or three. Both stand in the same text. A word of ours that covers several of theirs is the one that
-is highest in the tree, as spaCy takes the root of a span. Of one of theirs that is cut in several,
-the first stands for it, and the others hang on that by `goeswith`, the relation of Universal
-Dependencies for parts of a word that are written apart.
+Our tokenizer and a treebank cut the same text differently: `don 't` and `do n't`, a word with a
+hyphen as one word or three. If one of our words covers several of theirs, it takes the one that is
+highest in the tree, as spaCy takes the root of a span. If one of theirs is cut into several of
+ours, the first stands for it, and the others depend on the first by `goeswith`, the relation of
+Universal Dependencies for parts of a word that are written apart.
 """
 
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ from bottomup.corpus.words import spans
 from bottomup.errors import UserError
 from bottomup.files.tables import read_table
 
-# Penn's, with those that English treebanks have added.
+# Penn's tags, with those that English treebanks have added.
 PENN = frozenset(
     [
         *("CC", "CD", "DT", "EX", "FW", "IN", "JJ", "JJR", "JJS", "LS", "MD", "NN", "NNS", "NNP"),
@@ -33,7 +33,8 @@ PART = "goeswith"
 
 
 def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
-    """The source side of a split of a treebank's text, by the treebank in the folder `told_by`."""
+    """The words of the source side of a split, annotated by the treebank in the folder
+    `told_by`."""
     split = read_table(text, columns=["element", "source"])
     known = {one.name: one for one in treebank.sentences(treebank.files_in(Path(told_by)))}
     missing = [
@@ -43,21 +44,21 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
     ]
     if missing:
         raise UserError(
-            f"{told_by}: {len(missing)} sentences of the text are not in the treebank, or others "
+            f"{told_by}: {len(missing)} sentences of the text are not in the treebank or differ "
             f"there, such as {missing[0]}; fetch the text again"
         )
     return annotate([known[name] for name in split["element"]], tokenizer, has_penn(known.values()))
 
 
 def has_penn(sentences: Sequence[Sentence]) -> bool:
-    """Whether the tags of a treebank's own (XPOS) are those of the Penn treebank."""
+    """Whether a treebank's own tags (XPOS) are those of the Penn treebank."""
     return all(PENN.issuperset(sentence.xpos) for sentence in sentences)
 
 
 def annotate(sentences: Sequence[Sentence], tokenizer: Tokenizer, penn: bool) -> pd.DataFrame:
-    """The words of these sentences as the tokenizer cuts them: a table as of `pipeline.annotate`.
+    """The words of these sentences as the tokenizer cuts them: a table as from `pipeline.annotate`.
 
-    penn: whether tags are those of the Penn treebank, which tell more than the universal ones.
+    penn: whether to take the tags of the Penn treebank, which tell more than the universal ones.
     """
     texts = [sentence.text for sentence in sentences]
     rows = []
@@ -72,11 +73,11 @@ def annotate(sentences: Sequence[Sentence], tokenizer: Tokenizer, penn: bool) ->
 
 
 def aligned(sentence: Sentence, ours: list[tuple[int, int]]) -> list[tuple[int, str, int]]:
-    """Of each of our words, by where they stand in the text: the treebank's word that it is taken
-    for, its relation, and the place of its head among ours, its own for a root.
+    """For each of our words, given by its place in the text: the treebank's word that it stands
+    for, its relation, and the place of its head among our words (its own for a root).
 
-    The word that one is taken for is the highest of those that it covers, so that heads are always
-    higher, and make a tree.
+    It stands for the highest of the words that it covers. So heads are always higher, and our words
+    form a tree.
     """
     covered = [
         [word for word, (s, e) in enumerate(sentence.spans) if s < end and start < e]

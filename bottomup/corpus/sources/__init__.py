@@ -1,12 +1,12 @@
-"""Sources of text, one module each; a new source is one new file in this folder.
+"""Sources of text, one module for each; a new source is one new file in this folder.
 
 A source module holds
 
-- `Options`, a subclass of `SourceOptions`: what the config says about it, with units and defaults;
-  a language pair that the source lacks is an error of its validation;
+- `Options`, a subclass of `SourceOptions`: what the config says about it, with units and defaults.
+  A language pair that the source lacks fails its validation.
 - `fetch(options, download_folder) -> pandas.DataFrame` with the columns `options.columns`, all str:
-  the document (page, file, talk, ...) and the element in it that a pair comes from, and its text;
-  of one language its text alone, where `Options` says that the source has it.
+  the document (page, file, talk, ...) and the element in it that a pair comes from, and the text of
+  both sides. If `Options` says that the source has text of one language, that text alone.
 """
 
 import difflib
@@ -26,7 +26,7 @@ COLUMNS = ["document", "element", "source", "target"]
 
 
 class SourceOptions(BaseModel):
-    """What every source is told."""
+    """Options that every source has."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, serialize_by_alias=True)
 
@@ -43,49 +43,49 @@ class SourceOptions(BaseModel):
     def languages_are_there(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
         if len(languages) == 1 and not cls.monolingual:
             name = cls.__module__.rpartition(".")[2]
-            raise ValueError(f"the source {name} has pairs alone; allowed: two languages")
+            raise ValueError(f"the source {name} has only sentence pairs; allowed: two languages")
         if len(set(languages)) < len(languages):
             raise ValueError("source and target must be different languages")
         return languages
 
-    package: ClassVar[str | None] = None  # that fetching needs, beyond what the project needs
-    monolingual: ClassVar[bool] = False  # whether there is text of one language, too
+    package: ClassVar[str | None] = None  # what only fetching needs
+    monolingual: ClassVar[bool] = False  # whether it also has text of one language
 
     @property
     def columns(self) -> list[str]:
-        """Those of the pairs; without a target where there is one language."""
+        """The columns of the pairs; without a target for one language."""
         return COLUMNS[: 2 + len(self.languages)]
 
     def input_files(self) -> list[str]:
-        """Files on disk that the options name."""
+        """The files on disk that the options name."""
         return []
 
     def read_files(self) -> list[str]:
-        """Files on disk whose content the pairs depend on: these, and those in folders."""
+        """The files on disk that the pairs depend on: these, and those in folders."""
         return self.input_files()
 
 
 def names() -> list[str]:
-    """The sources there are."""
+    """The names of all sources."""
     return sorted(module.name for module in pkgutil.iter_modules(__path__))
 
 
 def module(name: str) -> ModuleType:
     """The module of the source `name`.
 
-    Raises UserError, naming the known sources, where there is none.
+    Raises UserError, naming the known sources, if there is none.
     """
     if name not in names():
         nearest = difflib.get_close_matches(name, names(), n=1)
         guess = f"; did you mean {nearest[0]}?" if nearest else ""
-        raise UserError(f"corpus source {name!r}; known are {', '.join(names())}{guess}")
+        raise UserError(f"corpus source: found {name!r}; allowed: {', '.join(names())}{guess}")
     return importlib.import_module(f"{__name__}.{name}")
 
 
 def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
-    """The pairs of the source `name`; what it downloads stays in the folder.
+    """The pairs of the source `name`; downloads stay in the folder.
 
-    Raises UserError for options that the source does not take, and when it has no pairs.
+    Raises UserError for options that the source does not have, and if it gives no pairs.
     """
     source = module(name)
     try:
@@ -95,7 +95,7 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
         raise UserError(f"options of the corpus source {name}: {problems}") from error
     pairs = source.fetch(checked, Path(download_folder))
     if pairs.empty:
-        raise UserError(f"the corpus source {name} gave no pairs; look at its options: {options}")
+        raise UserError(f"the corpus source {name} gave no pairs; check its options: {options}")
     return pairs[checked.columns]
 
 

@@ -1,6 +1,6 @@
-"""The text of a treebank in CoNLL-U, as Universal Dependencies publishes them.
+"""The text of a treebank in CoNLL-U, the format of Universal Dependencies.
 
-With `annotation.pipeline: gold`, what the treebank says of its words is what is known of them.
+With `annotation.pipeline: gold`, the treebank also gives the annotation of its words.
 """
 
 from pathlib import Path
@@ -41,7 +41,7 @@ class Options(SourceOptions):
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     """The sentences in the order of the files; an element is named by its sent_id.
 
-    Raises UserError where a file is no CoNLL-U.
+    Raises UserError if a file is not CoNLL-U.
     """
     found = treebank.sentences(treebank.files_in(options.folder))
     rows = [(sentence.document, sentence.name, sentence.text) for sentence in found]

@@ -1,7 +1,8 @@
-"""Text of one's own: two aligned files, or one with tab-separated columns; of one language a file.
+"""Your own text: two aligned files, one file with tab-separated columns, or for one language a
+file.
 
-Files are UTF-8, one sentence a line, plain or compressed by gzip, bzip2, xz or zstd. Where the
-documents are not known, every line is its own, so that splits are by sentence.
+Files are UTF-8 with one sentence a line, plain or compressed by gzip, bzip2, xz or zstd. If
+documents are not known, every line is its own document, so that splits are by sentence.
 """
 
 from pathlib import Path
@@ -38,7 +39,7 @@ class Options(SourceOptions):
         aligned = [self.source is not None, self.target is not None]
         if len(self.languages) == 1:
             if aligned != [True, False] or self.tsv:
-                raise ValueError("of one language, give `source` (and `documents`) alone")
+                raise ValueError("for one language, give `source` (and `documents`) alone")
         elif not (all(aligned) and not self.tsv) and not (
             self.tsv and not any(aligned) and not self.documents
         ):
@@ -70,7 +71,7 @@ def _aligned(options: Options) -> list[list[str]]:
         if len(column) != len(columns[0]):
             raise UserError(
                 f"{paths[0]} has {len(columns[0])} lines and {path} has {len(column)}; "
-                "aligned files have as many lines as each other: look for a missing line"
+                "aligned files must have the same number of lines: look for a missing line"
             )
     return columns
 
@@ -90,8 +91,8 @@ def _tsv(path: Path) -> list[list[str]]:
 def lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends.
 
-    Raises UserError where the file is empty or damaged, or a line is not UTF-8 or longer than
-    `MAX_LINE_BYTES` (naming the line).
+    Raises UserError if the file is empty or damaged, or if a line (which it names) is not UTF-8 or
+    is longer than `MAX_LINE_BYTES`.
     """
     texts = []
     try:
@@ -110,7 +111,7 @@ def lines(path: Path) -> list[str]:
             "convert the file, for example with iconv"
         ) from error
     except BROKEN as error:
-        raise UserError(f"{path} cannot be read ({error}); get it again, whole") from error
+        raise UserError(f"{path} cannot be read ({error}); get the whole file again") from error
     if not texts:
         raise UserError(f"{path} is empty; expected one sentence a line")
     texts[0] = texts[0].removeprefix("\ufeff")

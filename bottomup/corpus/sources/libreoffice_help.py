@@ -1,4 +1,4 @@
-"""The LibreOffice help: professionally translated pages, aligned exactly by element ids.
+"""LibreOffice's help: professionally translated pages, aligned exactly by element ids.
 
 A page has the same path in every language, and its paragraphs and headings carry the same `id`.
 The pages come from the packages of Debian or Ubuntu (`apt`), from the help packs of The Document
@@ -76,7 +76,8 @@ class Options(debian.DebianOptions):
         if languages not in LANGUAGE_PAIRS and not (len(languages) == 1 and languages[0] in TAGS):
             known = ", ".join("-".join(pair) for pair in LANGUAGE_PAIRS)
             raise ValueError(
-                f"the LibreOffice help offers the language pairs {known}, and one language of these"
+                f"LibreOffice's help has the language pairs {known}; allowed: one of these pairs, "
+                "or one language of them"
             )
         return languages
 
@@ -85,10 +86,10 @@ class Options(debian.DebianOptions):
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
-    """The elements that both languages have on the same page, or those of one language; a document
+    """The elements that both languages have on the same page, or those of one language. A document
     is a page.
 
-    Raises UserError for packages that cannot be had or read, and where there are no pages.
+    Raises UserError if packages cannot be fetched or read, and if there are no pages.
     """
     try:
         download_folder.mkdir(parents=True, exist_ok=True)
@@ -97,8 +98,8 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         )
     except OSError as error:
         raise UserError(
-            f"the help cannot be read or kept ({error}); move away what is in its place, or mend "
-            "its permissions"
+            f"the help cannot be read or written ({error}); move away what is in its place, or "
+            "mend its permissions"
         ) from error
     rows = [
         (page, element, text, *(pages[page][element] for pages in target))
@@ -112,7 +113,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:
     """The elements of all pages of a language: page -> element id -> text.
 
-    Raises UserError where there is no page, or one that is no text.
+    Raises UserError if there is no page, or if a page is not text.
     """
     is_page = re.compile(rf"(?:^|/){TAGS[language]}/text/(.+\.html)$")
     pages = {}
@@ -150,20 +151,20 @@ def _in_folder(folder: Path, is_page: re.Pattern) -> Iterator[tuple[str, bytes]]
             continue
         try:
             target = path.resolve(strict=True)
-        # What a link that leads to itself raises depends on Python's version.
+        # The error for a link that leads to itself depends on Python's version.
         except (OSError, RuntimeError) as error:
             raise UserError(f"{path} is a link that leads nowhere; delete it") from error
         if not target.is_relative_to(folder.resolve()):
             raise UserError(
-                f"{path} is a link to {target}, outside {folder}; refused: copy the page in its "
-                "place where you trust it"
+                f"{path} is a link to {target}, outside {folder}; refused: if you trust the page, "
+                "put a copy in place of the link"
             )
         if target.is_file():
             yield path.as_posix(), target.read_bytes()
 
 
 def _apt_package(options: Options, language: str, folder: Path) -> Path:
-    """The Debian package of a language, downloaded unless it is in the folder."""
+    """The Debian package of a language, downloaded unless the folder has it."""
     name = f"libreoffice-help-{TAGS[language].lower()}"
     [package] = debian.packages([name], folder, ELSEWHERE)
     _warn_of_other_version(package, options.version)
@@ -178,7 +179,7 @@ def _warn_of_other_version(package: Path, asked: str) -> None:
 
 
 def _help_pack(options: Options, language: str, folder: Path) -> Path:
-    """The help pack of a language, downloaded unless it is in the folder, and checked."""
+    """The help pack of a language, downloaded unless the folder has it, and checked."""
     url = options.archive_url.replace("{version}", options.version)
     url = url.replace("{language}", TAGS[language])
     # Other hosts and versions have packs of the same name.
@@ -192,7 +193,7 @@ def _help_pack(options: Options, language: str, folder: Path) -> Path:
 
 def _download(url: str, path: Path) -> None:
     LOG.info("downloading %s", url)
-    # In a folder of its own, where nobody can have put a link in the way.
+    # In a new folder, where nobody can have put a link.
     with tempfile.TemporaryDirectory(dir=path.parent) as own:
         part = Path(own) / "part"
         try:
@@ -217,17 +218,17 @@ def _check_sha256(path: Path, expected: str | None) -> None:
 
 
 def elements(page: str) -> dict[str, str]:
-    """Text of the paragraphs and headings of a page that carry an id, in order: id -> text."""
+    """The paragraphs and headings of a page that have an id, in order: id -> text."""
     parser = etree.HTMLParser(target=_Elements(), huge_tree=True)
     parser.feed(page)
     return parser.close()
 
 
 class _Elements:
-    """Collects text; of variants inside a sentence (by system or application) it keeps one.
+    """Collects text; it keeps one of several variants (by system or application) in a sentence.
 
-    A span of class `switchinline` holds a span for each variant. The last is the default where
-    there is one, which is what a reader on an unnamed system sees.
+    A span of class `switchinline` holds a span for each variant. If there is a default, it is the
+    last, which a reader on an unnamed system sees.
     """
 
     BLOCKS = frozenset(["p", "h1", "h2", "h3", "h4", "h5", "h6"])
@@ -237,7 +238,7 @@ class _Elements:
         self.texts: dict[str, str] = {}
         self._block: tuple[str, str] | None = None
         self._text: list[str] = []
-        # Of each open span: whether its children are variants, and where in the text it began.
+        # For each open span: whether its children are variants, and where in the text it began.
         self._spans: list[tuple[bool, int]] = []
         self._raw = False
 

@@ -1,8 +1,8 @@
 """Man pages and their translations, aligned block by block within sections.
 
-A page has the same name in every language. `mandoc` renders both; sections are paired in order,
-and within a pair of sections the paragraphs, list items and headings, where their kinds follow
-each other alike on both sides: what differs costs a section and not the page. The pages come from
+A page has the same name in every language. `mandoc` renders both. Sections are paired in order;
+within a pair of sections the paragraphs, list items and headings are paired if both sides have the
+same kinds in the same order. So a difference costs a section and not the page. The pages come from
 packages of Debian or Ubuntu (`apt`), or from packages or pages on disk (`folder`).
 """
 
@@ -36,8 +36,8 @@ MANDOC = (
     "install it (Debian, Ubuntu: apt-get install mandoc), or put its package for this machine, a "
     ".deb, into `folder`"
 )
-TIMEOUT = 60  # seconds that a page may take; one takes milliseconds
-# Package names, of which {language} is that of the translation.
+TIMEOUT = 60  # seconds for a page, which usually takes milliseconds
+# Names of packages; {language} is that of the translation.
 PACKAGES = [
     "manpages-{language}", "manpages-{language}-dev", "manpages", "manpages-dev", "adduser", "apt",
     "bash", "bsdextrautils", "bsdutils", "coreutils", "cups-client", "cups-daemon", "debhelper",
@@ -47,7 +47,7 @@ PACKAGES = [
     "systemd-container", "systemd-resolved", "tar", "udev", "util-linux", "xz-utils",
 ]  # fmt: skip
 Package = Annotated[str, Field(pattern=r"^[a-z0-9{][a-z0-9+.{}-]*$")]
-# Sections about a page and not its subject, which are alike everywhere.
+# Sections about the page and not its subject; they are alike everywhere.
 LEFT_OUT = {"AUTHOR", "AUTHORS", "COLOPHON", "COPYRIGHT", "LICENSE", "REPORTING BUGS"}
 
 
@@ -83,10 +83,10 @@ class Options(debian.DebianOptions):
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
-    """The sentences that both languages have in the same place; a document is a page, such as
-    ls.1, an element the number of the sentence in it.
+    """The sentences that both languages have in the same place. A document is a page, such as ls.1;
+    an element is the number of a sentence in it.
 
-    Raises UserError for packages and pages that cannot be had or read, and where there are none.
+    Raises UserError if packages or pages cannot be fetched or read, and if there are none.
     """
     try:
         download_folder.mkdir(parents=True, exist_ok=True)
@@ -94,7 +94,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             rows = _rows(options, download_folder, Path(own))
     except OSError as error:
         raise UserError(
-            f"the pages cannot be read or kept ({error}); move away what is in their place, or "
+            f"the pages cannot be read or written ({error}); move away what is in their place, or "
             "mend their permissions"
         ) from error
     english = ["source", "target"] if options.languages[0] == "en" else ["target", "source"]
@@ -103,7 +103,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
 
 def _rows(options: Options, download_folder: Path, own: Path) -> list[tuple[str, ...]]:
-    """Document, element, English and translation; what is run is unpacked to the folder `own`."""
+    """Document, element, English and translation; programs to run are unpacked to `own`."""
     names = [name.replace("{language}", options.translation) for name in options.packages]
     if options.folder:
         files = _files(options.folder)
@@ -127,7 +127,7 @@ _PAGE = re.compile(r"(?:^|/)man/(?:([a-z]{2})(?:\.UTF-8)?/)?man\d\w*/([^/]+?\.\d
 
 
 def _files(folder: Path) -> list[Path]:
-    """The packages and pages in a folder; aliases, which are links, have no text of their own."""
+    """The packages and pages in a folder, without aliases: these are links and have no own text."""
     return sorted(
         path
         for path in folder.rglob("*")
@@ -138,8 +138,7 @@ def _files(folder: Path) -> list[Path]:
 
 
 def _pages(files: list[Path], language: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
-    """The English and the translated pages by name, as they lie in the files, which may be
-    compressed."""
+    """The English and the translated pages, by name, as in the files: they may be compressed."""
     sides = {"en": {}, language: {}}
     for file in files:
         for path, data in _contents(file, _PAGE):
@@ -160,7 +159,7 @@ def _contents(file: Path, wanted: re.Pattern) -> Iterator[tuple[str, bytes]]:
 def _mandoc(options: Options, files: list[Path], own: Path) -> str:
     """The path of mandoc: the machine's, or that of its package, unpacked to the folder `own`.
 
-    Raises UserError where there is neither, or it does not run.
+    Raises UserError if there is neither, or if it does not run.
     """
     found = shutil.which("mandoc")
     if not found:
@@ -173,7 +172,7 @@ def _mandoc(options: Options, files: list[Path], own: Path) -> str:
                 Path(found).write_bytes(program)
                 Path(found).chmod(0o700)
     if not found:
-        raise UserError(f"man pages are read by mandoc, which this machine lacks; {MANDOC}")
+        raise UserError(f"mandoc, which reads man pages, is not on this machine; {MANDOC}")
     try:
         _html(found, b"")
     except (OSError, subprocess.SubprocessError) as error:
@@ -182,9 +181,9 @@ def _mandoc(options: Options, files: list[Path], own: Path) -> str:
 
 
 def _rendered(mandoc: str, page: bytes, name: str) -> str:
-    """A page, which may be compressed, as HTML; empty where mandoc fails on it, which is said.
+    """A page, which may be compressed, as HTML; empty, with a warning, if mandoc fails on it.
 
-    Raises UserError for a page that is damaged.
+    Raises UserError if the page is damaged.
     """
     try:
         plain = decompressed(io.BytesIO(page)).read()
@@ -198,7 +197,7 @@ def _rendered(mandoc: str, page: bytes, name: str) -> str:
 
 
 def _html(mandoc: str, page: bytes) -> str:
-    # From a pipe, where a page includes no other file.
+    # From a pipe, where a page cannot include other files.
     command = [mandoc, "-T", "html", "-O", "fragment", "-K", "utf-8"]
     done = subprocess.run(command, input=page, capture_output=True, timeout=TIMEOUT, check=True)
     return done.stdout.decode("utf-8")
@@ -207,9 +206,9 @@ def _html(mandoc: str, page: bytes) -> str:
 def aligned(english: str, translated: str) -> list[tuple[str, str]]:
     """The sentences of a rendered page and of its translation, in pairs, in order.
 
-    Sections are paired in order, if there are as many but for one at the end of the translation,
-    which is about the translators. Of a pair of sections the blocks are, if their kinds are the
-    same in order; of a pair of blocks the sentences, if they have the same `marks`.
+    Sections are paired in order if both sides have equally many, apart from one about the
+    translators at the end of the translation. Blocks of paired sections are paired if their kinds
+    are the same in the same order, and sentences of paired blocks if they have the same `marks`.
     """
     sides = [sections(english), sections(translated)]
     if len(sides[1]) - len(sides[0]) not in (0, 1):
@@ -225,23 +224,23 @@ def aligned(english: str, translated: str) -> list[tuple[str, str]]:
     return pairs
 
 
-# No option begins within a word or is one, as in "ioctl(2)-Anfragen" and "--format-Option".
+# Options and numbers, but no parts of words, as in "ioctl(2)-Anfragen" and "--format-Option".
 _MARK = re.compile(r"(?<![\w-])(?:--[a-z][a-z0-9]*(?:-[a-z0-9]+)*|-[A-Za-z](?![\w-]))|\d+")
 
 
 def marks(text: str) -> list[str]:
-    """What a translation leaves as it is: options and numbers, sorted."""
+    """What a translation does not change: options and numbers, sorted."""
     return sorted(_MARK.findall(text))
 
 
-# Of mandoc's elements those that are not within a line.
+# The block elements of mandoc's HTML.
 _BLOCKS = {"p", "dt", "dd", "li", "td", "pre", "h1", "h2", "div", "section", "dl", "ul", "ol"}
 _BLOCKS |= {"table", "tr"}
 
 
 def sections(page: str) -> list[list[tuple[str, str]]]:
-    """The blocks of each section and subsection of a rendered page, in order: kind, which is the
-    name of the element, and text. The first block of all but the first section is its heading."""
+    """The blocks of each section and subsection of a rendered page, in order: kind (the name of the
+    element) and text. The first block of a section is its heading, except in the first section."""
     if not page:
         return []
     found, kinds, text = [[]], ["div"], []

@@ -37,7 +37,7 @@ class Options(SourceOptions):
 
     @model_validator(mode="after")
     def datasets_have_the_languages(self) -> "Options":
-        if not set(self.languages) <= CODES.keys():  # left to mtdata, which knows all of them
+        if not set(self.languages) <= CODES.keys():  # left to mtdata, which knows all languages
             return self
         wanted = {CODES[language] for language in self.languages}
         for dataset in self.datasets:
@@ -45,7 +45,7 @@ class Options(SourceOptions):
             if found != wanted:
                 raise ValueError(
                     f"the data set {dataset} has {' and '.join(sorted(found))}, "
-                    f"the corpus {' and '.join(sorted(wanted))}"
+                    f"the corpus {' and '.join(sorted(wanted))}; allowed: the same languages"
                 )
         return self
 
@@ -53,7 +53,7 @@ class Options(SourceOptions):
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     """The pairs of all data sets, or a sample of them, in their order.
 
-    Raises UserError where mtdata is missing, does not know a data set, or cannot get it.
+    Raises UserError if mtdata is missing, does not know a data set, or cannot get it.
     """
     records = chain.from_iterable(
         _records(dataset, options.languages, download_folder) for dataset in options.datasets
@@ -81,12 +81,12 @@ def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tu
     if not compatible:
         raise UserError(
             f"the data set {name} has {' and '.join(map(str, entry.did.langs))}, the corpus "
-            f"{' and '.join(map(str, wanted))}"
+            f"{' and '.join(map(str, wanted))}; allowed: the same languages"
         )
     try:
         parser = Parser(Cache(folder).get_entry(entry), ext=entry.in_ext or None, ent=entry)
         for number, fields in enumerate(parser.read_segs(), start=1):
-            # A segment without a translation is left for the cleaning to count.
+            # Segments without a translation stay, so that cleaning counts them.
             texts = [text or "" for text in (*fields, "")[:2]]
             source, target = reversed(texts) if swapped else texts
             yield f"{name}:{number}", str(number), source, target
@@ -98,7 +98,7 @@ def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tu
 
 
 def _sample(records: Iterable[tuple[str, ...]], options: Options) -> list[tuple[str, ...]]:
-    """All records, or `max_pairs` of them, all equally likely, in order (reservoir sampling)."""
+    """All records or, equally likely, `max_pairs` of them, in order (reservoir sampling)."""
     if options.max_pairs is None:
         return list(records)
     draw = random.Random(options.seed)

@@ -1,8 +1,8 @@
 """The descriptions of Debian's packages, translated by the Debian Description Translation Project.
 
-A description and its translation have the same `Description-md5`: the first line says in short
-what the package is, paragraphs and lists follow. Both come from indices, which apt gets without
-any package (`apt`), or which are on disk (`folder`), as in a mirror or below /var/lib/apt/lists.
+A description and its translation have the same `Description-md5`. The first line is a summary of
+the package; paragraphs and lists follow. Both come from indices, which apt gets without any package
+(`apt`), or which are on disk (`folder`), for example in a mirror or below /var/lib/apt/lists.
 """
 
 import io
@@ -56,10 +56,10 @@ class Options(debian.DebianOptions):
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
-    """The sentences of descriptions that both languages have; a document is a source package, an
-    element the binary package and the sentence's number.
+    """The sentences of descriptions that both languages have. A document is a source package, an
+    element the binary package and the number of the sentence.
 
-    Raises UserError for indices that cannot be had or read, and where one is missing.
+    Raises UserError if indices cannot be fetched or read, or if one is missing.
     """
     try:
         folder = options.folder or _from_apt(options.languages, download_folder)
@@ -67,12 +67,12 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         sides = [_descriptions(folder, language) for language in options.languages]
     except OSError as error:
         raise UserError(
-            f"the indices cannot be read or kept ({error}); move away what is in their place, or "
-            "mend their permissions"
+            f"the indices cannot be read or written ({error}); move away what is in their place, "
+            "or mend their permissions"
         ) from error
     rows = []
     for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):
-        # Of a package that is in no index of packages the source is not known.
+        # If no index has a package, its source package is not known.
         if md5 in sides[1] and package in sources:
             pairs = aligned(source, sides[1][md5][1])
             rows += [(sources[package], f"{package}:{i}", *pair) for i, pair in enumerate(pairs, 1)]
@@ -80,7 +80,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
 
 def _from_apt(languages: tuple[str, str], download_folder: Path) -> Path:
-    """The folder of the indices for these languages, fetched unless they are there."""
+    """The folder of the indices for these languages, fetched unless it has them."""
     folder = download_folder / f"package-descriptions-{'-'.join(sorted(languages))}"
     folder.mkdir(parents=True, exist_ok=True)
     [other] = set(languages) - {"en"}
@@ -94,13 +94,13 @@ def _from_apt(languages: tuple[str, str], download_folder: Path) -> Path:
 
 
 def _indices(folder: Path, kind: str) -> list[Path]:
-    """The indices of a kind in a folder and below, in the order of their paths."""
+    """The indices of one kind in a folder and below, in the order of their paths."""
     name = re.compile(rf"(?:.*_)?{kind}(?:\.(?:gz|bz2|xz|zst))?")
     return sorted(path for path in folder.rglob(f"*{kind}*") if name.fullmatch(path.name))
 
 
 def _source_packages(folder: Path) -> dict[str, str]:
-    """By binary package the source package that it is built from."""
+    """The source package of each binary package."""
     return {
         # As in "Source: gcc-12 (12.2.0-14)".
         entry["Package"]: entry.get("Source", entry["Package"]).partition(" ")[0]
@@ -109,7 +109,7 @@ def _source_packages(folder: Path) -> dict[str, str]:
 
 
 def _descriptions(folder: Path, language: str) -> dict[str, tuple[str, str]]:
-    """By the MD5 of the English description the first package that has it, and the text."""
+    """By the MD5 of the English description, the first package that has it, and the text."""
     kind, field = f"Translation-{language}", f"Description-{language}"
     found = {}
     for entry in _entries(folder, kind, ["Package", "Description-md5", field]):
@@ -119,17 +119,17 @@ def _descriptions(folder: Path, language: str) -> dict[str, tuple[str, str]]:
 
 
 def _entries(folder: Path, kind: str, fields: list[str]) -> Iterator[Deb822]:
-    """The entries of all indices of a kind, each with `Package` and those of `fields` it has.
+    """The entries of all indices of one kind, each with `Package` and those of `fields` it has.
 
-    Raises UserError where there is no such index, and for one that is damaged.
+    Raises UserError if there is no such index, or if one is damaged.
     """
     paths = _indices(folder, kind)
     if not paths:
-        raise UserError(f"no index {kind} in {folder} or below; look at what was put there")
+        raise UserError(f"no index {kind} in {folder} or below; check what is there")
     for path in paths:
         try:
             with path.open("rb") as file:
-                # At once, since the reader takes an archive that is cut off for its end.
+                # All at once, since the reader takes a truncated archive for its end.
                 text = decompressed(file).read().decode("utf-8")
                 lines = iter(io.StringIO(text, newline="\n"))
                 for entry in Deb822.iter_paragraphs(lines, fields, use_apt_pkg=False):
@@ -151,8 +151,8 @@ _ITEM = re.compile(r"\s*[*+•·o–-]\s+(?=\S)")
 def aligned(source: str, target: str) -> list[tuple[str, str]]:
     """The sentences of a description and of its translation, in pairs, in order.
 
-    Where the sides have the same sequence of paragraphs and list items, all of them; otherwise the
-    paragraphs, if there are as many; otherwise what the package is in short.
+    If both sides have the same sequence of paragraphs and list items, all of them; otherwise the
+    paragraphs, if both sides have equally many; otherwise the summary.
     """
     sides = [blocks(source), blocks(target)]
     for kinds in (["short", "text", "item"], ["short", "text"], ["short"]):
@@ -166,13 +166,13 @@ def aligned(source: str, target: str) -> list[tuple[str, str]]:
 def blocks(description: str) -> list[tuple[str, str]]:
     """The parts of a description, in order: kind (short, text or item) and text.
 
-    As in Debian Policy 5.6.13: every line but the first begins with a blank, a full stop alone
-    separates paragraphs, and what begins with two blanks is shown as it is, which is left out
-    unless it belongs to an item of a list.
+    Following Debian Policy 5.6.13, every line but the first begins with a blank, and a lone full
+    stop separates paragraphs. Lines with two blanks are verbatim; they are left out unless they
+    belong to a list item.
     """
     short, *lines = description.split("\n")
     found = [("short", [short])]
-    goes_on = (None, False)  # kind of the part that the next line may belong to, and if verbatim
+    goes_on = (None, False)  # kind of the part that the next line may continue, and if verbatim
     for line in (line[1:] for line in lines):
         verbatim = line[:1].isspace()
         if not line.strip(" ."):

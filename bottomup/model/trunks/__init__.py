@@ -1,9 +1,9 @@
-"""Trunks that are no Transformer, for the same objectives: a file each, which a config names.
+"""Trunks other than the Transformer, for the same objectives: one file each, which a config names.
 
-A trunk is a class `Layer(width, one_way)`: `forward` takes representations `[batch, length, width]`
-and which ids are tokens, bool `[batch, length]`, and returns what the layer makes of them, of the
-same shape; `one_way`: from the left alone. `GATES` is how many maps share each of its matrices,
-`ADDS_FROM` the layer, counted from 1, from which on each adds to what it reads.
+A trunk is a class `Layer(width, one_way)`. `forward` takes representations `[batch, length, width]`
+and which ids are tokens, bool `[batch, length]`, and returns the layer's output, of the same shape;
+`one_way`: it reads only from the left. `GATES` is how many maps share each of its matrices.
+`ADDS_FROM` is the first layer, counted from 1, that adds its output to its input.
 """
 
 import importlib
@@ -24,9 +24,9 @@ from bottomup.seeds import derive
 class TrunkConfig:
     """Shape of one model.
 
-    `trunk` is a module of this package. `causal`: each position sees itself and what stands before
-    it; `both_ways`: so do half of its `d_model` dimensions, and the other half see it and what
-    stands after it.
+    `trunk` is a module of this package. `causal`: each position sees itself and earlier positions.
+    `both_ways`: so do half of its `d_model` dimensions, and the other half see it and later
+    positions.
     """
 
     model_type: ClassVar[str] = "bottomup_trunk"
@@ -41,7 +41,7 @@ class TrunkConfig:
 
     @property
     def directions(self) -> int:
-        """Stacks of layers that do not see each other."""
+        """The number of stacks of layers, which do not see each other."""
         return 2 if self.both_ways else 1
 
 
@@ -66,8 +66,8 @@ class Encoder(nn.Module):
     def forward(self, ids: Tensor) -> tuple[Tensor, ...]:
         """The layers for token ids `[batch, length]`, padded with PAD on the right.
 
-        Layer 0 is the token embedding, layer n what layer n adds up to, each `[batch, length,
-        d_model]`: the directions, from the left first, side by side.
+        Layer 0 is the token embedding, layer n the sum after layer n, each `[batch, length,
+        d_model]`: the directions side by side, from the left first.
         """
         tokens = ids != PAD
         embedded = self.dropout(self.embedding(ids))
@@ -78,10 +78,10 @@ class Encoder(nn.Module):
         return tuple(torch.cat(states, dim=-1) for states in zip(*ways, strict=True))
 
     def read(self, stack: nn.ModuleList, embedded: Tensor, tokens: Tensor) -> list[Tensor]:
-        """The embeddings and what follows each layer, `[batch, length, width]`."""
+        """The embeddings and the sum after each layer, `[batch, length, width]`."""
         states = [embedded]
         for number, layer in enumerate(stack, start=1):
-            # What is added up stays in float32, whatever the matrix products are computed in.
+            # The sum stays in float32, whatever the format of the matrix products.
             made = self.dropout(layer(states[-1], tokens)).to(embedded.dtype)
             states.append(states[-1] + made if number >= self.adds_from else made)
         return states
@@ -90,8 +90,8 @@ class Encoder(nn.Module):
 class TrunkModel(nn.Module):
     """Encoder, norm, and an untied output layer that both directions share.
 
-    `seed` draws the initial weights, of each parameter from a stream of its own, as those of the
-    Transformer; the embedding and the output layer of one shape are the same.
+    `seed` draws the initial weights, each parameter from its own stream, as in the Transformer;
+    embeddings and output layers of equal shape are the same in both.
     """
 
     def __init__(self, config: TrunkConfig, seed: int = 0):
@@ -106,8 +106,8 @@ class TrunkModel(nn.Module):
     def forward(self, source: Tensor, target: None = None, padded: bool | None = None) -> Tensor:
         """States from which `head` predicts, one for each position of `source` `[batch, length]`.
 
-        `[batch, length, d_model]`; of two directions `[batch, 2 * length, d_model / 2]`, those from
-        the left first. `padded` makes no difference.
+        `[batch, length, d_model]`; for two directions `[batch, 2 * length, d_model / 2]`, those
+        from the left first. `padded` makes no difference.
         """
         states = self.encoder(source)[-1]
         return self.norm(torch.cat(states.chunk(self.config.directions, dim=-1), dim=1))
@@ -119,7 +119,7 @@ def module(trunk: str) -> ModuleType:
 
 
 def backwards(x: Tensor, tokens: Tensor) -> Tensor:
-    """Each sentence from its last token to its first, padding where it was; its own inverse.
+    """Each sentence reversed, with padding where it was; applied twice, it changes nothing.
 
     x: `[batch, length, width]`; tokens: bool `[batch, length]`.
     """

@@ -3,15 +3,15 @@
 from torch import Tensor, nn
 from torch.nn import functional
 
-GATES = 2  # what passes, and how much of it
+GATES = 2  # the output, and how much of it passes
 ADDS_FROM = 1
-# Tokens that a layer sees: with 5 a layer has 10 d_model^2 weights, where a Transformer's has 12.
+# Tokens that a layer sees: with 5 a layer has 10 d_model^2 weights; a Transformer's has 12.
 KERNEL = 5
 
 
 class Layer(nn.Module):
-    """Norm, convolution, gated linear unit; each position sees `KERNEL` tokens, the last of which
-    it is itself, or the middle one. Beyond the ends of a sentence stand zeros."""
+    """Norm, convolution, gated linear unit. Each position sees `KERNEL` tokens, of which it is the
+    last (`one_way`) or the middle one. Beyond the ends of a sentence there are zeros."""
 
     def __init__(self, width: int, one_way: bool):
         super().__init__()

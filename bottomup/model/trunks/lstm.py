@@ -10,7 +10,7 @@ ADDS_FROM = 2  # as in ELMo (Peters et al. 2018, section 3.4)
 
 
 class Layer(nn.Module):
-    """An LSTM from the left; or one from each side, half as wide, side by side."""
+    """An LSTM from the left, or two side by side, one from each side and half as wide."""
 
     def __init__(self, width: int, one_way: bool):
         super().__init__()
@@ -25,7 +25,8 @@ class Layer(nn.Module):
 
 
 def lstm(width: int, out: int) -> nn.LSTM:
-    """One that remembers at first: biases 0, of the forget gate 1 (Jozefowicz et al. 2015)."""
+    """An LSTM that remembers at first: biases are 0, those of the forget gate 1 (Jozefowicz et al.
+    2015)."""
     made = nn.LSTM(width, out, batch_first=True)
     for bias in (made.bias_ih_l0, made.bias_hh_l0):
         nn.init.zeros_(bias)

@@ -52,7 +52,7 @@ def test_one_language_with_documents(write, tmp_path):
 @pytest.mark.parametrize("given", [(), ("source", "target"), ("tsv",), ("source", "tsv")])
 def test_one_language_is_one_file(write, given):
     with pytest.raises(
-        ValidationError, match=r"of one language, give `source` \(and `documents`\)"
+        ValidationError, match=r"for one language, give `source` \(and `documents`\)"
     ):
         Options(languages=("en",), **{name: write(name, "text") for name in given})
 

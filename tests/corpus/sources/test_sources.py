@@ -55,7 +55,7 @@ def test_languages_are_codes_that_differ(languages, tmp_path):
 def test_a_source_of_pairs_alone_asks_for_two_languages(tmp_path):
     options = {"languages": ["en"], "datasets": ["a-b-1-eng-deu"]}
     with pytest.raises(
-        UserError, match="the source mtdata has pairs alone; allowed: two languages"
+        UserError, match="the source mtdata has only sentence pairs; allowed: two languages"
     ):
         sources.fetch("mtdata", options, tmp_path)
 
