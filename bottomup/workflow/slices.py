@@ -305,6 +305,19 @@ class Slices:
         options = self._estimators().get(wildcards.table, {})
         return settings("write_latex", {"table": wildcards.table, "options": options})
 
+    def show_gallery(self, figures: list[dict]) -> Slice:
+        """`figures`: each as `bottomup.pages.gallery.Figure` has it."""
+        study = self.study
+        said = dict.fromkeys(("study", "seeds", "model", "heads", "measures", "views"), True)
+        said["corpus"] = {"source", "languages"}
+        values = {
+            "study": study.study,
+            "repository": study.gallery.repository,
+            "figures": figures,
+            "config": study.model_dump(mode="json", include=said),
+        }
+        return settings("show_gallery", values)
+
     def _scoring(self, wildcards) -> dict:
         translation, quality = None, self.study.quality
         if "target" in self.subjects.sides(wildcards.objective):
