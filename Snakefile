@@ -118,12 +118,15 @@ rule latex:
     localrule: True
 
 
-onsuccess:
-    PROGRESS.end()
 rule gallery:
     input:
         rules.show_gallery.output.page,
+        rules.show_explorer.output.page,
     localrule: True
+
+
+onsuccess:
+    PROGRESS.end()
 
 
 onerror:

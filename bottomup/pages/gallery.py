@@ -25,13 +25,14 @@ MOST_NAMES = 8  # of panels, or of curves, that stand in place of an image
 
 class Figure(Section):
     """A figure: its name, the module that drew it, where the report lists it, the tables that it is
-    drawn from (paths in the study's folder), the published curves, and whether its points are
-    copied beside the page."""
+    drawn from (paths in the study's folder), those of them that the explorer shows, by their
+    measures, the published curves, and whether its points are copied beside the page."""
 
     name: str
     module: str
     category: str
     tables: list[str]
+    explored: list[str]
     published: list[str]
     copied: bool
 

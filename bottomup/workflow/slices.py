@@ -125,6 +125,10 @@ class Slices:
     def measure_head_functions(self, wildcards) -> Slice:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
 
+    def measure_attention(self, wildcards) -> Slice:
+        sample = {"sentences": self.study.gallery.sentences, "seed": self.study.heads.seed}
+        return settings("measure_attention", {"run": named(wildcards)} | sample)
+
     def measure_checkpoint_heads(self, wildcards) -> Slice:
         run, heads = {"objective": wildcards.objective, "seed": 0}, self.study.heads
         values = {"run": run, "sentences": heads.sentences, "seed": heads.seed}
@@ -317,6 +321,9 @@ class Slices:
             "config": study.model_dump(mode="json", include=said),
         }
         return settings("show_gallery", values)
+
+    def show_explorer(self) -> Slice:
+        return settings("show_explorer", {"study": self.study.study})
 
     def _scoring(self, wildcards) -> dict:
         translation, quality = None, self.study.quality

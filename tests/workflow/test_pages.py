@@ -5,7 +5,7 @@ import shutil
 import pytest
 
 from tests.workflow.checkouts import RESULTS, Checkout, Outputs
-from tests.workflow.test_stale import CHANGE, FROM_HELP
+from tests.workflow.test_stale import CHANGE, from_training
 
 TARGET = ["--", "all", "gallery"]
 
@@ -19,7 +19,9 @@ def shown(built, tmp_path_factory) -> Checkout:
         path = checkout.path / RESULTS / output
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(output)
-    checkout.snakemake("--touch", "--forceall", "--cores", "1", "--configfile", "study.yaml", *TARGET)
+    checkout.snakemake(
+        "--touch", "--forceall", "--cores", "1", "--configfile", "study.yaml", *TARGET
+    )
     return checkout
 
 
@@ -35,40 +37,49 @@ def copy(shown, tmp_path) -> Checkout:
 
 def test_a_study_does_not_make_them_and_they_make_no_other_result_stale(shown, outputs, pages):
     made = set(pages.rules) - set(outputs.rules)
-    assert made and all(output.startswith("gallery/") for output in made)
+    attention = {output for output in made if output.startswith("measures/attention/")}
+    runs = {output.split("/")[-1].removesuffix("-1.parquet") for output in attention}
+    assert runs == {"lm", "mlm", "mt", "untrained"}, "of the first seed"
+    assert all(output.startswith("gallery/") for output in made - attention)
     assert shown.planned() == set() == shown.planned(*TARGET)
 
 
+ATTENTION = ["measure_attention", "show_explorer"]
+BOTH = ["show_gallery", "show_explorer"]
 # What is edited, and what that makes stale.
 EDITS = {
     "a template": ("bottomup/pages/gallery.html", "<main>", "<main><p></p>", ["show_gallery"]),
+    "a script": ("bottomup/pages/explorer.js", "height: 340", "height: 341", ["show_explorer"]),
+    "how both look": ("bottomup/pages/pages.css", "1.7rem", "1.8rem", BOTH),
     "a caption": ("docs/captions/mask.rst", "compare left and", "compare left with", []),
     "a caption that is shown": (
         "docs/captions/probes.rst",
-        "What a linear",
-        "What one linear",
+        "compare trained models",
+        "compare the trained models",
         ["show_gallery"],
     ),
     "code": ("bottomup/pages/gallery.py", "QUALITY = 60", "QUALITY = 61", ["show_gallery"]),
     "a comment": ("bottomup/pages/gallery.py", "# of WebP, 0 to 100", "# of WebP", []),
     "a comment in a rule": ("rules/figures.smk", "# Figures: tables", "\n\n# Figures", []),
+    "which sentences are short": ("bottomup/heads/attention.py", "(5, 10)", "(5, 9)", ATTENTION),
+    "how many sentences": (
+        "study.yaml",
+        "study: planned",
+        "study: planned\ngallery: {sentences: 3}",
+        ATTENTION,
+    ),
     "address": (
         "study.yaml",
         "study: planned",
         "study: planned\ngallery: {repository: 'https://example.org/main'}",
         ["show_gallery"],
     ),
-    "what captions say": (
+    "what captions say": ("study.yaml", "occurrences: 300", "occurrences: 301", [*CHANGE, *BOTH]),
+    "training": (
         "study.yaml",
-        "occurrences: 300",
-        "occurrences: 301",
-        [*CHANGE, "show_gallery"],
-    ),
-    "another source": (
-        "study.yaml",
-        "folder: text}",
-        "folder: text, version: '9.9'}",
-        [*FROM_HELP, "show_gallery"],
+        " lm: {}",
+        " lm: {label_smoothing: 0.2}",
+        [*from_training("lm"), "measure_attention:*/lm-*", *BOTH],
     ),
 }
 
