@@ -82,7 +82,7 @@ rule measure_attention:
     input:
         **MODEL,
         test="<results>/corpus/test.parquet",
-        tokenizer=target_tokenizer,
+        target_tokenizer=target_tokenizer,
     output:
         table="<results>/measures/attention/{objective}-{seed}.parquet",
     log:
@@ -105,7 +105,7 @@ rule measure_attention:
         """
         python scripts/measure_attention.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --test {input.test:q} \
-            --tokenizer {input.tokenizer:q} --table {output.table:q} &>{log:q}
+            --tokenizer {input.target_tokenizer:q} --table {output.table:q} &>{log:q}
         """
 
 

@@ -182,13 +182,16 @@ async function drawHeads() {
   const middle = (Math.max(...values) + Math.min(...values)) / 2;
   const columns = Math.max(...heads.map(head => head.head));
   const known = study.importances.filter(name => name in heads[0]);
-  const tooltip = ['layer', 'head', 'functions', ...known].map(
+  // Of decoders none are looked for.
+  const functions = at('kind').value === 'encoder' ? ['functions'] : [];
+  const tooltip = ['layer', 'head', ...functions, ...known].map(
     field => ({field, title: said(field)}));
   const chosen = `datum.layer == ${at('layer').value} && datum.head == ${at('head').value}`;
   const dark = {test: `datum['${importance}'] > ${middle}`, value: '#fff'};
   const view = await draw('heads-chart', {
     description: `${said(importance)} of the heads of ${at('run').value}, by layer and head`,
     height: 38 * Math.max(...heads.map(head => head.layer)), data: {values: heads},
+    transform: [{calculate: "datum.functions || 'none'", as: 'functions'}],
     encoding: {
       x: {field: 'head', type: 'ordinal', axis: {title: 'head', domain: false, ticks: false}},
       y: {field: 'layer', type: 'ordinal', sort: 'descending',
@@ -329,6 +332,13 @@ function newPicture() {
   drawPicture();
 }
 
+// What stands around the word of a point.
+function near(n) {
+  const [before, word, after] = marked(n).map(part => part.textContent ?? part);
+  const cut = (text, from, to) => text.length > 40 ? text.slice(from, to) : text;
+  return `${cut(before, -40)}${word}${cut(after, 0, 40)}`;
+}
+
 // The sentence of a point, in parts; its word is marked.
 function marked(n) {
   const {sentences, words, colors, kinds} = picture(), [start, end] = words[n];
@@ -357,7 +367,7 @@ async function drawPicture() {
     height: 420,
     data: {values: x[layer].map((_, n) => ({
       n, x: x[layer][n], y: y[layer][n], color: colors[n], kind: kinds?.[n] ?? 'plain',
-      text: marked(n).map(part => part.textContent ?? part).join('')}))},
+      text: near(n)}))},
     mark: {type: 'point', filled: true, size: 45, opacity: .8},
     encoding: {
       x: place('x'), y: place('y'), color,
