@@ -9,6 +9,7 @@
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
 #   latex/         the main tables, on demand                rules/claims.smk
+#   gallery/       pages to look at all of it                rules/pages.smk
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
@@ -73,6 +74,7 @@ include: "rules/heads.smk"
 include: "rules/measures.smk"
 include: "rules/figures.smk"
 include: "rules/claims.smk"
+include: "rules/pages.smk"
 
 
 if workflow.is_main_process and (line := STUDY.without_annotation(UNKNOWN)):
@@ -113,6 +115,13 @@ rule all:
 rule latex:
     input:
         expand("<results>/latex/{table}.tex", table=LATEX),
+    localrule: True
+
+
+rule gallery:
+    input:
+        rules.show_gallery.output.page,
+        rules.show_explorer.output.page,
     localrule: True
 
 

@@ -280,6 +280,20 @@ class Heads(Section):
     seed: int = key("seed of the draw of sentences", ge=0)
 
 
+class Gallery(Section):
+    """Pages of a study that need no server: `snakemake gallery`."""
+
+    repository: Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$")] | None = key(
+        "web address of the repository's files, as https://host/name/blob/main; null shows paths"
+    )
+    sentences: int = key(
+        "short ones of the test split, in which the attention of each head is shown",
+        "sentences",
+        ge=1,
+        le=100,
+    )
+
+
 class Gates(Section):
     """Hard-Concrete gates, which open and close heads."""
 

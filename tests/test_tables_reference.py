@@ -6,7 +6,7 @@ import re
 from bottomup.claims import calibration, comparison, judge
 from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
-from bottomup.heads import functions
+from bottomup.heads import attention, functions
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.views import annotations
 from bottomup.workflow.config import LEFT_OUT
@@ -22,6 +22,7 @@ STATED = {
     "pruned_functions": [*heads.MODEL, *functions.COLUMNS],
     "heads": [*HEADS, "function", "baseline_accuracy"],
     "gates": gates_over_time.NEEDED,
+    "<seed>": ["objective", "seed", *attention.COLUMNS],
     "claims": judge.COLUMNS,
     "calibration": [*calibration.COLUMNS, "as_if"],
     "comparison": comparison.COLUMNS,

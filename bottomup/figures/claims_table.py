@@ -80,8 +80,9 @@ if (button) {
 }
 """
 STYLE = """
-.claims { max-width: 76rem; margin: 0 auto; padding: 0 .5rem 3rem; background: #fff; }
-.claims { color: #1a1a1a; font: 15px/1.45 system-ui, sans-serif; overflow-wrap: break-word; }
+.claims { max-width: 76rem; margin: 0 auto; padding: 0 .5rem 3rem; background: var(--paper, #fff); }
+.claims { color: var(--ink, #1a1a1a); font: 15px/1.45 system-ui, sans-serif; }
+.claims { overflow-wrap: break-word; }
 .claims { container: claims / inline-size; }
 .claims * { box-sizing: border-box; }
 .claims p { max-width: 46rem; margin: .8rem 0; }
@@ -89,16 +90,16 @@ STYLE = """
 .claims .sign { width: 1.15em; height: 1.15em; margin-right: .4em; vertical-align: -.22em; }
 .claims .sign .shape { fill: var(--color); stroke: var(--color); stroke-width: 1.5; }
 .claims .sign .stroke { fill: none; stroke: #fff; stroke-width: 2; stroke-linecap: round; }
-.claims .provisional .sign .shape { fill: #fff; stroke-dasharray: 3 2; }
+.claims .provisional .sign .shape { fill: var(--paper, #fff); stroke-dasharray: 3 2; }
 .claims .provisional .sign .stroke { stroke: var(--color); }
 .claims table { width: 100%; border-collapse: collapse; margin: 1rem 0; font-size: inherit; }
 .claims th, .claims td { padding: .55rem 1.2rem .55rem 0; text-align: left; vertical-align: top; }
-.claims tr { border-bottom: 1px solid #dcdcdc; }
+.claims tr { border-bottom: 1px solid var(--line, #dcdcdc); }
 .claims .counts { width: auto; margin-top: 0; }
 .claims .counts td { padding: .25rem 1.1rem .25rem 0; }
 .claims .counts td { white-space: nowrap; vertical-align: baseline; }
 .claims .counts td:first-child { white-space: normal; padding-right: 1.5rem; }
-.claims .counts small { display: block; color: #595959; font-size: .8em; }
+.claims .counts small { display: block; color: var(--faint, #595959); font-size: .8em; }
 .claims .legend { display: flex; flex-wrap: wrap; gap: .1rem 1rem; margin: .8rem 0; padding: 0; }
 .claims .legend li { display: flex; align-items: center; gap: .3rem; margin: 0; padding: 0; }
 .claims fieldset { border: 0; margin: 1.4rem 0 0; padding: 0; }
@@ -106,13 +107,13 @@ STYLE = """
 .claims legend { float: left; margin-right: .6rem; padding: 0; }
 .claims label { border: 1px solid #8c8c8c; border-radius: 1rem; padding: .25rem .8rem; }
 .claims label { cursor: pointer; }
-.claims label:has(:checked) { border-color: #1a1a1a; box-shadow: inset 0 0 0 1px #1a1a1a; }
+.claims label:has(:checked) { border-color: var(--ink, #1a1a1a); box-shadow: inset 0 0 0 1px; }
 .claims label:has(:focus-visible) { outline: 3px solid #56B4E9; outline-offset: 1px; }
 .claims label input { position: absolute; opacity: 0; }
-.claims thead th { position: sticky; top: 0; z-index: 1; background: #fff; }
-.claims thead th { box-shadow: inset 0 -2px #1a1a1a; white-space: nowrap; }
+.claims thead th { position: sticky; top: 0; z-index: 1; background: var(--paper, #fff); }
+.claims thead th { box-shadow: inset 0 -2px; white-space: nowrap; }
 .claims th button { all: unset; cursor: pointer; font-weight: bold; }
-.claims th button::after { content: " ↕"; color: #767676; }
+.claims th button::after { content: " ↕"; color: var(--faint, #767676); }
 .claims th[aria-sort=ascending] button::after { content: " ↑"; color: inherit; }
 .claims th[aria-sort=descending] button::after { content: " ↓"; color: inherit; }
 .claims th button:focus-visible, .claims summary:focus-visible { outline: 3px solid #56B4E9; }
@@ -123,20 +124,21 @@ STYLE = """
 .claims .verdict small { border: 1.5px dashed; border-radius: 3px; font-size: .87em; }
 .claims .picture { width: 20rem; }
 .claims .measure, .claims .paper { width: 7.2rem; }
-.claims td.measure, .claims td.paper, .claims .numbers { color: #595959; font-size: .87em; }
+.claims td:is(.measure, .paper), .claims .numbers { color: var(--faint, #595959); }
+.claims td:is(.measure, .paper), .claims .numbers { font-size: .87em; }
 .claims .numbers { display: block; text-align: center; font-variant-numeric: tabular-nums; }
 .claims summary { cursor: pointer; }
 .claims dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .3rem 1rem; }
 .claims dl { margin: .7rem 0 .3rem; font-size: .93em; }
-.claims dt { color: #595959; font-weight: normal; }
+.claims dt { color: var(--faint, #595959); font-weight: normal; }
 .claims dt, .claims dd { margin: 0; padding: 0; min-width: 0; }
-.claims .zero { stroke: #1a1a1a; }
-.claims .margin { fill: #e3e3e3; }
+.claims .zero { stroke: var(--ink, #1a1a1a); }
+.claims .margin { fill: var(--line, #e3e3e3); }
 .claims .interval { fill: none; stroke: var(--color); stroke-width: 2; }
 .claims .value { fill: var(--color); stroke: var(--color); stroke-width: 2; }
-.claims .provisional .value { fill: #fff; }
-.claims .published { fill: #1a1a1a; }
-.claims .untrained { fill: #fff; stroke: #1a1a1a; stroke-width: 1.3; }
+.claims .provisional .value { fill: var(--paper, #fff); }
+.claims .published { fill: var(--ink, #1a1a1a); }
+.claims .untrained { fill: var(--paper, #fff); stroke: var(--ink, #1a1a1a); stroke-width: 1.3; }
 @container claims (max-width: 62rem) {
   .claims .evidence, .claims .evidence tbody { display: block; }
   .claims .evidence :is(thead, td) { display: block; }
@@ -161,10 +163,21 @@ STYLE = """
 
 
 def page(claims: pd.DataFrame) -> str:
-    """The page: the count of claims by paper and verdict, a legend, and a row for each of `claims`,
-    by paper and then in their order, with its evidence drawn.
+    """The page, which is `section` and nothing else."""
+    return (
+        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        f"<title>Claims</title>\n{section(claims)}</html>\n"
+    )
 
-    Columns are as in `claims.csv`; a missing number has no mark.
+
+def section(claims: pd.DataFrame) -> str:
+    """Part of a page: the count of claims by paper and verdict, a legend, and a row for each of
+    `claims`, by paper and then in their order, with its evidence drawn.
+
+    Columns are as in `claims.csv`; a missing number has no mark. With a column `figures`, lists of
+    names, a row has the id `claim-<claim>` and links to `#figure-<name>`. A page may set the colors
+    --paper, --ink, --line and --faint.
 
     Raises UserError if a column is missing, or a verdict or a paper is unknown.
     """
@@ -175,12 +188,10 @@ def page(claims: pd.DataFrame) -> str:
         "paper", key=lambda papers: papers.map(_rank(PAPERS)), kind="stable"
     )
     return (
-        '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
-        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Claims</title>\n<style>{STYLE}{_filters()}</style>\n"
+        f"<style>{STYLE}{_filters()}</style>\n"
         f'<div class="claims" onclick="{escape(SORT)}">\n<h2>Claims</h2>\n'
         f"{_counts(claims)}\n{INTRODUCTION}\n{_legend()}\n{_choice()}\n{_table(claims)}\n"
-        f"</div>\n</html>\n"
+        f"</div>\n"
     )
 
 
@@ -217,7 +228,7 @@ def _count(paper: str, claims: pd.DataFrame) -> str:
         total += f", {provisional} provisional"
     name = f"<b>{_name(paper)}</b>: {total}<small>{escape(PAPERS[paper])}</small>"
     found = [(verdict, (claims["verdict"] == verdict).sum()) for verdict in VERDICTS]
-    cells = [f"{_sign(verdict)}{count} {verdict}" if count else "" for verdict, count in found]
+    cells = [f"{sign(verdict)}{count} {verdict}" if count else "" for verdict, count in found]
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in (name, *cells)) + "</tr>"
 
 
@@ -225,11 +236,12 @@ def _name(paper: str) -> str:
     return escape(paper.capitalize())
 
 
-def _sign(verdict: str) -> str:
-    sign = VERDICTS[verdict]
+def sign(verdict: str) -> str:
+    """The sign of a verdict, in SVG of the classes sign, shape and stroke."""
+    look = VERDICTS[verdict]
     return (
-        f'<svg class="sign" viewBox="0 0 20 20" style="--color: {sign.color}" aria-hidden="true">'
-        f'<path class="shape" d="{sign.shape}"/><path class="stroke" d="{sign.stroke}"/></svg>'
+        f'<svg class="sign" viewBox="0 0 20 20" style="--color: {look.color}" aria-hidden="true">'
+        f'<path class="shape" d="{look.shape}"/><path class="stroke" d="{look.stroke}"/></svg>'
     )
 
 
@@ -242,7 +254,7 @@ def _legend() -> str:
         _item({"published": 0}, "the paper’s models", middle=7),
         _item({"untrained": 0}, "our models before training", middle=31),
     ]
-    return f'<ul class="legend" style="--color: #1a1a1a">\n{"".join(items)}</ul>'
+    return f'<ul class="legend" style="--color: var(--ink, #1a1a1a)">\n{"".join(items)}</ul>'
 
 
 def _item(places: dict[str, float], text: str, middle: int = 19, look: str = "") -> str:
@@ -254,7 +266,7 @@ def _item(places: dict[str, float], text: str, middle: int = 19, look: str = "")
 def _choice() -> str:
     """A choice of what to show: all claims, or those with one verdict."""
     boxes = [_box("all", "all", " checked")]
-    boxes += [_box(rank, _sign(name) + name) for name, rank in _rank(VERDICTS).items()]
+    boxes += [_box(rank, sign(name) + name) for name, rank in _rank(VERDICTS).items()]
     return f"<fieldset>\n<legend>Show</legend>\n{''.join(boxes)}</fieldset>"
 
 
@@ -300,7 +312,7 @@ def _head(name: str, title: str) -> str:
 def _row(claim: dict, keys: dict[str, int]) -> str:
     mark = f"<small>{escape(claim['provisional'])}</small>" if claim["provisional"] else ""
     cells = {
-        "verdict": f"{_sign(claim['verdict'])}{claim['verdict']}{mark}",
+        "verdict": f"{sign(claim['verdict'])}{claim['verdict']}{mark}",
         "claim": f"<details><summary>{escape(claim['statement'])}</summary>"
         f"{_details(claim)}</details>",
         "picture": f'{picture(claim)}<span class="numbers">{_value(claim)}</span>',
@@ -311,7 +323,8 @@ def _row(claim: dict, keys: dict[str, int]) -> str:
     color = VERDICTS[claim["verdict"]].color
     data = " ".join(f'data-{name}="{key}"' for name, key in keys.items())
     filled = "\n".join(f'<td class="{name}">{cells[name]}</td>' for name in COLUMNS)
-    return f'<tr class="{look}" style="--color: {color}" {data}>\n{filled}\n</tr>'
+    name = f' id="claim-{claim["claim"]}"' if "figures" in claim else ""
+    return f'<tr{name} class="{look}" style="--color: {color}" {data}>\n{filled}\n</tr>'
 
 
 def _details(claim: dict) -> str:
@@ -336,8 +349,14 @@ def _details(claim: dict) -> str:
         "Name": claim["claim"],
     }
     shown = {term: text for term, text in entries.items() if text}
-    terms = (f"<dt>{term}</dt><dd>{escape(text)}</dd>" for term, text in shown.items())
+    terms = [f"<dt>{term}</dt><dd>{escape(text)}</dd>" for term, text in shown.items()]
+    if claim.get("figures"):
+        terms.append(f"<dt>Figures</dt><dd>{', '.join(map(_link, claim['figures']))}</dd>")
     return f"<dl>{''.join(terms)}</dl>"
+
+
+def _link(figure: str) -> str:
+    return f'<a href="#figure-{figure}">{figure.replace("_", " ")}</a>'
 
 
 def _value(claim: dict) -> str:

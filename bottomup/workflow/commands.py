@@ -28,6 +28,7 @@ A study is run by Snakemake, in the folder of the repository and inside the envi
 | `snakemake --cores 8 plot_probes` | makes one figure, `probes`, and what it needs |
 | `snakemake --dry-run` | says what would run, and why; with a file, what makes that stale |
 | `snakemake --report report.html` | writes a report that holds all figures and the claims |
+| `snakemake --cores 8 gallery` | writes [pages](gallery.md) that need no server |
 | `snakemake --profile profiles/slurm` | [sends the jobs to a cluster](slurm.md) |
 
 ## Programs

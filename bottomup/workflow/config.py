@@ -29,6 +29,7 @@ from bottomup.settings import (
     Annotation,
     Checkpoint,
     Corpus,
+    Gallery,
     Heads,
     Model,
     Occurrences,
@@ -150,6 +151,7 @@ class Study(Section):
     )
     heads: Heads
     pruning: Pruning
+    gallery: Gallery
 
     def source_options(self, name: str) -> BaseModel:
         """The options of a source, with its defaults and the languages of all."""

@@ -17,6 +17,7 @@ DISTRIBUTIONS = {
     "yaml": "pyyaml",
     "PIL": "pillow",
     "debian": "python-debian",
+    "vl_convert": "vl-convert-python",
 }
 # Modules that no result depends on, whatever their code.
 SHOWN = {

@@ -125,6 +125,10 @@ class Slices:
     def measure_head_functions(self, wildcards) -> Slice:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
 
+    def measure_attention(self, wildcards) -> Slice:
+        sample = {"sentences": self.study.gallery.sentences, "seed": self.study.heads.seed}
+        return settings("measure_attention", {"run": named(wildcards)} | sample)
+
     def measure_checkpoint_heads(self, wildcards) -> Slice:
         run, heads = {"objective": wildcards.objective, "seed": 0}, self.study.heads
         values = {"run": run, "sentences": heads.sentences, "seed": heads.seed}
@@ -304,6 +308,22 @@ class Slices:
     def write_latex(self, wildcards) -> Slice:
         options = self._estimators().get(wildcards.table, {})
         return settings("write_latex", {"table": wildcards.table, "options": options})
+
+    def show_gallery(self, figures: list[dict]) -> Slice:
+        """`figures`: each as `bottomup.pages.gallery.Figure` has it."""
+        study = self.study
+        said = dict.fromkeys(("study", "seeds", "model", "heads", "measures", "views"), True)
+        said["corpus"] = {"source", "languages"}
+        values = {
+            "study": study.study,
+            "repository": study.gallery.repository,
+            "figures": figures,
+            "config": study.model_dump(mode="json", include=said),
+        }
+        return settings("show_gallery", values)
+
+    def show_explorer(self) -> Slice:
+        return settings("show_explorer", {"study": self.study.study})
 
     def _scoring(self, wildcards) -> dict:
         translation, quality = None, self.study.quality

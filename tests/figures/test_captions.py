@@ -31,6 +31,13 @@ def test_caption(path):
     assert "paper" in rendered(path)
 
 
+@pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)
+def test_a_figure_says_first_in_a_line_what_to_see(path):
+    if path.stem != "claims":
+        first, _, others = path.read_text().partition("\n\n")
+        assert len(first) < 220 and first.endswith((".", "?")) and "{" not in first and others
+
+
 def result(folder, name, label, caption="<p>First.</p>\n<p>Second.</p>\n"):
     """What Snakemake knows of a file that the report holds."""
     mime = "text/html" if name.endswith("html") else "image/png"

@@ -1,102 +1,21 @@
-"""The page of claims in Chromium, from disk and without a network.
+"""The page of claims in Chromium, from disk and without a network."""
 
-Skipped where these are missing: `pip install selenium`, `apt-get install chromium chromium-driver`.
-"""
-
-import io
 import json
-import shutil
 
 import pandas as pd
 import pytest
 
 from bottomup.figures import claims_table
 from bottomup.figures.claims_table import PAPERS, VERDICTS
+from tests.browser import driver, find, resize, webdriver
+from tests.figures import made_up_claims
 
-webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: pip install selenium")
-BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
-pytestmark = pytest.mark.skipif(
-    not (BROWSER and DRIVER), reason="no browser: apt-get install chromium chromium-driver"
-)
-
-# Made up, but as they may be; what is empty is not known.
-CLAIMS = """
-paper;measure;value;half;untrained;published;verdict;provisional;statement
-evolution;mutual_information;.031;.012;.004;.0782;reproduced;;LM loses information on its input.
-evolution;mutual_information;.021;.041;;.482;undecided;;LM forgets most of the input token.
-evolution;mutual_information;.09;.03;;.482;depends on the estimator;;MT forgets less than LM.
-evolution;mutual_information;-.052;.013;-.011;.0561;contradicted;;MLM first loses information \
-about the input token, then recovers it at the top layers (context encoding, token reconstruction).
-evolution;mutual_information;.11;.014;-.02;.0684;reproduced;one run;LM accumulates information \
-about the token that it predicts.
-evolution;pwcca_between_runs;-.053;.004;;.0904;contradicted;;Models trained for the same task from \
-other initial weights are more similar than models trained with different objectives.
-evolution;pwcca_between_runs;.041;.006;;.0294;reproduced;;MT and MLM are closer than either to LM.
-evolution;change;.0019;.0008;.0017;.011;reproduced;;MT changes less and less from bottom to top.
-evolution;change;.31;.04;.29;.576;reproduced;;In MT and LM frequent tokens change more \
-than rare ones.
-evolution;influence;-.42;.1;-.05;.531;contradicted;;Rare tokens influence others more than \
-frequent ones.
-evolution;neighbours;.054;.004;;.0437;reproduced;;MLM best preserves token identity.
-evolution;neighbours;5.7;.3;;2.67;reproduced;;MT best preserves token position.
-evolution;influence;;;;.131;undecided;;With token dropout on the input in training, MT and LM \
-have no extreme influence of the rarest tokens.
-heads;heads;-.55;.01;-.61;.09;contradicted;;There are positional heads: at least 90 % of the time \
-their maximum rests on the previous token, or on the next.
-heads;heads;.48;.09;.12;.476;reproduced;;The relevance of a head agrees with its confidence.
-heads;pruning;.032;.08;;.0249;undecided;one run;Most encoder heads can be pruned with little loss.
-heads;pruning;.011;.05;;.0272;undecided;one run;Cross-attention heads are pruned last.
-heads, asked anew;pruning;-.021;.009;;.0131;contradicted;one run;The heads that gates keep are \
-better than as many drawn at random.
-heads, asked anew;heads;.211;.03;-.12;.279;reproduced;;LM: some heads track objects and their verbs.
-beyond;probes;.18;.02;.02;;depends on the estimator;;MLM keeps a part of speech up to its top layer.
-beyond;isotropy;.02;.03;-.01;;undecided;;Representations become less isotropic from layer to layer.
-"""
+__all__ = ["driver"]
 
 
 @pytest.fixture(scope="module")
 def claims():
-    table = pd.read_csv(io.StringIO(CLAIMS), sep=";", dtype={"provisional": str})
-    undecided, depends = (
-        table["verdict"].eq(name) for name in ("undecided", "depends on the estimator")
-    )
-    added = table["value"] - table["untrained"]
-    return table.assign(
-        claim=[f"claim_{place}" for place in table.index],
-        section="Mutual information with input; figure ib_mi_tasks",
-        statistic="information with the input, fall from the embeddings to the top third of the "
-        "layers: LM’s less MT’s, or MLM’s if less, nats",
-        ci_low=table["value"] - table["half"],
-        ci_high=table["value"] + table["half"],
-        margin=0.05 * table["published"].fillna(0.2),
-        added=added,
-        added_low=added - 0.01,
-        added_high=added + 0.01,
-        uncorrected=table["verdict"].mask(depends, "reproduced"),
-        p_value=0.0031,
-        other_estimators=depends.map({True: "classifier: undecided; 500 clusters: reproduced"}),
-        runs=table["value"].notna() * 12,
-        seeds="1 2",
-        contradicted_if="MT’s or MLM’s falls further than LM’s",
-        rank_correlation=0.94,
-        curves="mutual_information_input, lm",
-        undecided_until=undecided.map({True: "4.2 times the held-out text, if the values stay"}),
-    )
-
-
-@pytest.fixture(scope="module")
-def driver():
-    options = webdriver.ChromeOptions()
-    options.binary_location = BROWSER
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
-        options.add_argument(argument)
-    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
-    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
-    driver.execute_cdp_cmd("Network.enable", {})
-    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
-    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
-    yield driver
-    driver.quit()
+    return made_up_claims.claims()
 
 
 @pytest.fixture
@@ -108,15 +27,6 @@ def shown(driver, claims, tmp_path):
     driver.get(path.as_uri())
     yield driver
     assert driver.get_log("browser") == []
-
-
-def resize(driver, width, height, mobile=False):
-    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
-    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
-
-
-def find(driver, selector):
-    return driver.find_elements("css selector", selector)
 
 
 def header(driver, name):

@@ -1,0 +1,84 @@
+"""What each head attends to in a few short sentences, to be looked at word by word."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+import torch
+from tokenizers import Tokenizer
+from torch import Tensor
+
+from bottomup.errors import UserError
+from bottomup.heads.trace import trace
+from bottomup.seeds import generator
+from bottomup.subjects import Subject
+
+WORDS = r"\w+|[^\w\s]"  # and marks
+SHORT = (5, 10)  # words of a short sentence, the fewest and the most
+START = "<start>"  # the zero vector that a decoder reads first
+COLUMNS = [
+    *("attention", "layer", "head", "sentence"),
+    *("query", "key", "query_token", "key_token", "weight"),
+]
+
+
+def short(sentences: pd.Series, n: int, seed: int) -> np.ndarray:
+    """Which sentences, `n` different short ones drawn without replacement, ascending; all where
+    there are fewer. Raises UserError where there is none."""
+    fits = sentences.str.count(WORDS).between(*SHORT) & ~sentences.duplicated()
+    found = np.flatnonzero(fits)
+    if not len(found):
+        raise UserError(
+            f"no sentence of {SHORT[0]} to {SHORT[1]} words in the test split, in which to show "
+            "attention; set leave_out to [head_importance] or hold out more text"
+        )
+    return np.sort(generator(seed, "attention").permutation(found)[:n])
+
+
+def attention(
+    subject: Subject, sentence: str, target: str | None, tokenizer: Tokenizer | None
+) -> Iterator[tuple[str, list[str], list[str], np.ndarray]]:
+    """Each kind of attention in a sentence: its name, what asks, what is asked, and the weights
+    `[layers, heads, queries, keys]`, rows summing to 1.
+
+    target, tokenizer: the translation that a decoder of ours is to predict, and the tokenizer of
+    its side; None without one. As elsewhere (bottomup/heads/confidence.py), what asks is in a
+    decoder the token to be predicted, and what is asked the tokens before it, `START` first.
+    """
+    ids, tokens = _encoded(subject.tokenizer, sentence)
+    yield "encoder", tokens, tokens, _stacked(subject.attentions(ids))
+    if target is None or tokenizer is None:
+        return
+    predicted, words = _encoded(tokenizer, target)
+    steps = list(trace(subject.model, ids, predicted).attentions())
+    for kind, keys in (("decoder", [START, *words[:-1]]), ("cross", tokens)):
+        weights = [step.weights for step in steps if step.kind == kind]
+        yield kind, words, keys, _stacked(weights)
+
+
+def _encoded(tokenizer: Tokenizer, text: str) -> tuple[Tensor, list[str]]:
+    """Ids `[1, length]`, and the tokens as they are read."""
+    # What a checkpoint's file says of these is for other uses.
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    ids = tokenizer.encode(text).ids
+    decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
+    return torch.tensor([ids]), decoded
+
+
+def _stacked(layers: list[Tensor]) -> np.ndarray:
+    return torch.stack([weights[0] for weights in layers]).float().cpu().numpy()
+
+
+def rows(kind: str, queries: list[str], keys: list[str], weights: np.ndarray) -> pd.DataFrame:
+    """A row for each weight of `attention`: the columns `COLUMNS` but for the sentence; layers and
+    heads count from 1, places from 0."""
+    layer, head, query, key = np.indices(weights.shape).reshape(4, -1)
+    return pd.DataFrame(
+        {
+            **{"attention": kind, "layer": layer + 1, "head": head + 1, "query": query, "key": key},
+            "query_token": np.array(queries, dtype=object)[query],
+            "key_token": np.array(keys, dtype=object)[key],
+            "weight": weights.ravel(),
+        }
+    )

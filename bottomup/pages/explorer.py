@@ -1,0 +1,255 @@
+"""The explorer: the tables of a study, to look around in without a server.
+
+What a reader chooses is chosen in the browser; what is here says what there is to choose from, in
+the least text: numbers to a few digits, names once, and a sample of the points of t-SNE.
+"""
+
+import base64
+import json
+import math
+import unicodedata
+from collections.abc import Iterable
+
+import numpy as np
+import pandas as pd
+from markupsafe import Markup
+from tokenizers import Tokenizer
+
+from bottomup import names
+from bottomup.figures import projection, style
+from bottomup.figures.claims_table import VERDICTS, sign
+from bottomup.figures.head_functions import LABELS
+from bottomup.pages import render
+from bottomup.seeds import generator
+
+DIGITS = 4
+MOST_POINTS = 100  # of each word and kind, in a picture of t-SNE
+MOST_CATEGORIES = 6  # that have a color of their own
+OTHER = "other"
+# Shapes of Vega for markers of matplotlib.
+SHAPES = {
+    **{"o": "circle", "s": "square", "D": "diamond", "d": "diamond", "X": "cross", "P": "cross"},
+    **{"^": "triangle-up", "v": "triangle-down", "<": "triangle-left", ">": "triangle-right"},
+}
+MARKS = {"circle": "●", "square": "■", "diamond": "◆", "cross": "✚", "triangle-up": "▲"}
+MARKS |= {"triangle-down": "▼", "triangle-left": "◀", "triangle-right": "▶"}
+RUN_AND_PICTURE = ["objective", "seed", "picture"]
+HEAD = ["objective", "seed", "attention", "layer", "head"]
+IMPORTANCES = [
+    *("confidence", "special", "relevance", "relevance_ratio", "gradient", "loss_increase"),
+]
+
+
+def looks(objectives: Iterable[str]) -> dict[str, dict]:
+    """How curves of each objective are drawn, in the order of figures."""
+    found = {}
+    for name in style.ordered(objectives):
+        look = style.objective(name)
+        shape = SHAPES.get(look.marker, "circle")
+        found[name] = {
+            "label": look.label,
+            "color": look.color,
+            "shape": shape,
+            "mark": MARKS[shape],
+            "dashed": look.linestyle != "-",
+            "whole": names.whole(name) == name,
+        }
+    return found
+
+
+def curves(name: str, table: pd.DataFrame) -> dict:
+    """The curves over the layers in a table of a measure: `{name, value, choices, x, curves}`.
+
+    A table has, from the left, columns that say what a row is about, its value, and the interval,
+    `ci_low` and `ci_high`. choices: those columns but for runs and layers, each with the values
+    that it has; x: the layers, or steps from one to the next; curves: of each its run, or both
+    runs, the numbers of its choices, and over x the values and both ends of their intervals, null
+    where there is none.
+    """
+    columns = list(table.columns)
+    value = columns[columns.index("ci_low") - 1]
+    about = columns[: columns.index(value)]
+    if "n_clusters" in table:
+        n = table["n_clusters"].map(lambda n: "" if pd.isna(n) else f", {n:.0f}")
+        table = table.assign(estimator=table["estimator"] + n)
+    x = _x(table)
+    table = table.assign(x=x)[x.notna()]
+    layers = list(dict.fromkeys(table["x"]))
+    choices = [each for each in about if not each.startswith(("objective", "seed", "layer"))]
+    values = {each: list(map(str, dict.fromkeys(table[each]))) for each in choices}
+    runs = _runs(table)
+    found = []
+    for (pair, *chosen), rows in table.assign(runs=runs).groupby(["runs", *choices], sort=False):
+        rows = rows.set_index("x").reindex(layers)
+        places = [values[each].index(str(one)) for each, one in zip(choices, chosen, strict=True)]
+        numbers = [_numbers(rows[column]) for column in (value, "ci_low", "ci_high")]
+        found.append([pair.split("."), places, *numbers])
+    return {"name": name, "value": value, "choices": values, "x": layers, "curves": found}
+
+
+def _x(table: pd.DataFrame) -> pd.Series:
+    """The layer of each row, or the step between two, as text; none where it is about no layer."""
+    if "layer_a" in table:
+        return table["layer_a"].astype(str) + "-" + table["layer_b"].astype(str)
+    return table["layer"].astype("Int64").astype("string")
+
+
+def _runs(table: pd.DataFrame) -> list[str]:
+    if "objective_a" not in table:
+        return [names.run(*run) for run in zip(table["objective"], table["seed"], strict=True)]
+    sides = [zip(table[f"objective_{x}"], table[f"seed_{x}"], strict=True) for x in "ab"]
+    return [names.pair(*(names.run(*run) for run in pair)) for pair in zip(*sides, strict=True)]
+
+
+def _numbers(values: Iterable[float]) -> list[float | None]:
+    return [None if pd.isna(x) else float(f"{x:.{DIGITS}g}") for x in values]
+
+
+def heads(table: pd.DataFrame) -> list[dict]:
+    """Each head of the table `heads`, which has a row for each of its functions: where it is, what
+    is known of its importance, and `functions`, in words and, as `labels`, in letters."""
+    found = []
+    known = [name for name in IMPORTANCES if name in table]
+    for place, rows in table.groupby(HEAD, sort=False):
+        first = rows.iloc[0]
+        held = rows.dropna(subset="function")
+        numbers = zip(known, _numbers(first[known]), strict=True)
+        found.append(
+            {
+                "run": names.run(*place[:2]),
+                **dict(zip(HEAD[2:], place[2:], strict=True)),
+                **{name: number for name, number in numbers if number is not None},
+                "functions": ", ".join(_function(row) for row in held.to_dict("records")),
+                "labels": " ".join(dict.fromkeys(map(_label, held["function"]))),
+            }
+        )
+    return found
+
+
+def _function(row: dict) -> str:
+    said = f"{row['function'].replace('_', ' ')} {row['function_accuracy']:.2f}"
+    known = not math.isnan(row["baseline_accuracy"])
+    return f"{said} (baseline {row['baseline_accuracy']:.2f})" if known else said
+
+
+def _label(function: str) -> str:
+    """What stands in a map; of a position its place is told by the words alone."""
+    return {"positional": "p", "rarest": "r"}.get(function) or LABELS[function]
+
+
+def attention(table: pd.DataFrame) -> dict:
+    """The attention of one run: `{run, layers, heads, kinds}`; by kind a list of sentences, each
+    with its `queries` and `keys`, and `weights`, all of `[layers, heads, queries, keys]` in 255ths,
+    a byte each, in base64."""
+    kinds: dict[str, list] = {}
+    for (kind, _), rows in table.groupby(["attention", "sentence"], sort=False):
+        rows = rows.sort_values(["layer", "head", "query", "key"])
+        of_queries, of_keys = (
+            rows.drop_duplicates(side)[f"{side}_token"].tolist() for side in ("query", "key")
+        )
+        weights = np.rint(255 * rows["weight"].to_numpy()).astype(np.uint8)
+        coded = base64.b64encode(weights.tobytes()).decode()
+        sentence = {"queries": of_queries, "keys": of_keys, "weights": coded}
+        kinds.setdefault(kind, []).append(sentence)
+    run = names.run(table["objective"].iloc[0], int(table["seed"].iloc[0]))
+    sizes = {f"{name}s": int(table[name].max()) for name in ("layer", "head")}
+    return {"run": run, **sizes, "kinds": kinds}
+
+
+def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict:
+    """Pictures of t-SNE: `{sentences, pictures}`, with at most `MOST_POINTS` of each word and kind,
+    the same ones in all layers.
+
+    text: sentences of the test split; tokenizer: that by which positions in them are counted. Of
+    each picture: `run`, `picture`, how many of its points are shown and how many there are, `x` and
+    `y` in hundredths, a list for each layer, and of each point the number of its sentence, where it
+    stands there, in characters, its color and its kind.
+    """
+    found, shown = [], []
+    for (objective, seed, picture), rows in table.groupby(RUN_AND_PICTURE, sort=False):
+        bottom = rows[rows["layer"] == rows["layer"].min()]
+        some = _sample(bottom, picture)
+        per_layer = [layer.iloc[some] for _, layer in rows.groupby("layer")]
+        points = per_layer[0]
+        shown.append(points)
+        found.append(
+            {
+                "run": names.run(objective, seed),
+                "picture": picture,
+                "shown": len(some),
+                "of": len(bottom),
+                "colors": _colors(points, picture),
+                "kinds": points["kind"].tolist() if points["kind"].nunique() > 1 else None,
+                **{x: [_hundredths(layer[x]) for layer in per_layer] for x in "xy"},
+            }
+        )
+    sentences = sorted(set().union(*(points["sentence"] for points in shown)))
+    # The tokenizer starts with it; its offsets in other text leave combining marks out.
+    written = [unicodedata.normalize("NFC", text[sentence]) for sentence in sentences]
+    encoded = tokenizer.encode_batch(written)
+    number = {sentence: n for n, sentence in enumerate(sentences)}
+    for each, points in zip(found, shown, strict=True):
+        each["sentences"] = [number[sentence] for sentence in points["sentence"]]
+        each["words"] = [
+            list(encoded[n].offsets[position])
+            for n, position in zip(each["sentences"], points["position"], strict=True)
+        ]
+    return {"sentences": written, "pictures": found}
+
+
+def _sample(points: pd.DataFrame, picture: str) -> np.ndarray:
+    """Places of the points that are shown, ascending."""
+    kept = []
+    for place in points.groupby(["token", "kind"]).indices.values():
+        rng = generator(1, "explorer", picture)
+        kept.append(rng.permutation(place)[:MOST_POINTS])
+    return np.sort(np.concatenate(kept))
+
+
+def _colors(points: pd.DataFrame, picture: str) -> list:
+    """What colors the points; rare categories are one."""
+    values = points[picture]
+    if picture != "ccg":
+        return values.tolist()
+    frequent = values.value_counts().index[:MOST_CATEGORIES]
+    return values.where(values.isin(frequent), OTHER).tolist()
+
+
+def _hundredths(values: pd.Series) -> list[int]:
+    return np.rint(100 * values).astype(int).tolist()
+
+
+def page(
+    study: str,
+    tables: dict[str, pd.DataFrame],
+    heads_table: pd.DataFrame | None,
+    attentions: list[pd.DataFrame],
+    projected: dict | None,
+    claims: pd.DataFrame | None,
+) -> str:
+    """The page. tables: of measures, by name; the others as the functions here take them, None
+    where there is none; projected: as from `pictures`."""
+    measures = [curves(name, table) for name, table in tables.items()]
+    runs = {run for measure in measures for curve in measure["curves"] for run in curve[0]}
+    found = [names.objective_and_seed(run) for run in runs]
+    about = [] if heads_table is None else heads(heads_table)
+    data = {
+        "looks": looks(objective for objective, _ in found),
+        "measures": measures,
+        "heads": about,
+        "importances": [name for name in IMPORTANCES if any(name in head for head in about)],
+        "attentions": [attention(table) for table in attentions],
+        "projected": projected,
+        "claims": [] if claims is None else _claims(claims),
+        "signs": {verdict: sign(verdict) for verdict in VERDICTS},
+        "palette": projection.COLORS,
+        "other": {"name": OTHER, "color": projection.OTHERS},
+    }
+    # Nothing in it can end the script element that holds it.
+    written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    seeds = sorted({seed for _, seed in found})
+    return render("explorer.html", study=study, data=data, written=Markup(written), seeds=seeds)
+
+
+def _claims(claims: pd.DataFrame) -> list[dict]:
+    return claims[["claim", "measure", "statement", "verdict"]].to_dict("records")

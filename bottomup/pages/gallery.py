@@ -1,0 +1,166 @@
+"""The gallery: every figure of a study and every claim, with what they were made from."""
+
+import io
+import math
+import re
+from dataclasses import dataclass
+from types import SimpleNamespace
+
+import jinja2
+import pandas as pd
+from docutils.core import publish_parts
+from markupsafe import Markup
+from PIL import Image
+
+from bottomup.claims.comparison import CURVE, beside, correlate
+from bottomup.figures import claims_table
+from bottomup.figures.claims_table import VERDICTS, sign
+from bottomup.pages import render
+from bottomup.settings import Section
+
+WIDTH = 1280  # of a light image, in pixels
+QUALITY = 60  # of WebP, 0 to 100
+MOST_NAMES = 8  # of panels, or of curves, that stand in place of an image
+
+
+class Figure(Section):
+    """A figure: its name, the module that drew it, where the report lists it, the tables that it is
+    drawn from (paths in the study's folder), those of them that the explorer shows, by their
+    measures, the published curves, and whether its points are copied beside the page."""
+
+    name: str
+    module: str
+    category: str
+    tables: list[str]
+    explored: list[str]
+    published: list[str]
+    copied: bool
+
+    @property
+    def title(self) -> str:
+        return self.name.replace("_", " ")
+
+
+@dataclass(frozen=True)
+class Drawn:
+    """A figure as it came out.
+
+    see, explained: what to see in it, and all else that its caption says; points: what it draws;
+    size: width and height of its image, in pixels.
+    """
+
+    figure: Figure
+    see: Markup
+    explained: Markup
+    points: pd.DataFrame
+    size: tuple[int, int]
+
+    def instead(self) -> str:
+        """What stands in place of the image: the panels and the curves that it has."""
+        names = {name: self.points[name].dropna().astype(str).unique() for name in CURVE[1:]}
+        told = [f"{name}: {_some(list(values))}" for name, values in names.items() if len(values)]
+        if self.points["source"].eq("published").any():
+            told.append("with published values")
+        return "; ".join([self.figure.title, *told])
+
+
+def _some(names: list[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return ", ".join(names[:MOST_NAMES]) + (f" and {more} more" if more > 0 else "")
+
+
+def light(png: bytes) -> tuple[bytes, int, int]:
+    """An image as WebP, at most `WIDTH` wide, with its width and height in pixels."""
+    image = Image.open(io.BytesIO(png)).convert("RGB")
+    image.thumbnail((WIDTH, image.height), Image.Resampling.LANCZOS)
+    written = io.BytesIO()
+    image.save(written, "WEBP", quality=QUALITY)
+    return written.getvalue(), *image.size
+
+
+def caption(text: str, config: dict) -> tuple[Markup, Markup]:
+    """What to see in a figure, and all else, from its caption in docs/captions: the first paragraph
+    and the others, as HTML; config: what a caption may say of the study's."""
+    environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
+    filled = environment.from_string(text).render(snakemake=SimpleNamespace(config=config))
+    first, _, others = filled.strip().partition("\n\n")
+    return _html(first), _html(others)
+
+
+def _html(text: str) -> Markup:
+    closed = {"file_insertion_enabled": False, "raw_enabled": False, "halt_level": 2}
+    return Markup(publish_parts(text, writer="html", settings_overrides=closed)["body"])
+
+
+def beside_published(points: pd.DataFrame) -> list[dict]:
+    """Each curve that the papers have, too, a row each, as text: panel, series, `ours` and
+    `published` at the first and the last point, and `rank_correlation`, Spearman's of both, empty
+    where that is not known; points: those that a figure draws."""
+    both = beside(points.assign(figure=""))
+    if both.empty:
+        return []
+    correlations = correlate(both).set_index(CURVE)["rank_correlation"]
+    return [
+        dict(zip(CURVE, curve, strict=True))
+        | {name: _ends(rows[name].dropna()) for name in ("ours", "published")}
+        | {"rank_correlation": _number(correlations.get(curve, math.nan))}
+        for curve, rows in both.groupby(CURVE, sort=False)
+    ]
+
+
+def _ends(values: pd.Series) -> str:
+    ends = dict.fromkeys(values.index[[0, -1]]) if len(values) else []
+    return " → ".join(_number(values[place]) for place in ends)
+
+
+def _number(value: float) -> str:
+    return "" if math.isnan(value) else f"{value:.3g}".replace("-", "−")
+
+
+def figures_of(claim: dict, figures: list[Figure]) -> list[str]:
+    """The figures that a claim is seen in: those with the published figure that its section names,
+    or else all that are drawn from its table."""
+    named = set(re.findall(r"figure (\w+)", claim["section"]))
+    shown = [figure.name for figure in figures if named & set(figure.published)]
+    table = f"measures/{claim['measure']}.csv"
+    return shown or [figure.name for figure in figures if table in figure.tables]
+
+
+def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
+    """The claims, with a column `figures`, that are seen in a figure; by the rank of their verdict,
+    which is one more column."""
+    if claims is None:
+        return []
+    seen = claims[[figure.name in names for names in claims["figures"]]]
+    seen = seen.assign(rank=seen["verdict"].map(list(VERDICTS).index))
+    return seen.sort_values("rank", kind="stable").to_dict("records")
+
+
+def page(
+    study: str,
+    drawn: list[Drawn],
+    claims: pd.DataFrame | None,
+    rule: str,
+    repository: str | None,
+) -> str:
+    """The page of figures, in their order, and claims, None where nothing was judged.
+
+    rule: where the figures' rule stands, `file:line`; repository: the web address of the
+    repository's files, None where it has none.
+    """
+    figures = [each.figure for each in drawn]
+    if claims is not None:
+        rows = claims.astype({"section": object}).fillna({"section": ""}).to_dict("records")
+        claims = claims.assign(figures=[figures_of(claim, figures) for claim in rows])
+    return render(
+        "gallery.html",
+        study=study,
+        categories=list(dict.fromkeys(figure.category for figure in figures)),
+        drawn=drawn,
+        beside={each.figure.name: beside_published(each.points) for each in drawn},
+        claims={figure.name: seen_in(figure, claims) for figure in figures},
+        section=None if claims is None else Markup(claims_table.section(claims)),
+        sign=lambda verdict: Markup(sign(verdict)),
+        rule=rule,
+        repository=repository,
+    )

@@ -1,0 +1,152 @@
+# Pages: figures, claims and tables -> a folder that a web server shows, or a browser from a disk.
+
+GALLERY = "<results>/gallery"
+CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
+
+
+def source(table, paths):
+    """Where a reader finds a table that a figure is drawn from, in the study's folder."""
+    found = [f"measures/{table}.csv"] if table in MEASURES else paths
+    return [path.removeprefix("<results>/") for path in found]
+
+
+# With curves over the layers.
+EXPLORED = [name for name in [*TABLES, "influence"] if MEASURES[name]]
+# Of t-SNE there are too many points to copy.
+HUNG = [
+    {
+        "name": name,
+        "module": figure.get("module", name),
+        "category": figure["category"],
+        "tables": [path for each in figure["tables"].items() for path in source(*each)],
+        "explored": [table for table in figure["tables"] if table in EXPLORED],
+        "published": figure.get("published", []),
+        "copied": figure.get("module", name) != "projection",
+    }
+    for name, figure in FIGURES.items()
+]
+
+
+rule show_gallery:
+    input:
+        images=expand("<results>/figures/{name}.png", name=FIGURES),
+        points=expand("<results>/figures/{name}.csv", name=FIGURES),
+        captions=[
+            f"docs/captions/{figure.get('caption', name)}.rst"
+            for name, figure in FIGURES.items()
+        ],
+        claims=CLAIMS,
+        templates=[
+            f"bottomup/pages/{file}"
+            for file in ("gallery.html", "gallery.js", "pages.css")
+        ],
+    output:
+        page=f"{GALLERY}/index.html",
+        images=[f"{GALLERY}/images/{each['name']}.webp" for each in HUNG],
+        points=[
+            f"{GALLERY}/points/{each['name']}.csv" for each in HUNG if each["copied"]
+        ],
+    log:
+        "<logs>/show_gallery.log",
+    benchmark:
+        "<benchmarks>/show_gallery.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=1000,
+        runtime=5,
+    params:
+        settings=SLICES.show_gallery(HUNG),
+    shell:
+        """
+        python scripts/show_gallery.py --settings {params.settings:q} \
+            --images {input.images:q} --points {input.points:q} \
+            --captions {input.captions:q} --claims {input.claims:q} \
+            --page {output.page:q} &>{log:q}
+        """
+
+
+HEADS = MEASURES["head_importance"] and MEASURES["head_functions"]
+
+
+def target_tokenizer(wildcards):
+    """That of the side which a run of ours translates to, where it does."""
+    of_ours = wildcards.objective not in SUBJECTS.checkpoints
+    translates = of_ours and "target" in SUBJECTS.sides(wildcards.objective)
+    return ["<results>/corpus/tokenizer.target.json"] if translates else []
+
+
+rule measure_attention:
+    input:
+        **MODEL,
+        test="<results>/corpus/test.parquet",
+        target_tokenizer=target_tokenizer,
+    output:
+        table="<results>/measures/attention/{objective}-{seed}.parquet",
+    log:
+        "<logs>/measure_attention.{objective}-{seed}.log",
+    benchmark:
+        "<benchmarks>/measure_attention.{objective}-{seed}.tsv"
+    wildcard_constraints:
+        objective=f"{ATTENDING}|{CHECKPOINTS}",
+    priority: 20
+    group:
+        OF_ONE_RUN
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2000, 10),
+        runtime=minutes(5, 0.1),
+    params:
+        settings=SLICES.measure_attention,
+    shell:
+        """
+        python scripts/measure_attention.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --test {input.test:q} \
+            --tokenizer {input.target_tokenizer:q} --table {output.table:q} &>{log:q}
+        """
+
+
+rule show_explorer:
+    input:
+        tables=expand("<results>/measures/{name}.csv", name=EXPLORED),
+        heads="<results>/measures/heads.csv" if HEADS else [],
+        attention=expand(
+            "<results>/measures/attention/{run}.parquet", run=HEADS_OF if HEADS else []
+        ),
+        projection=(
+            "<results>/measures/projection.csv" if MEASURES["projection"] else []
+        ),
+        text="<results>/corpus/test.parquet",
+        tokenizer=f"<results>/corpus/tokenizer.{'words' if ROWS == 'words' else 'source'}.json",
+        claims=CLAIMS,
+        templates=[
+            f"bottomup/pages/{file}"
+            for file in ("explorer.html", "explorer.js", "pages.css")
+        ],
+    output:
+        page=f"{GALLERY}/explorer.html",
+        library=f"{GALLERY}/vega.js",
+    log:
+        "<logs>/show_explorer.log",
+    benchmark:
+        "<benchmarks>/show_explorer.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=2000,
+        runtime=10,
+    params:
+        settings=SLICES.show_explorer(),
+    shell:
+        """
+        python scripts/show_explorer.py --settings {params.settings:q} \
+            --tables {input.tables:q} --heads {input.heads:q} \
+            --attention {input.attention:q} --projection {input.projection:q} \
+            --text {input.text:q} --tokenizer {input.tokenizer:q} --claims {input.claims:q} \
+            --page {output.page:q} --library {output.library:q} &>{log:q}
+        """

@@ -1,0 +1,53 @@
+"""Write the explorer: a page to look around in a study's tables, which needs no server.
+
+Settings: study, its name.
+Inputs:   tables of measures with curves over the layers (.csv, each named as its measure); if there
+          are any, the table of heads, attention of subjects in a few sentences (.parquet), the
+          points of t-SNE, and claims; the test split's text, and the tokenizer by which positions
+          in it are counted; the page's templates, which stand beside its module.
+Outputs:  the page, and the JavaScript that draws it, which is the library of a package.
+"""
+
+import argparse
+from pathlib import Path
+
+import vl_convert
+
+from bottomup import program
+from bottomup.files.tables import read_table
+from bottomup.files.tokenizers import load_tokenizer
+from bottomup.pages.explorer import page, pictures
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    study: str
+
+
+def main(arguments: argparse.Namespace) -> None:
+    projected = None
+    if arguments.projection:
+        table = read_table(arguments.projection, keep_default_na=False)
+        text = read_table(arguments.text, columns=["source"])["source"]
+        projected = pictures(table, text, load_tokenizer(arguments.tokenizer))
+    written = page(
+        arguments.settings.study,
+        {path.stem: read_table(path) for path in arguments.tables},
+        arguments.heads and read_table(arguments.heads),
+        [read_table(path) for path in arguments.attention],
+        projected,
+        arguments.claims and read_table(arguments.claims),
+    )
+    arguments.page.write_text(written, encoding="utf-8")
+    arguments.library.write_text(vl_convert.javascript_bundle(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("tables", "attention"):
+        parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
+    for name in ("heads", "projection", "claims"):
+        parser.add_argument(f"--{name}", nargs="?", type=Path)
+    for name in ("text", "tokenizer", "page", "library"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    program.run(main, parser, Settings)

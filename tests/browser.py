@@ -1,0 +1,39 @@
+"""Chromium for tests of pages: from disk, and without a network.
+
+Who imports this is skipped where these are missing: `pip install selenium`, `apt-get install
+chromium chromium-driver`.
+"""
+
+import shutil
+
+import pytest
+
+webdriver = pytest.importorskip("selenium.webdriver", reason="no selenium: pip install selenium")
+BROWSER, DRIVER = shutil.which("chromium"), shutil.which("chromedriver")
+if not (BROWSER and DRIVER):
+    reason = "no browser: apt-get install chromium chromium-driver"
+    pytest.skip(reason, allow_module_level=True)
+
+
+@pytest.fixture(scope="module")
+def driver():
+    options = webdriver.ChromeOptions()
+    options.binary_location = BROWSER
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    driver = webdriver.Chrome(options, webdriver.ChromeService(DRIVER))
+    driver.execute_cdp_cmd("Network.enable", {})
+    offline = {"offline": True, "latency": 0, "downloadThroughput": 0, "uploadThroughput": 0}
+    driver.execute_cdp_cmd("Network.emulateNetworkConditions", offline)
+    yield driver
+    driver.quit()
+
+
+def resize(driver, width, height, mobile=False):
+    size = {"width": width, "height": height, "deviceScaleFactor": 1, "mobile": mobile}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+def find(driver, selector):
+    return driver.find_elements("css selector", selector)

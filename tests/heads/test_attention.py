@@ -1,0 +1,93 @@
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from tokenizers import Tokenizer
+
+from bottomup import subjects
+from bottomup.errors import UserError
+from bottomup.heads.attention import COLUMNS, START, attention, rows, short
+from bottomup.training.run import save
+from tests import tiny
+
+SENTENCES = pd.Series(
+    ["too short", "these words are enough , surely", "these words are enough , surely"]
+    + [" ".join("abcdefghijk"), "a second one that fits ."]
+    + ["one of the many that fit"] * 2
+)
+
+
+def test_short_sentences_are_different_and_of_some_words():
+    assert short(SENTENCES, 9, seed=1).tolist() == [1, 4, 5]
+    assert len(short(SENTENCES, 2, seed=1)) == 2
+    drawn = {tuple(short(SENTENCES, 2, seed=seed)) for seed in range(20)}
+    assert drawn == {(1, 4), (1, 5), (4, 5)}, "any of them, in their order"
+
+
+def test_text_without_short_sentences_is_one_line():
+    with pytest.raises(UserError, match="5 to 10 words"):
+        short(pd.Series(["too short", "too"]), 3, seed=1)
+
+
+@pytest.fixture
+def opened(tmp_path, corpus_files):
+    """A function: a subject of an objective, with the tokenizer of the source side."""
+
+    def opened(objective):
+        sizes = [
+            Tokenizer.from_file(str(corpus_files.tokenizer(side))).get_vocab_size()
+            for side in ("source", "target")
+        ]
+        model = tiny.drawn(objective, vocab=max(sizes))
+        save(model, corpus_files.tokenizers("lm"), tmp_path / "model")
+        return subjects.load(tmp_path / "model")
+
+    return opened
+
+
+def test_an_encoder_alone(opened):
+    subject = opened("mlm")
+    [(kind, queries, keys, weights)] = attention(subject, "a big cat", None, None)
+    assert (kind, queries) == ("encoder", keys) and "".join(keys[:-1]) == "abigcat"
+    ids = torch.tensor([subject.tokenizer.encode("a big cat").ids])
+    expected = torch.stack([layer[0] for layer in subject.attentions(ids)])
+    assert weights.shape == (2, 2, len(keys), len(keys)) and keys[-1] == "</s>"
+    np.testing.assert_array_equal(weights, expected.numpy())
+
+
+def test_a_decoder_asks_for_what_it_predicts_and_sees_what_came_before(opened, corpus_files):
+    tokenizer = Tokenizer.from_file(str(corpus_files.tokenizer("target")))
+    found = {kind: each for kind, *each in attention(opened("mt"), "a cat", "A Tac", tokenizer)}
+    assert list(found) == ["encoder", "decoder", "cross"]
+    for queries, keys, weights in found.values():
+        assert weights.shape == (2, 2, len(queries), len(keys))
+        np.testing.assert_allclose(weights.sum(axis=-1), 1, rtol=1e-5)
+    predicted, before, weights = found["decoder"]
+    assert before == [START, *predicted[:-1]] and predicted[-1] == "</s>"
+    assert (np.triu(weights, k=1) == 0).all() and weights[0, 0, 0, 0] == 1
+    assert found["cross"][0] == predicted and found["cross"][1] == found["encoder"][0]
+
+
+def test_rows_are_one_for_each_weight():
+    weights = np.arange(24).reshape(1, 2, 3, 4)
+    table = rows("cross", ["x", "y", "z"], ["a", "b", "c", "d"], weights)
+    assert set(table) == set(COLUMNS) - {"sentence"} and len(table) == 24
+    one = table.query("layer == 1 and head == 2 and query == 2 and key == 1").iloc[0]
+    assert (one["query_token"], one["key_token"], one["weight"]) == ("z", "b", weights[0, 1, 2, 1])
+
+
+def test_the_program(opened, corpus_files, run_script, tmp_path):
+    opened("mt")
+    settings = {"run": {"objective": "mt", "seed": 1}, "sentences": 3, "seed": 1}
+    files = ["--model", tmp_path / "model", "--test", corpus_files.text("test")]
+    table = tmp_path / "mt-1.parquet"
+    tokenizer = ["--tokenizer", corpus_files.tokenizer("target")]
+    run_script("measure_attention", settings, *files, *tokenizer, "--table", table)
+    found = pd.read_parquet(table)
+    assert list(found) == ["objective", "seed", *COLUMNS] and set(found["objective"]) == {"mt"}
+    assert set(found["attention"]) == {"encoder", "decoder", "cross"}
+    assert found["sentence"].nunique() == 3
+    place = ["attention", "layer", "head", "sentence", "query"]
+    np.testing.assert_allclose(found.groupby(place)["weight"].sum(), 1, rtol=1e-5)
+    run_script("measure_attention", settings, *files, "--tokenizer", "--table", table)
+    assert set(pd.read_parquet(table)["attention"]) == {"encoder"}

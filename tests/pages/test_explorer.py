@@ -1,0 +1,156 @@
+import base64
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+from tokenizers import Tokenizer
+
+from bottomup.pages import explorer
+from tests.figures import made_up_claims
+from tests.pages import made_up_study
+from tests.pages.made_up_study import write_explored
+
+TABLES = made_up_study.curves()
+
+
+def curve(measure, runs, **chosen):
+    """The values and both ends of the interval of one curve."""
+    places = [measure["choices"][name].index(value) for name, value in chosen.items()]
+    (found,) = (each for each in measure["curves"] if each[:2] == [runs, places])
+    return found[2:]
+
+
+def test_curves_are_those_of_the_table():
+    measure = explorer.curves("mutual_information", TABLES["mutual_information"])
+    assert (measure["value"], measure["x"]) == ("mi_nats", ["0", "1", "2"])
+    estimators = ["clusters, 50", "classifier"]
+    assert measure["choices"] == {"label": ["input", "output"], "estimator": estimators}
+    rows = TABLES["mutual_information"].query(
+        "objective == 'lm' and seed == 2 and label == 'input' and estimator == 'classifier'"
+    )
+    found = curve(measure, ["lm-2"], label="input", estimator="classifier")
+    for numbers, column in zip(found, ("mi_nats", "ci_low", "ci_high"), strict=True):
+        assert numbers == pytest.approx(rows[column].tolist(), rel=1e-3)
+    assert len(measure["curves"]) == 2 * 3 + 2 * 2, "MT predicts no next token"
+
+
+def test_numbers_are_short():
+    measure = explorer.curves("mutual_information", TABLES["mutual_information"])
+    values, *_ = curve(measure, ["mt-1"], label="input", estimator="clusters, 50")
+    assert values == [4.777, 4.477, 4.177]
+
+
+def test_curves_of_two_runs_and_over_steps():
+    measure = explorer.curves("pwcca_between_runs", TABLES["pwcca_between_runs"])
+    assert measure["choices"] == {} and len(measure["curves"]) == 6
+    assert curve(measure, ["lm-1", "mt-2"])[0] == [0.23, 0.33, 0.43]
+    measure = explorer.curves("change", TABLES["change"])
+    assert measure["x"] == ["0-1", "1-2"] and list(measure["choices"]) == ["group"]
+
+
+def test_what_is_missing_is_null_and_what_is_about_no_layer_is_left_out():
+    table = TABLES["mutual_information"].query("not (objective == 'lm' and layer == 1)")
+    whole = table.head(1).assign(layer=float("nan"))
+    measure = explorer.curves("mutual_information", pd.concat([table, whole]))
+    values, low, high = curve(measure, ["lm-1"], label="input", estimator="classifier")
+    assert measure["x"] == ["0", "1", "2"] or values[measure["x"].index("1")] is None
+    assert None in values and len(values) == len(low) == len(high) == 3
+
+
+def test_heads_say_their_functions_once():
+    found = explorer.heads(made_up_study.heads())
+    assert len(found) == 4 * 2 * 3
+    (head,) = (h for h in found if (h["run"], h["layer"], h["head"]) == ("lm-1", 2, 3))
+    assert head["functions"] == "positional 0.90, dobj to head 0.90 (baseline 0.40)"
+    assert head["labels"] == "p o-v" and head["confidence"] == 0.23
+    assert found[0]["functions"] == found[0]["labels"] == ""
+    mt = [head for head in found if head["run"] == "mt-1"]
+    assert {head["attention"] for head in mt} == {"encoder", "cross"}
+    assert not any("relevance" in head for head in mt), "what is not known is not there"
+
+
+def test_attention_is_a_byte_a_weight():
+    found = explorer.attention(made_up_study.attention("mt"))
+    assert (found["run"], found["layers"], found["heads"]) == ("mt-1", 2, 3)
+    assert list(found["kinds"]) == ["encoder", "cross"]
+    second = found["kinds"]["cross"][1]
+    tokens = made_up_study.SENTENCES[1]
+    assert (second["queries"], second["keys"]) == (tokens[::-1], tokens)
+    weights = np.frombuffer(base64.b64decode(second["weights"]), np.uint8).reshape(2, 3, 6, 6) / 255
+    expected = made_up_study.weights(2, 3, 6, 6, seed=6)
+    np.testing.assert_allclose(weights, expected, atol=0.5 / 255)
+
+
+@pytest.fixture
+def projected(corpus_files):
+    """A function: the pictures of a made-up projection."""
+
+    def pictures(n, change=lambda table: table):
+        tokenizer = Tokenizer.from_file(str(corpus_files.tokenizer("source")))
+        text = pd.read_parquet(corpus_files.text("test"))["source"]
+        table = change(made_up_study.projection(text, tokenizer, n))
+        return explorer.pictures(table, text, tokenizer), table, text
+
+    return pictures
+
+
+def test_pictures_have_the_word_of_each_point_in_its_sentence(projected):
+    found, table, text = projected(5)
+    assert [each["picture"] for each in found["pictures"]] == ["token", "position"]
+    picture = found["pictures"][0]
+    first = table.query("picture == 'token' and layer == 0")
+    assert picture["shown"] == picture["of"] == len(first)
+    for n, row in enumerate(first.to_dict("records")):
+        sentence, (start, end) = found["sentences"][picture["sentences"][n]], picture["words"][n]
+        assert sentence == text[row["sentence"]] and sentence[start:end] == row["token"]
+        assert (picture["colors"][n], picture["kinds"][n]) == (row["token"], row["kind"])
+        assert [layer[n] for layer in picture["x"]] == [
+            round(100 * (row["x"] + layer / 10)) for layer in range(3)
+        ]
+    assert found["pictures"][1]["kinds"] is None
+
+
+def test_of_many_points_the_same_are_shown_in_all_layers(projected, monkeypatch):
+    monkeypatch.setattr(explorer, "MOST_POINTS", 3)
+    found, _, _ = projected(9)
+    picture = found["pictures"][0]
+    assert picture["shown"] == 9 == 3 * 3 < picture["of"]
+    steps = np.diff(picture["x"], axis=0)
+    assert (steps == 10).all(), "each point moves by a tenth from layer to layer"
+
+
+def test_rare_categories_have_one_color(projected):
+    def by_category(table):
+        drawn = table.query("picture == 'token'")
+        return drawn.assign(picture="ccg", ccg="NP" + (drawn["x"] // 1).astype(int).astype(str))
+
+    found, _, _ = projected(9, by_category)
+    colors = found["pictures"][0]["colors"]
+    assert len(set(colors)) == explorer.MOST_CATEGORIES + 1 and explorer.OTHER in colors
+
+
+def test_the_program(corpus_files, run_script, tmp_path):
+    page, settings, arguments = write_explored(tmp_path, corpus_files)
+    run_script("show_explorer", settings, *arguments)
+    text = page.read_text(encoding="utf-8")
+    data = json.loads(re.search(r'id="data">(.*?)</script>', text)[1])
+    assert [measure["name"] for measure in data["measures"]] == list(TABLES)
+    assert list(data["looks"]) == ["mt", "lm"] and len(data["claims"]) == 21
+    assert data["importances"] == list(made_up_study.IMPORTANCES)
+    assert "http" not in text.replace("http://www.w3.org", "")
+    assert page.with_name("vega.js").stat().st_size < 2e6
+
+
+def test_a_study_without_heads_pictures_and_claims(corpus_files):
+    page = explorer.page("made_up", TABLES, None, [], None, None)
+    nothing = explorer.page("made_up", {}, None, [], None, None)
+    assert 'id="curves"' not in nothing and 'id="heads"' not in nothing
+    assert 'id="heads"' not in page and 'id="pictures"' not in page and 'id="curves"' in page
+
+
+def test_no_text_ends_the_data():
+    claims = made_up_claims.claims().assign(statement="</script><script>alert(1)")
+    page = explorer.page("made_up", TABLES, None, [], None, claims)
+    assert "</script><script>alert" not in page

@@ -1,0 +1,277 @@
+"""The explorer of a made-up study in Chromium, from disk and without a network."""
+
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.support.ui import Select, WebDriverWait
+
+from tests.browser import driver, find, resize, webdriver
+from tests.figures import made_up_claims
+from tests.pages import made_up_study
+from tests.pages.made_up_study import SENTENCES, write_explored
+
+__all__ = ["driver"]
+
+TABLES = made_up_study.curves()
+CLAIMS = made_up_claims.claims()
+
+
+@pytest.fixture
+def shown(driver, tmp_path, corpus_files, run_script):
+    """The page, open and drawn; no errors or warnings in the console when the test is done."""
+    page, settings, arguments = write_explored(tmp_path, corpus_files)
+    run_script("show_explorer", settings, *arguments)
+    page.with_name("index.html").write_text("<!doctype html><link rel=icon href='data:,'>")
+    resize(driver, 1280, 900)
+    driver.get(page.as_uri())
+    for chart in ("curves", "heads", "attention", "pictures"):
+        wait(driver, lambda chart=chart: find(driver, f"#{chart}-chart svg"))
+    yield driver
+    said = driver.get_log("browser")
+    driver.get("about:blank")
+    assert said == []
+
+
+def wait(driver, condition):
+    return WebDriverWait(driver, 30, poll_frequency=0.1).until(lambda _: condition())
+
+
+def choose(driver, name, value):
+    (select,) = find(driver, f"select#{name}, select[name={name}]")
+    Select(select).select_by_value(str(value))
+
+
+def offered(driver, name):
+    (select,) = find(driver, f"select#{name}, select[name={name}]")
+    return [option.get_dom_attribute("value") for option in Select(select).options]
+
+
+def tick(driver, value):
+    find(driver, f"input[type=checkbox][value='{value}']")[0].click()
+
+
+def drawn(driver):
+    """What assistive technology is told of each point: layer, value and model."""
+    points = find(driver, "#curves-chart .mark-symbol path")
+    return sorted(point.get_attribute("aria-label") for point in points)
+
+
+def values(driver):
+    """The table below the chart: by models and layer, the value and its interval."""
+    script = "return [...arguments[0].rows].map(row => [...row.cells].map(c => c.textContent))"
+    rows = driver.execute_script(script, find(driver, "#values tbody")[0])
+    return {(runs, x): tuple(map(float, numbers)) for runs, x, *numbers in rows}
+
+
+def expected(rows, value, x="layer"):
+    runs = rows["objective"] + "-" + rows["seed"].astype(str)
+    numbers = zip(rows[value], rows["ci_low"], rows["ci_high"], strict=True)
+    return dict(zip(zip(runs, rows[x].astype(str), strict=True), numbers, strict=True))
+
+
+def assert_shown(driver, wanted):
+    """These values are in the table, and each is a point of the chart."""
+    wait(driver, lambda: values(driver).keys() == wanted.keys())
+    wait(driver, lambda: len(drawn(driver)) == len(wanted))
+    found = values(driver)
+    for key, numbers in wanted.items():
+        assert found[key] == pytest.approx(numbers, rel=1e-3)
+    labels = drawn(driver)
+    for (runs, x), (value, *_) in wanted.items():
+        said = [label for label in labels if f": {x};" in label and f"model: {runs}" in label]
+        assert len(said) == 1 and f": {float(f'{value:.4g}')}" in said[0].replace("−", "-")
+
+
+def test_nothing_is_loaded_but_its_library(shown):
+    asked = [each.get_dom_attribute("src") for each in find(shown, "[src]")]
+    assert asked == ["vega.js"]
+    assert shown.execute_script("return performance.getEntriesByType('resource').length") == 0
+
+
+def test_curves_are_those_of_the_table_whatever_is_chosen(shown):
+    table = TABLES["mutual_information"]
+    clusters = table.query("label == 'input' and estimator == 'clusters'")
+    assert_shown(shown, expected(clusters.query("seed == 1"), "mi_nats"))
+    tick(shown, 2)
+    assert_shown(shown, expected(clusters, "mi_nats"))
+    tick(shown, "lm")
+    assert_shown(shown, expected(clusters.query("objective == 'mt'"), "mi_nats"))
+    choose(shown, "from", 1)
+    some = clusters.query("objective == 'mt' and layer >= 1")
+    assert_shown(shown, expected(some, "mi_nats"))
+    tick(shown, "lm")
+    choose(shown, "estimator", "classifier")
+    some = table.query("label == 'input' and estimator == 'classifier' and layer >= 1")
+    assert_shown(shown, expected(some, "mi_nats"))
+
+
+def test_no_curve_is_said(shown):
+    tick(shown, 1)
+    assert find(shown, "#no-curves")[0].is_displayed() and values(shown) == {}
+    assert not find(shown, "#curves-chart")[0].is_displayed()
+    tick(shown, 1)
+    wait(shown, lambda: find(shown, "#curves-chart svg")[0].is_displayed())
+
+
+def test_a_choice_offers_what_the_ones_before_it_leave(shown):
+    assert offered(shown, "estimator") == ["clusters, 50", "classifier"]
+    choose(shown, "label", "output")
+    assert offered(shown, "estimator") == ["clusters, 50"]
+    table = TABLES["mutual_information"].query("label == 'output' and seed == 1")
+    assert_shown(shown, expected(table, "mi_nats"))
+
+
+def test_steps_between_layers_and_pairs_of_models(shown):
+    choose(shown, "measure", "change")
+    choose(shown, "group", "10-25")
+    table = TABLES["change"].query("group == '10-25' and seed == 1")
+    steps = table["layer_a"].astype(str) + "-" + table["layer_b"].astype(str)
+    assert_shown(shown, expected(table.assign(step=steps), "distance", "step"))
+    choose(shown, "measure", "pwcca_between_runs")
+    pairs = TABLES["pwcca_between_runs"].query("seed_a == 1 and seed_b == 1")
+    numbers = pairs[["distance", "ci_low", "ci_high"]].to_numpy()
+    places = [("lm-1 and mt-1", layer) for layer in pairs["layer"].astype(str)]
+    assert_shown(shown, dict(zip(places, numbers, strict=True)))
+    assert len(find(shown, "#curves-chart .mark-line path")) == 2, "striped in two colors"
+
+
+def test_claims_are_those_that_rest_on_the_measure(shown):
+    for measure in ("change", "mutual_information"):
+        choose(shown, "measure", measure)
+        links = find(shown, "#curves-claims a")
+        mine = CLAIMS[CLAIMS["measure"] == measure]
+        assert [link.text for link in links] == mine["statement"].tolist()
+        hrefs = [link.get_attribute("href").rpartition("/")[2] for link in links]
+        assert hrefs == [f"index.html#claim-{name}" for name in mine["claim"]]
+
+
+def test_a_link_may_name_a_measure(shown):
+    shown.get(shown.current_url.split("#")[0] + "#change")
+    shown.refresh()
+    wait(shown, lambda: find(shown, "#pictures-chart svg"))
+    assert Select(find(shown, "#measure")[0]).first_selected_option.text == "change"
+
+
+def cell(driver, layer, head):
+    wanted = f"layer: {layer}; "
+    return next(
+        path
+        for path in find(driver, "#heads-chart .mark-rect path")
+        if wanted in (label := path.get_attribute("aria-label") or "") and f"head: {head}" in label
+    )
+
+
+def test_a_head_under_the_pointer_says_what_it_is_and_does(shown):
+    ActionChains(shown).move_to_element(cell(shown, 2, 3)).perform()
+    tip = wait(shown, lambda: [t for t in find(shown, "#vg-tooltip-element") if t.is_displayed()])
+    text = tip[0].text
+    assert "dobj to head 0.90 (baseline 0.40)" in text and "confidence 0.23" in text
+
+
+def told(driver):
+    return find(driver, "#about")[0].text
+
+
+def strongest(run_weights, tokens, keys, layer, head, query):
+    row = run_weights[layer - 1, head - 1, query]
+    places = row.argsort()[::-1][:3]
+    return ", ".join(f"{keys[k]} {round(row[k] * 255) / 255:.2f}" for k in places)
+
+
+def test_a_click_on_a_head_shows_its_attention_over_the_words(shown):
+    ActionChains(shown).click(cell(shown, 2, 3)).perform()
+    wait(shown, lambda: told(shown).startswith("Layer 2, head 3, largest weights"))
+    tokens = SENTENCES[0]
+    weights = made_up_study.weights(2, 3, 4, 4, seed=0)
+    choose(shown, "word", 1)
+    said = f"Layer 2, head 3, from “big”: {strongest(weights, tokens, tokens, 2, 3, 1)}"
+    wait(shown, lambda: told(shown) == said)
+    texts = [text.text for text in find(shown, "#attention-chart .mark-text text")]
+    assert texts == tokens + tokens
+
+    def lines():
+        drawn = find(shown, "#attention-chart .mark-rule line")
+        return [float(line.get_attribute("opacity") or 1) for line in drawn]
+
+    expected = [weights[1, 2, q, k] * (q == 1) for q in range(4) for k in range(4)]
+    wait(shown, lambda: lines() == pytest.approx(expected, abs=0.5 / 255))
+
+
+def test_a_word_under_the_pointer_is_chosen(shown):
+    words = find(shown, "#attention-chart .mark-rect path")
+    asking = [word for word in words if word.get_attribute("aria-label") is None] or words[-4:]
+    ActionChains(shown).move_to_element(asking[-2]).perform()
+    wait(shown, lambda: "from “cat”" in told(shown))
+    assert find(shown, "#word")[0].get_attribute("value") == "2"
+
+
+def test_other_kinds_of_attention_and_other_sentences(shown):
+    choose(shown, "run", "mt-1")
+    assert offered(shown, "kind") == ["encoder", "cross"]
+    assert offered(shown, "importance") == ["confidence", "special"], "what is known"
+    choose(shown, "kind", "cross")
+    choose(shown, "sentence", 1)
+    choose(shown, "word", 0)
+    tokens, words = SENTENCES[1], SENTENCES[1][::-1]
+    weights = made_up_study.weights(2, 3, 6, 6, seed=6)
+    said = f"Layer 1, head 1, from “</s>”: {strongest(weights, words, tokens, 1, 1, 0)}"
+    wait(shown, lambda: told(shown) == said)
+
+
+def test_a_model_whose_attention_was_not_kept_says_so(shown):
+    choose(shown, "run", "lm-2")
+    wait(shown, lambda: "lm-2 was not kept; choose one of: lm-1, mt-1" in told(shown))
+    assert not find(shown, "#attention-chart")[0].is_displayed()
+    choose(shown, "run", "lm-1")
+    wait(shown, lambda: "largest weights" in told(shown))
+
+
+def test_an_occurrence_under_the_pointer_is_read_in_its_sentence(shown):
+    points = find(shown, "#pictures-chart .mark-symbol.role-mark path")
+    assert len(points) == 18, "six of a word, and of one masked, too"
+    ActionChains(shown).move_to_element(points[0]).perform()
+    wait(shown, lambda: find(shown, "#occurrence mark"))
+    assert find(shown, "#occurrence mark")[0].text in ("dogs", "green")
+    assert find(shown, "#occurrence mark")[0].text in find(shown, "#occurrence")[0].text
+    assert "18 of" not in find(shown, "#sampled")[0].text
+
+
+def first_point(driver):
+    point = find(driver, "#pictures-chart .mark-symbol.role-mark path")[0]
+    return point.get_attribute("aria-label")
+
+
+def test_layers_of_a_picture_by_keyboard(shown):
+    assert "x: 0;" in first_point(shown)
+    find(shown, "#height")[0].send_keys(webdriver.Keys.ARROW_RIGHT * 2)
+    wait(shown, lambda: find(shown, "#height-said")[0].text == "2")
+    wait(shown, lambda: "x: 20;" in first_point(shown))
+    choose(shown, "picture", "position")
+    wait(shown, lambda: len(find(shown, "#pictures-chart .mark-symbol.role-mark path")) == 12)
+    assert "x: 20;" in first_point(shown)
+    find(shown, "#pictures summary")[0].click()
+    assert len(find(shown, "#sentences li")) == 12 == len(find(shown, "#sentences mark"))
+
+
+def test_choices_are_reached_and_made_by_keyboard(shown):
+    (body,) = find(shown, "body")
+    body.send_keys(webdriver.Keys.TAB)
+    reached = []
+    while (element := shown.switch_to.active_element).tag_name != "body":
+        reached.append(element.get_attribute("id") or element.get_attribute("name") or "")
+        element.send_keys(webdriver.Keys.TAB)
+    wanted = ["measure", "from", "objective", "seed", "run", "kind", "layer", "word", "height"]
+    places = [reached.index(name) for name in wanted]
+    assert places == sorted(places)
+    find(shown, "#head")[0].send_keys(webdriver.Keys.ARROW_DOWN)
+    wait(shown, lambda: told(shown).startswith("Layer 1, head 2"))
+
+
+@pytest.mark.parametrize("width", [320, 390, 768])
+def test_narrow_windows_are_not_scrolled_sideways(shown, width):
+    resize(shown, width, 700, mobile=True)
+    shown.refresh()
+    wait(shown, lambda: find(shown, "#pictures-chart svg") and find(shown, "#attention-chart svg"))
+    shown.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
+    assert shown.execute_script("return document.documentElement.scrollWidth") <= width
+    for chart in find(shown, ".chart svg"):
+        assert chart.rect["x"] >= 0 and chart.rect["x"] + chart.rect["width"] <= width

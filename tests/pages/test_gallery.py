@@ -1,0 +1,155 @@
+import io
+import json
+
+import pandas as pd
+import pytest
+from PIL import Image
+
+from bottomup.pages import gallery
+from bottomup.pages.gallery import Drawn, Figure
+from tests.figures import made_up_claims
+from tests.pages.made_up_study import FIGURES, points, write_study
+from tests.tiny import ROOT
+
+CLAIMS = made_up_claims.claims()
+BY_NAME = {figure["name"]: Figure(**figure) for figure in FIGURES}
+
+
+def png(width, height):
+    written = io.BytesIO()
+    Image.new("RGBA", (width, height), "white").save(written, "PNG")
+    return written.getvalue()
+
+
+@pytest.mark.parametrize(("size", "shown"), [((2560, 1000), (1280, 500)), ((900, 600), (900, 600))])
+def test_a_light_image_is_no_wider_than_it_is_shown(size, shown):
+    image, *found = gallery.light(png(*size))
+    opened = Image.open(io.BytesIO(image))
+    assert (opened.format, opened.size, tuple(found)) == ("WEBP", shown, shown)
+
+
+def test_a_caption_says_first_what_to_see():
+    text = "What ``x`` does.\n\nOf {{ snakemake.config['k'] }} neighbors.\nMore.\n\nThe paper.\n"
+    see, others = gallery.caption(text, {"k": 7})
+    assert see.strip().startswith("<p>What <") and see.count("<p>") == 1
+    assert "Of 7 neighbors." in others and others.count("<p>") == 2
+
+
+def test_a_caption_reads_no_file():
+    see, _ = gallery.caption("Fine.", {})
+    assert "Fine." in see
+    for markup in (".. include:: /etc/hostname", ".. raw:: html\n\n   <script></script>"):
+        with pytest.raises(Exception, match="disabled"):
+            gallery.caption(markup, {})
+
+
+def test_curves_stand_beside_the_published_ones():
+    curves = gallery.beside_published(points())
+    assert [(curve["panel"], curve["series"]) for curve in curves] == [("change", "lm")]
+    assert curves[0]["ours"] == "0 → −0.3" and curves[0]["published"] == "0 → −1.23"
+    assert curves[0]["rank_correlation"] == "1"
+    alone = points().query("source == 'ours'")
+    assert gallery.beside_published(alone) == []
+
+
+def test_a_curve_with_one_point_or_with_none_in_common_has_no_correlation():
+    (curve,) = gallery.beside_published(points().query("x == 0"))
+    assert (curve["ours"], curve["published"], curve["rank_correlation"]) == ("0", "0", "")
+    apart = points().assign(x=lambda rows: rows["x"] + 10 * (rows["source"] == "published"))
+    (curve,) = gallery.beside_published(apart)
+    assert (curve["ours"], curve["rank_correlation"]) == ("0 → −0.3", "")
+
+
+def test_what_stands_in_place_of_an_image_says_what_is_drawn():
+    drawn = Drawn(BY_NAME["mutual_information_input"], "", "", points(), (1, 1))
+    assert drawn.instead() == (
+        "mutual information input; panel: change, clusters; series: lm, mt; with published values"
+    )
+    many = pd.DataFrame({"panel": None, "series": range(20), "source": "ours"})
+    drawn = Drawn(BY_NAME["mutual_information_input"], "", "", many, (1, 1))
+    assert drawn.instead().endswith("series: 0, 1, 2, 3, 4, 5, 6, 7 and 12 more")
+
+
+@pytest.mark.parametrize(
+    ("section", "measure", "figures"),
+    [
+        ("Information; figure ib_mi_tasks", "mutual_information", ["mutual_information_input"]),
+        ("The mask", "mutual_information", ["mutual_information_input", "mask"]),
+        ("Somewhere; figure of_none", "neighbours", ["mask"]),
+        ("Pruning", "pruning", []),
+    ],
+)
+def test_a_claim_is_seen_in_its_published_figure_or_in_all_of_its_table(section, measure, figures):
+    claim = {"section": section, "measure": measure}
+    assert gallery.figures_of(claim, list(BY_NAME.values())) == figures
+
+
+def test_claims_seen_in_a_figure_are_by_verdict():
+    names = [["mask"] * (measure == "neighbours") for measure in CLAIMS["measure"]]
+    seen = gallery.seen_in(BY_NAME["mask"], CLAIMS.assign(figures=names, verdict="undecided"))
+    assert [claim["measure"] for claim in seen] == ["neighbours"] * 2
+    ranks = [claim["rank"] for claim in gallery.seen_in(BY_NAME["mask"], all_seen())]
+    assert ranks == sorted(ranks) and len(ranks) == len(CLAIMS)
+    assert gallery.seen_in(BY_NAME["mask"], None) == []
+
+
+def all_seen():
+    return CLAIMS.assign(figures=[["mask"]] * len(CLAIMS))
+
+
+@pytest.fixture
+def gallery_of(tmp_path, monkeypatch, run_script):
+    """A function: the page that the program makes of a made-up study, and its folder."""
+    monkeypatch.chdir(ROOT)
+
+    def make(**changes):
+        folder, settings, arguments = write_study(tmp_path)
+        run_script("show_gallery", settings | changes, *arguments)
+        return (folder / "index.html").read_text(encoding="utf-8"), folder
+
+    return make
+
+
+def test_the_program(gallery_of):
+    page, folder = gallery_of()
+    made = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
+    assert made == {
+        "index.html",
+        *(f"images/{name}.webp" for name in BY_NAME),
+        *(f"points/{name}.csv" for name in BY_NAME if name != "projection_token"),
+    }
+    copied = pd.read_csv(folder / "points/mask.csv")
+    pd.testing.assert_frame_equal(copied, points(), check_exact=False, rtol=1e-5)
+    order = [page.index(f'id="figure-{name}"') for name in BY_NAME]
+    assert order == sorted(order) and page.index('id="claims"') < order[0]
+    assert "results/made_up/measures/mutual_information.csv" in page
+    assert "http" not in page.replace("http://www.w3.org", "")
+
+
+def test_where_the_rule_stands_is_said(gallery_of):
+    page, _ = gallery_of()
+    line = int(page.split("<code>rules/figures.smk:")[1].split("<")[0])
+    assert 'f"plot_{name}"' in (ROOT / "rules/figures.smk").read_text().splitlines()[line - 1]
+
+
+def test_code_is_linked_where_the_repository_has_an_address(gallery_of):
+    page, _ = gallery_of(repository="https://example.org/us/blob/main")
+    assert '<a href="https://example.org/us/blob/main/bottomup/figures/mask.py">' in page
+    assert '<a href="https://example.org/us/blob/main/rules/figures.smk#L' in page
+
+
+def test_what_is_shown_is_escaped(gallery_of):
+    page, _ = gallery_of(study="<b>")
+    assert "<h1>Study &lt;b&gt;</h1>" in page
+
+
+def test_a_study_without_claims(tmp_path, monkeypatch, run_script):
+    monkeypatch.chdir(ROOT)
+    folder, settings, arguments = write_study(tmp_path)
+    run_script("show_gallery", settings, *arguments[: arguments.index("--claims")], *arguments[-2:])
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "claims seen in it" not in page and 'id="claims"' not in page and "figure-mask" in page
+
+
+def test_settings_name_each_figure_once():
+    assert json.dumps(FIGURES).count('"name": "mask"') == 1
