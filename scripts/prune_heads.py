@@ -25,7 +25,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings, pruned, gates = arguments.settings, arguments.settings.pruned, None
     if pruned.method != "gates":
         found, *importance = map(read_table, arguments.chosen_by)
-        # Each penalty has its own draw, so the heads kept at one need not be among those of another.
+        # Each penalty has its own draw: heads kept at one penalty need not be kept at another.
         draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
         gates = as_many(pruned.method, found, *importance, draw=draw)
     prune(
