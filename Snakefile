@@ -31,7 +31,7 @@ from bottomup.workflow.reasons import say_what_differs
 min_version("9.25")
 say_what_differs()
 
-# Before Snakemake reads it, and runs what is in a template.
+# Read before Snakemake reads it, which would run the code in a template.
 try:
     STUDY = load(*started(workflow, sys.argv))
     if not workflow.deployment_settings.deployment_method:
@@ -48,7 +48,7 @@ report: "docs/report.rst"
 
 # Programs in scripts/ find the library from here, wherever a job runs.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
-# Of the Snakemake that sent this one to a node: jobs there are ended by the cluster.
+# Set by the Snakemake that sent this one to a node, where the cluster ends jobs.
 os.environ.pop(running.FOLDER, None)
 
 
@@ -83,12 +83,12 @@ if workflow.is_main_process and (line := STUDY.without_annotation(UNKNOWN)):
 
 for each in workflow.rules:
     if each.shellcmd:
-        # A command is compared as text, in which blank space makes no difference.
+        # Snakemake compares commands as text; here blank space makes no difference.
         each.shellcmd = " ".join(each.shellcmd.split())
-        # What the command line says of a rule's resources stays.
+        # Resources of a rule from the command line stay.
         each.resources.setdefault("gpu", partial(gpus, each.params.settings))
         if not ON_CLUSTER:
-            each.group = None  # else a dry run shows groups
+            each.group = None  # otherwise a dry run shows groups
 
 
 PROGRESS = Progress(

@@ -1,4 +1,4 @@
-"""What the machine can do at most, on one thread: matrix products and copies of memory."""
+"""The machine's ceilings on one thread: matrix products and copies of memory."""
 
 import time
 
@@ -14,8 +14,8 @@ DTYPES = ("float64", "float32", "bfloat16")
 def measured() -> dict[str, float]:
     """Operations a second of a matrix product by number format, and bytes a second of a copy.
 
-    The fastest of `ROUNDS`. A product of n x n matrices is 2 n^3 operations; a copy reads and
-    writes each byte.
+    The fastest of `ROUNDS` counts. A product of n x n matrices is 2 n^3 operations; a copy reads
+    and writes each byte.
     """
     ceilings = {}
     for name in DTYPES:
@@ -27,7 +27,7 @@ def measured() -> dict[str, float]:
 
 
 def fastest(function, *arguments) -> float:
-    """The least CPU seconds of a call, after one that is not counted."""
+    """The least CPU seconds of a call, after a first call that does not count."""
     function(*arguments)
     seconds = []
     for _ in range(ROUNDS):

@@ -1,7 +1,7 @@
-"""What is learned in a budget of tokens, by optimizer, schedule, dropout, masks and shape.
+"""What a model learns in a budget of tokens, by optimizer, schedule, dropout, masks and shape.
 
-Prints CPU seconds and the lowest dev loss, the papers' recipe last, which the others are set
-beside. Losses of MLM are of the usual 15 %, whatever was chosen in training.
+Prints CPU seconds and the lowest dev loss; the papers' recipe comes last, to compare with. Losses
+of MLM are for the usual 15 %, whatever the share in training.
 
 OMP_NUM_THREADS=1 python benchmarks/learning.py CORPUS_FOLDER --objective mt --tokens 600000
 """
@@ -26,7 +26,7 @@ SHAPE = {"layers": 6, "heads": 8, "d_model": 128, "d_ff": 512, "dropout": 0.1}
 ADAM = {"optimizer": "adam", "schedule": "inverse_sqrt", "learning_rate": 2e-3, "warmup_steps": 500}
 MUON = {"optimizer": "muon", "schedule": "linear", "learning_rate": 8e-3, "warmup_steps": 100}
 DRY = {"dropout": 0.0}
-# How it is trained, the shape, options of the objective.
+# Training, shape and options of the objective.
 ALL = {
     "Muon, without dropout": (MUON, DRY, {}),
     "the same, batches of 2,048": (MUON | {"batch_tokens": 2048}, DRY, {}),
@@ -52,7 +52,7 @@ PEER = {"Adam, inverse square root": (ADAM, {}, {})}
 def learned(
     corpus: Path, name: str, tokens: int, training: dict, shape: dict, options: dict
 ) -> tuple[float, float]:
-    """CPU seconds of a training, and the lowest dev loss in nats under the objective as it is."""
+    """CPU seconds of a training, and the lowest dev loss in nats under the usual objective."""
     objective = objectives.load(name, options)
     sides = ["source", *(["target"] if objective.predicts == "target" else [])]
     sizes = {

@@ -2,9 +2,9 @@
 
 PYTHONPATH=. OMP_NUM_THREADS=1 python benchmarks/memory.py
 
-Each measure runs as the workflow runs it, in a process of its own. Peak memory counts the pages of
-memory-mapped views that are in memory, too. Ends with status 1 if a measure fails or exceeds
-8 GiB. About 2.1 GB of files are written to a temporary folder (TMPDIR says where), then deleted.
+Each measure runs as in the workflow, in its own process. Peak memory includes the pages of
+memory-mapped views that are in memory. The exit status is 1 if a measure fails or exceeds 8 GiB.
+About 2.1 GB of files are written to a temporary folder (TMPDIR says where), then deleted.
 """
 
 import argparse
@@ -37,7 +37,7 @@ LIMIT_GIB = 8
 
 RUN = {"objective": "mlm", "seed": 1}
 LABELS = {"labels": [{"label": "input", "positions": "all"}]}
-# 1,000 clusters where the paper has 10,000: those take ten times as long, but little memory more.
+# 1,000 clusters; the paper's 10,000 take ten times as long, but little more memory.
 INFORMATION = {
     **{"n_tokens": 1000, "n_clusters": 1000, "other_n_clusters": [], "clusterings": 3, "seed": 1},
 }
@@ -140,7 +140,7 @@ def write_model(folder: Path, d_model: int, tokens: list[str]) -> None:
 
 
 def measured(command: list, log: Path) -> tuple[float, float, bool]:
-    """Seconds and peak GiB of a program, and whether it succeeded; `log` holds what it says."""
+    """Seconds and peak GiB of a program, and whether it succeeded; its output goes to `log`."""
     start = time.perf_counter()
     with log.open("w") as stream:
         process = subprocess.Popen([sys.executable, *map(str, command)], stderr=stream)

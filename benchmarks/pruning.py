@@ -1,4 +1,4 @@
-"""A pruned model against the whole one: speed of encoding and of translating, size.
+"""A pruned model against the whole model: speed of encoding and of translating, and size.
 
 OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/pruning.py WHOLE SMALLER SOURCE_TOKENS
 
@@ -28,7 +28,7 @@ def encode(folder: Path, tokens: Path, sentences: int) -> tuple[float, float]:
 
 
 def decode(folder: Path, tokens: Path, sentences: int) -> tuple[float, float]:
-    """The same to translate it by beam search."""
+    """The same for translating it by beam search."""
     return timed(folder, tokens, sentences, lambda model, ids: translate(model, ids, 4, 0.6, 40))
 
 

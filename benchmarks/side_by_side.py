@@ -1,4 +1,4 @@
-"""What the benchmarks share: contenders in turns, each in a process of its own; the machine."""
+"""Shared by the benchmarks: contenders in turns, each in its own process, and the machine."""
 
 import platform
 import resource
@@ -15,8 +15,8 @@ REPEATS = 3
 
 @dataclass(frozen=True)
 class Turn:
-    """What a contender needed once: seconds of its work, and the peak MiB of its whole process,
-    libraries included; and what it found."""
+    """One turn of a contender: seconds of its work, peak MiB of its whole process including
+    libraries, and its result."""
 
     seconds: float
     mib: float
@@ -28,8 +28,8 @@ def take_turns(
 ) -> dict[str, list[Turn]]:
     """The turns of each contender, which returns the seconds of its work and a value.
 
-    They take turns, so that a machine that slows down slows all. told: whether those after the
-    first are called with what it found in the same turn, as `goal`.
+    They alternate, so that a machine that slows down slows all of them. told: whether contenders
+    after the first get its result of the same turn, as `goal`.
     """
     turns = {name: [] for name in contenders}
     first = next(iter(contenders))
@@ -62,7 +62,7 @@ def compare(
 
 
 def machine(threads: int, *packages: str) -> str:
-    """The machine and the versions that a result is for, in one line."""
+    """The machine and the versions of a result, in one line."""
     return f"{processor()}, threads: {threads}; {versions(*packages)}"
 
 
@@ -73,13 +73,13 @@ def processor() -> str:
 
 
 def versions(*packages: str) -> str:
-    """Those of Python and of some packages, in one line."""
+    """The versions of Python and of some packages, in one line."""
     named = ", ".join(f"{name} {version(name)}" for name in packages)
     return f"Python {platform.python_version()}, {named}"
 
 
 def apart(function: Callable, *arguments, **named):
-    """What a function returns, called in a process of its own."""
+    """The result of a function that is called in its own process."""
     with ProcessPoolExecutor(1, mp_context=get_context("spawn")) as pool:
         return pool.submit(function, *arguments, **named).result()
 

@@ -1,4 +1,4 @@
-"""Inputs that the benchmarks draw themselves: text, annotations, representations."""
+"""Synthetic inputs for the benchmarks: text, annotations, representations."""
 
 import numpy as np
 import pandas as pd
@@ -12,10 +12,10 @@ from bottomup.views import occurrences
 
 
 def draw_text(lengths: np.ndarray, n_tokens: int, rng: np.random.Generator) -> TokenFile:
-    """Sentences of tokens with frequencies that fall as 1 / rank (Zipf); each is a word.
+    """Sentences of tokens whose frequencies fall as 1 / rank (Zipf); each token is a word.
 
-    lengths: tokens of each sentence, without </s>; n_tokens: of the vocabulary, without special
-    ones.
+    lengths: the number of tokens of each sentence, without </s>. n_tokens: the size of the
+    vocabulary, without special tokens.
     """
     shares = 1 / np.arange(1, n_tokens + 1)
     offsets = np.concatenate([[0], np.cumsum(lengths + 1)])
@@ -60,7 +60,8 @@ def annotate(table: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
 
 
 def draw_view(n: int, d_model: int, n_tokens: int = 5000, seed: int = 1) -> np.ndarray:
-    """Representations as of a lower layer: a vector for each token, and noise, float32 `[n, d]`."""
+    """Representations like those of a lower layer: a vector for each token plus noise, float32
+    `[n, d]`."""
     rng = np.random.default_rng(seed)
     shares = 1 / np.arange(1, n_tokens + 1)
     tokens = rng.choice(n_tokens, n, p=shares / shares.sum())

@@ -1,9 +1,9 @@
-"""Every task beside its peers: time, memory, accuracy, share of what the machine can do.
+"""Every task beside its peers: time, memory, accuracy, and the share of the machine's ceiling.
 
 PYTHONPATH=. python benchmarks/table.py TABLE.csv [--tasks kmeans pwcca] [--small]
 
-Contenders take turns, each in a process of its own, on one thread; seconds are of CPU, so that
-other work on the machine hardly shows. The table has a row for each task, size and contender.
+Contenders take turns, each in its own process, on one thread. Seconds are CPU seconds, so other
+work on the machine hardly shows. The table has a row for each task, size and contender.
 """
 
 import argparse
@@ -37,7 +37,7 @@ log = logging.getLogger(__name__)
 
 
 def all_tasks() -> dict[str, Task]:
-    """Those of all modules of `tasks`, by name."""
+    """The tasks of all modules of `tasks`, by name."""
     modules = [
         importlib.import_module(f"tasks.{m.name}") for m in pkgutil.iter_modules(tasks.__path__)
     ]
@@ -71,7 +71,7 @@ def measure(
 
 
 def taking_part(task: Task, work: Work) -> dict[str, Contender]:
-    """The contenders that are installed and can do this much; a line for each of the others."""
+    """The contenders that are installed and can do this much; prints a line for each other."""
     found = {}
     for name, contender in task.contenders.items():
         if contender.missing():
@@ -86,7 +86,7 @@ def taking_part(task: Task, work: Work) -> dict[str, Contender]:
 def row_of(
     task: Task, work: Work, turns: list[Turn], ours: list[Turn], limits: dict[str, float]
 ) -> dict:
-    """What the turns of a contender say; `times` is how many times ours took as long, by turn."""
+    """A row from the turns of a contender; `times`: its time divided by ours, for each turn."""
     seconds = spread("seconds", [turn.seconds for turn in turns])
     pairs = zip(turns, ours, strict=True)
     return {
@@ -106,7 +106,7 @@ def row_of(
 
 
 def spread(name: str, values: list[float]) -> dict[str, float]:
-    """The median, the least and the most."""
+    """The median, the lowest and the highest value."""
     return {
         name: statistics.median(values),
         f"{name}_least": min(values),
@@ -124,7 +124,7 @@ def setting() -> dict[str, str]:
 
 
 def printed(rows: list[dict]) -> str:
-    """The rows as a table of Markdown: `times` is how many times ours took as long."""
+    """The rows as a Markdown table; `times` is a contender's time divided by ours."""
     lines = [f"| size | contender | {' | '.join(SHOWN)} |", f"|{' --- |' * (2 + len(SHOWN))}"]
     for row in rows:
         values = " | ".join(text.format(row[key]) for key, text in SHOWN.items())
@@ -133,7 +133,7 @@ def printed(rows: list[dict]) -> str:
 
 
 def main(arguments: argparse.Namespace) -> None:
-    os.environ.update(ONE_THREAD)  # read by the processes that contenders have of their own
+    os.environ.update(ONE_THREAD)  # the contenders' own processes read it
     limits, columns = apart(ceilings.measured), setting()
     log.info(", ".join(f"{name} {limit / 1e9:.1f} G/s" for name, limit in limits.items()))
     rows = []

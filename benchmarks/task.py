@@ -1,4 +1,4 @@
-"""The shape of a task of the table, and what follows from its turns."""
+"""A task of the table, and what follows from its turns."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ import numpy as np
 
 @dataclass(frozen=True)
 class Work:
-    """What a task must cost at a size, whoever does it.
+    """The least cost of a task at one size, for any contender.
 
-    items: what there is many of, and a cost of each is told; flop: floating-point operations of
-    the least that computes it, products and sums counted apart; bytes: read from memory or written
-    to it at least; dtype: of the operations.
+    items: the number of items for a cost per item. flop: the floating-point operations of the
+    cheapest known method, products and sums counted separately. bytes: the least to read from
+    memory or write to it. dtype: that of the operations.
     """
 
     items: float
@@ -23,12 +23,12 @@ class Work:
     dtype: str = "float32"
 
     def seconds(self, ceilings: dict[str, float]) -> float:
-        """The least that it can take on a machine with these ceilings, see `ceilings.measured`."""
+        """The least time on a machine with these ceilings, see `ceilings.measured`."""
         return max(self.flop / ceilings[self.dtype], self.bytes / ceilings["copy"])
 
     @property
     def extent(self) -> float:
-        """What an exponent is of: operations, else bytes, else items."""
+        """The quantity that exponents refer to: operations, else bytes, else items."""
         return self.flop or self.bytes or self.items
 
 
@@ -36,9 +36,9 @@ class Work:
 class Contender:
     """One way to do a task.
 
-    run: from a size's numbers to the seconds of CPU that the work took, setting up left out, and
-    the value that shows how well it was done; package: left out where this is not installed; most:
-    the extent of work beyond which it is left out, for its time or memory.
+    run: takes the numbers of a size; returns the CPU seconds of the work without setup, and the
+    value that shows how well it was done. package: the contender is left out if this is not
+    installed. most: the extent of work beyond which it is left out, for its time or memory.
     """
 
     run: Callable[..., tuple[float, float]]
@@ -52,12 +52,12 @@ class Contender:
 
 @dataclass(frozen=True)
 class Task:
-    """A line of work, at three sizes, by several contenders, the first of which is the project's.
+    """A kind of work at three sizes, by several contenders; the first is the project's.
 
-    target: what is asked of the first; item: what `Work.items` counts; value: what each contender
-    returns beside its seconds; work: of a size's numbers; sizes, small, largest: numbers of each
-    size, by name, as every contender and `work` take them, the last run once and only if asked for;
-    told: as `take_turns` has it.
+    target: what the first should reach. item: what `Work.items` counts. value: what each contender
+    returns besides its seconds. work: a function of the numbers of a size. sizes, small, largest:
+    the numbers of each size, by name, as every contender and `work` take them; the largest runs
+    once and only on request. told: as in `take_turns`.
     """
 
     target: str
@@ -72,7 +72,7 @@ class Task:
 
 
 def exponent(extents: list[float], seconds: list[float]) -> float:
-    """p of seconds ~ extents^p by least squares in logarithms; NaN for fewer than three sizes."""
+    """p in seconds ~ extents^p, by least squares in logarithms; NaN for fewer than three sizes."""
     if len(set(extents)) < 3:
         return nan
     return float(np.polyfit(np.log(extents), np.log(seconds), 1)[0])

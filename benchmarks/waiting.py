@@ -1,4 +1,4 @@
-"""Calls of an update that wait for a GPU until it has done all before, counted without one.
+"""Calls in an update that wait for a GPU to finish its earlier work, counted without a GPU.
 
 OMP_NUM_THREADS=1 PYTHONPATH=. python benchmarks/waiting.py
 """
@@ -35,7 +35,7 @@ GATES = {"penalty": 0.1, "learning_rate": 0.05, "initial_log_alpha": 2.0}
 
 
 def counted(name: str, parts: int, folder: Path) -> Counter:
-    """How often an update calls what; parts: that it is computed in."""
+    """How often an update makes each call; parts: the number of parts of the update."""
     objective = objectives.load("mt" if name == "gates" else name, {})
     text = random_text(300, translated=objective.predicts == "target", high=30)
     model = initial("mt" if name == "gates" else name, layers=6, **DROPOUT)

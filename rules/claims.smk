@@ -1,7 +1,8 @@
 # Claims: tables and figures -> what the papers say, with a verdict on each sentence; and the main
 # tables in LaTeX.
 
-# With the values without each block of documents; gates do not hang on held-out text.
+# With the values without each block of documents, except gates: they do not depend on held-out
+# text.
 JUDGED = [
     f"{name}.parquet"
     for name in [
@@ -12,13 +13,13 @@ JUDGED = [
     if MEASURES[name]
 ]
 JUDGED += ["gates.csv"] if MEASURES["gates"] else []
-# What the papers' curves stand beside; without any, nothing is judged.
+# Figures with published curves; without any, nothing is judged.
 BESIDE_PUBLISHED = [
     f"<results>/figures/{name}.csv"
     for name, figure in FIGURES.items()
     if figure.get("published")
 ]
-# The papers' curves that are there in the form of our tables.
+# Tables that the papers' curves can fill.
 CALIBRATING = [
     *("ib_mi_tasks", "ib_src_dst_lm_mlm", "change_between_tasks", "change_by_task"),
     *("change_freq", "change_pos"),
@@ -140,7 +141,7 @@ rule show_claims:
         """
 
 
-# By the name of a table in LaTeX the measures that it is made from.
+# By the name of a LaTeX table, the measures that it is made from.
 LATEX = {
     **(
         {"claims": "claims", "verdicts": "claims"}

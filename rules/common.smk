@@ -1,4 +1,4 @@
-# What the rules share: names, inputs that depend on wildcards, and what jobs need to run.
+# Shared by the rules: names, inputs that depend on wildcards, and the resources of jobs.
 
 import os
 import re
@@ -16,15 +16,15 @@ SLICES = Slices(STUDY)
 SUBJECTS = SLICES.subjects
 SPLITS = ["train", "dev", "test"]
 ARRAYS = ["ids", "offsets", "words"]  # of a token file
-# What an occurrence is, and how frequent these are.
+# The unit of an occurrence, and the frequencies of these units.
 ROWS = "words" if STUDY.occurrences.unit == "word" else "plain"
 FREQUENCIES = {
     "words": "<results>/corpus/word_frequencies.csv",
     "plain": "<results>/corpus/frequencies.csv",
 }
-# Those of views, each a module of bottomup/tables.
+# Tables measured on views, each a module of bottomup/tables.
 TABLES = {name: module.TABLE for name, module in tables().items()}
-MEASURES = {  # by table, the parts that it is collected from
+MEASURES = {  # by table, the parts from which it is collected
     **{name: SUBJECTS.parts(table) for name, table in TABLES.items()},
     "quality": SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.steps),
     "influence": SUBJECTS.runs(
@@ -50,10 +50,10 @@ MEASURES = {  # by table, the parts that it is collected from
 }
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 MEASURES |= dict.fromkeys(STUDY.left_out(), [])
-# Of the words of the test split, where anything is known of them.
+# What is known of the words of the test split.
 KNOWN = STUDY.known_of_words()
 ANNOTATION = ["<results>/corpus/annotation.parquet"] if KNOWN else []
-# Of one reading: layers of float16, or more.
+# The size of the views under one reading, in float16 or more.
 VIEWS_MB = (
     STUDY.occurrences.n
     * (STUDY.model.layers + 1)
@@ -61,7 +61,7 @@ VIEWS_MB = (
     * int(STUDY.views.dtype.removeprefix("float"))
     / 8e6
 )
-# A narrow model waits for a GPU longer than it fills it.
+# A narrow model does not keep a GPU busy.
 WIDE = STUDY.model.d_model >= 256
 NAMES = "|".join(
     SUBJECTS.objectives + SUBJECTS.halves + SUBJECTS.steps + SUBJECTS.checkpoints
@@ -71,8 +71,8 @@ CHECKPOINTS = "|".join(SUBJECTS.checkpoints) or "(?!)"
 
 
 ON_CLUSTER = workflow.nodes is not None or workflow.remote_exec
-# On a cluster, small jobs go as one: all that prepare the text, all that look at one run, and those
-# that compare two as many at a time as the profile says.
+# On a cluster, small jobs are grouped: all that prepare the text; all that look at one run; and as
+# many of those that compare two runs as the profile says.
 OF_ONE_RUN = f"look_at_{RUN}"
 
 
@@ -95,7 +95,7 @@ wildcard_constraints:
 
 
 def model_in(folder):
-    """The files of a model, of which the first says where they are."""
+    """The files of a model; the first tells where they are."""
     return {
         "model": f"{folder}/model/model.safetensors",
         "config": f"{folder}/model/config.json",
@@ -104,7 +104,7 @@ def model_in(folder):
     }
 
 
-# Of a run, and of a run with fewer heads.
+# The files of a run, and of a run with fewer heads.
 MODEL, PRUNED_MODEL = model_in(f"<results>/runs/{RUN}"), model_in(PRUNED)
 
 
@@ -141,14 +141,14 @@ def test_tokens(wildcards):
 
 
 def translation(wildcards):
-    """What translations are compared with, where the objective makes any."""
+    """Inputs to compare translations with, if the objective translates."""
     if "target" not in SUBJECTS.sides(wildcards.objective):
         return []
     return ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.target.json"]
 
 
 def masked_views(wildcards):
-    """The layers of a run as it read masked words, where it was trained to."""
+    """The views of a run under the reading as_trained, if it was trained with masks."""
     if wildcards.objective not in SUBJECTS.masked():
         return []
     run = names.run(wildcards.objective, wildcards.seed)
@@ -162,14 +162,14 @@ def masked_occurrences(wildcards):
 
 
 def views_of(part):
-    """The views that a part of a table is about: those of a run, or of two."""
+    """The views that a part of a table is about: those of one run or of two."""
     if part == READING:
         return [f"<results>/views/{RUN}/{{reading}}.npy"]
     return [f"<results>/views/{run}/plain.npy" for run in names.runs_of(part)]
 
 
 def drawn(*files):
-    """The occurrences that a reading is of: masks are drawn for each objective that has any."""
+    """The occurrences of a reading: each objective with masks has its own draw."""
 
     def paths(wildcards):
         masked = wildcards.get("reading") == "as_trained"
@@ -180,7 +180,7 @@ def drawn(*files):
 
 
 def chosen_by(wildcards):
-    """What tells how many heads to keep, and which, where gates are not to find out."""
+    """Inputs that decide how many heads to keep, and which, for every method except gates."""
     if wildcards.method == "gates":
         return []
     gates = (
@@ -192,7 +192,7 @@ def chosen_by(wildcards):
 
 
 def pruned_or_whole(file):
-    """A file of a pruned run, or of the run itself under the method none."""
+    """A file of a pruned run, or for the method none of the run itself."""
 
     def path(wildcards):
         run = "<results>/runs/{objective}-{seed}"
@@ -202,7 +202,7 @@ def pruned_or_whole(file):
 
 
 def training_and_gates(wildcards):
-    """What pruning a checkpoint left beside its model, where it was pruned."""
+    """The files beside the model of a checkpoint, if it was pruned."""
     if wildcards.method == "none":
         return []
     return [
@@ -212,7 +212,7 @@ def training_and_gates(wildcards):
 
 
 def parts_ending(ending):
-    """The parts that a table is collected from."""
+    """The parts from which a table is collected."""
 
     def paths(wildcards):
         return [
@@ -224,21 +224,21 @@ def parts_ending(ending):
 
 
 def with_its_run(wildcards):
-    """The group of a job about a run as a whole, or about one with fewer heads."""
+    """The group of a job about a whole run, or about a run with fewer heads."""
     if wildcards.get("method", "none") != "none":
         return "pruned"
     return f"look_at_{names.run(wildcards.objective, wildcards.get('seed', 0))}"
 
 
 def size_mb(files):
-    """Of files; of views that the same group makes first, what they come to."""
+    """The size of files; for views that the same group makes first, the size they will have."""
     there = sum(os.path.getsize(path) for path in files if os.path.exists(path))
     views = sum("/views/" in path for path in files if not os.path.exists(path))
     return there / 1e6 + views * VIEWS_MB
 
 
 def memory(base_mb, per_input_mb):
-    """Memory in MB of a job that holds its input, more at each new attempt."""
+    """Memory in MB for a job that holds its input; more at each new attempt."""
 
     def mem_mb(wildcards, input, attempt):
         return int(attempt * (base_mb + per_input_mb * size_mb(input)))
@@ -247,7 +247,7 @@ def memory(base_mb, per_input_mb):
 
 
 def minutes(base, per_input_mb):
-    """Minutes of a job that goes through its input, more at each new attempt."""
+    """Minutes for a job that goes through its input; more at each new attempt."""
 
     def runtime(wildcards, input, attempt):
         return int(attempt * (base + per_input_mb * size_mb(input)))
@@ -256,10 +256,10 @@ def minutes(base, per_input_mb):
 
 
 def gpus(settings, wildcards):
-    """A GPU where a job's program can use one, and the models that it is about fill it.
+    """One GPU if a job's program can use one and its models are wide enough to keep it busy.
 
-    All checkpoints count as wide: their width is not known before they are there, and few that are
-    published are narrow.
+    All checkpoints count as wide: their width is unknown until they are there, and few published
+    ones are narrow.
     """
     code = (settings(wildcards) if callable(settings) else settings)["code"]
     subjects = {
@@ -272,7 +272,7 @@ def gpus(settings, wildcards):
 def training_threads(wildcards):
     """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
     if workflow.remote_exec:
-        # Snakemake sees all cores of the node, whatever the job was given.
+        # Snakemake sees all cores of the node, not only those of the job.
         return int(os.environ.get("SLURM_CPUS_PER_TASK", 4))
     if ON_CLUSTER:
         return 4
@@ -281,12 +281,12 @@ def training_threads(wildcards):
 
 
 def steps_to_keep(objective):
-    """As words of a command."""
+    """The steps, as words of a command."""
     return " ".join(map(str, STUDY.training_steps.get(objective, [])))
 
 
 def tokens_to_read(objective):
-    """How long a run takes, in tokens of all sides."""
+    """The length of a run, in tokens of all sides."""
     name, _ = names.objective_and_half(objective)
     if name not in SUBJECTS.trained:
         return 0
@@ -294,7 +294,7 @@ def tokens_to_read(objective):
 
 
 def pruning(wildcards):
-    """How a run with fewer heads is trained."""
+    """The training of a run with fewer heads."""
     if wildcards.method == "scratch":
         return STUDY.scratch_training(wildcards.objective)
     return STUDY.pruning_training(wildcards.objective)
@@ -305,7 +305,7 @@ def pruning_minutes(wildcards, attempt):
 
 
 def training_minutes(objective, training, wildcards, attempt):
-    """Operations of the whole budget at a speed that any core or GPU reaches, and half an hour."""
+    """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
     without_gpus = "gpu" in (workflow.resource_settings.default_resources or [])
     speed = 1e13 if WIDE and not without_gpus else 2e10  # operations a second
     operations = training_operations(objective, training.max_tokens)

@@ -1,27 +1,27 @@
-# Figures: tables -> PNG, PDF, and the CSV of the points that are drawn.
+# Figures: tables -> PNG, PDF, and a CSV of the points.
 #
-# A figure takes the parts of a measure that it shows, and so exists as soon as these do.
+# A figure needs only the parts of a measure that it shows, so it exists as soon as these do.
 
 from bottomup.objectives import Question
 
 MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
-# What the papers compare; the variants of an objective have figures of their own.
+# What the papers compare; variants of an objective have their own figures.
 COMPARED = SUBJECTS.runs(SUBJECTS.compared)
 LOOKED_AT = SUBJECTS.runs(SUBJECTS.looked_at)  # and models from elsewhere
 WITH_HEADS = SUBJECTS.attending(SUBJECTS.compared) + SUBJECTS.checkpoints
-# The first seed of each alone: heads of two seeds have nothing in common.
+# Only the first seed of each: heads of two seeds have nothing in common.
 HEADS_OF = SUBJECTS.first_runs(WITH_HEADS)
 TRAINED = SUBJECTS.runs([name for name in SUBJECTS.trained if name in WITH_HEADS])
-# Runs at a step, each with the same run at its end; all of these.
+# Runs at a step, each with the same run at its end; and all of these together.
 STEPS_AND_ENDS = list(SUBJECTS.steps_and_ends())
 OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
 HEADS_OVER_TRAINING = dict.fromkeys(
     run for pair in STEPS_AND_ENDS if pair[1] in TRAINED for run in pair
 )
 UNTRAINED = set(SUBJECTS.compared) - set(SUBJECTS.trained)
-# Each target under each mask, and the models that they start from, where there are any.
+# Each target under each mask, with the models that they start from, if there are any.
 OF_MASKS = sorted(name for name in SUBJECTS.by_mask if SUBJECTS.initial(name))
-# By objective with token dropout, those without that have its target.
+# By objective with token dropout, the objectives without it that have its target.
 WITHOUT_DROPOUT = {
     variant: plain
     for variant in SUBJECTS.attending(SUBJECTS.variants(Question.TOKEN_DROPOUT))
@@ -30,24 +30,24 @@ WITHOUT_DROPOUT = {
 
 
 def parts_of(measure, names=LOOKED_AT):
-    """Tables of the parts of a measure, all of them read as one."""
+    """The tables of the parts of a measure, to be read as one table."""
     return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
 
 
 def metrics_of(runs):
-    """What runs measured while they trained, a table each."""
+    """The metrics of runs during training, a table for each."""
     return {run: [f"<results>/runs/{run}/metrics.jsonl"] for run in runs}
 
 
 def information(objectives, reading="plain"):
-    """The same for mutual information, of runs under these objectives."""
+    """The same for mutual information, for runs of these objectives."""
     return parts_of(
         "mutual_information", [f"{run}.{reading}" for run in SUBJECTS.runs(objectives)]
     )
 
 
 def input_and_output(objective, reading):
-    """What the layers of runs under one objective have of what is read and of what is predicted."""
+    """Information of the layers about the token read and the token predicted, for one objective."""
     return {
         "module": "mutual_information_input_output",
         "options": MI_OPTIONS | {"objective": objective, "reading": reading},
@@ -61,8 +61,8 @@ def input_and_output(objective, reading):
 def compared_in(
     measure, objectives=SUBJECTS.looked_at + SUBJECTS.halves, untrained=False
 ):
-    """The same for parts about these objectives alone; of pairs of untrained runs those of one
-    kind, or any."""
+    """The same for parts about only these objectives; pairs with untrained runs must be of one
+    kind, unless `untrained`."""
     shown = []
     for part in MEASURES[measure]:
         about = {names.objective_and_seed(run)[0] for run in names.runs_of(part)}
@@ -95,7 +95,7 @@ def neighbours(properties, published):
 
 
 def heads(published, *measures):
-    """Of the heads of trained models, or of models with fewer heads."""
+    """A figure about the heads of trained models, or of models with fewer heads."""
     parts = {
         "head_importance": TRAINED,
         "head_functions": TRAINED,
@@ -109,8 +109,8 @@ def heads(published, *measures):
 
 
 def all_kinds(name, measure, published=(), **options):
-    """Of models with gates on all kinds of heads, and of whole ones, a figure for each objective;
-    the published ones are about MT."""
+    """A figure for each objective about its models with gates on all kinds of heads, and its whole
+    models; the published figures are about MT."""
     shown = {}
     for part in MEASURES[measure]:
         run, attention, method = names.run_attention_and_method(part)
@@ -139,9 +139,9 @@ def projection(picture):
     }
 
 
-# By figure, in the order of the report: the module that draws it (its own name where none is
-# given) and its options; its tables; the published curves behind it; what there is none without,
-# of the study or of the annotation of its words; and where the report lists it.
+# By figure, in the order of the report: the module that draws it (by default the one of its name)
+# and its options; its tables; the published curves behind it; what it needs of the study or of the
+# annotation of words; and where the report lists it.
 FIGURES = {
     "mutual_information_input": {
         "options": MI_OPTIONS,
@@ -317,7 +317,7 @@ FIGURES = {
         "category": "8 The attention mask",
     },
 }
-# And of each table with a figure of its own all parts that are compared.
+# Each table with its own figure adds one of all parts that are compared.
 FIGURES |= {
     name: {
         "tables": compared_in(name),
@@ -331,7 +331,7 @@ LEFT_OUT = tuple(f"<results>/measures/{name}/" for name in STUDY.left_out())
 
 
 def can_be_drawn(figure):
-    """Whether there is all that a figure shows."""
+    """Whether the study has everything that a figure shows."""
     tables = figure["tables"].values()
     return (
         all(figure.get("needs", []))

@@ -1,4 +1,4 @@
-# Attention heads: runs -> how much each head weighs and what it does -> runs with fewer heads.
+# Attention heads: runs -> importance and functions of each head -> runs with fewer heads.
 
 
 rule measure_head_importance:
@@ -71,7 +71,7 @@ rule measure_head_functions:
         """
 
 
-# Of a checkpoint gradient and loss are those of its own objective, where it has one.
+# Gradient and loss are those under the checkpoint's own objective, if it has one.
 rule measure_checkpoint_heads:
     input:
         **model_in("<results>/runs/{objective}-0"),
@@ -221,7 +221,7 @@ rule measure_pruning:
         """
 
 
-# Under the objective of its own, in its own tokens.
+# With its own objective and its own tokens.
 rule prune_checkpoint:
     input:
         **MODEL,
@@ -245,7 +245,7 @@ rule prune_checkpoint:
     threads: training_threads
     resources:
         mem_mb=memory(4000, 30),
-        # Its width is not known before it is there.
+        # Its width is unknown until it is there.
         runtime=minutes(24 * 60, 1),
         accumulate=lambda wildcards: pruning(wildcards).accumulate,
     params:

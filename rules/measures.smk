@@ -1,4 +1,4 @@
-# Measures: views -> tidy tables, a part for each run or pair of runs, then one table a measure.
+# Measures: views -> tidy tables, a part for each run or pair of runs -> one table for each measure.
 
 
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"

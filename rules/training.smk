@@ -1,7 +1,7 @@
 # Runs: token files -> a trained model for each objective and seed -> its quality.
 #
-# A rule for each objective, so that the quick ones can go first. All else goes before training, so
-# that figures exist as early as their runs allow.
+# Each objective has its own rule, so that quick ones can go first. All other jobs go before
+# training, so that figures exist as early as their runs allow.
 
 QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
 
@@ -44,8 +44,8 @@ for objective in QUICKEST_FIRST:
             """
 
 
-# A run at an earlier step is found where its training kept it. Where it is not, as of a run that
-# was trained before the step was asked for, it is trained again as far as that.
+# A run at an earlier step is where its training kept it. If it is not there, because the run was
+# trained before the step was asked for, it is trained again up to that step.
 for objective in sorted(STUDY.training_steps):
     training = STUDY.objective_training(objective)
 

@@ -1,7 +1,7 @@
 # Views: held-out text as the models read it -> the representations of its tokens, layer by layer.
 
 
-# The text as it is written, and its words: what other tokenizers than ours are aligned by.
+# The text as written, and its words, for aligning other tokenizers than ours.
 WRITTEN = ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.words.json"]
 WRITTEN = WRITTEN if ROWS == "words" else []
 

@@ -1,6 +1,6 @@
 """Give each occurrence the annotation of its word.
 
-Inputs:  annotation.parquet, where words are annotated; the table and the token file of a reading.
+Inputs:  annotation.parquet, if words are annotated; the table and the token file of a reading.
 Outputs: a table with a row for each occurrence, see bottomup.views.annotations.annotations.
 """
 

@@ -1,11 +1,11 @@
 """Annotate the words of the test split's source side.
 
-Settings: annotator (a module of bottomup/corpus/annotation), told_by (what it knows words by: the
-          module of a spaCy pipeline, or the folder of a treebank), categories (whether to give CCG
-          categories), depccg_model (folder of an English model of depccg; None derives them from
-          the trees), content (a digest of the treebank's files, if any).
-Inputs:   test.parquet, whose text has the case that it was written in; tokenizer.source.json; the
-          token file, whose words these are.
+Settings: annotator (a module of bottomup/corpus/annotation), told_by (its source: the module of a
+          spaCy pipeline, or the folder of a treebank), categories (whether to give CCG categories),
+          depccg_model (folder of an English model of depccg; None derives them from the trees),
+          content (a digest of the treebank's files, if any).
+Inputs:   test.parquet, with the text in its original case; tokenizer.source.json; the token file
+          with these words.
 Outputs:  a row for each word, see bottomup.corpus.annotation.pipeline.annotate and
           bottomup.corpus.ccg.categories.
 """

@@ -1,9 +1,9 @@
-"""Simulate how often each claim would be decided: wrongly, or as the papers have it.
+"""Simulate how often each claim would be decided, wrongly or as in the papers.
 
-Settings: estimators and initial (see judge_claims.py); studies (simulated for each claim); seed.
+Settings: estimators and initial (see judge_claims.py); studies (to simulate for each claim); seed.
 Inputs:   tables of measures, as for judge_claims.py.
-Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate; claims
-          about heads that the study lacks are among them, measured as if such heads were there.
+Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate. These
+          include claims about heads that the study lacks, as if it had such heads.
 """
 
 import argparse
@@ -34,7 +34,7 @@ def main(arguments: argparse.Namespace) -> None:
     lacking = [claim for claim in CLAIMS if claim.name in missing]
     as_if, _ = find_all(lacking, as_if_there(tables), settings.initial)
     papers = {name: table(name, frame) for name, frame in published.frames().items()}
-    # What is asked beyond the papers has no curves, only the size of what it is to be told from.
+    # Claims beyond the papers have no curves, only the size of the effect to tell them from.
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)
     usual = priors(as_if.values()) | priors(findings.values())

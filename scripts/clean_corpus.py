@@ -1,4 +1,4 @@
-"""Normalise pairs and drop those of no use for training.
+"""Normalize pairs and drop those of no use for training.
 
 Settings: min_words, max_words (words a side, inclusive), max_length_ratio (longer over shorter);
           origins (the sources, in the order of their pairs).

@@ -1,9 +1,9 @@
-"""Put together what each attention head weighs and does: a row for each function that it has.
+"""Combine the importance and the functions of each attention head: a row for each function it has.
 
 Settings: none.
 Inputs:   the tables head_importance and head_functions of all runs.
-Outputs:  the table heads; a head without a function has one row, and so have those of decoders,
-          whose functions are not looked for.
+Outputs:  the table heads. A head without a function has one row; so has each decoder head, since
+          decoder heads are not tested for functions.
 """
 
 import argparse

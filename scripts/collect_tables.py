@@ -1,4 +1,4 @@
-"""Join the parts of a table, one made by each job, in the order given.
+"""Join the parts of a table, one from each job, in the given order.
 
 Settings: none.
 Inputs: the parts, with the same columns (.csv, or .parquet).
@@ -18,13 +18,13 @@ def main(arguments):
     if arguments.table.suffix == ".parquet":
         joined(arguments.tables).to_parquet(arguments.table, index=False)
         return
-    # As text: numbers pass through digit by digit, and a token called "null" stays one.
+    # As text: numbers stay as they are, digit by digit, and a token called "null" stays a token.
     table = joined(arguments.tables, dtype=str, keep_default_na=False)
     table.to_csv(arguments.table, index=False)
 
 
 def joined(paths, **options):
-    """The parts one below the other; UserError where one has other columns than the first."""
+    """The parts one below the other; UserError if one has other columns than the first."""
     parts = [read_table(path, **options) for path in paths]
     expected = list(parts[0].columns)
     for path, part in zip(paths, parts, strict=True):

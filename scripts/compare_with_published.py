@@ -1,9 +1,9 @@
-"""Set our curves beside the published ones, and correlate their ranks.
+"""Put our curves beside the published ones, and correlate their ranks.
 
 Settings: none.
-Inputs:   points of figures (.csv), as drawn by plot_figure.py; a figure is called by its file.
-Outputs:  a table of the curves that both have, a row for each point; and a table of Spearman's
-          rank correlations, a row for each curve.
+Inputs:   points of figures (.csv), as from plot_figure.py; each figure is named after its file.
+Outputs:  a table of the curves that both have, with a row for each point; and a table of Spearman's
+          rank correlations, with a row for each curve.
 """
 
 import argparse

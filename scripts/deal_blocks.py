@@ -1,4 +1,4 @@
-"""Deal the documents of a split into blocks, which intervals leave out one at a time.
+"""Deal the documents of a split into blocks; intervals leave out one block at a time.
 
 Settings: seed (of the deal).
 Inputs:   the split's text (.parquet).

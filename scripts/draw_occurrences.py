@@ -1,7 +1,7 @@
 """Draw the occurrences of a study: held-out text as the models read it, and positions in it.
 
-Settings: n, seed; for the reading as_trained also draws, n_tokens (the ranks from which more
-          replacements are drawn), module and options (of the masked objective), as masked.
+Settings: n, seed; for the reading as_trained also masked: draws, n_tokens (the ranks from which
+          more replacements are drawn), module and options (of the masked objective).
 Inputs:   the token file of the test split, source side, and the blocks of its sentences;
           frequencies.csv.
 Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tokens = TokenFile.load(arguments.tokens)
     frequencies = read_table(arguments.frequencies, keep_default_na=False)
-    # <unk> is no token of the training text: rarer than all.
+    # <unk> is not a token of the training text, so it is rarer than all.
     ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
     ranks[frequencies["token_id"]] = frequencies["rank"]
     sentences = occurrences.sample_sentences(tokens, settings.n, settings.seed)

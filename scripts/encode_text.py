@@ -9,7 +9,7 @@ from bottomup.corpus.encoding import encode
 from bottomup.corpus.tables import Column
 from bottomup.files.tokenizers import load_tokenizer
 
-OF_WORDS = {"words": "source"}  # the side that words, as tokens of their own, are of
+OF_WORDS = {"words": "source"}  # the side of words as tokens
 
 
 def main(arguments):

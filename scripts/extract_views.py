@@ -1,8 +1,8 @@
 """Extract the views of one run under one reading: an array of all layers.
 
-Settings: dtype (float16 or float32); pooling, what stands for a word (last or mean).
-Inputs:   the run's model folder; the reading's token file and table of occurrences; where these
-          are words: test.parquet and tokenizer.words.json, whose words they are.
+Settings: dtype (float16 or float32); pooling (last or mean: what stands for a word).
+Inputs:   the run's model folder; the reading's token file and table of occurrences; if these are
+          words, also test.parquet and tokenizer.words.json, which has these words.
 Outputs:  an array [layers + 1, n_occurrences, d_model]; NaN for words that the run's tokenizer
           cannot tell from others, or that are cut off.
 """

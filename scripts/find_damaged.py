@@ -1,8 +1,8 @@
-"""Find the damaged results of a study, and remove them where that is asked for.
+"""Find the damaged results of a study, and delete them on request.
 
-A file is damaged if its bytes are not those that a job wrote, or if it cannot be read. Each is a
-line, and the exit status is 1 where there is any. With --delete they are removed, and the last line
-says how they are made again.
+A file is damaged if its bytes are not those that a job wrote, or if it cannot be read. Each damaged
+file is a line, and the exit status is 1 if there are any. --delete deletes them, and the last line
+then says how to make them again.
 
 Inputs: the study's folder, results/<study>; trained/, the finished runs of all studies.
 """
@@ -34,7 +34,7 @@ def main(arguments: argparse.Namespace) -> None:
     elif not arguments.delete:
         logging.info(f"{len(found)} damaged: --delete removes them")
         sys.exit(1)
-    # Snakemake makes no missing file of itself where all that was made from it is there.
+    # Snakemake does not make a missing file by itself if everything made from it is there.
     elif again := [str(path) for path in found if path in made]:
         logging.info("with the options of the study: snakemake %s; then the study", " ".join(again))
 

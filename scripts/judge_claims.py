@@ -1,11 +1,11 @@
 """Judge each claim of the papers by the tables of a study.
 
-Settings: estimators, by table: which of several estimates in it to judge by, values by column;
-          others, by name: another choice in one table [table, values by column], whose verdict is
-          to stand beside; initial, by objective, that of the models that it starts from.
+Settings: estimators (for each table with several estimates, those to judge by: values by column);
+          others (by name, another choice in one table [table, values by column], whose verdicts are
+          given besides); initial (for each objective, that of the models it starts from).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
-          called by their files; rank correlations of our curves with the published ones.
-Outputs:  the claims, a row each, with their verdicts; undecided where their table is not given.
+          named after their files; rank correlations of our curves with the published ones.
+Outputs:  the claims, a row each, with their verdicts; undecided if their table is not given.
 """
 
 import argparse

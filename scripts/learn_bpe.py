@@ -1,6 +1,6 @@
 """Learn the tokenizer of one side from the training split.
 
-Settings: merges, lowercase, language (of this side, ISO 639-1: apostrophes differ by language).
+Settings: merges, lowercase, language (of this side, ISO 639-1; it decides how apostrophes are cut).
 Inputs: train.parquet.
 Outputs: tokenizer.{side}.json in the format of Hugging Face tokenizers.
 """

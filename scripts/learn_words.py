@@ -1,6 +1,6 @@
 """Make a tokenizer that has each word of the training split's source side as one token.
 
-Inputs: train.parquet; tokenizer.source.json, whose words these are.
+Inputs: train.parquet; tokenizer.source.json, which cuts the text into words.
 Outputs: tokenizer.words.json in the format of Hugging Face tokenizers.
 """
 

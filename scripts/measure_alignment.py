@@ -2,9 +2,9 @@
 
 Settings: objective and seed.
 Inputs:   the run's model folder; the table of occurrences, which are words; test.parquet and
-          tokenizer.words.json, whose words they are.
-Outputs:  a table, by text: `occurrences`, the sentences of views and influence, and `test`, those
-          of the whole split, in which the heads of checkpoints are judged.
+          tokenizer.words.json, which has these words.
+Outputs:  a table with rows for two texts: `occurrences`, the sentences of views and influence, and
+          `test`, those of the whole split, on which the heads of checkpoints are judged.
 """
 
 import argparse

@@ -2,15 +2,15 @@
 
 Settings: run (objective and seed); sentences (of the dev split) and seed (of sentences and masks),
           for gradient and loss; thresholds, that section of the config.
-Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, whose words it reads; the
-          token file of these words, the blocks of their sentences, annotation.parquet where they
-          are annotated, and word_frequencies.csv, of which a token is as rare as its word is;
-          dev.parquet and the blocks of its sentences.
-Outputs:  two tables, as measure_head_importance makes one, confidence and attention to special
-          tokens being of the whole test split, gradient and loss of its own objective, where it has
-          one; and as measure_head_functions does. No sub-word stands for its word, whatever
-          views.pooling says: weights to all of a word's are added, and of those from them the mean
-          is taken.
+Inputs:   the checkpoint's folder; test.parquet and tokenizer.words.json, with the words it reads;
+          the token file of these words, the blocks of their sentences, annotation.parquet if they
+          are annotated, and word_frequencies.csv (a token is as rare as its word); dev.parquet and
+          the blocks of its sentences.
+Outputs:  two tables. One is as from measure_head_importance: confidence and attention to special
+          tokens are those on the whole test split, gradient and loss those under the checkpoint's
+          own objective, if it has one. The other is as from measure_head_functions. No sub-word
+          stands for its word, whatever views.pooling says: weights to the sub-words of a word are
+          added, and weights from them averaged.
 """
 
 import argparse
@@ -75,7 +75,8 @@ def main(arguments: argparse.Namespace) -> None:
 def owed_to_heads(
     subject: Subject, arguments: argparse.Namespace
 ) -> tuple[dict[str, Totals], np.ndarray]:
-    """What the loss of the checkpoint's own objective owes to each head, in which sentences."""
+    """How much the loss of the checkpoint's own objective depends on each head, and in which
+    sentences."""
     objective, settings = objective_of(subject), arguments.settings
     pairs = read_table(arguments.dev)
     if objective is None or (objective == "mt" and "target" not in pairs):

@@ -1,11 +1,11 @@
-"""Measure a checkpoint whose heads were pruned, or as it is, by its own objective.
+"""Measure a pruned checkpoint, or an unpruned one, by its own objective.
 
-Settings: run (objective and seed); pruned: attention, method (none: not at all) and penalty; seed
-          (of masks).
-Inputs:   the checkpoint's folder, or the pruned one's with its metrics and gates; test.parquet,
-          which it reads in its own tokens, and the blocks of its sentences.
-Outputs:  a table of one row, as measure_pruning makes one: quality is the probability of the right
-          token, of translations, too; nothing is translated, and no smaller model is written.
+Settings: run (objective and seed); pruned: attention, method (none: unpruned) and penalty; seed (of
+          masks).
+Inputs:   the folder of the checkpoint, or of the pruned checkpoint with its metrics and gates;
+          test.parquet, which it reads in its own tokens, and the blocks of its sentences.
+Outputs:  a table of one row, as from measure_pruning. Quality is the probability of the right
+          token, also for translation: nothing is translated, and no smaller model is written.
 """
 
 import argparse

@@ -1,9 +1,9 @@
 """Measure which functions the encoder heads of one run have: positional, syntactic, rare tokens.
 
-Settings: run (columns that name it: objective and seed; of a pruned run also attention, whose heads
-    were pruned, method and penalty); thresholds, that section of the config.
+Settings: run (the columns that name it: objective and seed; for a pruned run also attention (whose
+    heads were pruned), method and penalty); thresholds, that section of the config.
 Inputs: the run's model folder; the token file of the test split, source side, and the blocks of its
-    sentences; annotation.parquet, of its words, where these are annotated; frequencies.csv.
+    sentences; annotation.parquet, if its words are annotated; frequencies.csv.
 Outputs: a table with a row for each layer, head with an open gate, and function.
 """
 

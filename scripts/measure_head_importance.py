@@ -1,12 +1,12 @@
 """Measure how important the attention heads of one run are, in several ways.
 
 Settings: run (objective, seed, module, options); sentences (of the dev split); seed (of
-          sentences and masks); if it translates: beam_size, length_penalty, as beam.
+          sentences and masks); if it translates, beam: beam_size, length_penalty.
 Inputs:   the run's model folder, the folder of token files, the blocks of the dev split's
           sentences.
-Outputs:  a table with a row for each head and kind of importance. Confidence, attention to special
-          tokens and relevance are those in the model's own translations, gradient and loss those
-          in the references. A model that predicts nothing has the first two alone.
+Outputs:  a table with a row for each head and importance. Confidence, attention to special tokens
+          and relevance are measured on the model's own translations, gradient and loss on the
+          references. A model that predicts nothing has only the first two.
 """
 
 import argparse

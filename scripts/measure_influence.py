@@ -2,9 +2,9 @@
 
 Settings: run (objective and seed); influence, that section of the config.
 Inputs: the run's model folder; the token file of a reading; its table of occurrences, and their
-    annotations; where these are words: test.parquet and tokenizer.words.json, whose words they are.
-Outputs: a table of PWCCA distances, one row for each group, matching and layer (weighted by the
-    representations as usual).
+    annotations; if these are words, also test.parquet and tokenizer.words.json, which has them.
+Outputs: a table of PWCCA distances, one row for each group, matching and layer; the usual
+    representations carry the weights.
 """
 
 import logging

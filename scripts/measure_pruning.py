@@ -1,10 +1,10 @@
-"""Measure a model whose heads were pruned, and write the smaller model that computes the same.
+"""Measure a pruned model, and write the smaller model that computes the same.
 
-Settings: run and scoring, as of measure_quality; pruned: attention, method (none: not at all) and
-          penalty; gated_layers (that shared the penalty).
-Inputs:   the pruned model's folder and metrics; as for measure_quality.
-Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are the
-          smaller model's.
+Settings: run and scoring, as for measure_quality; pruned: attention, method (none: unpruned) and
+          penalty; gated_layers (the number of layers that shared the penalty).
+Inputs:   the pruned model's folder and metrics; the rest as for measure_quality.
+Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are those of
+          the smaller model.
 """
 
 import argparse
@@ -56,7 +56,7 @@ def main(arguments: argparse.Namespace) -> None:
         "attention": pruned.attention,
         "method": pruned.method,
         "penalty": penalty,
-        # As the paper writes it: of the sum over all heads (equation 9).
+        # The paper's penalty is on the sum over all heads (equation 9).
         "penalty_of_sum": penalty / settings.gated_layers,
         "start": "scratch" if pruned.method == "scratch" else "trained",
         **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},

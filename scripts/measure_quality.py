@@ -1,8 +1,8 @@
 """Measure how good a run is on the test split.
 
-Settings: run (objective, seed, module, options); scoring: seed (of masks, and of the sentences
-          that are translated); if it translates, how, as translation; choose, the share
-          of tokens that it predicts, if that is an option of its own.
+Settings: run (objective, seed, module, options); scoring: seed (of masks, and of the sentences to
+          translate); translation (how it translates, if it does); choose (the share of tokens that
+          it predicts, if its objective has that option).
 Inputs:   the run's model folder, the token files, the blocks of the test split's sentences; if
           it translates, the test split's text and the target side's tokenizer.
 Outputs:  a table with a row for each metric.

@@ -1,10 +1,10 @@
-"""Measure the views of one run, or of two on the same occurrences.
+"""Measure the views of one run, or of two runs on the same occurrences.
 
-Settings: table (a module of bottomup/tables); run (the columns that name it, or both); options,
+Settings: table (a module of bottomup/tables); run (the columns that name one run or both); options,
     the table's section of the config; reading and labels, see bottomup.tables.Seen.
-Inputs: the views of each run; the table of their occurrences, of which those are left out that a
-    run does not see; what the table reads beside them: annotations, frequencies of tokens.
-Outputs: the table (.csv), and with values without each block of documents (.parquet).
+Inputs: the views of each run; the table of their occurrences (those that a run does not see are
+    left out); what else the table reads: annotations, frequencies of tokens.
+Outputs: the table (.csv), and the same with values without each block of documents (.parquet).
 """
 
 import importlib
@@ -50,7 +50,7 @@ def main(arguments):
 
 
 def told(row):
-    """A row up to its first number that is no whole one: its value."""
+    """A row up to its first fractional number, which is its value."""
     for name, value in row.items():
         yield name, f"{value:.4g}" if isinstance(value, float) else value
         if isinstance(value, float):

@@ -1,7 +1,7 @@
-"""Put a checkpoint where the study has its runs, or its untrained twin.
+"""Put a checkpoint, or its untrained twin, where the study has its runs.
 
-Settings: source, a section of the config's checkpoints; twin_seed (of the initial weights; null for
-          the checkpoint as it is).
+Settings: source, a section of the config's checkpoints; twin_seed (of the twin's initial weights;
+          null for the checkpoint itself).
 Outputs:  the model's folder: config.json, model.safetensors, tokenizer.json.
 """
 

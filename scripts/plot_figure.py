@@ -1,7 +1,7 @@
-"""Draw one figure from tables: PNG, PDF, and the CSV of the points that are drawn.
+"""Draw one figure from tables: PNG, PDF, and a CSV of its points.
 
 Settings: figure, a module of bottomup/figures; options of the figure, for example
-          {"objective": "lm"}; tables, a name for each table, those of one name being read as one.
+          {"objective": "lm"}; tables, a name for each table; tables of one name are joined.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV.
 """
@@ -37,7 +37,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 
 def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
-    """The tables by name; those of one name one below the other."""
+    """The tables by name; tables with one name are joined, one below the other."""
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, path in zip(names, paths, strict=True):
         parts.setdefault(name, []).append(read_table(path))

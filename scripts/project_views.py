@@ -2,8 +2,8 @@
 
 Settings: run (objective and seed); projection, that section of the config.
 Inputs: the occurrence table of the reading plain and its annotations; frequencies.csv; the run's
-    views, layer 0 first. For MLM also the table and views of the reading as_trained: the picture
-    token then shows masked occurrences of the words, too.
+    views, layer 0 first. For MLM also the table and views of the reading as_trained; then the
+    picture token also shows masked occurrences of the words.
 Outputs: a table with a row for each picture, layer and point. x and y have no unit: every picture
     has mean 0 and mean squared distance 1 from it.
 """
@@ -41,7 +41,7 @@ def main(arguments):
         masked = read_table(arguments.masked_occurrences)
         readings.append(read(masked, arguments.masked_views))
     plain = readings[0][0]
-    named = {  # by picture: the words, and where the config names them
+    named = {  # by picture: the words, and the key of the config that names them
         "token": (settings.words, "words"),
         "position": ([settings.position_word], "position_word"),
         "ccg": ([settings.ccg_word], "ccg_word"),
@@ -73,7 +73,7 @@ def read(occurrences, path):
 
 
 def choose(occurrences, words, frequencies, settings):
-    """Rows of the words, at most `occurrences` of each: plain or masked ones, by the table."""
+    """Rows of the words, at most `occurrences` of each; plain or masked ones, as in the table."""
     plain = occurrences["kind"] == "plain"
     kept = ends_word(occurrences, frequencies) & (plain | (occurrences["kind"] == "masked"))
     tokens = occurrences["input_id"].where(plain, occurrences["output_id"])
@@ -102,7 +102,7 @@ if __name__ == "__main__":
     for name in ("occurrences", "annotations", "frequencies", "table"):
         parser.add_argument(f"--{name}", required=True)
     parser.add_argument("--views", required=True)
-    # None but for MLM.
+    # Only for MLM.
     parser.add_argument("--masked-occurrences", nargs="?")
     parser.add_argument("--masked-views", nargs="?")
     program.run(main, parser, Settings)

@@ -1,11 +1,11 @@
-"""Fine-tune a checkpoint with gates on its attention heads, which find out what it can do without.
+"""Fine-tune a checkpoint with gates on its attention heads, to find those it can do without.
 
 Settings: objective and seed (the checkpoint); pruned: attention (whose heads may go), method
-          (gates) and penalty (of open gates); training; gates, that section of the config.
+          (gates) and penalty (on open gates); training; gates, that section of the config.
 Inputs:   the checkpoint's folder; train.parquet and dev.parquet, which it reads in its own tokens.
-Outputs:  model/, in which nothing reads the heads that closed, and metrics.jsonl in a folder; a
-          table of the gates. While it runs, checkpoint/ beside them: the same command goes on from
-          there after a stop.
+Outputs:  model/ (nothing in it reads closed heads) and metrics.jsonl in a folder; a table of the
+          gates. While it runs, checkpoint/ beside them: after a stop, the same command resumes
+          from there.
 """
 
 import argparse

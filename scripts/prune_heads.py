@@ -1,11 +1,11 @@
-"""Train a run on with fewer attention heads: gates find out which, or another method chooses them.
+"""Fine-tune a run with fewer attention heads, chosen by gates or by another method.
 
 Settings: objective, seed, module, options (the run); pruned: attention (whose heads may go), method
-          and penalty (of open gates); training; for the method gates, the section gates.
-Inputs:   the run's model folder; the folder of token files; for the methods other than gates, the
-          gates that this method found at the same penalty, and the importance of the run's heads.
+          and penalty (on open gates); training; for the method gates, the section gates.
+Inputs:   the run's model folder; the folder of token files; for methods other than gates, the table
+          of gates at the same penalty, and the importance of the run's heads.
 Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. While it runs, checkpoint/
-          beside them: the same command goes on from there after a stop.
+          beside them: after a stop, the same command resumes from there.
 """
 
 import argparse
@@ -25,7 +25,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings, pruned, gates = arguments.settings, arguments.settings.pruned, None
     if pruned.method != "gates":
         found, *importance = map(read_table, arguments.chosen_by)
-        # A draw for each penalty: heads that one leaves are not among those of the next.
+        # Each penalty has its own draw: heads kept at one penalty need not be kept at another.
         draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
         gates = as_many(pruned.method, found, *importance, draw=draw)
     prune(

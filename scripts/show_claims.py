@@ -1,7 +1,7 @@
-"""Write the claims, with verdicts and evidence, as a page that the report opens with.
+"""Write the claims, with verdicts and evidence, as the first page of the report.
 
 Inputs:   the claims, a row each (.csv).
-Outputs:  the page (.html), which needs nothing else.
+Outputs:  the page (.html), self-contained.
 """
 
 import argparse

@@ -1,11 +1,11 @@
-"""Train one run, or save its initial model where the objective trains nothing.
+"""Train one run, or save its initial model if the objective trains nothing.
 
 Settings: objective, seed, module, options, and the sections model and training (docs/config.md);
-          step, for the run as it is there.
-Inputs:   the folder of token files, the tokenizer of each side that the objective needs; of a run
+          step, for the run as it is at that step.
+Inputs:   the folder of token files, the tokenizer of each side that the objective needs; for a run
           at a step, the metrics of the run to its end.
 Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoint/ beside them:
-          the same command goes on from there after a stop.
+          after a stop, the same command resumes from there.
 """
 
 import argparse

@@ -1,1 +1,1 @@
-"""What is measured: a module for each kind of work, whose `TASKS` the table finds by itself."""
+"""The tasks: a module for each kind of work; the table finds its `TASKS`."""

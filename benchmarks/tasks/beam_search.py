@@ -1,4 +1,4 @@
-"""Beam search with four hypotheses, for a number of steps that is forced."""
+"""Beam search with four hypotheses, for a fixed number of steps."""
 
 import time
 
@@ -25,8 +25,8 @@ def drawn(sentences: int, steps: int) -> TokenFile:
 
 
 def work(sentences: int, steps: int, d: int, layers: int) -> Work:
-    """The source once, keys and values of it once; each hypothesis as a target of `steps` tokens,
-    with the output layer, 2 d V operations, at each step."""
+    """The source and its keys and values once; each hypothesis as a target of `steps` tokens, with
+    the output layer (2 d V operations) at each step."""
     source = drawn(sentences, steps)
     rng = np.random.default_rng(1)
     target = draw_text(np.full(sentences, steps - 1), N_TOKENS, rng)
@@ -41,7 +41,7 @@ def ours(sentences: int, steps: int, d: int, layers: int) -> tuple[float, float]
     source = torch.from_numpy(padded(drawn(sentences, steps), np.arange(sentences)))
     translator = model(N_TOKENS, d, layers, layers).eval()
     with torch.no_grad():
-        # The end depends on one neuron alone, and nothing else on that.
+        # The end depends on one neuron only, and nothing else depends on that neuron.
         translator.decoder.norm.bias[0], translator.decoder.norm.weight[0] = 1.0, 0.0
         translator.head.weight[:, 0] = 0.0
         translator.head.weight[EOS] = torch.eye(d)[0] * NEVER

@@ -1,4 +1,4 @@
-"""Representations of all layers to a file, and a forward pass that only has them."""
+"""Writing the representations of all layers to a file, against a forward pass that returns them."""
 
 import tempfile
 import time
@@ -17,7 +17,7 @@ N_TOKENS, BATCH_TOKENS = 4000, 4096
 
 
 def work(sentences: int, d: int, layers: int) -> Work:
-    """The encoder's operations, see `encoder_flop`, and two bytes a number that are written."""
+    """The encoder's operations, see `encoder_flop`, and two bytes written for each number."""
     text = draw_pairs(sentences, N_TOKENS, translated=False).source
     n = len(text.ids)
     return Work(n, flop=encoder_flop(text, d, layers), bytes=2 * n * (layers + 1) * d)
@@ -36,7 +36,7 @@ def ours(sentences: int, d: int, layers: int) -> tuple[float, float]:
 
 
 def forward(sentences: int, d: int, layers: int) -> tuple[float, float]:
-    """`output_hidden_states` of the same model, in the same batches; states are let go."""
+    """`output_hidden_states` of the same model, in the same batches; states are not kept."""
     text = draw_pairs(sentences, N_TOKENS, translated=False)
     encode = encoder(N_TOKENS, d, layers).encoder
     seconds = total = 0.0

@@ -1,4 +1,4 @@
-"""Influence of groups of tokens, at all layers, and encoding the text for each of them."""
+"""Influence of groups of tokens at all layers, against encoding the text once for each of them."""
 
 import time
 from itertools import product
@@ -19,7 +19,8 @@ N_TOKENS, BATCH_TOKENS, TEXT_SENTENCES = 5000, 4096, 3000
 
 
 def drawn(sentences: int, d: int, layers: int) -> tuple[Subject, tuple]:
-    """A model that sees both sides, and what `choose` takes: a token in each sentence is hidden."""
+    """A model that sees both sides, and the arguments of `choose`: one token is hidden in each
+    sentence."""
     rng = np.random.default_rng(1)
     text = draw_text(draw_lengths(TEXT_SENTENCES, rng), N_TOKENS, rng)
     table = occurrences_of(text, N_TOKENS)
@@ -33,7 +34,7 @@ def of_ranks(found: list[Group]) -> list[Group]:
 
 
 def work(sentences: int, d: int, layers: int) -> Work:
-    """Two encodings: the text's as usual, and each layer once more for all that is hidden in it."""
+    """Two encodings: the text as usual, and each layer again with the hidden tokens."""
     text, cases = choose(*drawn(sentences, d, layers)[1])
     flop = [encoder_flop(part, d, layers) for part in (text, *(case.text for case in cases))]
     return Work(items=len(cases) * layers, flop=sum(flop))
@@ -47,7 +48,7 @@ def ours(sentences: int, d: int, layers: int) -> tuple[float, float]:
 
 
 def for_each(sentences: int, d: int, layers: int) -> tuple[float, float]:
-    """Each case is encoded whole for each layer, beside the text once."""
+    """Each case is encoded as a whole for each layer, and the text once."""
     subject, (text, table, *rest) = drawn(sentences, d, layers)
     start = time.process_time()
     block_of = table.groupby("text")["block"].first()
@@ -65,7 +66,7 @@ def for_each(sentences: int, d: int, layers: int) -> tuple[float, float]:
 
 
 def encodings(sentences: int, d: int, layers: int) -> tuple[float, float]:
-    """The encoder's part of `ours` at the cost of the usual encoding: the text and all cases."""
+    """The encoder's part of `ours` at the cost of usual encoding: the text and all cases."""
     subject, chosen = drawn(sentences, d, layers)
     text, cases = choose(*chosen)
     start = time.process_time()

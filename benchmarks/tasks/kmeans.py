@@ -1,4 +1,4 @@
-"""k-means, for the information in clusters, to an inertia that ours reaches."""
+"""k-means, for the information in clusters, up to the inertia that ours reaches."""
 
 import time
 from functools import partial
@@ -9,18 +9,19 @@ from task import Contender, Task, Work
 
 from bottomup.measures.mutual_information import cluster
 
-# A peer that is not as good by then is as good as it gets.
+# A peer that is not as good by then does not get better.
 MOST_PASSES = 20
 
 
 def work(n: int, d: int, clusters: int) -> Work:
-    """The distance of each point from each center once is a matrix product, 2 n d k operations: no
+    """The distances of all points from all centers are a matrix product, 2 n d k operations. No
     method that looks at all centers does less, and each pass over the points costs this again."""
     return Work(items=n, flop=2 * n * d * clusters)
 
 
 def inertia(view: np.ndarray, index: np.ndarray) -> float:
-    """Sum of squared distances from the clusters' means; index: that of each point `[n]`."""
+    """Sum of squared distances from the means of clusters; index: the cluster of each point
+    `[n]`."""
     order = np.argsort(index, kind="stable")
     starts = np.flatnonzero(np.diff(index[order], prepend=-1))
     sums = np.add.reduceat(view[order], starts, axis=0, dtype=np.float64)
@@ -36,7 +37,7 @@ def ours(n: int, d: int, clusters: int) -> tuple[float, float]:
 
 
 def scikit_learn(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
-    """As documented, whatever it reaches."""
+    """As documented, whatever inertia it reaches."""
     from sklearn.cluster import MiniBatchKMeans
 
     view = draw_view(n, d)
@@ -46,7 +47,7 @@ def scikit_learn(n: int, d: int, clusters: int, goal: float) -> tuple[float, flo
 
 
 def scikit_learn_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
-    """Passes in batches as large as ours, until the inertia of all points is not above `goal`."""
+    """Passes in batches of our size, until the inertia of all points is at most `goal`."""
     from sklearn.cluster import MiniBatchKMeans
 
     view, rng = draw_view(n, d), np.random.default_rng(1)
@@ -54,7 +55,7 @@ def scikit_learn_until(n: int, d: int, clusters: int, goal: float) -> tuple[floa
 
     def one_pass() -> None:
         order = rng.permutation(n)
-        # The first batch is the sample that the first centers come from.
+        # The first batch is the sample for the first centers.
         for start in range(0, n, 8 * clusters):
             peer.partial_fit(view[order[start : start + 8 * clusters]])
 
@@ -62,7 +63,7 @@ def scikit_learn_until(n: int, d: int, clusters: int, goal: float) -> tuple[floa
 
 
 def faiss_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
-    """Iterations over all points, each from where the last ended, until as good as `goal`."""
+    """Iterations over all points, each from the last centers, until as good as `goal`."""
     import faiss
 
     view = draw_view(n, d)
@@ -75,7 +76,7 @@ def faiss_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, floa
 
 
 def until(goal: float, one_pass, assign, view: np.ndarray) -> tuple[float, float]:
-    """Seconds of the passes, and of assigning all points after the last, and the inertia."""
+    """Seconds of the passes and of assigning all points after the last one; and the inertia."""
     seconds = 0.0
     for _ in range(MOST_PASSES):
         seconds += timed(one_pass)[0]

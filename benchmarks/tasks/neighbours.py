@@ -13,20 +13,20 @@ CHECKED = 50
 
 
 def work(n: int, d: int, queries: int) -> Work:
-    """A distance of each query from each row: 2 n d q operations; to choose among them is to read
-    them once, which caches hold."""
+    """A distance of each query from each row is 2 n d q operations; choosing among them reads them
+    once, from a cache."""
     return Work(items=queries, flop=2 * n * d * queries)
 
 
 def drawn(n: int, d: int, queries: int) -> tuple[np.ndarray, np.ndarray]:
-    """A view, and the numbers of the rows whose neighbors are looked for."""
+    """A view, and the numbers of the query rows."""
     return draw_view(n, d), np.random.default_rng(2).choice(n, queries, replace=False)
 
 
 def recall(view: np.ndarray, rows: np.ndarray, found: np.ndarray) -> float:
-    """The share of the true neighbors that were found, in float64, of the first rows.
+    """The share of the true neighbors (in float64) that were found, for the first rows.
 
-    found: numbers of rows, `[queries, K]`.
+    found: row numbers, `[queries, K]`.
     """
     shares = []
     for row, neighbors in zip(rows[:CHECKED], found, strict=False):
@@ -65,7 +65,7 @@ def faiss_flat(n: int, d: int, queries: int) -> tuple[float, float]:
 
 
 def without_itself(found: np.ndarray, rows: np.ndarray) -> np.ndarray:
-    """`[queries, K]` of `[queries, K + 1]`: without the row itself, or the last."""
+    """`[queries, K]` out of `[queries, K + 1]`: without the row itself, or else the last one."""
     order = np.argsort(found == rows[:, None], axis=1, kind="stable")[:, :K]
     return np.take_along_axis(found, order, axis=1)
 
@@ -81,7 +81,7 @@ TASKS = {
             "scikit-learn": Contender(scikit_learn, package="sklearn"),
             "faiss, flat": Contender(faiss_flat, package="faiss"),
         },
-        # A twentieth of the queries: all of them only take twenty times as long.
+        # A twentieth of the queries: all would just take twenty times as long.
         sizes=[{"n": n, "d": 512, "queries": 5000} for n in (25_000, 50_000, 100_000)],
         small=[{"n": n, "d": 64, "queries": 500} for n in (2500, 5000, 10_000)],
     )

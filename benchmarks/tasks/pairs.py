@@ -1,4 +1,4 @@
-"""PWCCA with its intervals, of all pairs of runs at all layers, and of all groups of tokens."""
+"""PWCCA with intervals, for all pairs of runs at all layers, and for all groups of tokens."""
 
 import time
 from collections.abc import Iterator
@@ -21,14 +21,14 @@ N_TOKENS = 2000
 def work_of_pairs(n: int, d: int, runs: int) -> Work:
     """Each view's own covariance, n d^2 operations by symmetry, and 2 n d^2 for that of a pair.
 
-    Blocks of documents are left out by taking moments together, so that intervals cost no pass.
+    Leaving out a block of documents only adds up moments, so intervals cost no pass.
     """
     views, pairs = (LAYERS + 1) * runs, (LAYERS + 1) * runs * (runs - 1) // 2
     return Work(items=pairs, flop=(views + 2 * pairs) * n * d**2, dtype="float64")
 
 
 def draw_runs(n: int, d: int, runs: int) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """The table of `n` occurrences at most, and views `[LAYERS + 1, n, d]` of each run."""
+    """The table of at most `n` occurrences, and views `[LAYERS + 1, n, d]` of each run."""
     rng = np.random.default_rng(1)
     text = draw_text(draw_lengths(n // 18, rng), N_TOKENS, rng)
     table = occurrences_of(text, N_TOKENS)[:n].reset_index(drop=True)
@@ -79,7 +79,7 @@ def draw_grouped(n: int, d: int, each: int) -> tuple[pd.DataFrame, np.ndarray, l
 
 
 def draws(table: pd.DataFrame, found: list[Group], each: int) -> list[tuple[str, np.ndarray]]:
-    """The rows of each group under each matching that has enough, as `change` draws them."""
+    """The rows of each group under each matching with enough rows, as `change` draws them."""
     types = table["input_id"].to_numpy()
     rows = [
         (matching, draw(group, types, each, 1))
@@ -122,7 +122,7 @@ def groups_one_by_one(n: int, d: int, each: int) -> tuple[float, float]:
 
 
 def deviations(view: np.ndarray, types: np.ndarray) -> np.ndarray:
-    """From the mean of each row's type, float64."""
+    """The deviations from the mean of each row's type, float64."""
     rows = pd.DataFrame(view.astype(np.float64))
     return (rows - rows.groupby(types).transform("mean")).to_numpy()
 

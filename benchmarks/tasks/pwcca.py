@@ -1,4 +1,4 @@
-"""PWCCA of two views, by moments of blocks of rows, and from whole views."""
+"""PWCCA of two views, from moments of blocks of rows, against whole views."""
 
 import time
 from collections.abc import Iterator
@@ -13,17 +13,17 @@ BLOCK_ROWS = 2000
 
 
 def work(n: int, d: int) -> Work:
-    """The covariances of two views, two of which are symmetric: 4 n d^2 operations in float64.
+    """The covariances of two views, two of them symmetric: 4 n d^2 operations in float64.
 
-    What follows is of d x d matrices, and does not grow with the rows.
+    All further steps are on d x d matrices and do not grow with the rows.
     """
     return Work(items=n, flop=4 * n * d**2, dtype="float64")
 
 
 def blocks(n: int, d: int) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Two related views in blocks of rows, float32 `[BLOCK_ROWS, d]` each, none of which is kept.
+    """Two related views in blocks of rows, float32 `[BLOCK_ROWS, d]` each; blocks are not kept.
 
-    Each is the same signal and noise of its own, and its neurons have means and scales.
+    Both are the same signal plus their own noise, and their neurons have means and scales.
     """
     rng = np.random.default_rng(1)
     shape = (3, BLOCK_ROWS, d)
@@ -75,8 +75,8 @@ def qr_and_svd(n: int, d: int) -> tuple[float, float]:
 
 
 def svcca(n: int, d: int) -> tuple[float, float]:
-    """The steps of google/svcca (cca_core.py, pwcca.py) for views of one width, none of whose
-    directions is cut off: views are `[d, n]` there, and n rows are gone through four times."""
+    """The steps of google/svcca (cca_core.py, pwcca.py) for views of one width without directions
+    to cut off. Views are `[d, n]` there, and it goes through n rows four times."""
     acts_x, acts_y = (np.ascontiguousarray(view.T) for view in whole(n, d))
     start = time.process_time()
     covariance = np.cov(acts_x, acts_y)
@@ -98,7 +98,7 @@ def square_root(matrix: np.ndarray) -> np.ndarray:
     return vectors * np.sqrt(np.abs(values)) @ vectors.T
 
 
-# Views of more rows, and what is made of them, come to more than 8 GiB.
+# Views with more rows, and their products, take more than 8 GiB.
 MOST = 4 * 180_000 * 512**2
 TASKS = {
     "pwcca": Task(

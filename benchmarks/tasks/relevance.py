@@ -1,4 +1,4 @@
-"""Relevance of heads, and the same from explicit Jacobians."""
+"""Relevance of heads, against the same from explicit Jacobians."""
 
 import time
 
@@ -29,8 +29,8 @@ def texts(length: int) -> list:
 
 
 def work(length: int, d: int, layers: int) -> Work:
-    """For each prediction twice the matrix products of reading, for positive and negative
-    contributions apart; none of a Jacobian has to be formed."""
+    """For each prediction twice the matrix products of reading, once for positive and once for
+    negative contributions; no Jacobian must be formed."""
     source, target = texts(length)
     read = encoder_flop(source, d, layers) + decoder_flop(source, target, d, layers)
     return Work(items=1, flop=2 * length * read)
@@ -44,7 +44,7 @@ def ours(length: int, d: int, layers: int) -> tuple[float, float]:
 
 
 def whole_jacobians(length: int, d: int, layers: int) -> tuple[float, float]:
-    """A prediction, a position and a head at a time, as the authors' code does."""
+    """One prediction, position and head at a time, as in the authors' code."""
     transformer, example = drawn(length, d, layers)
     ids = torch.from_numpy(example.source), torch.from_numpy(example.target)
     start = time.process_time()

@@ -1,4 +1,4 @@
-"""Updates of a model under an objective, and of transformers' nearest in a plain loop."""
+"""Updates of a model under an objective, against transformers' nearest model in a plain loop."""
 
 import tempfile
 import time
@@ -25,20 +25,20 @@ from bottomup.training.precision import autocast, multiplies_bfloat16
 
 N_TOKENS = 4000
 WARM_UP = 2
-# The loss of the peers, which is plain cross-entropy.
+# The loss of the peers: plain cross-entropy.
 PLAIN = {"label_smoothing": 0.0}
 CPU = torch.device("cpu")
 
 
 def drawn(objective: str, updates: int, tokens: int) -> tuple[Text, list[np.ndarray]]:
-    """A text, and the sentences of each update, those of the warm-up first."""
+    """A text, and the sentences of each update, starting with the warm-up."""
     text = draw_pairs(2000, N_TOKENS, translated=objective == "mt")
     return text, list(islice(forever(text, tokens, seed=1, skip=0), WARM_UP + updates))
 
 
 def work(objective: str, d: int, layers: int, updates: int, tokens: int) -> Work:
-    """Three times the operations of reading, since a backward pass makes two matrix products of
-    each; the output layer, 2 d V operations, where something is predicted and nowhere else."""
+    """Three times the operations of reading, since a backward pass needs two matrix products for
+    each; and the output layer, 2 d V operations, only where something is predicted."""
     text, batches = drawn(objective, updates, tokens)
     read = text.select(np.concatenate(batches[WARM_UP:]))
     n = read.source.lengths.sum()
@@ -99,7 +99,7 @@ def ours(
 
 
 def transformers_model(objective: str, d: int, layers: int) -> torch.nn.Module:
-    """The family nearest to ours, of the same shape, dropout and vocabulary."""
+    """A model of the family nearest to ours, with the same shape, dropout and vocabulary."""
     from transformers import (
         BertConfig,
         BertForMaskedLM,
@@ -127,7 +127,7 @@ def transformers_model(objective: str, d: int, layers: int) -> torch.nn.Module:
 
 
 def arguments(objective: str, example: Example) -> dict[str, torch.Tensor]:
-    """What a model of transformers is called with; GPT-2 shifts the labels itself."""
+    """The arguments for a model of transformers; GPT-2 shifts the labels itself."""
     ids = torch.from_numpy(example.source)
     if objective == "lm":
         labels = ids.masked_fill(ids == PAD, IGNORE)
@@ -139,7 +139,7 @@ def arguments(objective: str, example: Example) -> dict[str, torch.Tensor]:
 def plain_loop(
     objective: str, d: int, layers: int, updates: int, tokens: int
 ) -> tuple[float, float]:
-    """As the documentation trains, under the same autocast and Adam."""
+    """The training loop of the documentation, with the same autocast and Adam."""
     text, batches = drawn(objective, updates, tokens)
     torch.manual_seed(1)
     peer = transformers_model(objective, d, layers).train()

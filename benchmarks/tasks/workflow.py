@@ -1,4 +1,6 @@
-"""What the workflow costs around its jobs' work: their start, and a plan of a finished study."""
+"""The cost of the workflow besides the work of its jobs: their start, and planning a finished
+study.
+"""
 
 import os
 import re
@@ -21,7 +23,7 @@ OVERLAY = ("--configfile", "study.yaml")
 
 
 def copied(folder: Path, seeds: int) -> Checkout:
-    """A copy of the repository, with the default study of some seeds to run."""
+    """A copy of the repository, to run the default study with some seeds."""
     checkout = copy_repository(folder / "copy")
     (checkout.path / "study.yaml").write_text(f"seeds: {list(range(1, seeds + 1))}\n")
     return checkout
@@ -51,8 +53,8 @@ def work_of_start(seeds: int, scripts: int) -> Work:
 
 
 def start(seeds: int, scripts: int) -> tuple[float, float]:
-    """Each script up to its help text, as often as there are jobs of it; what it imports later is
-    not in it. The value is the share of the study."""
+    """Each script up to its help text, as often as it has jobs, without later imports. The value is
+    the share of the study's time."""
     seconds = 0.0
     for script, count in jobs(seeds).most_common(scripts):
         seconds += count * of_programs(partial(answered, [sys.executable, script, "--help"]))
@@ -65,7 +67,7 @@ def answered(command: list[str]) -> None:
 
 
 def torch_alone(seeds: int, scripts: int) -> tuple[float, float]:
-    """The same if a job imported torch and nothing else: what no job that computes can avoid."""
+    """The same if a job imported only torch, which no job that computes can avoid."""
     asked = of_programs(partial(answered, [sys.executable, "-c", "import torch"]))
     seconds = asked * work_of_start(seeds, scripts).items
     return seconds, seconds / STUDY_SECONDS
@@ -76,8 +78,8 @@ def work_of_plan(seeds: int) -> Work:
 
 
 def plan(seeds: int) -> tuple[float, float]:
-    """A plan of a study whose files are all there, and whose records say that they are of it. The
-    value is how many jobs it still has."""
+    """A plan of a study whose files and records are all there. The value is the number of jobs that
+    it still has."""
     with tempfile.TemporaryDirectory() as scratch:
         checkout = copied(Path(scratch), seeds)
         for output in checkout.summary():
