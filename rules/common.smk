@@ -329,3 +329,16 @@ def seconds_and_threads(job):
     operations = training_operations(settings["objective"], tokens)
     threads = training_threads(job.wildcards)
     return progress.guess(rule, operations / threads, VIEWS_MB), threads
+
+
+def files_of_table(table, paths):
+    """Where a reader finds a table that a figure is drawn from, in the study's folder."""
+    found = [f"measures/{table}.csv"] if table in MEASURES else paths
+    return [path.removeprefix("<results>/") for path in found]
+
+
+def target_tokenizer(wildcards):
+    """That of the side which a run of ours translates to, where it does."""
+    of_ours = wildcards.objective not in SUBJECTS.checkpoints
+    translates = of_ours and "target" in SUBJECTS.sides(wildcards.objective)
+    return ["<results>/corpus/tokenizer.target.json"] if translates else []

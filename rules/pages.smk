@@ -4,12 +4,6 @@ GALLERY = "<results>/gallery"
 CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
 
 
-def source(table, paths):
-    """Where a reader finds a table that a figure is drawn from, in the study's folder."""
-    found = [f"measures/{table}.csv"] if table in MEASURES else paths
-    return [path.removeprefix("<results>/") for path in found]
-
-
 # With curves over the layers.
 EXPLORED = [name for name in [*TABLES, "influence"] if MEASURES[name]]
 # Of t-SNE there are too many points to copy.
@@ -18,7 +12,9 @@ HUNG = [
         "name": name,
         "module": figure.get("module", name),
         "category": figure["category"],
-        "tables": [path for each in figure["tables"].items() for path in source(*each)],
+        "tables": [
+            path for each in figure["tables"].items() for path in files_of_table(*each)
+        ],
         "explored": [table for table in figure["tables"] if table in EXPLORED],
         "published": figure.get("published", []),
         "copied": figure.get("module", name) != "projection",
@@ -69,13 +65,6 @@ rule show_gallery:
 
 
 HEADS = MEASURES["head_importance"] and MEASURES["head_functions"]
-
-
-def target_tokenizer(wildcards):
-    """That of the side which a run of ours translates to, where it does."""
-    of_ours = wildcards.objective not in SUBJECTS.checkpoints
-    translates = of_ours and "target" in SUBJECTS.sides(wildcards.objective)
-    return ["<results>/corpus/tokenizer.target.json"] if translates else []
 
 
 rule measure_attention:
