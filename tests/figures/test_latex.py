@@ -137,7 +137,7 @@ def test_information_is_that_of_the_clusters_asked_for():
     heading, lm, untrained = lines(made("mutual_information"))
     assert heading == ["layer", "0", "1", "2"]
     assert lm[:2] == ["LM", "4.92"] and lm[3] == "4.42" and untrained[:2] == ["untrained", "4.92"]
-    with pytest.raises(UserError, match=r"^no rows with n_clusters 7; found 1000"):
+    with pytest.raises(UserError, match=r"has no rows with n_clusters 7; found 1000"):
         latex("mutual_information", MEASURED["mutual_information"], n_clusters=7)
 
 

@@ -51,7 +51,12 @@ EDITS = {
     "a template": ("bottomup/pages/gallery.html", "<main>", "<main><p></p>", ["show_gallery"]),
     "a script": ("bottomup/pages/explorer.js", "height: 340", "height: 341", ["show_explorer"]),
     "how both look": ("bottomup/pages/pages.css", "1.7rem", "1.8rem", BOTH),
-    "a caption": ("docs/captions/mask.rst", "compare left and", "compare left with", []),
+    "a caption": (
+        "docs/captions/mask.rst",
+        "compare lines of one kind",
+        "compare the lines of one kind",
+        [],
+    ),
     "a caption that is shown": (
         "docs/captions/probes.rst",
         "compare trained models",
