@@ -4,8 +4,14 @@ GALLERY = "<results>/gallery"
 CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
 
 
-# With curves over the layers.
-EXPLORED = [name for name in [*TABLES, "influence"] if MEASURES[name]]
+# With curves over the layers; in the order of the figures that draw them.
+OVER_LAYERS = [*TABLES, "influence"]
+DRAWN = [table for figure in FIGURES.values() for table in figure["tables"]]
+EXPLORED = [
+    name
+    for name in dict.fromkeys([*DRAWN, *OVER_LAYERS])
+    if name in OVER_LAYERS and MEASURES[name]
+]
 # Of t-SNE there are too many points to copy.
 HUNG = [
     {

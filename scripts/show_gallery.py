@@ -1,9 +1,8 @@
 """Write the gallery: a page of all figures and claims of a study, which needs no server.
 
-Settings: study, its name; repository, the web address of its files, or null; figures, each with
-          name, module, category, tables, explored, published and copied (see
-          bottomup/pages/gallery.py);
-          config, what captions say of it.
+Settings: study, its name; repository, the web address of the repository's files, or null; figures,
+          each with name, module, category, tables, explored, published and copied (see
+          bottomup/pages/gallery.py); config, what captions say of it.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
           order of the settings; the table of claims, if any were judged; the page's templates,
           which stand beside its module.
