@@ -31,7 +31,7 @@ def unique(values: list) -> list:
 
 
 def meant(path: Path) -> Path:
-    """`path`, if it is absolute or stays in the folder of the workflow, and is no pattern."""
+    """`path`, if it is absolute or stays in the folder of the workflow, and is not a pattern."""
     if Path(os.path.normpath(path)).parts[:1] == ("..",):
         raise ValueError("allowed: a path in the repository, or an absolute one")
     if re.search("[{}<>]", str(path)):
