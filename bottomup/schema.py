@@ -113,8 +113,8 @@ def unquoted(model: type[BaseModel], value: Any) -> Any:
 
 
 def _replace(value: Any, location: tuple, text: str) -> None:
-    """What stands at a location by what the text says in YAML, if that is a plain value; numbers
-    as 1e-3 too, which it takes for text."""
+    """Replace the text at a location by its plain value in YAML, if it has one; also numbers like
+    1e-3, which YAML reads as text."""
     try:
         plain = float(text) if EXPONENT.fullmatch(text) else yaml.safe_load(text)
         for part in location[:-1]:
@@ -126,9 +126,9 @@ def _replace(value: Any, location: tuple, text: str) -> None:
 
 
 def validated(model: type[BaseModel], value: Any) -> BaseModel:
-    """`value` as a `model`; "6" is no number and true is none either.
+    """`value` as a `model`; neither "6" nor true counts as a number.
 
-    Going through JSON makes lists fit tuples and text fit paths, and nothing else.
+    Going through JSON turns lists into tuples and text into paths, and nothing else.
     """
     return model.model_validate_json(json.dumps(value, default=str), strict=True)
 

@@ -31,7 +31,7 @@ def unique(values: list) -> list:
 
 
 def meant(path: Path) -> Path:
-    """`path`, if it is absolute or stays in the folder of the workflow, and is no pattern."""
+    """`path`, if it is absolute or stays in the folder of the workflow, and is not a pattern."""
     if Path(os.path.normpath(path)).parts[:1] == ("..",):
         raise ValueError("allowed: a path in the repository, or an absolute one")
     if re.search("[{}<>]", str(path)):
@@ -63,9 +63,9 @@ def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
 class Cleaning(Section):
     """Which pairs of sentences stay."""
 
-    min_words: int = key("shorter sentences are dropped, by the source side", "words", ge=1)
-    max_words: int = key("longer sentences are dropped, on either side", "words", ge=1)
-    max_length_ratio: float = key("words of the longer side over words of the shorter", ge=1)
+    min_words: int = key("source sentences with fewer are dropped", "words", ge=1)
+    max_words: int = key("sentences with more, on either side, are dropped", "words", ge=1)
+    max_length_ratio: float = key("most words of the longer side per word of the shorter", ge=1)
 
 
 class Splits(Section):
@@ -75,15 +75,15 @@ class Splits(Section):
     test_words: int = key("size of the test split, source side", "words", ge=1)
     dev_words: int = key("size of the dev split, source side", "words", ge=1)
     near_duplicates: Literal["drop", "keep"] = key(
-        "what becomes of held-out sentences that are a training sentence but for a word, digits "
-        "and punctuation"
+        "what to do with held-out sentences that differ from a training sentence only by a word, "
+        "digits and punctuation"
     )
 
 
 class Bpe(Section):
-    """Sub-words, learned on the training split, one vocabulary a side."""
+    """Sub-words, learned on the training split, with one vocabulary for each side."""
 
-    merges: int = key("merge operations a side", "merges", ge=1)
+    merges: int = key("merge operations for each side", "merges", ge=1)
     lowercase: bool = key("lower-case the text, as the papers do")
 
 
@@ -91,17 +91,17 @@ class Corpus(Section):
     """Text, from its source to token files."""
 
     source: Annotated[list[str], AfterValidator(unique)] = key(
-        "modules of bottomup/corpus/sources, whose texts are taken together, in this order; one "
-        "alone may stand without brackets",
+        "modules of bottomup/corpus/sources; their texts are joined in this order; a single one "
+        "needs no brackets",
         min_length=1,
     )
     languages: Annotated[list[Language], AfterValidator(unique)] = key(
-        "source and target language of all sources, ISO 639-1 codes such as en, de; the source "
-        "language alone where nothing is translated",
+        "source and target language of all sources, ISO 639-1 codes such as en, de; only the "
+        "source language if nothing is translated",
         min_length=1,
         max_length=2,
     )
-    sources: dict[str, dict[str, Any]] = key("options by source; only the chosen ones' are used")
+    sources: dict[str, dict[str, Any]] = key("options by source; only those of chosen ones count")
     cleaning: Cleaning
     splits: Splits
     bpe: Bpe
@@ -110,42 +110,43 @@ class Corpus(Section):
 class Model(Section):
     """The Transformer's shape, the same for every objective."""
 
-    layers: int = key("layers of the encoder, and of the decoder where there is one", ge=1, le=1000)
-    heads: int = key("attention heads a layer; must divide d_model", "heads", ge=1)
+    layers: int = key("layers of the encoder, and of the decoder if there is one", ge=1, le=1000)
+    heads: int = key("attention heads in each layer; must divide d_model", "heads", ge=1)
     d_model: int = key("width of a representation; even", "dimensions", ge=2, le=100_000)
     d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1, le=1_000_000)
-    dropout: float = key("share set to zero of residual and ReLU", ge=0, lt=1)
-    attention_dropout: float = key("share set to zero of attention weights", ge=0, lt=1)
+    dropout: float = key("dropout of residual updates and after the ReLU", ge=0, lt=1)
+    attention_dropout: float = key("dropout of attention weights", ge=0, lt=1)
 
 
 class Training(Section):
-    """How long and how fast; an objective may have its own in its `training` key."""
+    """How long and how fast to train; the key `training` of an objective overrides it."""
 
-    batch_tokens: int = key("size of an update, padding included", "tokens", ge=1)
+    batch_tokens: int = key("size of an update, including padding", "tokens", ge=1)
     # How a job runs, not what it computes, so no result depends on it.
     accumulate: int = key(
-        "parts of an update, to save memory; the same but for rounding and dropout masks",
+        "parts of an update, to save memory; only rounding and dropout masks differ",
         "parts",
         default=1,
         ge=1,
         exclude=True,
     )
-    max_tokens: int = key("training ends after this many", "tokens", ge=1)
+    max_tokens: int = key("training ends after this many source tokens", "tokens", ge=1)
     warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1)
-    learning_rate: float = key("at its peak", gt=0, le=0.1)
+    learning_rate: float = key("learning rate at its peak", gt=0, le=0.1)
     schedule: Literal["inverse_sqrt", "linear"] = key(
-        "how the rate falls after the warm-up: with the root of the updates, as in the papers, or "
-        "in a line to 0 at max_tokens"
+        "how the rate falls after the warm-up: with the square root of the updates, as in the "
+        "papers, or linearly to 0 at max_tokens"
     )
     optimizer: Literal["adam", "muon"] = key(
         "adam, as in the papers; muon steps the matrices of the layers along their "
-        "orthogonalized momentum, and everything else as adam"
+        "orthogonalized momentum and everything else like adam"
     )
     evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
-    patience: int = key("training ends after this many dev losses that do not improve", ge=1)
-    dev_seed: int = key("seed of what an objective draws on the dev split", ge=0)
+    patience: int = key("training ends after this many dev losses without improvement", ge=1)
+    dev_seed: int = key("seed of an objective's draws on the dev split", ge=0)
     precision: Literal["auto", "float32", "bfloat16"] = key(
-        "of matrix products, weights stay float32; auto is bfloat16 where hardware multiplies it"
+        "number format of matrix products; weights stay float32; auto is bfloat16 if the hardware "
+        "multiplies it"
     )
 
 
@@ -157,8 +158,8 @@ class Annotation(Section):
 
     pipeline: str | None = key(
         "installed package with a spaCy pipeline for the source language, e.g. from PyPI; gold for "
-        "what the treebank of the source conllu says; null for no annotation, without which all is "
-        "left out that asks for tags, relations or categories",
+        "the annotation in the treebank of the source conllu; null for none, which leaves out "
+        "everything that needs tags, relations or categories",
         pattern=r"^\w+$",
     )
     depccg_model: Folder | None = key(
@@ -169,36 +170,35 @@ class Annotation(Section):
 class Quality(Section):
     """How well a trained model does its task."""
 
-    beam_size: int = key("translations kept at each step", "translations", ge=1)
+    beam_size: int = key("hypotheses kept at each step", "hypotheses", ge=1)
     length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0)
-    sentences: int = key("sentences of the test split that are translated", "sentences", ge=1)
+    sentences: int = key("sentences of the test split to translate", "sentences", ge=1)
     choose: float = key(
-        "share of the tokens that MLM predicts on the test split, whatever it was trained with",
+        "share of tokens that MLM predicts on the test split, whatever it was in training",
         gt=0,
         lt=1,
     )
-    seed: int = key("seed of their draw, and of MLM's masks on the test split", ge=0)
+    seed: int = key("seed of the draw of sentences, and of MLM's masks on the test split", ge=0)
 
 
 class Occurrences(Section):
     """Token positions of the test split, the same for every run."""
 
-    n: int = key("positions drawn", "occurrences", ge=1)
+    n: int = key("number of positions to draw", "occurrences", ge=1)
     unit: Literal["subword", "word"] = key(
         "what an occurrence is: a sub-word, as in the papers, or a word, seen through its "
-        "sub-words as views.pooling says, so that models with other sub-words are seen on the same "
-        "rows"
+        "sub-words as views.pooling says, so that models with other sub-words have the same rows"
     )
     seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
-    as_trained_draws: int = key("times that MLM masks each sentence anew", "draws", ge=1)
+    as_trained_draws: int = key("how many times MLM masks each sentence", "draws", ge=1)
 
 
 class Checkpoint(Section):
     """A model that the study did not train: one of folder, package and hub."""
 
-    folder: Folder | None = key("that holds it, in the form of Hugging Face", default=None)
+    folder: Folder | None = key("folder with the model, in Hugging Face's form", default=None)
     package: str | None = key(
-        "name==version of a wheel on the package index that holds it",
+        "name==version of a wheel with the model on the package index",
         default=None,
         pattern=r"^\w[\w.-]*==[\w.]+$",
     )
@@ -221,22 +221,22 @@ class Views(Section):
 
     dtype: Literal["float16", "float32"] = key("type of the numbers in view files")
     pooling: Literal["last", "mean"] = key(
-        "what stands for a word, where occurrences.unit is word: its last sub-word, or the mean of "
-        "all; influence hides and compares sub-words as they are, and heads are judged by weights "
-        "between them, whatever stands here"
+        "what stands for a word if occurrences.unit is word: its last sub-word, or the mean of "
+        "all; in any case influence hides and compares single sub-words, and heads are judged by "
+        "the weights between sub-words"
     )
 
 
 class Influence(Section):
-    """Distance of other tokens' representations with tokens of a group hidden, and without."""
+    """Distance between other tokens' representations with and without a group's tokens hidden."""
 
     hidden: Literal["token", "group"] = key(
-        "what is hidden in a sentence: one token of the group, or all that it holds; where groups "
-        "are matched, one token always"
+        "what is hidden in a sentence: one token of the group, or all of them; for matched groups "
+        "always one token"
     )
     sentences: int = key(
-        "read for each group, of those that hold one of it; up to as many more where groups are "
-        "matched, a fifth from each stratum of lengths",
+        "sentences with a token of a group to read for each group; up to as many more for matched "
+        "groups, a fifth from each stratum of lengths",
         "sentences",
         ge=10,
     )
@@ -244,37 +244,41 @@ class Influence(Section):
 
 
 class Projection(Section):
-    """Pictures of the views in two dimensions, by t-SNE, of the first seed."""
+    """Pictures of the views in two dimensions, by t-SNE, for the first seed."""
 
-    words: Annotated[list[str], AfterValidator(unique)] = key("told apart by token", min_length=2)
-    position_word: str = key("told apart by position")
-    ccg_word: str = key("told apart by CCG category")
-    occurrences: int = key("of each word at most", "occurrences", ge=2)
-    perplexity: float = key("of t-SNE, about how many neighbors a point has", gt=1)
+    words: Annotated[list[str], AfterValidator(unique)] = key(
+        "words of the picture colored by token", min_length=2
+    )
+    position_word: str = key("word of the picture colored by position")
+    ccg_word: str = key("word of the picture colored by CCG category")
+    occurrences: int = key("most occurrences of each word", "occurrences", ge=2)
+    perplexity: float = key("of t-SNE: about how many neighbors a point has", gt=1)
     seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
 
 
 class Measures(Section):
-    """What is measured on the views; with a section for each table of bottomup/tables."""
+    """What is measured on the views, with a section for each table of bottomup/tables."""
 
     influence: Influence
     projection: Projection
 
 
 class Thresholds(Section):
-    """From which share of its largest weights on a head is said to have a function."""
+    """From which share of its largest weights a head is said to have a function."""
 
-    positional: float = key("on one relative position", ge=0, le=1)
-    syntactic: float = key("by how much, relatively, above the best fixed position", ge=0)
-    rare: float = key("on one of a sentence's two rarest tokens", ge=0, le=1)
-    rare_rank: int = key("of sentences whose rarest token has a higher frequency rank", ge=0)
+    positional: float = key("least share on one relative position", ge=0, le=1)
+    syntactic: float = key("least excess over the best fixed position, as a share of it", ge=0)
+    rare: float = key("least share on one of a sentence's two rarest tokens", ge=0, le=1)
+    rare_rank: int = key("only sentences whose rarest token has a higher frequency rank", ge=0)
 
 
 class Heads(Section):
     """Importance and functions of attention heads."""
 
     sentences: int = key(
-        "of the dev split, translated where the model does, for importance", "sentences", ge=2
+        "sentences of the dev split for importance, translated if the model translates",
+        "sentences",
+        ge=2,
     )
     thresholds: Thresholds
     seed: int = key("seed of the draw of sentences", ge=0)
@@ -284,10 +288,10 @@ class Gallery(Section):
     """Pages of a study that need no server: `snakemake gallery`."""
 
     repository: Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$")] | None = key(
-        "web address of the repository's files, as https://host/name/blob/main; null shows paths"
+        "web address of the repository's files, like https://host/name/blob/main; null shows paths"
     )
     sentences: int = key(
-        "short ones of the test split, in which the attention of each head is shown",
+        "short sentences of the test split in which to show the attention of each head",
         "sentences",
         ge=1,
         le=100,
@@ -297,7 +301,7 @@ class Gallery(Section):
 class Gates(Section):
     """Hard-Concrete gates, which open and close heads."""
 
-    learning_rate: float = key("constant; weights keep that of training", gt=0, le=1)
+    learning_rate: float = key("constant rate of gates; weights have that of training", gt=0, le=1)
     initial_log_alpha: float = key(
         "where gates start; 0 is half open, 2 open with probability 0.94", ge=-10, le=10
     )
@@ -309,13 +313,13 @@ class Pruning(Section):
     penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(
         "by objective or checkpoint and by whose heads may go (encoder, decoder, cross, all, or "
         "two as in encoder+cross): factors of the expected number of open heads in a layer, which "
-        "adds to the loss; null removes a sweep",
+        "is added to the loss; null removes a sweep",
         "nats",
     )
-    n_seeds: int = key("seeds, the first ones, whose runs are pruned", "seeds", ge=0)
+    n_seeds: int = key("number of seeds, from the first, whose runs are pruned", "seeds", ge=0)
     controls: dict[Control, Penalties] = key(
-        "other ways to as few heads of a run, with the penalties of the sweeps at which they are "
-        "tried: the same heads from scratch, random ones, or those of the highest importance",
+        "other methods that keep equally few heads of a run, with the penalties of the sweeps to "
+        "try them at: the same heads from scratch, random heads, or those of highest importance",
         "nats",
     )
     gates: Gates

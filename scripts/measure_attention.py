@@ -1,8 +1,8 @@
-"""Write down what each head of a subject attends to in a few short held-out sentences.
+"""Record what each head of a subject attends to in a few short held-out sentences.
 
 Settings: run (objective and seed); sentences (of the test split) and the seed of their draw.
-Inputs:   the subject's model folder; test.parquet; of what translates, the tokenizer of the target
-          side: a decoder predicts the reference.
+Inputs:   the subject's model folder; test.parquet; if it translates, the tokenizer of the target
+          side, since a decoder predicts the reference.
 Outputs:  a table with a row for each head, sentence, and pair of tokens.
 """
 

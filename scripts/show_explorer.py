@@ -1,11 +1,11 @@
-"""Write the explorer: a page to look around in a study's tables, which needs no server.
+"""Write the explorer: a page of a study's tables that needs no server.
 
 Settings: study, its name.
-Inputs:   tables of measures with curves over the layers (.csv, each named as its measure); if there
-          are any, the table of heads, attention of subjects in a few sentences (.parquet), the
-          points of t-SNE, and claims; the test split's text, and the tokenizer by which positions
-          in it are counted; the page's templates, which stand beside its module.
-Outputs:  the page, and the JavaScript that draws it, which is the library of a package.
+Inputs:   tables of measures with curves over the layers (.csv, each named after its measure); if
+          there are any, the table of heads, the attention of subjects in a few sentences
+          (.parquet), the points of t-SNE, and claims; the test split's text, and the tokenizer that
+          counts positions in it; the page's templates, beside its module.
+Outputs:  the page, and the JavaScript that draws it (the library of a package).
 """
 
 import argparse

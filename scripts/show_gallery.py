@@ -2,12 +2,12 @@
 
 Settings: study, its name; repository, the web address of the repository's files, or null; figures,
           each with name, module, category, tables, explored, published and copied (see
-          bottomup/pages/gallery.py); config, what captions say of it.
+          bottomup/pages/gallery.py); config, the values that captions state.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
           order of the settings; the table of claims, if any were judged; the page's templates,
-          which stand beside its module.
+          beside its module.
 Outputs:  the page (index.html); beside it the folders images, with light images (.webp), and
-          points, with those of the figures that say so (.csv).
+          points, with the points of the figures that copy them (.csv).
 """
 
 import argparse
@@ -54,7 +54,8 @@ def write(path: Path, content: bytes) -> None:
 
 
 def rule() -> str:
-    """Where the rule of figures stands now, `file:line`: to be shown, and no result hangs on it."""
+    """The current place of the rule of figures, `file:line`: only shown, no result depends on
+    it."""
     lines = RULES.read_text(encoding="utf-8").splitlines()
     line = next(n for n, line in enumerate(lines, start=1) if 'f"plot_{name}"' in line)
     return f"{RULES.as_posix()}:{line}"

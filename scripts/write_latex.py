@@ -3,7 +3,7 @@
 Settings: table, a name of bottomup/figures/latex.py; options of that table, for example
           {"n_clusters": 1000}.
 Inputs:   the table of measures that it is made from (.csv).
-Outputs:  the table (.tex), to be read into a document by \\input.
+Outputs:  the table (.tex), for \\input in a document.
 """
 
 import argparse

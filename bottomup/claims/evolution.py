@@ -565,7 +565,7 @@ def token_dropout_ends_extreme_influence(tables: Tables) -> Parts:
 
 
 def kept(tables: Tables, property: str) -> dict[str, np.ndarray]:
-    """Of each objective, what neighbors at the top third of the layers share."""
+    """By objective, what neighbors in the top third of the layers share."""
     return {name: mean(top(neighbours(tables, name, property))) for name in PAPER}
 
 

@@ -24,8 +24,9 @@ LEFT = {f"heads_{kind}": f"{kind} heads" for kind in ("encoder", "decoder", "cro
 def latex(name: str, measured: pd.DataFrame, **options) -> str:
     """The LaTeX of a table: `name` is one of `TABLES`, `measured` the table that it is made from.
 
-    A document needs the packages booktabs and, for `claims`, longtable. Raises `UserError` where
-    `measured` lacks a column or has no rows.
+    A document needs the packages booktabs and, for `claims`, longtable.
+
+    Raises UserError if `measured` lacks a column or has no rows.
     """
     make, caption = TABLES[name]
     cells = make(measured, **options)
@@ -42,7 +43,7 @@ def latex(name: str, measured: pd.DataFrame, **options) -> str:
 
 
 def claims(measured: pd.DataFrame) -> pd.DataFrame:
-    """A row for each claim, by verdict, then as in the table."""
+    """A row for each claim, sorted by verdict, then as in the table."""
     needed = ["statement", "value", "ci_low", "ci_high", "published", "verdict"]
     places = {verdict: place for place, verdict in enumerate(VERDICTS)}
     rows = table({"claims": measured}, "claims", needed)
@@ -82,7 +83,7 @@ def quality(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def head_functions(measured: pd.DataFrame) -> pd.DataFrame:
-    """How many heads the encoder of a run has, and how many of them a function of each kind."""
+    """How many heads the encoder of a run has, and how many have a function of each kind."""
     needed = [*heads.HEAD, "function", "held"]
     rows = heads.select({"functions": measured}, "functions", needed, attention="encoder")
     held = {
@@ -114,7 +115,7 @@ def pruning(measured: pd.DataFrame) -> pd.DataFrame:
 
 
 def mutual_information(measured: pd.DataFrame, n_clusters: int) -> pd.DataFrame:
-    """A row for each objective, a column for each layer: nats on the token that was read."""
+    """A row for each objective, a column for each layer: information about the token read, nats."""
     shown = {"reading": "plain", "positions": "all", "label": "input", "estimator": "clusters"}
     shown |= {"n_clusters": n_clusters}
     needed = ["objective", "seed", "layer", "mi_nats"]
@@ -145,7 +146,7 @@ TABLES: dict[str, tuple[Callable[..., pd.DataFrame], str]] = {
 
 
 def _cells(rows: pd.DataFrame, value: str, by: list[str], digits: int) -> pd.Series:
-    """By group the mean over seeds, and their standard deviation where they differ."""
+    """By group, the mean over seeds, and their standard deviation if they differ."""
     seeds = rows.groupby(by, sort=False)[value]
     means, deviations = (
         numbers.map(lambda number: _typeset(f"{number:,.{digits}f}", number))
@@ -155,7 +156,7 @@ def _cells(rows: pd.DataFrame, value: str, by: list[str], digits: int) -> pd.Ser
 
 
 def _typeset(text: str, value: float) -> str:
-    """The text of a number, with a minus sign; nothing where there is no number."""
+    """The text of a number, with a minus sign; nothing if there is no number."""
     return "" if math.isnan(value) else text.replace("-", "$-$")
 
 
@@ -176,5 +177,5 @@ def _label(objective: str) -> str:
 
 
 def _with_index(cells: pd.DataFrame) -> pd.DataFrame:
-    """With the index as columns of their own."""
+    """The cells with the index as columns."""
     return cells.rename_axis(columns=None).reset_index().astype(str)

@@ -27,7 +27,7 @@ LINEAR = {BLEU: 1.0, LOSS: 0.1}
 TICKS = [0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
 UNPRUNED = style.Look("unpruned", "#000000", "*", "")
 DATASETS = {"WMT": ">", "OpenSubtitles": "<"}  # markers of published curves
-# Of the published tables, by our name.
+# Our names for the series of the published tables.
 SERIES = {"encoder pruned": "gates", "from trained": "gates", "from scratch": "scratch"}
 
 

@@ -1,4 +1,4 @@
-"""What each head attends to in a few short sentences, to be looked at word by word."""
+"""What each head attends to in a few short sentences, word by word."""
 
 from collections.abc import Iterator
 
@@ -13,8 +13,8 @@ from bottomup.heads.trace import trace
 from bottomup.seeds import generator
 from bottomup.subjects import Subject
 
-WORDS = r"\w+|[^\w\s]"  # and marks
-SHORT = (5, 10)  # words of a short sentence, the fewest and the most
+WORDS = r"\w+|[^\w\s]"  # words and punctuation marks
+SHORT = (5, 10)  # the fewest and the most words of a short sentence
 START = "<start>"  # the zero vector that a decoder reads first
 COLUMNS = [
     *("attention", "layer", "head", "sentence"),
@@ -23,8 +23,8 @@ COLUMNS = [
 
 
 def short(sentences: pd.Series, n: int, seed: int) -> np.ndarray:
-    """Which sentences, `n` different short ones drawn without replacement, ascending; all where
-    there are fewer. Raises UserError where there is none."""
+    """The numbers of `n` different short sentences, drawn without replacement, ascending; all if
+    there are fewer. Raises UserError if there is none."""
     fits = sentences.str.count(WORDS).between(*SHORT) & ~sentences.duplicated()
     found = np.flatnonzero(fits)
     if not len(found):
@@ -38,12 +38,12 @@ def short(sentences: pd.Series, n: int, seed: int) -> np.ndarray:
 def attention(
     subject: Subject, sentence: str, target: str | None, tokenizer: Tokenizer | None
 ) -> Iterator[tuple[str, list[str], list[str], np.ndarray]]:
-    """Each kind of attention in a sentence: its name, what asks, what is asked, and the weights
-    `[layers, heads, queries, keys]`, rows summing to 1.
+    """Each kind of attention in a sentence: its name, queries, keys, and the weights `[layers,
+    heads, queries, keys]`, whose rows sum to 1.
 
-    target, tokenizer: the translation that a decoder of ours is to predict, and the tokenizer of
-    its side; None without one. As elsewhere (bottomup/heads/confidence.py), what asks is in a
-    decoder the token to be predicted, and what is asked the tokens before it, `START` first.
+    target, tokenizer: the translation for one of our decoders to predict, and the tokenizer of the
+    target side; None without a decoder. As elsewhere (bottomup/heads/confidence.py), a query of a
+    decoder is the token to be predicted, and its keys are the tokens before it, `START` first.
     """
     ids, tokens = _encoded(subject.tokenizer, sentence)
     yield "encoder", tokens, tokens, _stacked(subject.attentions(ids))
@@ -57,8 +57,8 @@ def attention(
 
 
 def _encoded(tokenizer: Tokenizer, text: str) -> tuple[Tensor, list[str]]:
-    """Ids `[1, length]`, and the tokens as they are read."""
-    # What a checkpoint's file says of these is for other uses.
+    """The ids `[1, length]`, and the tokens as the model reads them."""
+    # A checkpoint's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
     ids = tokenizer.encode(text).ids
@@ -71,8 +71,8 @@ def _stacked(layers: list[Tensor]) -> np.ndarray:
 
 
 def rows(kind: str, queries: list[str], keys: list[str], weights: np.ndarray) -> pd.DataFrame:
-    """A row for each weight of `attention`: the columns `COLUMNS` but for the sentence; layers and
-    heads count from 1, places from 0."""
+    """A row for each weight of `attention`: `COLUMNS` without the sentence. Layers and heads count
+    from 1, places from 0."""
     layer, head, query, key = np.indices(weights.shape).reshape(4, -1)
     return pd.DataFrame(
         {

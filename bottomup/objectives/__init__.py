@@ -76,7 +76,7 @@ class Objective(BaseModel, ABC):
     variant: ClassVar[Variant | None] = None
 
     label_smoothing: float = Field(
-        0.0, ge=0, lt=1, description="probability spread over the other words of the vocabulary"
+        0.0, ge=0, lt=1, description="probability spread over the other tokens of the vocabulary"
     )
 
     @abstractmethod

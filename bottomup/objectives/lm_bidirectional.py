@@ -7,7 +7,7 @@ from bottomup.objectives import IGNORE, Example, Question, Variant, mlm
 
 
 class Objective(mlm.Objective):
-    """LM's targets with MLM's mask: tells apart what the two do to a representation.
+    """LM's targets with MLM's mask, to separate what the two do to a representation.
 
     Tokens are hidden as in MLM, and each is predicted at the position before it, where LM predicts
     it. As in MLM, a chosen token that is read as itself is also predicted.

@@ -6,11 +6,11 @@ from bottomup.objectives import Example, Question, Variant, lm, with_random_toke
 
 
 class Objective(lm.Objective):
-    """Predict the true next token after tokens some of which are random (evolution, influence)."""
+    """Predict the true next token after tokens that are partly random (evolution, influence)."""
 
     variant = Variant("lm", Question.TOKEN_DROPOUT)
 
-    replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
+    replace: float = Field(0.1, gt=0, le=1, description="share of tokens read as any token")
 
     def example(self, source, target, vocab_size, rng) -> Example:
         true = super().example(source, target, vocab_size, rng)

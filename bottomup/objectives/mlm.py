@@ -14,9 +14,9 @@ class Objective(objectives.Objective):
     accuracy = "masked_accuracy"
     masked = True
 
-    choose: float = Field(0.15, gt=0, lt=1, description="share of the tokens to predict")
-    mask: float = Field(0.8, ge=0, le=1, description="share of the chosen read as <mask>")
-    replace: float = Field(0.1, ge=0, le=1, description="share of the chosen read as any token")
+    choose: float = Field(0.15, gt=0, lt=1, description="share of tokens to predict")
+    mask: float = Field(0.8, ge=0, le=1, description="share of these read as <mask>")
+    replace: float = Field(0.1, ge=0, le=1, description="share of these read as any token")
 
     @model_validator(mode="after")
     def shares_of_one(self) -> "Objective":

@@ -4,7 +4,7 @@ from bottomup.objectives import Question, Variant, mlm
 
 
 class Objective(mlm.Objective):
-    """MLM's targets with LM's mask: tells apart what the two do to a representation."""
+    """MLM's targets with LM's mask, to separate what the two do to a representation."""
 
     causal = True
     variant = Variant("mlm", Question.MASK)

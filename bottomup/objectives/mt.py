@@ -14,7 +14,7 @@ class Objective(objectives.Objective):
     predicts = "target"
 
     label_smoothing: float = Field(
-        0.1, ge=0, lt=1, description="probability spread over the other words of the vocabulary"
+        0.1, ge=0, lt=1, description="probability spread over the other tokens of the vocabulary"
     )
 
     def example(self, source, target, vocab_size, rng) -> Example:

@@ -10,7 +10,7 @@ class Objective(mt.Objective):
 
     variant = Variant("mt", Question.TOKEN_DROPOUT)
 
-    replace: float = Field(0.1, gt=0, le=1, description="share of the tokens read as any token")
+    replace: float = Field(0.1, gt=0, le=1, description="share of tokens read as any token")
 
     def example(self, source, target, vocab_size, rng) -> Example:
         read = with_random_tokens(source, self.replace, vocab_size, rng)

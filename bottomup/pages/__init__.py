@@ -1,6 +1,6 @@
-"""Pages of a study that need no server: what it shows, to read and to look around in.
+"""Pages of a study that need no server: a gallery to read and an explorer.
 
-A page is a module, and a template of its name beside it.
+A page is a module with a template of the same name beside it.
 """
 
 from pathlib import Path

@@ -1,7 +1,7 @@
-"""The explorer: the tables of a study, to look around in without a server.
+"""The explorer: the tables of a study in a page that needs no server.
 
-What a reader chooses is chosen in the browser; what is here says what there is to choose from, in
-the least text: numbers to a few digits, names once, and a sample of the points of t-SNE.
+The reader chooses in the browser. This module provides the choices and their data, as compactly as
+possible: numbers with a few digits, each name once, and a sample of the points of t-SNE.
 """
 
 import base64
@@ -23,10 +23,10 @@ from bottomup.pages import render
 from bottomup.seeds import generator
 
 DIGITS = 4
-MOST_POINTS = 100  # of each word and kind, in a picture of t-SNE
-MOST_CATEGORIES = 6  # that have a color of their own
+MOST_POINTS = 100  # of each word and kind, in a t-SNE picture
+MOST_CATEGORIES = 6  # with their own color
 OTHER = "other"
-# Shapes of Vega for markers of matplotlib.
+# Vega's shapes for matplotlib's markers.
 SHAPES = {
     **{"o": "circle", "s": "square", "D": "diamond", "d": "diamond", "X": "cross", "P": "cross"},
     **{"^": "triangle-up", "v": "triangle-down", "<": "triangle-left", ">": "triangle-right"},
@@ -41,7 +41,7 @@ IMPORTANCES = [
 
 
 def looks(objectives: Iterable[str]) -> dict[str, dict]:
-    """How curves of each objective are drawn, in the order of figures."""
+    """The looks of the curves of each objective, in the order of figures."""
     found = {}
     for name in style.ordered(objectives):
         look = style.objective(name)
@@ -60,11 +60,13 @@ def looks(objectives: Iterable[str]) -> dict[str, dict]:
 def curves(name: str, table: pd.DataFrame) -> dict:
     """The curves over the layers in a table of a measure: `{name, value, choices, x, curves}`.
 
-    A table has, from the left, columns that say what a row is about, its value, and the interval,
-    `ci_low` and `ci_high`. choices: those columns but for runs and layers, each with the values
-    that it has; x: the layers, or steps from one to the next; curves: of each its run, or both
-    runs, the numbers of its choices, and over x the values and both ends of their intervals, null
-    where there is none.
+    A table has, from the left, columns that say what a row is about, its value, and its interval,
+    `ci_low` and `ci_high`.
+
+    choices: these first columns without runs and layers, each with its values.
+    x: the layers, or the steps from one to the next.
+    curves: for each, its run or both runs, the numbers of its choices, and over x the values and
+        both ends of their intervals, null if there is none.
     """
     columns = list(table.columns)
     value = columns[columns.index("ci_low") - 1]
@@ -88,7 +90,7 @@ def curves(name: str, table: pd.DataFrame) -> dict:
 
 
 def _x(table: pd.DataFrame) -> pd.Series:
-    """The layer of each row, or the step between two, as text; none where it is about no layer."""
+    """The layer of each row, or the step between two, as text; none if it is about no layer."""
     if "layer_a" in table:
         return table["layer_a"].astype(str) + "-" + table["layer_b"].astype(str)
     return table["layer"].astype("Int64").astype("string")
@@ -106,8 +108,8 @@ def _numbers(values: Iterable[float]) -> list[float | None]:
 
 
 def heads(table: pd.DataFrame) -> list[dict]:
-    """Each head of the table `heads`, which has a row for each of its functions: where it is, what
-    is known of its importance, and `functions`, in words and, as `labels`, in letters."""
+    """Each head of the table `heads`, which has a row for each function of a head: its place, its
+    importances, and its functions, in words (`functions`) and in letters (`labels`)."""
     found = []
     known = [name for name in IMPORTANCES if name in table]
     for place, rows in table.groupby(HEAD, sort=False):
@@ -133,14 +135,14 @@ def _function(row: dict) -> str:
 
 
 def _label(function: str) -> str:
-    """What stands in a map; of a position its place is told by the words alone."""
+    """The label in a map; only the words give the place of a position."""
     return {"positional": "p", "rarest": "r"}.get(function) or LABELS[function]
 
 
 def attention(table: pd.DataFrame) -> dict:
-    """The attention of one run: `{run, layers, heads, kinds}`; by kind a list of sentences, each
-    with its `queries` and `keys`, and `weights`, all of `[layers, heads, queries, keys]` in 255ths,
-    a byte each, in base64."""
+    """The attention of one run: `{run, layers, heads, kinds}`. Each kind has a list of sentences
+    with `queries`, `keys` and `weights`: `[layers, heads, queries, keys]` in 255ths, one byte each,
+    in base64."""
     kinds: dict[str, list] = {}
     for (kind, _), rows in table.groupby(["attention", "sentence"], sort=False):
         rows = rows.sort_values(["layer", "head", "query", "key"])
@@ -157,13 +159,13 @@ def attention(table: pd.DataFrame) -> dict:
 
 
 def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict:
-    """Pictures of t-SNE: `{sentences, pictures}`, with at most `MOST_POINTS` of each word and kind,
-    the same ones in all layers.
+    """Pictures by t-SNE: `{sentences, pictures}`, with at most `MOST_POINTS` of each word and kind,
+    the same points in all layers.
 
-    text: sentences of the test split; tokenizer: that by which positions in them are counted. Of
-    each picture: `run`, `picture`, how many of its points are shown and how many there are, `x` and
-    `y` in hundredths, a list for each layer, and of each point the number of its sentence, where it
-    stands there, in characters, its color and its kind.
+    text: sentences of the test split. tokenizer: the one that counts positions in them. Each
+    picture has `run`, `picture`, the number of points shown and of all points, `x` and `y` in
+    hundredths (a list for each layer), and for each point the number of its sentence, its place
+    there in characters, its color and its kind.
     """
     found, shown = [], []
     for (objective, seed, picture), rows in table.groupby(RUN_AND_PICTURE, sort=False):
@@ -184,7 +186,7 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
             }
         )
     sentences = sorted(set().union(*(points["sentence"] for points in shown)))
-    # The tokenizer starts with it; its offsets in other text leave combining marks out.
+    # The tokenizer starts with NFC; its offsets in other text leave out combining marks.
     written = [unicodedata.normalize("NFC", text[sentence]) for sentence in sentences]
     encoded = tokenizer.encode_batch(written)
     number = {sentence: n for n, sentence in enumerate(sentences)}
@@ -198,7 +200,7 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
 
 
 def _sample(points: pd.DataFrame, picture: str) -> np.ndarray:
-    """Places of the points that are shown, ascending."""
+    """The places of the points to show, ascending."""
     kept = []
     for place in points.groupby(["token", "kind"]).indices.values():
         rng = generator(1, "explorer", picture)
@@ -207,7 +209,7 @@ def _sample(points: pd.DataFrame, picture: str) -> np.ndarray:
 
 
 def _colors(points: pd.DataFrame, picture: str) -> list:
-    """What colors the points; rare categories are one."""
+    """What determines the color of each point; rare categories count as one."""
     values = points[picture]
     if picture != "ccg":
         return values.tolist()
@@ -227,8 +229,8 @@ def page(
     projected: dict | None,
     claims: pd.DataFrame | None,
 ) -> str:
-    """The page. tables: of measures, by name; the others as the functions here take them, None
-    where there is none; projected: as from `pictures`."""
+    """The page. tables: those of measures, by name. projected: as from `pictures`. The others are
+    as the functions here take them, None if there is none."""
     measures = [curves(name, table) for name, table in tables.items()]
     runs = {run for measure in measures for curve in measure["curves"] for run in curve[0]}
     found = [names.objective_and_seed(run) for run in runs]
@@ -245,7 +247,7 @@ def page(
         "palette": projection.COLORS,
         "other": {"name": OTHER, "color": projection.OTHERS},
     }
-    # Nothing in it can end the script element that holds it.
+    # Escaped, so that nothing in it can end the script element around it.
     written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
     seeds = sorted({seed for _, seed in found})
     return render("explorer.html", study=study, data=data, written=Markup(written), seeds=seeds)

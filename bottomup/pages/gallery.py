@@ -1,4 +1,4 @@
-"""The gallery: every figure of a study and every claim, with what they were made from."""
+"""The gallery: every figure and every claim of a study, with their sources."""
 
 import io
 import math
@@ -20,13 +20,13 @@ from bottomup.settings import Section
 
 WIDTH = 1280  # of a light image, in pixels
 QUALITY = 60  # of WebP, 0 to 100
-MOST_NAMES = 8  # of panels, or of curves, that stand in place of an image
+MOST_NAMES = 8  # of panels, or of curves, in place of an image
 
 
 class Figure(Section):
-    """A figure: its name, the module that drew it, where the report lists it, the tables that it is
-    drawn from (paths in the study's folder), those of them that the explorer shows, by their
-    measures, the published curves, and whether its points are copied beside the page."""
+    """A figure: its name, the module that draws it, its category in the report, its tables (paths
+    in the study's folder), the measures among them that the explorer shows, the published curves,
+    and whether its points are copied beside the page."""
 
     name: str
     module: str
@@ -43,10 +43,10 @@ class Figure(Section):
 
 @dataclass(frozen=True)
 class Drawn:
-    """A figure as it came out.
+    """A drawn figure.
 
-    see, explained: what to see in it, and all else that its caption says; points: what it draws;
-    size: width and height of its image, in pixels.
+    see, explained: what to see in it, and the rest of its caption. points: what it draws. size:
+    width and height of its image, in pixels.
     """
 
     figure: Figure
@@ -56,7 +56,7 @@ class Drawn:
     size: tuple[int, int]
 
     def instead(self) -> str:
-        """What stands in place of the image: the panels and the curves that it has."""
+        """The text in place of the image: its panels and its curves."""
         names = {name: self.points[name].dropna().astype(str).unique() for name in CURVE[1:]}
         told = [f"{name}: {_some(list(values))}" for name, values in names.items() if len(values)]
         if self.points["source"].eq("published").any():
@@ -79,8 +79,8 @@ def light(png: bytes) -> tuple[bytes, int, int]:
 
 
 def caption(text: str, config: dict) -> tuple[Markup, Markup]:
-    """What to see in a figure, and all else, from its caption in docs/captions: the first paragraph
-    and the others, as HTML; config: what a caption may say of the study's."""
+    """What to see in a figure, and the rest, from its caption in docs/captions: the first paragraph
+    and the others, as HTML. config: the values of the study that a caption may state."""
     environment = jinja2.Environment(undefined=jinja2.StrictUndefined)
     filled = environment.from_string(text).render(snakemake=SimpleNamespace(config=config))
     first, _, others = filled.strip().partition("\n\n")
@@ -93,9 +93,9 @@ def _html(text: str) -> Markup:
 
 
 def beside_published(points: pd.DataFrame) -> list[dict]:
-    """Each curve that the papers have, too, a row each, as text: panel, series, `ours` and
-    `published` at the first and the last point, and `rank_correlation`, Spearman's of both, empty
-    where that is not known; points: those that a figure draws."""
+    """A row, as text, for each curve that the papers also have: panel, series, `ours` and
+    `published` at the first and the last point, and `rank_correlation` (Spearman's of both curves),
+    empty if it is not known. points: those that a figure draws."""
     both = beside(points.assign(figure=""))
     if both.empty:
         return []
@@ -118,8 +118,8 @@ def _number(value: float) -> str:
 
 
 def figures_of(claim: dict, figures: list[Figure]) -> list[str]:
-    """The figures that a claim is seen in: those with the published figure that its section names,
-    or else all that are drawn from its table."""
+    """The figures that show a claim: those with the published figure that its section names, or
+    else all that are drawn from its table."""
     named = set(re.findall(r"figure (\w+)", claim["section"]))
     shown = [figure.name for figure in figures if named & set(figure.published)]
     table = f"measures/{claim['measure']}.csv"
@@ -127,8 +127,11 @@ def figures_of(claim: dict, figures: list[Figure]) -> list[str]:
 
 
 def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
-    """The claims, with a column `figures`, that are seen in a figure; by the rank of their verdict,
-    which is one more column."""
+    """The claims that a figure shows, sorted by the rank of their verdict, which is one more
+    column.
+
+    claims: with a column `figures`.
+    """
     if claims is None:
         return []
     seen = claims[[figure.name in names for names in claims["figures"]]]
@@ -143,10 +146,10 @@ def page(
     rule: str,
     repository: str | None,
 ) -> str:
-    """The page of figures, in their order, and claims, None where nothing was judged.
+    """The page of figures, in their order, and claims (None if nothing was judged).
 
-    rule: where the figures' rule stands, `file:line`; repository: the web address of the
-    repository's files, None where it has none.
+    rule: the place of the figures' rule, `file:line`. repository: the web address of the
+    repository's files, None if it has none.
     """
     figures = [each.figure for each in drawn]
     if claims is not None:

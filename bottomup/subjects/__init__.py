@@ -1,6 +1,6 @@
-"""What is looked at: a trained run or any Hugging Face checkpoint, behind one small interface.
+"""Subjects: a trained run or any Hugging Face checkpoint, behind one small interface.
 
-What comes after knows subjects by what they can do, never by what they are called.
+Later steps know subjects by what they can do, never by their names.
 """
 
 from pathlib import Path
@@ -80,7 +80,7 @@ def _who_opens(folder: Path) -> ModuleType:
     """The module for the kind of model that a folder holds."""
     if model_type(folder) in KINDS:
         return runs
-    # It imports transformers, which takes longer than many a job over runs.
+    # It imports transformers, which takes longer than many jobs about runs.
     from bottomup.subjects import checkpoint
 
     return checkpoint

@@ -1,4 +1,4 @@
-"""What every subject can be asked, whatever it is."""
+"""The interface of every subject, whatever it is."""
 
 from abc import ABC, abstractmethod
 from pathlib import Path
@@ -48,7 +48,7 @@ class Subject(ABC):
     @property
     @abstractmethod
     def layers(self) -> int:
-        """Layers above the embeddings; representations are counted 0 to `layers`."""
+        """Layers above the embeddings; representations count from 0 to `layers`."""
 
     @property
     @abstractmethod
@@ -58,12 +58,12 @@ class Subject(ABC):
     @property
     @abstractmethod
     def heads(self) -> int:
-        """Heads in a layer; 0 where none can be looked at."""
+        """Heads in a layer; 0 if none can be looked at."""
 
     @property
     @abstractmethod
     def causal(self) -> bool:
-        """Whether what comes later changes nothing: no position sees those after it."""
+        """Whether no position sees later ones."""
 
     @property
     @abstractmethod
@@ -73,37 +73,37 @@ class Subject(ABC):
     @property
     @abstractmethod
     def predicts_tokens(self) -> bool:
-        """Whether transformers knows the layers by which it was trained to predict tokens."""
+        """Whether transformers knows the layers with which it was trained to predict tokens."""
 
     @property
     @abstractmethod
     def translates(self) -> bool:
-        """Whether a decoder writes another text from what is read."""
+        """Whether a decoder writes another text from the one it reads."""
 
     @property
     @abstractmethod
     def max_length(self) -> int | None:
-        """Tokens that it can read at once, special ones included; None for any number."""
+        """Tokens that it can read at once, including special ones; None for any number."""
 
     @property
     @abstractmethod
     def padding(self) -> int:
-        """The token that fills up shorter sentences, on the right."""
+        """The token that pads shorter sentences on the right."""
 
     @property
     @abstractmethod
     def special(self) -> list[int]:
-        """The tokens that stand around a text and are none of it, padding among them."""
+        """The tokens that surround a text and are not part of it, including padding."""
 
     @property
     def open_heads(self) -> list[Tensor]:
-        """The heads of each layer that can say anything, by number from 0."""
+        """The heads of each layer that contribute anything, by number from 0."""
         return [torch.arange(self.heads)] * self.layers
 
     @property
     @abstractmethod
     def encoder(self) -> nn.Module:
-        """What is looked at: the model, or its encoder."""
+        """The part that is looked at: the model, or its encoder."""
 
     @abstractmethod
     def save_model(self, folder: Path) -> None:
@@ -168,20 +168,20 @@ class Subject(ABC):
         return self._checked(ids, gates, hidden, output_attentions=True).attentions
 
     def tokens(self, ids: Tensor) -> Tensor:
-        """Which ids are no padding, bool `[batch, length]`."""
-        # What cannot see padding needs no mask for it, and may use one token for it and for ends.
+        """Which ids are not padding, bool `[batch, length]`."""
+        # A causal model cannot see padding, so it needs no mask for it and may pad with </s>.
         return torch.ones_like(ids, dtype=torch.bool) if self.causal else ids != self.padding
 
     def embeddings(self, ids: Tensor) -> Tensor:
-        """Layer 0 alone, of padded ids `[batch, length]`: `[batch, length, d_model]`."""
+        """Only layer 0, for padded ids `[batch, length]`: `[batch, length, d_model]`."""
         return self.hidden_states(ids)[0]
 
     def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
         """The residual stream after `layer`, counted from 1, `[batch, length, d_model]`.
 
-        ids: padded, `[batch, length]`; below: the stream before this layer, from which a `Run`
-        goes on, where others read from the start; hidden: tokens that no position but their own
-        sees in this layer, all layers below being as usual, bool `[batch, length]`.
+        ids: padded, `[batch, length]`. below: the stream before this layer; a `Run` continues from
+        it, other subjects read from the start. hidden: tokens that no position but their own sees
+        in this layer, bool `[batch, length]`; layers below are as usual.
         """
         if hidden is not None:
             of_layers = hidden.new_zeros(self.layers, *hidden.shape)
@@ -227,7 +227,8 @@ class Subject(ABC):
 
 
 def from_others(hidden: Tensor) -> Tensor:
-    """Which keys hidden tokens `[batch, length]` keep from whom, bool `[batch, 1, length, length]`.
+    """Which queries may not see which keys, for hidden tokens `[batch, length]`: bool `[batch, 1,
+    length, length]`.
 
     A token still sees itself.
     """

@@ -15,8 +15,8 @@ class Settings(Section):
     """Distance between consecutive layers, for groups of tokens."""
 
     occurrences: int = key(
-        "drawn from each group, of matched ones beyond the first of each type, and for ten types a "
-        "tenth of each; smaller groups are left out",
+        "occurrences drawn from each group; for matched groups not counting the first of each "
+        "type, for ten types a tenth of each; smaller groups are left out",
         "occurrences",
         ge=10,
     )

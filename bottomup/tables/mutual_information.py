@@ -20,17 +20,17 @@ Clusters = Annotated[int, Field(ge=2)]
 class Settings(Section):
     """Information that a layer has about a token, in nats."""
 
-    n_tokens: int = key("most frequent tokens that are looked at", "tokens", ge=2)
+    n_tokens: int = key("number of most frequent tokens to use", "tokens", ge=2)
     n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
     other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
-        "other numbers of clusters, to see what depends on it"
+        "other numbers of clusters, to see what depends on them"
     )
     clusterings: int = key(
-        "runs of k-means from other first centers, averaged; their spread is in the interval",
+        "runs of k-means from different first centers, averaged; the interval has their spread",
         "runs",
         ge=2,
     )
-    seed: int = key("seed of clusters, shuffles and the classifier's halves", ge=0)
+    seed: int = key("seed of clusters, shuffles and the halves for the classifier", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

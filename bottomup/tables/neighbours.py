@@ -14,15 +14,17 @@ TABLE = Table("run", reads=("annotations",), variants=True)
 
 
 class Settings(Section):
-    """What a representation shares with the nearest other ones."""
+    """What a representation shares with its nearest neighbors."""
 
-    k: int = key("nearest other representations that are looked at", "neighbors", ge=1)
-    tokens: int = key("most frequent tokens among which the token is compared", "tokens", ge=2)
-    occurrences: int = key("of each of these", "occurrences", ge=2)
+    k: int = key("number of nearest neighbors", "neighbors", ge=1)
+    tokens: int = key("most frequent tokens among which to compare the token", "tokens", ge=2)
+    occurrences: int = key("occurrences of each of these tokens", "occurrences", ge=2)
     within_tokens: int = key(
-        "most frequent tokens within each of which all else is compared", "tokens", ge=1
+        "most frequent tokens within each of which to compare everything else", "tokens", ge=1
     )
-    within_occurrences: int = key("of each of these; more than k", "occurrences", ge=2)
+    within_occurrences: int = key(
+        "occurrences of each of these tokens; more than k", "occurrences", ge=2
+    )
     seed: int = key("seed of the draws", ge=0)
 
 

@@ -23,14 +23,14 @@ class Settings(Section):
     """What a linear classifier finds in a layer."""
 
     tasks: Annotated[list[Literal["tag", "relation", "ccg"]], AfterValidator(unique)] = key(
-        "what it is to tell of a word: part of speech, dependency relation, CCG category; what "
-        "the annotation does not know is left out",
+        "what to predict of a word: part of speech, dependency relation, CCG category; a task that "
+        "the annotation does not have is left out",
         min_length=1,
     )
     occurrences: int = key(
-        "words of sentences that are drawn, to learn from and to be tested on", "words", ge=100
+        "words in the drawn sentences, for training and test together", "words", ge=100
     )
-    seed: int = key("seed of their draw, of the split and of the control task", ge=0)
+    seed: int = key("seed of the draw of sentences, of the split and of the control task", ge=0)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

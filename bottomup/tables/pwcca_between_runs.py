@@ -18,7 +18,7 @@ class Settings(Section):
     """Distance between two views by canonical correlations."""
 
     variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
-        "as defined, or as the code behind the published numbers computes it", min_length=1
+        "as defined, or as computed by the code behind the published numbers", min_length=1
     )
 
 

@@ -12,9 +12,11 @@ TABLE = Table("pair", "similarity", first_seed=True, category="3 Distance")
 
 
 class Settings(Section):
-    """How alike two runs are, by other measures than PWCCA."""
+    """How alike two runs are, by measures other than PWCCA."""
 
-    variance: float = key("share that SVCCA keeps, in as few directions as hold it", gt=0, le=1)
+    variance: float = key(
+        "share of variance that SVCCA keeps, in the fewest directions", gt=0, le=1
+    )
     rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
     seed: int = key("seed of their draw", ge=0)
 

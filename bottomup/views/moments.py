@@ -108,12 +108,12 @@ class Moments:
 
     @property
     def mean_x(self) -> np.ndarray:
-        """`[d_x]`"""
+        """The mean of x: `[d_x]`."""
         return self.mean[: self.d_x].cpu().numpy()
 
     @property
     def mean_y(self) -> np.ndarray:
-        """`[d_y]`"""
+        """The mean of y: `[d_y]`."""
         return self.mean[self.d_x :].cpu().numpy()
 
     @property
@@ -150,7 +150,7 @@ class Moments:
 def merged(blocks: Sequence[Moments], counts: np.ndarray) -> Moments:
     """The moments of all rows of the `blocks`, those of block i repeated `counts[i]` times.
 
-    The same as as many merges, in one pass. At least one row must be left.
+    Equal to that many merges, in one pass. At least one row must be left.
     """
     total = Moments(blocks[0].d_x, blocks[0].d_y, blocks[0].mean.device)
     sizes = [int(count) * block.n for count, block in zip(counts, blocks, strict=True)]

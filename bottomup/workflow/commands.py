@@ -47,7 +47,7 @@ Two arguments are common to all:
 A mistake ends in one line, with status 1. The programs follow in the order in which text flows
 through them. Made by `python -m bottomup.workflow.commands > docs/commands.md`.
 """
-# Stages whose file in rules/ has another name than they.
+# Stages whose names differ from their files in rules/.
 TITLES = {"corpus": "Text", "training": "Runs"}
 COMMON = {"help", "settings", "gpus"}
 
@@ -87,7 +87,7 @@ def _parser(path: Path) -> ArgumentParser:
 
 
 def _markdown(paragraph: str) -> str:
-    """A paragraph of a docstring; one of Settings, Inputs and Outputs as a list."""
+    """A paragraph of a docstring; a paragraph of Settings, Inputs and Outputs as a list."""
     if not re.match(r"(Settings|Inputs|Outputs):", paragraph):
         return _escaped(" ".join(paragraph.split()))
     return "\n".join(_items(paragraph))
@@ -104,7 +104,7 @@ def _escaped(text: str) -> str:
 
 
 def _usage(action: Action) -> str:
-    """An argument as a usage line has it; those that may be left out in brackets."""
+    """An argument as in a usage line; optional ones in brackets."""
     value = action.metavar or action.dest.upper()
     value = {0: "", "*": f"[{value} ...]", "+": f"{value} [{value} ...]"}.get(action.nargs, value)
     if not action.option_strings:

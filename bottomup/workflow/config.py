@@ -99,17 +99,17 @@ ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG cate
 
 
 class Runs(Section):
-    """Keys that every objective's section may have beside the objective's own options."""
+    """Keys that every objective's section may have besides the objective's own options."""
 
     objective: str | None = key(
         "a module of bottomup/objectives; null is the one of the section's name", default=None
     )
     trunk: Literal[*TRUNKS] = key(
-        "what the model is; only a transformer has heads, and a decoder", default="transformer"
+        "kind of model; only a transformer has heads and a decoder", default="transformer"
     )
-    training: dict[str, Any] = key("what overrides the section `training`", default={})
+    training: dict[str, Any] = key("keys that override the section `training`", default={})
     n_seeds: int | None = key(
-        "seeds, the first ones, under which it runs; null for all", "seeds", default=None, ge=1
+        "number of seeds, from the first, to run; null for all", "seeds", default=None, ge=1
     )
 
 
@@ -123,22 +123,22 @@ class Study(Section):
     model: Model
     training: Training
     objectives: dict[str, dict[str, Any]] = key(
-        "options by objective; the name is that of a module of bottomup/objectives, or any, for "
-        "other options of the module that the key objective names; null removes one"
+        "options by objective; the name is that of a module of bottomup/objectives, or any name "
+        "for other options of the module in the key objective; null removes one"
     )
     seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
         "one run for each seed and objective", min_length=1, max_length=100
     )
     checkpoints: dict[str, Checkpoint] = key(
-        "models from elsewhere, by name, that are looked at beside the runs; each with its "
-        "untrained twin; null removes one"
+        "models from elsewhere, by name, to look at beside the runs, each with its untrained twin; "
+        "null removes one"
     )
     training_halves: Annotated[list[str], AfterValidator(unique)] = key(
-        "objectives of which two more models are trained, each on a half of the text"
+        "objectives for which to train two more models, each on one half of the text"
     )
     training_steps: dict[str, Annotated[list[Step], AfterValidator(unique)]] = key(
-        "by objective, a list of steps, counted in updates, at which its runs are looked at, too; "
-        "0 is the initial model; null removes one",
+        "by objective, a list of steps, in updates, at which to look also at its runs; 0 is the "
+        "initial model; null removes one",
         "updates",
     )
     annotation: Annotation
@@ -147,7 +147,7 @@ class Study(Section):
     views: Views
     measures: Measures
     leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(
-        "tables that are not made, with the figures that show them; claims about them are undecided"
+        "tables to leave out, with the figures that show them; claims about them stay undecided"
     )
     heads: Heads
     pruning: Pruning

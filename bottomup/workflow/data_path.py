@@ -1,8 +1,8 @@
 """The drawing of the data path: python -m bottomup.workflow.data_path > docs/images/data_path.svg
 
-Boxes are stages, each the rules of one file in rules/; what is collected from parts is a stage of
-its own. Arrows are those between the rules of the smoke study, as Snakemake has them, without those
-that a longer way implies.
+Boxes are stages, each with the rules of one file in rules/; tables that are collected from parts
+are their own stage. Arrows are those between the rules of the smoke study, from Snakemake, without
+those that a longer way implies.
 """
 
 import re
@@ -20,9 +20,9 @@ TABLES = "tables"  # the stage of rules called collect_...
 
 @dataclass(frozen=True)
 class Box:
-    """Where a stage stands, and what it says: its name, its files, what they are.
+    """The place and the text of a stage: its name, its files, what they are.
 
-    row: from the top; columns: the first and the last of its columns, of two.
+    row: from the top. columns: its first and its last column, of two.
     """
 
     row: float
@@ -85,7 +85,7 @@ def drawing() -> str:
 
 
 def rule_graph() -> set[tuple[str, str]]:
-    """Pairs of rules of the smoke study, the second of which reads what the first makes."""
+    """Pairs of rules of the smoke study; the second reads what the first makes."""
     command = [sys.executable, "-m", "snakemake", "--rulegraph", "--forceall"]
     command += ["--configfile", "studies/smoke.yaml"]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
@@ -95,7 +95,7 @@ def rule_graph() -> set[tuple[str, str]]:
 
 
 def arrows(rules: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Pairs of stages that exchange files, but for those that a longer way implies."""
+    """Pairs of stages that exchange files, without those that a longer way implies."""
     direct = {(stage(a), stage(b)) for a, b in rules}
     direct = {(a, b) for a, b in direct if a != b}
     longer = {(a, c) for (a, b), (again, c) in product(ways(direct), direct) if b == again}
@@ -103,7 +103,7 @@ def arrows(rules: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def ways(direct: set[tuple[str, str]]) -> set[tuple[str, str]]:
-    """Pairs between which there is a way of any length."""
+    """Pairs that are connected by a way of any length."""
     found = direct
     while new := {(a, d) for (a, b), (c, d) in product(found, direct) if b == c} - found:
         found = found | new
@@ -111,7 +111,7 @@ def ways(direct: set[tuple[str, str]]) -> set[tuple[str, str]]:
 
 
 def stage(rule: str) -> str:
-    """The file in rules/ that a rule stands in; of what is collected, TABLES."""
+    """The file in rules/ of a rule; TABLES for rules that collect."""
     if rule.startswith("collect_"):
         return TABLES
     texts = {path.stem: path.read_text() for path in sorted((ROOT / "rules").glob("*.smk"))}
@@ -142,8 +142,8 @@ def box(it: Box) -> str:
 
 
 def arrow(a: Box, b: Box) -> str:
-    """From the lower edge of one box to the upper edge of another, above the middle of the narrower
-    one where the other is as wide as both columns."""
+    """An arrow from the lower edge of one box to the upper edge of another, at the middle of the
+    narrower box if the other is as wide as both columns."""
     x_a, x_b = ((it.left + it.right) / 2 for it in (a, b))
     if a.columns == (0, 1):
         x_a = x_b

@@ -1,4 +1,4 @@
-"""The licenses of what is installed: python -m bottomup.workflow.licenses > docs/licenses.md"""
+"""The licenses of installed packages: python -m bottomup.workflow.licenses > docs/licenses.md"""
 
 import re
 from importlib import metadata
@@ -30,7 +30,7 @@ and nothing of them is in this repository.
 All packages:
 """
 FOOTER = "Made by `python -m bottomup.workflow.licenses > docs/licenses.md`."
-# Of what no Linux needs, so that it is not installed where this page is made.
+# Packages that Linux does not need, so that they are not installed where this page is made.
 OF_OTHER_SYSTEMS = {
     "appnope": "BSD License",
     "cffi": "MIT-0",
@@ -52,8 +52,8 @@ def page() -> str:
 
 
 def stated(name: str) -> str:
-    """What a package that is installed says of its license: an expression, or its classifiers, or
-    the first line of a text."""
+    """The license that an installed package states: an expression, its classifiers, or the first
+    line of a text."""
     about = metadata.metadata(name)
     if expression := about["License-Expression"]:
         return expression

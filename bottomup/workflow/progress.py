@@ -1,7 +1,7 @@
 """How far a study is and when it will end: a line on a terminal, a line a minute in a log.
 
-What a job takes is what like jobs of the study took, as their benchmarks say; before there are any,
-what it takes in the default study on one core, by how much larger this study is.
+The time of a job is estimated from the benchmarks of similar jobs of the study; before there are
+any, from its time in the default study on one core, scaled by the size of this study.
 """
 
 import logging
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 log = logging.getLogger("snakemake.logging")
 
 TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
-SHOWN = 3  # names of jobs that run
-OVERDUE = 0.1  # of what it has taken so far, a job that should have ended is given
+SHOWN = 3  # names of running jobs
+OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take still
 START_UP = 2  # seconds of any job
-# Of a job in the default study, on a core of its own.
+# Seconds of a job in the default study, on its own core.
 SECONDS = {
     "measure_influence": 70,
     "measure_mutual_information": 60,
@@ -48,13 +48,13 @@ SECONDS = {
     "measure_pwcca_between_layers": 7,
 }
 ANY_OTHER_SECONDS = 3
-VIEWS_MB = 179  # of the default study, by whose size the time of what does not train goes
-OPERATIONS_A_SECOND = 8e10  # of a training on a core of its own: 5e10 to 11e10
+VIEWS_MB = 179  # of the default study; the time of jobs that do not train scales with it
+OPERATIONS_A_SECOND = 8e10  # of a training on its own core: 5e10 to 11e10
 
 
 class Job(NamedTuple):
-    """A job: its rule and wildcards as its benchmark names them, what it may take, and the names
-    of those that it waits for."""
+    """A job: its rule and wildcards, as in the name of its benchmark; its estimate; and the names
+    of the jobs that it waits for."""
 
     name: str
     seconds: float
@@ -63,7 +63,7 @@ class Job(NamedTuple):
 
 
 def guess(rule: str, operations: float, views_mb: float) -> float:
-    """Seconds of a job of which nothing like it has been measured.
+    """The seconds of a job when no similar job has been measured.
 
     operations: those of its training, 0 if it does not train; views_mb: the size of a view of the
     study.
@@ -74,7 +74,8 @@ def guess(rule: str, operations: float, views_mb: float) -> float:
 
 
 def measured(folder: Path) -> dict[str, float]:
-    """Seconds by job, from the benchmarks in `folder`; one that is being written is left out."""
+    """Seconds by job, from the benchmarks in `folder`; one that is still being written is left
+    out."""
     seconds = {}
     for file in folder.glob("*.tsv"):
         try:
@@ -85,8 +86,8 @@ def measured(folder: Path) -> dict[str, float]:
 
 
 def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
-    """Seconds by job: what it took itself, or on the mean those jobs of its rule whose names begin
-    most like its own; where there are none the guess, by the pace of the jobs that were measured.
+    """Seconds by job: its own, or the mean over the jobs of its rule whose names share the longest
+    beginning with its name; if there are none, the guess, scaled by the pace of measured jobs.
     """
     known = [(took[name], job.seconds) for name, job in jobs.items() if name in took]
     pace = sum(seconds for seconds, _ in known) / sum(guess for _, guess in known) if known else 1
@@ -120,10 +121,10 @@ def share_and_seconds_left(
     running: dict[str, float],
     cores: int,
 ) -> tuple[float, float]:
-    """The share of the work that is done, and how long the rest takes on `cores`: at least its core
-    seconds by the number of cores, and at least its longest chain of jobs.
+    """The share of work that is done, and the time of the rest on `cores`: at least its core
+    seconds divided by the number of cores, and at least its longest chain of jobs.
 
-    seconds: what each job takes; running: seconds that jobs have run for.
+    seconds: the time of each job. running: for how many seconds jobs have been running.
     """
     left = {name: seconds[name] for name in jobs if name not in done}
     left |= {
@@ -161,10 +162,10 @@ def line(
 
 
 class Progress:
-    """Shows how far Snakemake's `workflow` is, from `start` to `end`, in a thread of its own: what
-    goes wrong there stops no job.
+    """Shows how far Snakemake's `workflow` is, from `start` to `end`, in its own thread, so that an
+    error there stops no job.
 
-    guess: of a job of Snakemake's its seconds and threads.
+    guess: gives the seconds and threads of one of Snakemake's jobs.
     """
 
     def __init__(self, workflow: "Workflow", guess: Callable, benchmarks: Path):
@@ -173,12 +174,12 @@ class Progress:
         self.thread = threading.Thread(target=self._follow, name="progress", daemon=True)
 
     def start(self) -> None:
-        """From now on; not where Snakemake is asked to be quiet about progress."""
+        """Show progress from now on, unless Snakemake is asked to be quiet about it."""
         if not {Quietness.ALL, Quietness.PROGRESS} & set(self.workflow.output_settings.quiet or []):
             self.thread.start()
 
     def end(self) -> None:
-        """Take the line away."""
+        """Remove the line."""
         self.ended.set()
         if self.thread.is_alive():
             self.thread.join()
@@ -191,14 +192,14 @@ class Progress:
         (terminal,) = terminals
         stream = terminal.stream
         with tqdm(bar_format="{desc}", file=stream, leave=False, dynamic_ncols=True) as bar:
-            # What Snakemake says goes above the line.
+            # Snakemake's output goes above the line.
             terminal.stream = DummyTqdmFile(stream)
             self._say_each(TERMINAL_SECONDS, bar.set_description_str)
             terminal.stream = stream
 
     def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
         dag, given = self.workflow.dag, self.workflow.resource_settings
-        cores = (given.cores or 1) * (given.nodes or 1)  # on a cluster those of each job
+        cores = (given.cores or 1) * (given.nodes or 1)  # on a cluster, cores are per job
         planned = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
         jobs = {
             name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])

@@ -18,7 +18,7 @@ class Options(SourceOptions):
     """Which treebank; a relative path starts from the folder in which the workflow runs."""
 
     monolingual: ClassVar[bool] = True
-    folder: Folder = Field(description="that holds *.conllu files, at some depth")
+    folder: Folder = Field(description="folder with *.conllu files at some depth")
 
     @field_validator("languages")
     @classmethod

@@ -30,7 +30,7 @@ class Options(SourceOptions):
     )
     tsv: File | None = Field(
         None,
-        description="instead of the three, of two languages: lines of source, target and, "
+        description="instead of these three, for two languages: lines of source, target and, "
         "optionally, document, separated by tabs and not quoted",
     )
 

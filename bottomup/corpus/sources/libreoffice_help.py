@@ -52,8 +52,8 @@ class Options(debian.DebianOptions):
     version: str = Field(
         "7.4.7.2",
         pattern=r"^\d+(\.\d+)+$",
-        description="version of the help packs; apt has its distribution's own, "
-        "and warns when that is another",
+        description="version of the help packs; apt has the version of its distribution, and warns "
+        "if that differs",
     )
     archive_url: str = Field(
         "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
@@ -67,7 +67,7 @@ class Options(debian.DebianOptions):
         "a language left out is not checked",
     )
     folder: Folder | None = Field(
-        None, description="folder: a folder that holds <language>/text/**/*.html at some depth"
+        None, description="folder: a folder with <language>/text/**/*.html at some depth"
     )
 
     @field_validator("languages")

@@ -62,12 +62,12 @@ class Options(debian.DebianOptions):
     packages: list[Package] = Field(
         PACKAGES,
         min_length=1,
-        description="apt: packages with pages in English or the other language, for which "
-        "{language} stands; of pages of one name the first package's is taken",
+        description="apt: packages with pages in English or in the other language, which replaces "
+        "{language}; of several pages with one name, that of the first package is taken",
     )
     folder: Folder | None = Field(
         None,
-        description="folder: a folder that holds packages (.deb), or man/man1/*, man/<language>/"
+        description="folder: a folder with packages (.deb), or with man/man1/*, man/<language>/"
         "man1/* and so on at some depth",
     )
 

@@ -36,14 +36,14 @@ class Options(debian.DebianOptions):
     origin: Literal["apt", "folder"] = Field(
         "apt",
         alias="from",
-        description="apt: the indices of the suites that this machine has its packages from, no "
+        description="apt: the indices of the suites from which this machine has its packages, no "
         "root needed; folder: those in `folder`",
     )
     folder: Folder | None = Field(
         None,
-        description="folder: a folder that holds Packages, Translation-en and that of the other "
-        "language at some depth, with what apt or a mirror adds to the names, and compressed or "
-        "not by gzip, bzip2, xz or zstd",
+        description="folder: a folder with Packages, Translation-en and the Translation of the "
+        "other language at some depth, under names of apt or a mirror, plain or compressed by "
+        "gzip, bzip2, xz or zstd",
     )
 
     english = field_validator("languages")(debian.one_is_english)
