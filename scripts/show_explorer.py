@@ -11,12 +11,10 @@ Outputs:  the page, and the JavaScript that draws it (the library of a package).
 import argparse
 from pathlib import Path
 
-import vl_convert
-
 from bottomup import program
 from bottomup.files.tables import read_table
 from bottomup.files.tokenizers import load_tokenizer
-from bottomup.pages.explorer import page, pictures
+from bottomup.pages.explorer import library, page, pictures
 from bottomup.settings import Section
 
 
@@ -39,7 +37,7 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.claims and read_table(arguments.claims),
     )
     arguments.page.write_text(written, encoding="utf-8")
-    arguments.library.write_text(vl_convert.javascript_bundle(), encoding="utf-8")
+    arguments.library.write_text(library(), encoding="utf-8")
 
 
 if __name__ == "__main__":

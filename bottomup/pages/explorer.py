@@ -12,6 +12,7 @@ from collections.abc import Iterable
 
 import numpy as np
 import pandas as pd
+import vl_convert
 from markupsafe import Markup
 from tokenizers import Tokenizer
 
@@ -219,6 +220,11 @@ def _colors(points: pd.DataFrame, picture: str) -> list:
 
 def _hundredths(values: pd.Series) -> list[int]:
     return np.rint(100 * values).astype(int).tolist()
+
+
+def library() -> str:
+    """The JavaScript that draws the page: Vega, Vega-Lite and Vega-Embed."""
+    return vl_convert.javascript_bundle()
 
 
 def page(
