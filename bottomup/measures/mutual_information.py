@@ -9,6 +9,8 @@ well filled (Miller 1955), and by less if most are empty. `shuffled` measures th
 themselves, as far as it does not depend on the relation between labels and clusters.
 """
 
+from collections.abc import Iterable, Iterator
+
 import numpy as np
 import torch
 from scipy import sparse
@@ -213,36 +215,41 @@ def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
 
 
 def by_clusters(
-    view: np.ndarray,
+    views: Iterable[np.ndarray],
     tokens: np.ndarray,
     blocks: np.ndarray,
     count: int,
     n_clusters: int,
     clusterings: int,
     seed: int,
-) -> dict:
-    """The columns of a table's row: means over clusterings from different first centers.
+) -> Iterator[dict]:
+    """A row of the table for each view: means over clusterings from different first centers.
 
-    view: `[n, d_model]`; tokens, blocks: `[n]`; count: the number of blocks.
+    views: each `[n, d_model]`; tokens, blocks: `[n]`; count: the number of blocks.
+
+    The few clusterings of one view may agree by chance, so their variance is pooled over the views:
+    the error of the means is the same for all.
     """
-    found = [cluster(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
-    values = [mutual_information(tokens, clusters) for clusters in found]
-    chance = [shuffled(tokens, clusters, seed) for clusters in found]
-    used = [len(np.unique(clusters)) for clusters in found]
-    without = np.mean([without_blocks(tokens, some, blocks, count) for some in found], axis=0)
-    error = np.std(values, ddof=1) / len(values) ** 0.5
-    low, high = jackknife.interval(np.mean(values), without, error)
-    return {
-        "estimator": "clusters",
-        "mi_nats": np.mean(values),
-        "ci_low": low,
-        "ci_high": high,
-        "clustering_error_nats": error,
-        "shuffled_mi_nats": np.mean(chance),
-        "entropy_nats": entropy(tokens),
-        "n_occurrences": len(tokens),
-        "n_labels": len(np.unique(tokens)),
-        "n_clusters": n_clusters,
-        "n_clusters_used": min(used),
-        jackknife.WITHOUT: without,
-    }
+    found = [
+        [cluster(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
+        for view in views
+    ]
+    values = np.array([[mutual_information(tokens, some) for some in each] for each in found])
+    error = np.sqrt(values.var(axis=1, ddof=1).mean() / clusterings)
+    for each, value in zip(found, values.mean(axis=1), strict=True):
+        without = np.mean([without_blocks(tokens, some, blocks, count) for some in each], axis=0)
+        low, high = jackknife.interval(value, without, error)
+        yield {
+            "estimator": "clusters",
+            "mi_nats": value,
+            "ci_low": low,
+            "ci_high": high,
+            "clustering_error_nats": error,
+            "shuffled_mi_nats": np.mean([shuffled(tokens, some, seed) for some in each]),
+            "entropy_nats": entropy(tokens),
+            "n_occurrences": len(tokens),
+            "n_labels": len(np.unique(tokens)),
+            "n_clusters": n_clusters,
+            "n_clusters_used": min(len(np.unique(some)) for some in each),
+            jackknife.WITHOUT: without,
+        }

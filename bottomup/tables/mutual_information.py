@@ -39,14 +39,14 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.labels import choose
     from bottomup.measures.mutual_information import by_clusters
 
-    draws = {"clusterings": settings.clusterings, "seed": settings.seed}
-    for layer, view in enumerate(seen.views):
-        for label in seen.labels:
-            place = {"layer": layer, "reading": seen.reading, **dict(label)}
-            some, tokens = choose(
-                seen.occurrences, seen.frequencies, settings.n_tokens, **dict(label)
-            )
-            labelled = view[some], tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)
-            for n_clusters in [settings.n_clusters, *settings.other_n_clusters]:
-                yield place | by_clusters(*labelled, n_clusters, **draws)
-            yield place | by_classifier(*labelled, settings.seed)
+    for label in map(dict, seen.labels):
+        some, tokens = choose(seen.occurrences, seen.frequencies, settings.n_tokens, **label)
+        of_tokens = tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)
+        place = {"reading": seen.reading, **label}
+        for n_clusters in [settings.n_clusters, *settings.other_n_clusters]:
+            views = (view[some] for view in seen.views)
+            found = by_clusters(views, *of_tokens, n_clusters, settings.clusterings, settings.seed)
+            for layer, row in enumerate(found):
+                yield {"layer": layer} | place | row
+        for layer, view in enumerate(seen.views):
+            yield {"layer": layer} | place | by_classifier(view[some], *of_tokens, settings.seed)

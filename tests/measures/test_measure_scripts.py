@@ -113,7 +113,7 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
     unknown = table[(table["label"] == "input") & (table["estimator"] == "clusters")]
     assert unknown["mi_nats"].to_numpy() == pytest.approx(unknown["shuffled_mi_nats"], abs=0.1)
     clusters = table[table["estimator"] == "clusters"]
-    assert clusters["n_clusters"].tolist() == [20, 10] * (LAYERS * len(labels))
+    assert clusters["n_clusters"].tolist() == ([20] * LAYERS + [10] * LAYERS) * len(labels)
     assert (clusters["n_clusters_used"] <= clusters["n_clusters"]).all()
     assert (clusters["clustering_error_nats"] >= 0).all()
     assert table.loc[table["estimator"] == "classifier", "n_clusters_used"].isna().all()

@@ -6,6 +6,7 @@ from sklearn.metrics import mutual_info_score
 
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import (
+    by_clusters,
     cluster,
     entropies_without,
     entropy,
@@ -131,3 +132,15 @@ def test_the_error_is_that_of_drawing_documents_anew():
         errors.append(jackknife.error(without_blocks(labels, clusters, blocks, 20)))
     # 150 values give their own standard deviation to 1 / sqrt(300), that is 6 %: 3 of these.
     assert np.sqrt(np.mean(np.square(errors))) == pytest.approx(np.std(values), rel=0.18)
+
+
+def test_clusterings_that_agree_by_chance_have_the_error_of_all_layers(monkeypatch):
+    labels, blocks = np.array([0, 1] * 8), np.repeat(np.arange(4), 4)
+    # Both clusterings of the first layer know the label, ln 2 nats, of the second only one does.
+    found = iter([labels, labels, labels, np.zeros(16, int)])
+    monkeypatch.setattr("bottomup.measures.mutual_information.cluster", lambda *_: next(found))
+    rows = list(by_clusters([None, None], labels, blocks, 4, 2, 2, seed=1))
+    assert [row["mi_nats"] for row in rows] == pytest.approx([np.log(2), np.log(2) / 2])
+    # Variances 0 and (ln 2)^2 / 2: their mean, halved for a mean of two, is (ln 2)^2 / 8.
+    errors = [row["clustering_error_nats"] for row in rows]
+    assert errors == pytest.approx([np.log(2) / 8**0.5] * 2)
