@@ -9,6 +9,8 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bottomup.training.precision import coarse_products
+
 # Points per cluster: in the sample that the first centers come from, and in a mini-batch.
 SAMPLE_POINTS = 10
 BATCH_POINTS = 8
@@ -17,6 +19,8 @@ ROUNDS = 20
 PASSES = 4
 # A block of distances stays in a core's cache for 1,000 clusters.
 BLOCK_ROWS = 1024
+# Squared distances may grow by this share where coarse products choose the centers of a pass.
+COARSE = 1e-4
 
 
 def fit(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
@@ -32,15 +36,30 @@ def fit(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tens
     # In float64, so that a GPU's order of additions does not show in float32 centers.
     sums = torch.zeros_like(centers, dtype=torch.float64)
     counts = sums.new_zeros(len(centers), 1)
+    coarse = coarse_is_enough(points[: BATCH_POINTS * n_clusters], centers)
     for _ in range(PASSES):
         order = torch.from_numpy(generator.permutation(len(points))).to(points.device)
         for batch in order.split(BATCH_POINTS * n_clusters):
             rows = points[batch]
-            index, _ = nearest(rows, centers)
+            with coarse_products(points.device, coarse):
+                index, _ = nearest(rows, centers)
             sums.index_add_(0, index, rows.double())
             counts += torch.bincount(index, minlength=len(centers))[:, None]
             centers = torch.where(counts > 0, sums / counts, centers.double()).float()
     return centers
+
+
+def coarse_is_enough(points: Tensor, centers: Tensor) -> bool:
+    """Whether coarse products find centers for `points` about as near as the nearest.
+
+    They do where distances are made of many neurons; not where one neuron's variance, as some
+    pretrained models have it, is a thousand times that of the others.
+    """
+    exact, _ = nearest(points, centers)
+    with coarse_products(points.device):
+        found, _ = nearest(points, centers)
+    squares = [(points - centers[index]).square().sum().item() for index in (exact, found)]
+    return squares[1] <= (1 + COARSE) * squares[0]
 
 
 def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:

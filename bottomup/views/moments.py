@@ -9,6 +9,9 @@ from torch import Tensor
 
 from bottomup.errors import UserError
 
+# Of columns, whose products with all that follow are one matrix product: narrower ones are slower.
+STRIPS = 4
+
 
 class Moments:
     """Count, means and covariances of paired rows of two views, in float64.
@@ -55,7 +58,7 @@ class Moments:
         self.d_x = d_x
         self.d_y = d_y
         self.n = 0
-        # x and y side by side: one matrix product gives all three covariances.
+        # x and y side by side, so that all three covariances come from one pass.
         self.mean = torch.zeros(d, dtype=torch.float64, device=device)
         self.scatter = torch.zeros(d, d, dtype=torch.float64, device=device)
 
@@ -79,7 +82,7 @@ class Moments:
         if len(rows):
             mean = rows.mean(0)
             rows -= mean
-            self._add(len(rows), mean, rows.T @ rows)
+            self._add(len(rows), mean, _gram(rows))
 
     def merge(self, other: "Moments") -> None:
         """Add the rows that others have seen.
@@ -163,6 +166,18 @@ def merged(blocks: Sequence[Moments], counts: np.ndarray) -> Moments:
     for count, block in zip(counts, blocks, strict=True):
         total.scatter.add_(block.scatter, alpha=int(count))
     return total
+
+
+def _gram(rows: Tensor) -> Tensor:
+    """`rows.T @ rows`, most of what follows from its symmetry left out: 5/8 of the operations."""
+    d = rows.shape[1]
+    width = -(-d // STRIPS)
+    gram = rows.new_empty(d, d)
+    for start in range(0, d, width):
+        strip = slice(start, start + width)
+        products = rows[:, strip].T @ rows[:, start:]
+        gram[strip, start:], gram[start:, strip] = products, products.T
+    return gram
 
 
 def _check(x, y, moments: Moments) -> None:

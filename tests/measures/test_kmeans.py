@@ -65,6 +65,16 @@ def test_inertia_is_no_worse_than_scikit_learn():
     assert np.mean(ours) < 1.02 * np.mean(theirs)
 
 
+@pytest.mark.parametrize("outlier", [1, 1000])
+def test_coarse_products_cost_no_inertia(monkeypatch, outlier):
+    # Where one neuron is a thousand times as wide, 8 bits of it are wider than all others.
+    points = np.random.default_rng(0).normal(size=(10_000, 32)).astype(np.float32)
+    points[:, 0] *= outlier
+    found = inertia(points, cluster(points, 200, seed=1))
+    monkeypatch.setattr(kmeans, "COARSE", -1)  # never good enough
+    assert found < 1.003 * inertia(points, cluster(points, 200, seed=1))
+
+
 def test_a_seed_gives_the_same_clusters_and_another_seed_others():
     points, _ = blobs(2000, 50, spread=1)
     same = [cluster(points, 40, seed=1) for _ in range(2)]
