@@ -5,11 +5,14 @@ products. It differs from scikit-learn's MiniBatchKMeans in that batches grow wi
 clusters, the number of passes is fixed, and clusters that run empty stay so, to be reported.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import numpy as np
 import torch
 from torch import Tensor
 
-from bottomup.training.precision import coarse_products
+from bottomup.training.precision import multiplies_bfloat16
 
 # Points per cluster: in the sample that the first centers come from, and in a mini-batch.
 SAMPLE_POINTS = 10
@@ -99,6 +102,21 @@ def nearest(points: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
         indices.append(index)
         distances.append((2 * halves + block.square().sum(1)).clamp_min(0))
     return torch.cat(indices), torch.cat(distances)
+
+
+@contextmanager
+def coarse_products(device: torch.device, wanted: bool = True) -> Iterator[None]:
+    """Float32 matrices are multiplied with 8 bits of each number, if that is wanted, and faster.
+
+    Sums are kept in float32. A pass of k-means corrects what the one before rounded.
+    """
+    before = torch.get_float32_matmul_precision()
+    faster = wanted and multiplies_bfloat16(device)
+    torch.set_float32_matmul_precision("medium" if faster else before)
+    try:
+        yield
+    finally:
+        torch.set_float32_matmul_precision(before)
 
 
 def _draw(

@@ -1,7 +1,6 @@
 """Number formats: bfloat16 where the device multiplies it in hardware."""
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, contextmanager
+from contextlib import AbstractContextManager
 
 import torch
 
@@ -20,22 +19,6 @@ def autocast(device: torch.device, precision: str) -> AbstractContextManager:
     """
     enabled = precision == "bfloat16" or (precision == "auto" and multiplies_bfloat16(device))
     return torch.autocast(device.type, dtype=torch.bfloat16, enabled=enabled)
-
-
-@contextmanager
-def coarse_products(device: torch.device, wanted: bool = True) -> Iterator[None]:
-    """Float32 matrices are multiplied with 8 bits of each number, if that is wanted, and faster.
-
-    Sums are kept in float32. For what corrects itself, as the passes of k-means; models are trained
-    under `autocast`, which stores what it multiplies in bfloat16, too.
-    """
-    before = torch.get_float32_matmul_precision()
-    faster = wanted and multiplies_bfloat16(device)
-    torch.set_float32_matmul_precision("medium" if faster else before)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def sums_dtype(device: torch.device) -> torch.dtype:

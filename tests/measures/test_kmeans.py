@@ -127,3 +127,12 @@ def test_a_view_that_is_not_finite_is_refused():
     points[5, 1] = np.inf
     with pytest.raises(UserError, match="NaN or infinity"):
         cluster(points, 10, seed=1)
+
+
+@pytest.mark.parametrize("fast, bits", [(True, "medium"), (False, "highest")])
+def test_coarse_products_are_coarse_where_that_is_faster_and_end(monkeypatch, fast, bits):
+    monkeypatch.setattr(kmeans, "multiplies_bfloat16", lambda device: fast)
+    with pytest.raises(KeyError), kmeans.coarse_products(torch.device("cpu")):
+        assert torch.get_float32_matmul_precision() == bits
+        raise KeyError
+    assert torch.get_float32_matmul_precision() == "highest"

@@ -2,7 +2,7 @@ import pytest
 import torch
 
 from bottomup.training import precision
-from bottomup.training.precision import autocast, coarse_products
+from bottomup.training.precision import autocast
 
 CPU = torch.device("cpu")
 
@@ -22,12 +22,3 @@ def test_products_are_in_the_asked_precision():
 def test_auto_is_what_the_hardware_does_well(monkeypatch, fast, dtype):
     monkeypatch.setattr(precision, "multiplies_bfloat16", lambda device: fast)
     assert dtype_of_products("auto") == dtype
-
-
-@pytest.mark.parametrize("fast, bits", [(True, "medium"), (False, "highest")])
-def test_coarse_products_are_coarse_where_that_is_faster_and_end(monkeypatch, fast, bits):
-    monkeypatch.setattr(precision, "multiplies_bfloat16", lambda device: fast)
-    with pytest.raises(KeyError), coarse_products(CPU):
-        assert torch.get_float32_matmul_precision() == bits
-        raise KeyError
-    assert torch.get_float32_matmul_precision() == "highest"
