@@ -89,7 +89,7 @@ def commands(folder: Path) -> dict[str, list]:
             "--text",
             folder,
         ),
-        "neighbors": of_views("neighbours", NEIGHBOURS, *annotated, *views),
+        "neighbors": of_views("neighbors", NEIGHBOURS, *annotated, *views),
         "projection": command(
             "project_views", {"projection": PROJECTION}, *annotated, *frequencies, *views
         ),

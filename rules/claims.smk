@@ -7,7 +7,7 @@ JUDGED = [
     f"{name}.parquet"
     for name in [
         *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
-        *("change", "influence", "neighbours"),
+        *("change", "influence", "neighbors"),
         *("head_importance", "head_functions", "pruning", "pruned_functions"),
     ]
     if MEASURES[name]

@@ -84,11 +84,11 @@ def by_group(measure, grouping, published, text):
     }
 
 
-def neighbours(properties, published):
+def neighbors(properties, published):
     return {
-        "module": "neighbours",
+        "module": "neighbors",
         "options": {"properties": properties},
-        "tables": parts_of("neighbours"),
+        "tables": parts_of("neighbors"),
         "published": [published],
         "category": "5 What a layer represents",
     }
@@ -210,15 +210,15 @@ FIGURES = {
         },
         "category": "4 Change and influence",
     },
-    "neighbours_token": neighbours(["token"], "evolution_token"),
+    "neighbors_token": neighbors(["token"], "evolution_token"),
     "projection_token": projection("token"),
-    "neighbours_position": neighbours(["position"], "evolution_position"),
+    "neighbors_position": neighbors(["position"], "evolution_position"),
     "projection_position": projection("position"),
-    "neighbours_left_right": neighbours(
+    "neighbors_left_right": neighbors(
         ["left_token", "right_token"], "same_left_right_tokens"
     ),
-    "neighbours_ccg": neighbours(["ccg"], "evolution_same_ccg") | {"annotation": "ccg"},
-    "neighbours_ccg_left_right": neighbours(
+    "neighbors_ccg": neighbors(["ccg"], "evolution_same_ccg") | {"annotation": "ccg"},
+    "neighbors_ccg_left_right": neighbors(
         ["ccg_left", "ccg_right"], "evolution_ccg_left_right"
     )
     | {"annotation": "ccg"},
@@ -307,8 +307,8 @@ FIGURES = {
                 f"<results>/measures/mutual_information/{run}.plain.parquet"
                 for run in SUBJECTS.runs(OF_MASKS)
             ],
-            "neighbours": [
-                f"<results>/measures/neighbours/{run}.parquet"
+            "neighbors": [
+                f"<results>/measures/neighbors/{run}.parquet"
                 for run in SUBJECTS.runs(OF_MASKS)
             ],
             **compared_in("pwcca_between_runs", OF_MASKS, untrained=True),

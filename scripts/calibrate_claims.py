@@ -13,7 +13,7 @@ from typing import Any
 from bottomup import program
 from bottomup.claims import published
 from bottomup.claims.calibration import calibrate
-from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.heads import as_if_there
 from bottomup.claims.tables import load, table

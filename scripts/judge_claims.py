@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from bottomup import program
-from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.tables import load
 from bottomup.files.tables import read_table

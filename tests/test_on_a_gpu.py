@@ -39,7 +39,7 @@ from tests.measures.test_measure_scripts import (  # noqa: F401
     test_probes_of_each_layer,
     test_similarity_of_runs,
 )
-from tests.measures.test_neighbours import (  # noqa: F401
+from tests.measures.test_neighbors import (  # noqa: F401
     files,
     test_the_program_tells_value_interval_and_chance_of_each_property,
 )
@@ -70,7 +70,7 @@ TESTS = {
     "measure_views similarity_between_runs": test_similarity_of_runs,
     "measure_views probes": test_probes_of_each_layer,
     "measure_views change": test_change_of_groups,
-    "measure_views neighbours": test_the_program_tells_value_interval_and_chance_of_each_property,
+    "measure_views neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,
 }
 
 

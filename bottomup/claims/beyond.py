@@ -9,7 +9,7 @@ claim of the evolution paper that is put to the test.
 import numpy as np
 
 from bottomup.claims.claim import Claim, Parts, collect
-from bottomup.claims.curves import between_objectives, information, mean, neighbours, top
+from bottomup.claims.curves import between_objectives, information, mean, neighbors, top
 from bottomup.claims.evolution import loss
 from bottomup.claims.tables import Tables
 
@@ -30,7 +30,7 @@ def lost(tables: Tables, objective: str) -> np.ndarray:
 
 
 def same_token(tables: Tables, objective: str) -> np.ndarray:
-    return mean(top(neighbours(tables, objective, "token")))
+    return mean(top(neighbors(tables, objective, "token")))
 
 
 @claim(
@@ -125,7 +125,7 @@ def mask_parts_more_than_target(tables: Tables) -> Parts:
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="For one target, token identity is kept worse under a causal mask.",
     section=TOKEN,
     statistic="share of neighbors with the same token, top third of the layers: both sides less "

@@ -15,7 +15,7 @@ TEXT_OF = {
     "mutual_information": "held-out text and occurrences.n",
     "change": "held-out text and measures.change.occurrences",
     "influence": "held-out text and measures.influence.sentences",
-    "neighbours": "held-out text and both occurrences of measures.neighbours",
+    "neighbors": "held-out text and both occurrences of measures.neighbors",
     "head_importance": "dev text and heads.sentences",
 }
 

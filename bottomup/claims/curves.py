@@ -93,9 +93,9 @@ def by_rank(tables: Tables, name: str, objective: str) -> list[Curve]:
     return [groups[group] for group in sorted(groups, key=first.__getitem__)]
 
 
-def neighbours(tables: Tables, objective: str, property: str) -> Curve:
+def neighbors(tables: Tables, objective: str, property: str) -> Curve:
     """What nearest neighbors share with an occurrence, from layer 1 up."""
-    found = rows(tables, "neighbours", objective=objective, property=property)
+    found = rows(tables, "neighbors", objective=objective, property=property)
     return curve(found.filtered(found.rows["layer"] > 0), "layer", "value")
 
 

@@ -26,7 +26,7 @@ from bottomup.claims.curves import (
     information,
     mean,
     middle,
-    neighbours,
+    neighbors,
     top,
 )
 from bottomup.claims.tables import Tables
@@ -566,11 +566,11 @@ def token_dropout_ends_extreme_influence(tables: Tables) -> Parts:
 
 def kept(tables: Tables, property: str) -> dict[str, np.ndarray]:
     """By objective, what neighbors in the top third of the layers share."""
-    return {name: mean(top(neighbours(tables, name, property))) for name in PAPER}
+    return {name: mean(top(neighbors(tables, name, property))) for name in PAPER}
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="MLM best preserves token identity.",
     section="MLM best preserves token identity; figure evolution_token",
     statistic="share of neighbors with the same token, top third of the layers: MLM's less the "
@@ -586,7 +586,7 @@ def mlm_keeps_token_best(tables: Tables) -> Parts:
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="Layer by layer, LM mixes tokens most: it preserves token identity worst.",
     section="MLM best preserves token identity; figure evolution_token",
     statistic="share of neighbors with the same token, top third of the layers: the smaller of "
@@ -602,7 +602,7 @@ def lm_keeps_token_worst(tables: Tables) -> Parts:
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="MT best preserves token position.",
     section="MT best preserves token position; figure evolution_position",
     statistic="distance in position to neighbors of the same token, mean over layers: the smaller "
@@ -613,12 +613,12 @@ def lm_keeps_token_worst(tables: Tables) -> Parts:
     curves=tuple(("position", name) for name in PAPER),
 )
 def mt_keeps_position_best(tables: Tables) -> Parts:
-    distances = {name: mean(neighbours(tables, name, "position")) for name in PAPER}
+    distances = {name: mean(neighbors(tables, name, "position")) for name in PAPER}
     return every(("lm", "mlm"), lambda name: distances[name] - distances["mt"])
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="For LM the importance of the previous token decreases, while information about "
     "the future token is being formed.",
     section=f"{NEIGHBORS}; figure same_left_right_tokens",
@@ -630,12 +630,12 @@ def mt_keeps_position_best(tables: Tables) -> Parts:
     curves=(("left_token", "lm"), ("right_token", "lm")),
 )
 def lm_left_fades_right_forms(tables: Tables) -> Parts:
-    left, right = (neighbours(tables, "lm", f"{side}_token") for side in ("left", "right"))
+    left, right = (neighbors(tables, "lm", f"{side}_token") for side in ("left", "right"))
     return [mean(bottom(left)) - mean(top(left)), mean(top(right)) - mean(bottom(right))]
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="For MLM the importance of neighboring tokens gets higher at the lower layers and "
     "decreases after.",
     section=f"{NEIGHBORS}; figure same_left_right_tokens",
@@ -649,7 +649,7 @@ def lm_left_fades_right_forms(tables: Tables) -> Parts:
 )
 def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
     def around_peak(side: str) -> Parts:
-        first, *above = neighbours(tables, "mlm", f"{side}_token")
+        first, *above = neighbors(tables, "mlm", f"{side}_token")
         if not above:
             raise NotMeasuredError("second layer")
         peak = mean(above[: max(1, (1 + len(above)) // 3)])
@@ -659,7 +659,7 @@ def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="The importance of CCG tags for MLM increases, then degrades at the higher layers.",
     section=f"{NEIGHBORS}; figure evolution_same_ccg",
     statistic="MLM, share of neighbors with the same CCG tag: the smaller of the rise from the "
@@ -670,11 +670,11 @@ def mlm_neighboring_tokens_rise_then_fall(tables: Tables) -> Parts:
     curves=(("ccg", "mlm"),),
 )
 def mlm_ccg_rises_then_falls(tables: Tables) -> Parts:
-    return rise_and_fall(neighbours(tables, "mlm", "ccg"))
+    return rise_and_fall(neighbors(tables, "mlm", "ccg"))
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="LM first accumulates information about the left part of the CCG tag, the syntax "
     "of the past; then this information gets dismissed.",
     section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
@@ -686,11 +686,11 @@ def mlm_ccg_rises_then_falls(tables: Tables) -> Parts:
     curves=(("ccg_left", "lm"),),
 )
 def lm_left_ccg_rises_then_falls(tables: Tables) -> Parts:
-    return rise_and_fall(neighbours(tables, "lm", "ccg_left"))
+    return rise_and_fall(neighbors(tables, "lm", "ccg_left"))
 
 
 @claim(
-    measure="neighbours",
+    measure="neighbors",
     statement="Meanwhile LM forms information about the right part of the CCG tag, the syntax of "
     "the future.",
     section=f"{NEIGHBORS}; figure evolution_ccg_left_right",
@@ -702,5 +702,5 @@ def lm_left_ccg_rises_then_falls(tables: Tables) -> Parts:
     curves=(("ccg_right", "lm"),),
 )
 def lm_right_ccg_forms(tables: Tables) -> Parts:
-    right = neighbours(tables, "lm", "ccg_right")
+    right = neighbors(tables, "lm", "ccg_right")
     return [mean(top(right)) - mean(bottom(right))]

@@ -83,7 +83,7 @@ def grouped(*names):
     return pd.concat(parts).rename(columns={"y": "distance"})
 
 
-def neighbours():
+def neighbors():
     parts = []
     for name, (figure, panel) in PROPERTIES.items():
         table = curves(figure)
@@ -99,7 +99,7 @@ def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
         "pwcca_between_layers": layers,
         "change": grouped("change_freq", "change_pos"),
         "influence": grouped("influence_freq", "influence_freq_iwd", "influence_pos"),
-        "neighbours": neighbours(),
+        "neighbors": neighbors(),
         **heads.tables(),
     }
     tables = {

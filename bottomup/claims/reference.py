@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import MARGIN, Claim
 from bottomup.claims.inference import LEVEL, MOST_RUNS
 from bottomup.corpus.blocks import N_BLOCKS

@@ -53,15 +53,15 @@ def clean(
     first is kept, whatever its origin.
     """
     sides = [side for side in SIDES if side in pairs]
-    normal = pairs.assign(**{side: pairs[side].map(normalise).astype(str) for side in sides})
+    normal = pairs.assign(**{side: pairs[side].map(normalize).astype(str) for side in sides})
     changed = (pairs[sides] != normal[sides]).any(axis=1)
     steps = _steps(normal, min_words, max_words, max_length_ratio)
     # The number of the first step that drops each pair, or the number of steps if it stays.
     fates = np.argmax([*steps.values(), np.ones(len(pairs), dtype=bool)], axis=0)
     counts, examples = [], []
     for origin, raw in pairs.groupby("origin", sort=False):
-        shown = {"normalise": raw[changed[raw.index]]}
-        counts.append((origin, "normalise", len(shown["normalise"]), 0, len(raw)))
+        shown = {"normalize": raw[changed[raw.index]]}
+        counts.append((origin, "normalize", len(shown["normalize"]), 0, len(raw)))
         for number, step in enumerate(steps):
             shown[step] = normal.loc[raw.index[fates[raw.index] == number]]
             counts.append((origin, step, 0, len(shown[step]), counts[-1][-1] - len(shown[step])))
@@ -79,7 +79,7 @@ def clean(
     )
 
 
-def normalise(text: str) -> str:
+def normalize(text: str) -> str:
     """The text in Unicode NFC, without unseen characters, with single blanks and none at the ends.
 
     What a tokenizer would take for one of its special tokens is spaced: < mask >. Any text in such

@@ -14,7 +14,7 @@ import conllu
 from conllu.exceptions import ParseException
 from conllu.models import TokenList
 
-from bottomup.corpus.cleaning import normalise
+from bottomup.corpus.cleaning import normalize
 from bottomup.corpus.sources.files import lines
 from bottomup.errors import UserError
 
@@ -75,7 +75,7 @@ def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
             if {"newdoc", "newdoc id"} & tree.metadata.keys():
                 document = tree.metadata.get("newdoc id") or name
             sentence = _sentence(document, name, tree, where)
-            if sentence.text == normalise(sentence.text) and all(s < e for s, e in sentence.spans):
+            if sentence.text == normalize(sentence.text) and all(s < e for s, e in sentence.spans):
                 yield sentence
             else:
                 n_changed += 1
@@ -151,8 +151,8 @@ def _written(tree: TokenList, words: TokenList) -> tuple[str, list[tuple[int, in
         first = len(spans) + 1
         token = several.get(first, words[first - 1])
         last = token["id"][2] if first in several else first
-        form, start = normalise(token["form"]), len(text)
-        parts = [normalise(word["form"]) for word in words[first - 1 : last]]
+        form, start = normalize(token["form"]), len(text)
+        parts = [normalize(word["form"]) for word in words[first - 1 : last]]
         ends = [start + length for length in accumulate(map(len, parts), initial=0)]
         spelled = "".join(parts) == form
         spans += pairwise(ends) if spelled else [(start, start + len(form))] * len(parts)

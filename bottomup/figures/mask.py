@@ -66,7 +66,7 @@ Models = dict[str, Model]
 def draw(
     tables: Tables, models: dict[str, dict], n_clusters: int, variant: str
 ) -> tuple[Figure, pd.DataFrame]:
-    """The figure and its points, from `mutual_information` and `neighbours`, with the values
+    """The figure and its points, from `mutual_information` and `neighbors`, with the values
     without each block, and `pwcca_between_runs`.
 
     `models` are the objectives to show, with the fields of `Model`. `n_clusters` is the number of
@@ -77,7 +77,7 @@ def draw(
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     named = {"mi_nats": "value", "clustering_error_nats": "noise"}
     information = _runs(tables, "mutual_information", select | {"n_clusters": n_clusters}, named)
-    token = _runs(tables, "neighbours", {"property": "token", "metric": "cosine"}, {})
+    token = _runs(tables, "neighbors", {"property": "token", "metric": "cosine"}, {})
     drawn = join(
         [
             points(_levels(information, known), quantity=INFORMATION),

@@ -54,8 +54,8 @@ LIMITS = [
     ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words", ""),
     ("measures.mutual_information.n_clusters", "<=", "occurrences.n", ""),
     ("occurrences.n", ">", "model.d_model", OR_ALL_CORRELATE),
-    ("measures.neighbours.occurrences", ">", "measures.neighbours.k", ""),
-    ("measures.neighbours.within_occurrences", ">", "measures.neighbours.k", ""),
+    ("measures.neighbors.occurrences", ">", "measures.neighbors.k", ""),
+    ("measures.neighbors.within_occurrences", ">", "measures.neighbors.k", ""),
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}

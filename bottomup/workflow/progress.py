@@ -33,7 +33,7 @@ SECONDS = {
     "measure_head_importance": 50,
     "measure_change": 40,
     "project_views": 40,
-    "measure_neighbours": 25,
+    "measure_neighbors": 25,
     "measure_pruning": 25,
     "measure_probes": 25,
     "measure_quality": 20,

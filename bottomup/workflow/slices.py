@@ -273,7 +273,7 @@ class Slices:
             "pwcca_between_layers": {"variant": pwcca.variants[0], "weights": "x"},
             "change": {"matching": "matched"},
             "influence": {"matching": "matched"},
-            "neighbours": {"metric": "cosine"},
+            "neighbors": {"metric": "cosine"},
             "head_importance": {"importance": ["confidence", "relevance_alpha_beta"]},
         }
 
@@ -285,7 +285,7 @@ class Slices:
             "groups as published": ["change", {"matching": "published"}],
             "ten types a group": ["change", {"matching": "ten_types"}],
             "groups as published, hidden": ["influence", {"matching": "published"}],
-            "Euclidean": ["neighbours", {"metric": "euclidean"}],
+            "Euclidean": ["neighbors", {"metric": "euclidean"}],
             "relevance by ratios": [
                 "head_importance",
                 {"importance": ["confidence", "relevance_ratio"]},

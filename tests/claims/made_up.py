@@ -5,7 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
-from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import Claim, collect
 from bottomup.claims.finding import find_all
 from bottomup.claims.judge import judge

@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bottomup.claims import calibration
-from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.reference import reference
 from tests.claims.made_up import INITIAL, moved, value_of
 from tests.tiny import ROOT

@@ -134,12 +134,12 @@ def test_one_layer_out_of_line_does_not_turn_a_claim(as_published):
     # Above layer 0 and below layer 3: monotonic no more, and yet falling.
     frames = changed(as_published, "mutual_information", 0.05, objective="lm", layer=1)
     assert verdict_of("lm_forgets_input", frames) == "reproduced"
-    frames = changed(as_published, "neighbours", 0.03, objective="mlm", property="ccg", layer=1)
+    frames = changed(as_published, "neighbors", 0.03, objective="mlm", property="ccg", layer=1)
     assert verdict_of("mlm_ccg_rises_then_falls", frames) == "reproduced"
 
 
 def test_one_seed_can_withhold_a_verdict(as_published):
-    frames = changed(as_published, "neighbours", 0.2, objective="lm", property="token", seed=2)
+    frames = changed(as_published, "neighbors", 0.2, objective="lm", property="token", seed=2)
     assert verdict_of("mlm_keeps_token_best", frames) == "undecided"
 
 
@@ -197,7 +197,7 @@ def test_layers_of_a_claim_leave_out_the_embeddings(as_published):
     names = ["mlm_keeps_token_best", "mt_keeps_position_best", "mt_and_mlm_closest"]
     names.append("frequent_tokens_change_more")
     below = {
-        "neighbours": {"layer": 0},
+        "neighbors": {"layer": 0},
         "change": {"layer_a": 0, "layer_b": 1},
         "pwcca_between_runs": {"layer": 0},
     }
@@ -227,5 +227,5 @@ def test_several_values_for_a_layer_are_a_mistake(as_published):
 
 
 def test_a_seed_has_its_own_rows(as_published):
-    made = made_up.tables({"neighbours": as_published["neighbours"]})
-    assert set(of_seeds(made, {2})["neighbours"].rows["seed"]) == {2}
+    made = made_up.tables({"neighbors": as_published["neighbors"]})
+    assert set(of_seeds(made, {2})["neighbors"].rows["seed"]) == {2}

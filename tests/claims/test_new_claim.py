@@ -10,7 +10,7 @@ from tests.tutorials import files_in
 
 @pytest.fixture
 def added():
-    """The claim of the page, which the catalogue does not have."""
+    """The claim of the page, which the catalog does not have."""
     claims = []
     names = vars(beyond) | {"claim": collect(claims, "beyond")}
     exec(files_in("add_claim")["bottomup/claims/beyond.py"], names)
@@ -18,7 +18,7 @@ def added():
 
 
 def test_it_is_judged_by_what_it_says(added, as_published):
-    frame = as_published["neighbours"]
+    frame = as_published["neighbors"]
     left = {
         name: frame[where(frame, objective=name, property="left_token", seed=1)]
         .query("layer > 4")["value"]
@@ -30,6 +30,6 @@ def test_it_is_judged_by_what_it_says(added, as_published):
     mlm = where(frame, objective="mlm", property="left_token")
     verdicts = {}
     for by in (-0.5, 0.5):
-        frames = as_published | {"neighbours": moved(frame, frame["value"] + by * mlm)}
+        frames = as_published | {"neighbors": moved(frame, frame["value"] + by * mlm)}
         verdicts[by] = judged(frames, added)["verdict"].item()
     assert verdicts == {-0.5: "reproduced", 0.5: "contradicted"}

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.catalogue import CLAIMS
+from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all
 from bottomup.claims.tables import N_DRAWS, NOISE, TEXT, load, mixtures, of_seeds, seeds, table
 from bottomup.errors import UserError

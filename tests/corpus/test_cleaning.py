@@ -5,7 +5,7 @@ import pytest
 from moses_words import words
 
 from bottomup.corpus.bpe import learn
-from bottomup.corpus.cleaning import MAX_WORD, clean, joined, normalise
+from bottomup.corpus.cleaning import MAX_WORD, clean, joined, normalize
 from bottomup.corpus.specials import SPECIALS
 
 LIMITS = {"min_words": 3, "max_words": 6, "max_length_ratio": 2.0}
@@ -31,8 +31,8 @@ def pairs(*texts, origin="help"):
         ("\u0646\u200c\u0645", "\u0646\u200c\u0645"),
     ],
 )
-def test_normalise(text, expected):
-    assert normalise(text) == expected
+def test_normalize(text, expected):
+    assert normalize(text) == expected
 
 
 LONG = {
@@ -61,12 +61,12 @@ def test_no_text_becomes_a_special_token(name):
     texts = ["<pod>, </S>, <UNK>", "a mask, a pad, s / unk"]
     tokenizer = learn([texts], merges=9, lowercase=True, language="en")
     text = f"a {name} mask<{name}>{name.upper()} <{name[1]}\u200b{name[2:]}"
-    ids = tokenizer.encode(normalise(text)).ids
+    ids = tokenizer.encode(normalize(text)).ids
     assert ids.count(SPECIALS.index(name)) == (name == "</s>")
-    assert words(normalise(name), "en") == " ".join(
+    assert words(normalize(name), "en") == " ".join(
         ["<", *name[1:-1].replace("/", "/ ").split(), ">"]
     )
-    assert normalise("<pads> < pad> <s> </pad>") == "<pads> < pad> <s> </pad>"
+    assert normalize("<pads> < pad> <s> </pad>") == "<pads> < pad> <s> </pad>"
 
 
 @pytest.mark.parametrize(
@@ -88,7 +88,7 @@ def test_each_step_drops_what_it_names(step, source, target):
     assert counts.set_index("step")["dropped"].to_dict() == {
         name: int(name == step) for name in counts["step"]
     }
-    assert examples.loc[examples["step"] == step, "source"].tolist() == [normalise(source)]
+    assert examples.loc[examples["step"] == step, "source"].tolist() == [normalize(source)]
 
 
 def test_limits_are_inclusive():
@@ -100,14 +100,14 @@ def test_limits_are_inclusive():
 def test_counts_add_up_and_shares_are_of_the_raw_pairs():
     texts = [("a b c", "d e f"), ("a b c", "d e f"), ("", "x"), ("a", "b"), ("b", "c")]
     cleaned, counts, examples = clean(pairs(*texts), **LIMITS)
-    assert counts["step"].iloc[0] == "normalise"
+    assert counts["step"].iloc[0] == "normalize"
     assert counts["remaining"].tolist() == [5, 4, 4, 2, 2, 2, 1]
     assert counts["remaining"].iloc[-1] == len(cleaned)
     assert counts["share_dropped"].tolist() == [0, 0.2, 0, 0.4, 0, 0, 0.2]
     assert examples["step"].tolist() == ["empty", "too_short", "too_short", "duplicate"]
 
 
-def test_normalisation_is_counted_and_its_examples_are_raw():
+def test_normalization_is_counted_and_its_examples_are_raw():
     _, counts, examples = clean(pairs(("a  b c", "d e f"), ("g h i", "j k l")), **LIMITS)
     assert counts.loc[0, ["changed", "dropped"]].tolist() == [1, 0]
     assert examples["source"].tolist() == ["a  b c"]
@@ -124,7 +124,7 @@ def test_of_one_language_the_sides_are_not_compared():
     cleaned, counts, examples = clean(one, **LIMITS)
     assert cleaned["source"].tolist() == ["a b c", "d e f"] and "target" not in cleaned
     assert counts.set_index("step")["dropped"].to_dict() == {
-        **{"normalise": 0, "empty": 1, "too_short": 1, "too_long": 1, "duplicate": 1}
+        **{"normalize": 0, "empty": 1, "too_short": 1, "too_long": 1, "duplicate": 1}
     }
     assert examples.columns.tolist() == ["origin", "step", "source"]
 
@@ -146,7 +146,7 @@ def test_each_source_has_its_counts_and_examples_and_the_first_of_duplicates_sta
         ["b", "b/page", "a b c"],
         ["a", "a/page", "g h i"],
     ]
-    steps = ["normalise", "empty", "untranslated", "too_short", "too_long"]
+    steps = ["normalize", "empty", "untranslated", "too_short", "too_long"]
     steps += ["length_ratio", "duplicate"]
     expected = {  # changed, dropped and remaining at each step
         "b": zip([1] + [0] * 6, [0, 0, 0, 1, 0, 0, 0], [2, 2, 2, 1, 1, 1, 1], strict=True),
@@ -159,7 +159,7 @@ def test_each_source_has_its_counts_and_examples_and_the_first_of_duplicates_sta
         for step, numbers in zip(steps, rows, strict=True)
     ]
     assert examples[["origin", "step", "source"]].to_numpy().tolist() == [
-        ["b", "normalise", "a  b c"],
+        ["b", "normalize", "a  b c"],
         ["b", "too_short", "x"],
         ["a", "empty", ""],
         ["a", "too_short", "x"],

@@ -228,7 +228,7 @@ def influence(layers, seeds, objectives):
     return table.assign(n_occurrences=9_000, n_sentences=300 + 100 * table["group"].str.len())
 
 
-def neighbours(layers, seeds, objectives):
+def neighbors(layers, seeds, objectives):
     """Every property at every layer; of the token, far above chance."""
     rows = [
         {
@@ -349,7 +349,7 @@ def measured(layers, seeds, objectives):
         "isotropy": isotropy(*size),
         "change": change(*size),
         "influence": influence(*size),
-        "neighbours": neighbours(*size),
+        "neighbors": neighbors(*size),
         "projection": projection(*size),
         **corpus_tables(),
     }

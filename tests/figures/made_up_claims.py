@@ -22,8 +22,8 @@ evolution;change;.31;.04;.29;.576;reproduced;;In MT and LM frequent tokens chang
 than rare ones.
 evolution;influence;-.42;.1;-.05;.531;contradicted;;Rare tokens influence others more than \
 frequent ones.
-evolution;neighbours;.054;.004;;.0437;reproduced;;MLM best preserves token identity.
-evolution;neighbours;5.7;.3;;2.67;reproduced;;MT best preserves token position.
+evolution;neighbors;.054;.004;;.0437;reproduced;;MLM best preserves token identity.
+evolution;neighbors;5.7;.3;;2.67;reproduced;;MT best preserves token position.
 evolution;influence;;;;.131;undecided;;With token dropout on the input in training, MT and LM \
 have no extreme influence of the rarest tokens.
 heads;heads;-.55;.01;-.61;.09;contradicted;;There are positional heads: at least 90 % of the time \

@@ -35,12 +35,12 @@ def study(seeds=(1, 2), others=()):
         for name, seed in product(names, seeds)
         if seed == seeds[0] or name not in ("mlm_causal", "lm_bidirectional")
     ]
-    information, neighbours = [], []
+    information, neighbors = [], []
     for (objective, seed), layer in product(runs, (0, 1)):
         value = 5 - layer * (0.1 * names.index(objective) + 0.01 * seed)
         row = {"objective": objective, "seed": seed, "layer": layer, "value": value}
         row |= {"ci_low": value - 0.1, "ci_high": value + 0.1, "without": [value] * 3}
-        neighbours += [
+        neighbors += [
             row | {"property": "token", "metric": "cosine"},
             row | {"property": "token", "metric": "euclidean", "value": 9.0},
             row | {"property": "position", "metric": "cosine", "value": 9.0},
@@ -64,7 +64,7 @@ def study(seeds=(1, 2), others=()):
     ]
     return {
         "mutual_information": pd.DataFrame(information),
-        "neighbours": pd.DataFrame(neighbours),
+        "neighbors": pd.DataFrame(neighbors),
         "pwcca_between_runs": pd.DataFrame(distances),
     }
 
@@ -114,9 +114,9 @@ def test_what_training_adds_is_told_from_the_model_of_its_mask_and_seed(quantity
 def test_what_two_models_share_block_by_block_widens_no_interval():
     tables = study(seeds=(1,))
     shared, of_training = [4.0, 5.0, 6.0], [4.0, 5.0, 6.3]
-    change(tables["neighbours"], "value", "untrained", without=shared)
-    change(tables["neighbours"], "value", "mt", without=of_training)
-    change(tables["neighbours"], "value", "mlm", without=shared)
+    change(tables["neighbors"], "value", "untrained", without=shared)
+    change(tables["neighbors"], "value", "mt", without=of_training)
+    change(tables["neighbors"], "value", "mlm", without=shared)
     _, points = mask.draw(tables, **SHOWN)
     gain = at_top(points, mask.TOKEN, mask.GAIN)
     assert gain.loc["mlm", ["low", "high"]].isna().all(), "the same in every block"

@@ -8,7 +8,7 @@ from scipy.stats import norm
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.mutual_information import cluster, entropy, mutual_information, shuffled
-from bottomup.measures.neighbours import among_tokens, chance, measure, within_tokens
+from bottomup.measures.neighbors import among_tokens, chance, measure, within_tokens
 from bottomup.measures.pwcca import pwcca_distance
 
 

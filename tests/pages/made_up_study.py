@@ -60,13 +60,13 @@ def figure(name, category, tables, published=(), module=None):
 FIGURES = [
     figure("mutual_information_input", "2 Information", ["mutual_information"], ["ib_mi_tasks"]),
     figure("projection_token", "5 What a layer represents", ["projection"], module="projection"),
-    figure("mask", "8 The attention mask", ["mutual_information", "neighbours"]),
+    figure("mask", "8 The attention mask", ["mutual_information", "neighbors"]),
 ]
 CONFIG = {
     "seeds": [1, 2],
     "measures": {
         "mutual_information": {"n_tokens": 100, "n_clusters": 50, "other_n_clusters": [20]},
-        "neighbours": {"k": 10},
+        "neighbors": {"k": 10},
         "projection": {"words": ["is", "are"], "occurrences": 30, "perplexity": 9},
     },
 }

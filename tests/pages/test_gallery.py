@@ -75,7 +75,7 @@ def test_what_stands_in_place_of_an_image_says_what_is_drawn():
     [
         ("Information; figure ib_mi_tasks", "mutual_information", ["mutual_information_input"]),
         ("The mask", "mutual_information", ["mutual_information_input", "mask"]),
-        ("Somewhere; figure of_none", "neighbours", ["mask"]),
+        ("Somewhere; figure of_none", "neighbors", ["mask"]),
         ("Pruning", "pruning", []),
     ],
 )
@@ -85,9 +85,9 @@ def test_a_claim_is_seen_in_its_published_figure_or_in_all_of_its_table(section,
 
 
 def test_claims_seen_in_a_figure_are_by_verdict():
-    names = [["mask"] * (measure == "neighbours") for measure in CLAIMS["measure"]]
+    names = [["mask"] * (measure == "neighbors") for measure in CLAIMS["measure"]]
     seen = gallery.seen_in(BY_NAME["mask"], CLAIMS.assign(figures=names, verdict="undecided"))
-    assert [claim["measure"] for claim in seen] == ["neighbours"] * 2
+    assert [claim["measure"] for claim in seen] == ["neighbors"] * 2
     ranks = [claim["rank"] for claim in gallery.seen_in(BY_NAME["mask"], all_seen())]
     assert ranks == sorted(ranks) and len(ranks) == len(CLAIMS)
     assert gallery.seen_in(BY_NAME["mask"], None) == []

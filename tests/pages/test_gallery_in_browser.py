@@ -76,7 +76,7 @@ def test_nothing_is_loaded_but_its_images(shown):
 
 def test_words_are_found_in_figures_and_claims(shown):
     assert figures(shown) == NAMES and len(claims(shown)) == len(CLAIMS)
-    assert look_for(shown, "MASK neighbours") == "1 figure, 0 claims"
+    assert look_for(shown, "MASK neighbors") == "1 figure, 0 claims"
     assert figures(shown) == ["mask"] and claims(shown) == []
     parts = [each for each in find(shown, ".category") if each.is_displayed()]
     assert [part.get_attribute("id") for part in parts] == ["category-3"], "those with a figure"

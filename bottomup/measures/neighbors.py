@@ -136,7 +136,7 @@ def _draw(
     chosen = tokens[enough][np.argsort(ranks[enough])][:n_tokens]
     if len(chosen) < min(n_tokens, 2):
         raise UserError(
-            f"{len(chosen)} {kind} have measures.neighbours.{key} {n_each}; allowed: at least 2; "
+            f"{len(chosen)} {kind} have measures.neighbors.{key} {n_each}; allowed: at least 2; "
             f"lower {key}, or raise corpus.splits.test_words and occurrences.n"
         )
     return np.stack([rows[ids[rows] == token][:n_each] for token in chosen])
@@ -322,8 +322,8 @@ def nearest(
     """
     if len(view) <= k:
         raise UserError(
-            f"{len(view)} occurrences for measures.neighbours.k {k}; allowed: more occurrences "
-            f"than neighbors; lower k, or raise measures.neighbours.occurrences and "
+            f"{len(view)} occurrences for measures.neighbors.k {k}; allowed: more occurrences "
+            f"than neighbors; lower k, or raise measures.neighbors.occurrences and "
             f"within_occurrences"
         )
     points = _points(view, metric).to(device or best_device())

@@ -29,23 +29,23 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.measures import neighbours
+    from bottomup.measures import neighbors
 
     k, within = settings.k, (settings.within_tokens, settings.within_occurrences, settings.seed)
     drawn = [
-        neighbours.among_tokens(
+        neighbors.among_tokens(
             seen.occurrences, settings.tokens, settings.occurrences, settings.seed
         ),
-        neighbours.within_tokens(seen.occurrences, *within),
+        neighbors.within_tokens(seen.occurrences, *within),
     ]
     if "ccg" in seen.occurrences:
-        drawn.append(neighbours.within_ambiguous_tokens(seen.occurrences, *within))
+        drawn.append(neighbors.within_ambiguous_tokens(seen.occurrences, *within))
         source = seen.occurrences["ccg_source"].iloc[0]
-    samples = [(sample, neighbours.chance(sample)) for sample in drawn]
+    samples = [(sample, neighbors.chance(sample)) for sample in drawn]
     for layer, view in enumerate(seen.views):
         for sample, chance in samples:
-            for metric in neighbours.METRICS:
-                for row in neighbours.estimates(view, sample, seen.blocks, k, metric=metric):
+            for metric in neighbors.METRICS:
+                for row in neighbors.estimates(view, sample, seen.blocks, k, metric=metric):
                     name = row["property"]
                     yield {
                         **{"layer": layer, "property": name, "metric": metric, "k": k},
