@@ -98,8 +98,9 @@ function drawCurves() {
   const {name, value, x} = measure(), curves = chosenCurves();
   const shown = points(curves, x, x.indexOf(at('from').value), x.indexOf(at('to').value));
   const chosen = [...at('choices').querySelectorAll('select')].map(select => said(select.value));
-  const y = {field: 'value', type: 'quantitative', scale: {zero: false},
-    title: `${said(name)}: ${value === 'value' ? chosen.join(', ') : said(value)}`};
+  const of = value === 'value' ? `: ${chosen.join(', ')}`
+    : value.endsWith('_nats') ? ' (nats)' : `: ${said(value)}`;
+  const y = {field: 'value', type: 'quantitative', scale: {zero: false}, title: said(name) + of};
   const color = field => ({field, type: 'nominal', scale: null});
   const layer = (of, spec) => shown.some(of) ? [{data: {values: shown.filter(of)}, ...spec}] : [];
   const step = x[0].includes('-');

@@ -21,7 +21,6 @@ from bottomup.figures import projection, style
 from bottomup.figures.claims_table import VERDICTS, sign
 from bottomup.figures.head_functions import LABELS
 from bottomup.pages import render
-from bottomup.seeds import generator
 
 DIGITS = 4
 MOST_POINTS = 100  # of each word and kind, in a t-SNE picture
@@ -171,7 +170,7 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
     found, shown = [], []
     for (objective, seed, picture), rows in table.groupby(RUN_AND_PICTURE, sort=False):
         bottom = rows[rows["layer"] == rows["layer"].min()]
-        some = _sample(bottom, picture)
+        some = _sample(bottom)
         per_layer = [layer.iloc[some] for _, layer in rows.groupby("layer")]
         points = per_layer[0]
         shown.append(points)
@@ -200,12 +199,12 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
     return {"sentences": written, "pictures": found}
 
 
-def _sample(points: pd.DataFrame, picture: str) -> np.ndarray:
-    """The places of the points to show, ascending."""
+def _sample(points: pd.DataFrame) -> np.ndarray:
+    """The places of the points to show, ascending: of each word and kind, from the whole text."""
     kept = []
     for place in points.groupby(["token", "kind"]).indices.values():
-        rng = generator(1, "explorer", picture)
-        kept.append(rng.permutation(place)[:MOST_POINTS])
+        shown = np.linspace(0, len(place) - 1, min(len(place), MOST_POINTS))
+        kept.append(place[np.rint(shown).astype(int)])
     return np.sort(np.concatenate(kept))
 
 
