@@ -2,8 +2,10 @@ from itertools import product
 
 import pytest
 import torch
+from transformers import GenerationMixin, PreTrainedConfig, PreTrainedModel
+from transformers.modeling_outputs import CausalLMOutput
 
-from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.model.beam_search import penalty, translate
 from tests.tiny import drawn, ids_of
 
@@ -91,6 +93,48 @@ def test_an_unlikely_end_is_none_though_a_short_whole_scores_best(beam_size):
     # Where it is the second best, a beam of two may end at once.
     model.head = Fixed({EOS: 0.3, N_SPECIAL: 0.5, N_SPECIAL + 1: 0.2})
     assert len(translate(model, ids_of([[4, 5]]), beam_size, 0.0, 8)[0]) == (7, 0)[beam_size - 1]
+
+
+class Prefixes(PreTrainedModel, GenerationMixin):
+    """A model with its source sentences, for the search of transformers."""
+
+    def __init__(self, model, source):
+        ids = {"eos_token_id": EOS, "pad_token_id": PAD}
+        super().__init__(PreTrainedConfig(**ids, vocab_size=len(model.head.weight)))
+        self.model, self.source = model, source
+
+    def prepare_inputs_for_generation(self, input_ids, **_):
+        return {"input_ids": input_ids}
+
+    def forward(self, input_ids, **_):
+        # A first token stands before all prefixes; </s> ends what the model reads.
+        target = torch.cat([input_ids[:, 1:], torch.full_like(input_ids[:, :1], EOS)], dim=1)
+        source = self.source.repeat_interleave(len(target) // len(self.source), dim=0)
+        return CausalLMOutput(logits=self.model.head(self.model(source, target)))
+
+
+@pytest.mark.parametrize("beam_size", [2, 4])
+def test_it_finds_what_the_search_of_transformers_finds(monkeypatch, beam_size):
+    # Theirs divides by n^length_penalty.
+    monkeypatch.setattr("bottomup.model.beam_search.penalty", lambda n, power: n**power)
+    longest, different = 8, set()
+    never = [i for i in range(N_SPECIAL) if i != EOS]
+    rules = {"length_penalty": 1.0, "early_stopping": "never"}
+    rules |= {"suppress_tokens": never, "do_sample": False, "use_cache": False}
+    for seed in range(12):
+        model, source = drawn("mt", seed, scale=0.5, vocab=N_SPECIAL + 8), ids_of(SOURCES)
+        with torch.no_grad():
+            model.head.weight[EOS] *= 4  # so that many sentences end
+        start = torch.full((len(SOURCES), 1), N_SPECIAL)
+        peer = Prefixes(model, source)
+        theirs = peer.generate(start, num_beams=beam_size, max_new_tokens=longest, **rules)
+        ours = translate(model, source, beam_size, 1.0, longest)
+        for found, row in zip(ours, theirs[:, 1:].tolist(), strict=True):
+            # A sentence without an end is cut off there, and here it ends by force.
+            if EOS in row:
+                assert found == row[: row.index(EOS)]
+                different.add(tuple(found))
+    assert len(different) > 5
 
 
 @pytest.mark.parametrize("seed", range(3))
