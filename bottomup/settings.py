@@ -268,6 +268,7 @@ class Thresholds(Section):
 
     positional: float = key("least share on one relative position", ge=0, le=1)
     syntactic: float = key("least excess over the best fixed position, as a share of it", ge=0)
+    pairs: int = key("least number of pairs of words that a relation is judged by", "pairs", ge=1)
     rare: float = key("least share on one of a sentence's two rarest tokens", ge=0, le=1)
     rare_rank: int = key("only sentences whose rarest token has a higher frequency rank", ge=0)
 

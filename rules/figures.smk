@@ -289,7 +289,7 @@ FIGURES = {
     },
     "heads_over_training": {
         "options": {
-            "thresholds": STUDY.heads.thresholds.model_dump(exclude={"rare_rank"})
+            "thresholds": STUDY.heads.thresholds.model_dump(exclude={"pairs", "rare_rank"})
         },
         "tables": {
             **parts_of("head_functions", HEADS_OVER_TRAINING),

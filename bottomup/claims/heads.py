@@ -39,6 +39,7 @@ from bottomup.claims.curves import (
     heads_left,
     layers_left,
     mean,
+    often_enough,
     quality,
     rows,
     top,
@@ -511,7 +512,7 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
     found = rows(
         tables, "pruned_functions", objective=objective, attention="encoder", method="gates"
     )
-    found = found.filtered(found.rows["accuracy"].notna())
+    found = often_enough(found)
     penalties = sorted(found.rows["penalty"].unique())
     if penalties[:1] != [0] or len(penalties) < 2:
         raise NotMeasuredError("penalty 0 and another in the table pruned_functions")

@@ -129,10 +129,11 @@ def head_functions(
 
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
     right, 0 to 1, with its 95 % interval. n: the number of maxima that count. held: whether
-    accuracy reaches the threshold. offset is key - query: that of the accuracy for `positional`, in
-    tokens; that of the baseline for a relation, in words. All are empty if n is 0. without and
-    baseline_without: accuracy and baseline_accuracy without each block, `[n_blocks]`, with the
-    offset of most maxima and that of the baseline found anew.
+    accuracy reaches the threshold, of a relation on at least `thresholds.pairs` pairs. offset is
+    key - query: that of the accuracy for `positional`, in tokens; that of the baseline for a
+    relation, in words. All are empty if n is 0. without and baseline_without: accuracy and
+    baseline_accuracy without each block, `[n_blocks]`, with the offset of most maxima and that of
+    the baseline found anew.
 
     Memory holds the weights of one batch; two bytes for each head and token, and for each head and
     word; and a few arrays of eight bytes for those of one layer.
@@ -156,7 +157,7 @@ def head_functions(
     for layer, (of_tokens, of_words) in enumerate(found):
         functions = [
             positional(of_tokens, in_tokens, blocks, thresholds.positional),
-            *(syntactic(of_words, pairs, thresholds.syntactic) for pairs in related),
+            *(syntactic(of_words, pairs, thresholds) for pairs in related),
             *on_rare(of_tokens, in_tokens, rare, thresholds.rare),
         ]
         for head, of_head in zip(heads[layer].tolist(), zip(*functions, strict=True), strict=True):
@@ -329,21 +330,16 @@ def related_words(
     return found
 
 
-def syntactic(maxima: np.ndarray, pairs: Related, threshold: float) -> list[dict]:
+def syntactic(maxima: np.ndarray, pairs: Related, thresholds: Thresholds) -> list[dict]:
     """How often the largest weight of a query is on its key: a row for each head.
 
     maxima: `[heads, n_words]`.
     """
-    right = maxima[:, pairs.query] == pairs.key
-    return [
-        {
-            **row,
-            "function": pairs.function,
-            "offset": pairs.offset,
-            "held": row["accuracy"] >= (1 + threshold) * row["baseline_accuracy"],
-        }
-        for row in accuracies(right, pairs)
-    ]
+    found = accuracies(maxima[:, pairs.query] == pairs.key, pairs)
+    needed = (1 + thresholds.syntactic) * pairs.baseline[0]
+    names = {"function": pairs.function, "offset": pairs.offset}
+    enough = len(pairs.query) >= thresholds.pairs
+    return [row | names | {"held": enough and row["accuracy"] >= needed} for row in found]
 
 
 def rare_tokens(

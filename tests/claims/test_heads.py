@@ -230,9 +230,16 @@ def test_functions_that_were_not_met_are_not_measured(two_seeds):
     frame = two_seeds["head_functions"]
     adverbs = frame["function"].str.startswith("advmod")
     columns = ["accuracy", "baseline_accuracy"]
-    frame = frame.assign(**{name: frame[name].mask(adverbs) for name in columns})
-    until = judged({"head_functions": frame}, ["adverb_heads"])["undecided_until"].item()
-    assert until == "the study measures it (accuracy of advmod_to_head is missing)"
+    unmet = frame.assign(**{name: frame[name].mask(adverbs) for name in columns})
+    unmet["n"] = frame["n"].mask(adverbs, 0)
+    until = "the study measures it (accuracy of advmod_to_head on enough words is missing)"
+    [found] = judged({"head_functions": unmet}, ["adverb_heads"])["undecided_until"]
+    assert found == until
+    # Nor are those met too rarely, however well heads do on them.
+    for n, expected in ((99, until), (100, "")):
+        few = frame.assign(n=frame["n"].mask(adverbs, n))
+        [found] = judged({"head_functions": few}, ["adverb_heads"])["undecided_until"]
+        assert found == expected
 
 
 def test_where_no_head_points_to_rare_tokens_none_can_be_the_most_relevant(two_seeds):
@@ -330,7 +337,7 @@ def with_accuracies(*accuracies, spread=0.02, **columns):
     """How positional the heads of a run are, four in each of two layers."""
     places = {"layer": [1] * 4 + [2] * 4, "head": [1, 2, 3, 4] * 2}
     frame = pd.DataFrame({"accuracy": accuracies, "baseline_accuracy": np.nan} | places)
-    frame = frame.assign(function="positional", offset=-1, objective="mt", seed=1, **columns)
+    frame = frame.assign(function="positional", offset=-1, objective="mt", seed=1, n=10, **columns)
     frame["without"] = [*without(frame["accuracy"], spread, np.random.default_rng(0))]
     return {"head_functions": frame.assign(attention="encoder")}
 

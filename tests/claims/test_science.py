@@ -73,7 +73,7 @@ def kept_at_random():
     whole = places.to_frame(index=False).assign(function="two_rarest", accuracy=0.1)
     relations = ["nsubj", "dobj", "amod", "advmod", "iobj", "det", "aux"]
     names = [f"{relation}_to_head" for relation in 2 * relations]
-    whole = whole.assign(offset=np.nan, baseline_accuracy=0.4)
+    whole = whole.assign(offset=np.nan, baseline_accuracy=0.4, n=100)
     parts = []
     for seed in range(1, RUNS + 1):
         having = rng.permutation(48)

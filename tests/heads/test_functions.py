@@ -21,7 +21,7 @@ from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of
 
 RELATIONS = ["nsubj", "dobj", "amod", "advmod"]
 SYNTACTIC = [f"{relation}_{way}" for relation in RELATIONS for way in ("to_head", "from_head")]
-PAPER = {"positional": 0.9, "syntactic": 0.1, "rare": 0.5, "rare_rank": 500}  # thresholds
+PAPER = {"positional": 0.9, "syntactic": 0.1, "pairs": 1, "rare": 0.5, "rare_rank": 500}
 FUNCTIONS = ["positional", *SYNTACTIC, "rarest", "two_rarest"]
 # Equally frequent are 9 and 10.
 RANKS = np.array([9, 9, 9, 9, 1, 2, 3, 4, 5, 6, 6, 8, 8, 8, 8, 8, 8, 8, 8, 8])
@@ -224,11 +224,11 @@ def on_words(keys):
     return weights[None]
 
 
-def relations(heads, causal=False, end=lambda weights: weights):
+def relations(heads, causal=False, end=lambda weights: weights, **thresholds):
     tokens = text_of([WORDS])
     weights = end(np.concatenate([on_words(keys) for keys in heads]))
     weights = np.tril(weights) if causal else weights
-    return measure(Given(tokens, [weights], causal), tokens, annotation_of([TREE]))
+    return measure(Given(tokens, [weights], causal), tokens, annotation_of([TREE]), **thresholds)
 
 
 TO_HEADS = [head for _, head in TREE]
@@ -250,6 +250,13 @@ def test_each_relation_in_each_direction(end):
     # Where the baseline is always right, no head can exceed it.
     assert first["held"].tolist() == [False, False, False, False, True, False, False, False]
     assert not second["held"].any()
+
+
+@pytest.mark.parametrize(("pairs", "held"), [(3, True), (4, False)])
+def test_too_few_pairs_judge_no_head(pairs, held):
+    [found] = function(relations([TO_HEADS], pairs=pairs), "amod_to_head").itertuples()
+    assert found.n == 3 and found.accuracy == 1
+    assert found.held == held
 
 
 def test_a_causal_model_is_asked_for_words_that_it_has_read():
@@ -635,7 +642,13 @@ def test_the_program(run_script, tmp_path, corpus_files):
     annotation_of(trees).to_parquet(tmp_path / "annotation.parquet")
     settings = {
         "run": {"objective": "lm", "seed": 2},
-        "thresholds": {"positional": 0.9, "syntactic": 0.1, "rare": 0.0, "rare_rank": 10},
+        "thresholds": {
+            "positional": 0.9,
+            "syntactic": 0.1,
+            "pairs": 1,
+            "rare": 0.0,
+            "rare_rank": 10,
+        },
     }
     files = [
         *("--model", tmp_path / "model", "--tokens", corpus_files.tokens / "test.source"),

@@ -27,7 +27,7 @@ RUN = {name: settings_of("mt")[name] for name in ("objective", "seed", "module",
 BEAM = {"beam_size": 2, "length_penalty": 0.6}
 PRUNING = TRAINING | {"max_tokens": 400}
 GATES = {"learning_rate": 1.0, "initial_log_alpha": 1.0}
-THRESHOLDS = {"positional": 0.9, "syntactic": 0.1, "rare": 0.5, "rare_rank": 0}
+THRESHOLDS = {"positional": 0.9, "syntactic": 0.1, "pairs": 1, "rare": 0.5, "rare_rank": 0}
 KINDS = {"encoder", "decoder", "cross"}
 
 
