@@ -11,7 +11,8 @@ degrees of freedom say little about v_runs. But many statistics of one measure t
 large it usually is. A smaller estimate is moderated, that is, drawn towards the usual variance
 (Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression in
 microarray experiments", equations 3 to 8); this also tells what one run alone would hide. A larger
-estimate stays. Student's t has the degrees of freedom of Welch and Satterthwaite.
+estimate stays. Student's t has the degrees of freedom of Welch and Satterthwaite; of two runs
+without a usual variance, those of the runs alone.
 """
 
 from collections.abc import Sequence
@@ -114,7 +115,9 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
     runs_df = degrees_of_freedom(evidence, prior)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = variance**2 / (evidence.text**2 / evidence.text_df + of_runs**2 / runs_df)
-    return np.sqrt(variance), np.where(variance > 0, df, runs_df)
+    # Two runs are often alike by chance, and then only the text's degrees would count.
+    hardly_known = (evidence.n_runs > 1) & (runs_df < 2)
+    return np.sqrt(variance), np.where((variance > 0) & ~hardly_known, df, runs_df)
 
 
 def degrees_of_freedom(evidence: Evidence, prior: Prior) -> np.ndarray:

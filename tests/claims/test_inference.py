@@ -217,6 +217,12 @@ def test_students_rate_without_a_prior(n_runs):
     assert share_decided(simulated(n_runs), NO_PRIOR) == pytest.approx(0.05, abs=0.006)
 
 
+@pytest.mark.parametrize("text", [10.0, 1.0, 0.1, 0.03, 0.01])
+def test_two_runs_that_are_alike_by_chance_decide_no_more_than_they_may(text):
+    # With the degrees of Welch and Satterthwaite: up to 0.12, where runs vary ten times as text.
+    assert share_decided(simulated(2, text=text), NO_PRIOR) <= 0.053
+
+
 def test_of_many_parts_none_of_which_holds_few_verdicts_are_wrong():
     # 27 gaps that are all truly zero.
     for one_of in (False, True):
