@@ -73,11 +73,13 @@ def run(
             # CUDA reads this when it starts, which is after the import of a program.
             os.environ.update(CUDA_VISIBLE_DEVICES="", BOTTOMUP_DEVICE="cpu")
         arguments.code = arguments.settings.pop("code", None)
+        given = vars(arguments).copy()
         if model is not None:
             if lines := problems(model, arguments.settings):
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
         running.follow()
+        _tell(given)
         if arguments.gpus and os.environ.get("BOTTOMUP_DEVICE", "") in ("", "cuda"):
             lease(arguments.gpus)
         main(arguments)
@@ -87,6 +89,17 @@ def run(
         if not (line := about_the_disk(error)):
             raise
         sys.exit(f"error: {line}")
+
+
+def _tell(given: dict) -> None:
+    """Says at the head of a job's log which program computes what, from what, by which settings."""
+    logging.info("program: %s", sys.argv[0])
+    for name, value in given.items():
+        if name == "settings":
+            logging.info("settings: %s", json.dumps(value, ensure_ascii=False))
+        elif name != "code" and value not in (None, []):
+            several = isinstance(value, list | tuple)
+            logging.info("%s: %s", name, " ".join(map(str, value)) if several else value)
 
 
 def about_the_disk(error: Exception) -> str | None:

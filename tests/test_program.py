@@ -56,6 +56,14 @@ def test_settings_that_do_not_fit_are_one_line(run):
     )
 
 
+def test_a_log_begins_with_program_settings_and_arguments(run, caplog):
+    with caplog.at_level("INFO"):
+        run("--settings", json.dumps(SETTINGS), "--gpus", "0", model=Settings)
+    *_, program, settings, gpus = caplog.messages
+    assert program == "program: program" and gpus == "gpus: 0"
+    assert json.loads(settings.removeprefix("settings: ")) | {"code": "abc"} == SETTINGS
+
+
 def test_settings_may_be_left_out(run):
     assert run().settings == {}
     assert run().code is None

@@ -2,6 +2,8 @@
 
 import importlib
 import re
+import subprocess
+from itertools import chain
 
 from bottomup.claims import calibration, comparison, judge
 from bottomup.corpus import annotation, sources
@@ -55,6 +57,20 @@ def test_figures_find_what_they_need():
         for table in re.findall(r'\(\s*tables, "(\w+)", NEEDED', path.read_text()):
             needed = importlib.import_module(f"bottomup.figures.{path.stem}").NEEDED
             assert set(needed) <= documented()[table], (path.stem, table)
+
+
+def test_each_table_is_computed_where_the_page_says():
+    text = (ROOT / "docs/tables.md").read_text()
+    section = text.split("## Where each is computed\n")[1].split("\n## ")[0]
+    rows = [line.split("|")[1:-1] for line in section.splitlines() if line.startswith("| `")]
+    named = [[re.findall(r"`([\w./]+)`", cell) for cell in row] for row in rows]
+    tables, rules, modules, _ = map(chain.from_iterable, zip(*named, strict=True))
+    assert {*LEFT_OUT} - {"alignment"} <= {*tables}
+    listed = subprocess.run(
+        ["snakemake", "--list-rules"], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    assert {*rules} <= {*listed.stdout.split()}
+    assert all((ROOT / path).is_file() for path in modules if "/" in path)
 
 
 def test_every_table_that_is_collected_is_documented():
