@@ -23,7 +23,7 @@ from bottomup.figures.head_functions import LABELS
 from bottomup.pages import render
 
 DIGITS = 4
-MOST_POINTS = 100  # of each word and kind, in a t-SNE picture
+MOST_POINTS = 60  # of each word and kind, in a t-SNE picture
 MOST_CATEGORIES = 6  # with their own color
 OTHER = "other"
 # Vega's shapes for matplotlib's markers.

@@ -74,7 +74,7 @@ def light(png: bytes) -> tuple[bytes, int, int]:
     image = Image.open(io.BytesIO(png)).convert("RGB")
     image.thumbnail((WIDTH, image.height), Image.Resampling.LANCZOS)
     written = io.BytesIO()
-    image.save(written, "WEBP", quality=QUALITY)
+    image.save(written, "WEBP", quality=QUALITY, method=6)
     return written.getvalue(), *image.size
 
 
