@@ -79,7 +79,8 @@ def run(
                 raise UserError("--settings: " + "; ".join(lines))
             arguments.settings = validated(model, arguments.settings)
         running.follow()
-        _tell(given)
+        if arguments.code is not None:  # from a rule; who calls it by hand has just typed it
+            _tell(given)
         if arguments.gpus and os.environ.get("BOTTOMUP_DEVICE", "") in ("", "cuda"):
             lease(arguments.gpus)
         main(arguments)

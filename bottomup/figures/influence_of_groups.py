@@ -4,6 +4,9 @@ tokens' representations as usual and with a group's tokens hidden.
 Source: evolution, figures on the amount of influence by token frequency and by part of speech.
 """
 
+from functools import partial
+
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -28,7 +31,7 @@ def draw(tables: Tables, grouping: str) -> tuple[Figure, pd.DataFrame]:
     panels = style.ordered(drawn["panel"])
     theirs = {style.objective(name).label: name for name in panels}
     drawn = join([drawn, groups.published(tables, PUBLISHED[grouping], theirs)])
-    return groups.draw(drawn, panels, grouping, counts(rows), finish), drawn
+    return cut(groups.draw(drawn, panels, grouping, counts(rows), finish)), drawn
 
 
 def counts(rows: pd.DataFrame) -> str:
@@ -41,7 +44,17 @@ def finish(axes: Axes, shown: pd.DataFrame) -> None:
     # The first layer's influence can be many times that of the others.
     axes.set_yscale("log")
     axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
-    axes.yaxis.set_major_formatter(lambda distance, _: f"{distance:.6f}".rstrip("0"))
+    written = partial(np.format_float_positional, precision=1, fractional=False, trim="-")
+    axes.yaxis.set_major_formatter(lambda distance, _: written(distance))
     axes.yaxis.set_minor_locator(NullLocator())
     style.layer_axis(axes)
     axes.set_xlabel("layer")
+
+
+def cut(figure: Figure) -> Figure:
+    """The figure with axes that end below its lines: bands may reach 0, where a logarithmic axis
+    has no end."""
+    for axes in figure.axes:
+        row = axes.get_shared_y_axes().get_siblings(axes)
+        axes.set_ylim(bottom=min(line.get_ydata().min() for each in row for line in each.lines) / 2)
+    return figure

@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 
 from bottomup.errors import UserError
 from bottomup.figures import groups, style
-from bottomup.figures.influence_of_groups import COLUMNS, counts, finish
+from bottomup.figures.influence_of_groups import COLUMNS, counts, cut, finish
 from bottomup.figures.points import Tables, join
 
 PUBLISHED = {
@@ -44,7 +44,7 @@ def draw(tables: Tables, variants: dict[str, list[str]]) -> tuple[Figure, pd.Dat
         for name, by in PUBLISHED.items()
     ]
     drawn = join([groups.ours(rows.rename(columns={"layer": "x"})), *theirs])
-    return groups.draw(drawn, panels, "frequency_rank", counts(rows), finish), drawn
+    return cut(groups.draw(drawn, panels, "frequency_rank", counts(rows), finish)), drawn
 
 
 def _panels(variants: dict[str, list[str]]) -> list[str]:

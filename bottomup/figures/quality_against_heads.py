@@ -24,7 +24,7 @@ NEEDED = [
 BLEU, LOSS = "BLEU, difference from the unpruned model", "rise of the test loss, nats"
 # Linear up to this number, logarithmic beyond: some ways cost a little, others nearly all.
 LINEAR = {BLEU: 1.0, LOSS: 0.1}
-TICKS = [0, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
+TICKS = [0, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1, 2, 5, 10, 20, 50]
 UNPRUNED = style.Look("unpruned", "#000000", "*", "")
 DATASETS = {"WMT": ">", "OpenSubtitles": "<"}  # markers of published curves
 # Our names for the series of the published tables.
@@ -144,7 +144,8 @@ def _scale(axes: Axes, quantity: str, shown: pd.DataFrame) -> None:
     low, high = min(0, values.min().min()), max(0, values.max().max())
     room = 0.2 * linear
     axes.set_ylim(low - max(room, -0.2 * low), high + max(room, 0.2 * high))
-    ticks = [tick for tick in TICKS if tick == 0 or tick >= linear / 2]
+    least = min(linear, max(high, -low)) / 2
+    ticks = [tick for tick in TICKS if tick == 0 or tick >= least]
     axes.yaxis.set_major_locator(FixedLocator(sorted({*ticks, *(-tick for tick in ticks)})))
     axes.yaxis.set_minor_locator(NullLocator())
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:+g}".replace("-", "−") if y else "0")
