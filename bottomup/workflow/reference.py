@@ -34,12 +34,12 @@ def reference() -> str:
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
     parts = [HEADER.strip(), *_sections(2, "Study", "", config.Study, default)]
     parts += _sections(2, "`objectives.*`", "", config.Runs, {})
-    for path, model in (
-        ("corpus.sources", config.source_model),
-        ("objectives", config.objective_model),
+    for path, model, given in (
+        ("corpus.sources", config.source_model, default["corpus"]["sources"]),
+        ("objectives", config.objective_model, default["objectives"]),
     ):
         for name in config.modules(path):
-            parts += _sections(2, f"`{path}.{name}`", "", model(name), {})
+            parts += _sections(2, f"`{path}.{name}`", "", model(name), given.get(name, {}))
     return "\n\n".join(parts) + "\n"
 
 

@@ -22,6 +22,11 @@ def test_a_full_disk_is_said_last(tmp_path, capsys, disk):
     assert last == "error: the disk of results is full; free some and run again"
 
 
+def test_a_study_that_was_stopped_has_no_failed_jobs(capsys):
+    say_what_failed([])
+    assert capsys.readouterr().err == "\nstopped; the same command goes on from here\n"
+
+
 def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
     logs = {"a": "working\nerror: found x; allowed: y\n\n", "b": "", "c": None, "d": "\xff\nkilled"}
     jobs = {}
