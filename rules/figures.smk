@@ -289,7 +289,9 @@ FIGURES = {
     },
     "heads_over_training": {
         "options": {
-            "thresholds": STUDY.heads.thresholds.model_dump(exclude={"pairs", "rare_rank"})
+            "thresholds": STUDY.heads.thresholds.model_dump(
+                exclude={"pairs", "rare_rank"}
+            )
         },
         "tables": {
             **parts_of("head_functions", HEADS_OVER_TRAINING),
