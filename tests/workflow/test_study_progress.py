@@ -13,6 +13,7 @@ import pytest
 
 from bottomup.workflow.progress import (
     OPERATIONS_A_SECOND,
+    SECONDS,
     START_UP,
     VIEWS_MB,
     Job,
@@ -44,7 +45,8 @@ def test_benchmarks_are_read_and_one_that_is_not_whole_is_left_out(tmp_path):
 def test_a_guess_goes_by_the_operations_or_by_the_size_of_views():
     assert guess("train_mt", 60 * OPERATIONS_A_SECOND, 1) == START_UP + 60
     whole, half = (guess("measure_influence", 0, mb) for mb in (VIEWS_MB, VIEWS_MB / 2))
-    assert whole == START_UP + 70 and half == START_UP + 35
+    seconds = SECONDS["measure_influence"]
+    assert whole == START_UP + seconds and half == START_UP + seconds / 2
     assert guess("plot_mask", 0, VIEWS_MB) < 10
 
 
