@@ -11,12 +11,12 @@ FULL_BYTES = 2**20  # with less free space, a log may have no room for its line
 
 def say_what_failed(jobs: Iterable) -> None:
     """Print the last log line of each of Snakemake's `jobs`, or groups of jobs, and below them
-    whether the disk is full; that the study goes on, if it was stopped and no job failed."""
+    whether the disk is full; if no job failed, as after Ctrl-C, that the study goes on."""
     single = [job for each in jobs for job in getattr(each, "jobs", [each])]
     lines = sorted(f"{log}: {_last_line(Path(log))}" for job in single for log in job.log)
     more = len(lines) - MOST
     said = ["failed:", *lines[:MOST], *[f"and {more} more"] * (more > 0)]
-    stopped = ["stopped; the same command goes on from here"]
+    stopped = ["no job failed; the same command goes on from here"]
     print("", *(said if lines else stopped), sep="\n", file=sys.stderr)
     if shutil.disk_usage("results").free < FULL_BYTES:
         print("error: the disk of results is full; free some and run again", file=sys.stderr)

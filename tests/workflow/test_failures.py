@@ -24,7 +24,7 @@ def test_a_full_disk_is_said_last(tmp_path, capsys, disk):
 
 def test_a_study_that_was_stopped_has_no_failed_jobs(capsys):
     say_what_failed([])
-    assert capsys.readouterr().err == "\nstopped; the same command goes on from here\n"
+    assert capsys.readouterr().err == "\nno job failed; the same command goes on from here\n"
 
 
 def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
