@@ -4,11 +4,15 @@ import time
 
 import torch
 
+from bottomup.training.precision import multiplies_bfloat16
+
 # A product of square matrices of this width, 100 MB in float64; a copy that no cache holds.
 WIDTH = 2048
 COPIED_BYTES = 2**28
 ROUNDS = 5
 DTYPES = ("float64", "float32", "bfloat16")
+# That of products which may be rounded, on this machine.
+COARSE = "bfloat16" if multiplies_bfloat16(torch.device("cpu")) else "float32"
 
 
 def measured() -> dict[str, float]:

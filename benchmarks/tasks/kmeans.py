@@ -4,6 +4,7 @@ import time
 from functools import partial
 
 import numpy as np
+from ceilings import COARSE
 from synthetic import draw_view
 from task import Contender, Task, Work
 
@@ -15,8 +16,9 @@ MOST_PASSES = 20
 
 def work(n: int, d: int, clusters: int) -> Work:
     """The distances of all points from all centers are a matrix product, 2 n d k operations. No
-    method that looks at all centers does less, and each pass over the points costs this again."""
-    return Work(items=n, flop=2 * n * d * clusters)
+    method that looks at all centers does less, and each pass over the points costs this again. A
+    pass may round, since the next one corrects it."""
+    return Work(items=n, flop=2 * n * d * clusters, dtype=COARSE)
 
 
 def inertia(view: np.ndarray, index: np.ndarray) -> float:

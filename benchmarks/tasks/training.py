@@ -9,6 +9,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from ceilings import COARSE
 from models import HEADS, decoder_flop, encoder_flop, model
 from synthetic import draw_pairs
 from task import Contender, Task, Work
@@ -21,7 +22,7 @@ from bottomup.settings import Training
 from bottomup.training.batches import Text, forever
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
-from bottomup.training.precision import autocast, multiplies_bfloat16
+from bottomup.training.precision import autocast
 
 N_TOKENS = 4000
 WARM_UP = 2
@@ -48,8 +49,7 @@ def work(objective: str, d: int, layers: int, updates: int, tokens: int) -> Work
         flop += decoder_flop(read.source, read.target, d, layers)
         predicted["mt"] = read.target.lengths.sum()
     flop += 2 * d * (N_TOKENS + N_SPECIAL) * predicted[objective]
-    dtype = "bfloat16" if multiplies_bfloat16(CPU) else "float32"
-    return Work(items=n, flop=3 * flop, dtype=dtype)
+    return Work(items=n, flop=3 * flop, dtype=COARSE)
 
 
 def timed(update: Callable, batches: list[np.ndarray]) -> tuple[float, float]:
