@@ -50,25 +50,18 @@ class Attention(nn.Module):
         weights `[batch, heads, queries, keys]`, whose rows sum to 1. In training, dropout applies
         to the output but not to the returned weights.
         """
-        keys, values = self.project_memory(memory)
-        return self.attend(x, keys, values, mask, causal, need_weights)
-
-    def project_memory(self, memory: Tensor) -> tuple[Tensor, Tensor]:
-        """Keys and values of `memory`, each `[batch, heads, keys, d_head]`."""
-        keys, values = self.key_value(memory).chunk(2, dim=-1)
-        return self.split_heads(keys), self.split_heads(values)
+        return self.attend(x, self.key_value(memory), mask, causal, need_weights)
 
     def attend(
         self,
         x: Tensor,
-        keys: Tensor,
-        values: Tensor,
+        projected: Tensor,
         mask: Tensor | None = None,
         causal: bool = False,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """As `forward`, with keys and values already projected (and perhaps cached)."""
-        queries = self.split_heads(self.query(x))
+        """As `forward`, with what `key_value` makes of the memory (and perhaps was cached)."""
+        queries, (keys, values) = self.split_heads(self.query(x)), self.keys_and_values(projected)
         weights = attention_weights(queries, keys, mask, causal) if need_weights else None
         heads = fused_attention(
             queries, keys, values, mask, causal, self.dropout if self.training else 0.0
@@ -79,6 +72,11 @@ class Attention(nn.Module):
     def gated_output(self) -> Tensor:
         """The output projection, the gates in its columns: `[d_model, heads * d_head]`."""
         return self.out.weight * self.gates.repeat_interleave(self.d_head)
+
+    def keys_and_values(self, projected: Tensor) -> tuple[Tensor, Tensor]:
+        """The two halves of what `key_value` returns, each `[batch, heads, keys, d_head]`."""
+        keys, values = projected.chunk(2, dim=-1)
+        return self.split_heads(keys), self.split_heads(values)
 
     def split_heads(self, x: Tensor) -> Tensor:
         """`[batch, length, d_model]` to `[batch, heads, length, d_head]`."""

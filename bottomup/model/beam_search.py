@@ -33,22 +33,22 @@ def translate(
     last = None
     for length in range(1, max_length + 1):
         state, cache = model.decoder.step(last, memory, mask, cache)
-        log_p = model.head(state).float().log_softmax(dim=-1).unflatten(0, scores.shape)
-        log_p[..., :EOS] = log_p[..., EOS + 1 : N_SPECIAL] = float("-inf")
-        totals = scores[..., None] + log_p  # [alive, beams, vocab]
-
-        ended, beam = totals[..., EOS].max(dim=1)
-        totals[..., EOS] = float("-inf")
-        width = min(beam_size, totals[0].numel())
-        scores, flat = totals.flatten(1).topk(width, dim=1)
-        ends = (ended >= scores[:, -1]) | (length == max_length)
+        logits = model.head(state).float().unflatten(0, scores.shape)  # [alive, beams, vocab]
+        before = scores - logits.logsumexp(dim=-1)
+        ended, beam = (before + logits[..., EOS]).max(dim=1)
+        words = logits[..., N_SPECIAL:]
+        found, word = words.topk(min(beam_size, words.shape[-1]), dim=-1)
+        totals = (before[..., None] + found).flatten(1)
+        width = min(beam_size, totals.shape[1])
+        scores, flat = totals.topk(width, dim=1)
+        ends = (ended >= scores[:, -1]) | (width < beam_size or length == max_length)
         ended = torch.where(ends, ended / penalty(length, length_penalty), float("-inf"))
         for row, sentence in enumerate(alive.tolist()):
             if ended[row] > best_score[sentence]:
                 best_score[sentence] = float(ended[row])
                 best[sentence] = tokens[row, beam[row]].tolist()
 
-        parents, newest = flat // log_p.shape[-1], flat % log_p.shape[-1]
+        parents, newest = flat // found.shape[-1], N_SPECIAL + word.flatten(1).gather(1, flat)
         # Log probabilities only fall, so the longest length gives the best score still possible.
         hope = scores[:, 0] / penalty(max_length, length_penalty)
         going = hope.cpu() > torch.tensor([best_score[s] for s in alive.tolist()])
@@ -61,10 +61,11 @@ def translate(
             dim=2,
         )
         scores, alive, last = scores[rows], alive[going], newest[rows].flatten()
-        cache = [(keys[flat_rows], values[flat_rows]) for keys, values in cache]
-        # All hypotheses of a sentence read the same memory, so any parent's row will do.
-        memory = [(keys[flat_rows], values[flat_rows]) for keys, values in memory]
-        mask = None if mask is None else mask[flat_rows]
+        # Of whole rows, this takes half the time of an index.
+        cache = [projected.index_select(0, flat_rows) for projected in cache]
+        if not going.all():
+            memory = [projected[rows] for projected in memory]
+            mask = None if mask is None else mask[rows]
     return best
 
 

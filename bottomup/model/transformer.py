@@ -18,7 +18,8 @@ from bottomup.model.configuration import TransformerConfig
 from bottomup.model.dropout import Dropout
 from bottomup.seeds import derive
 
-Cache = list[tuple[Tensor, Tensor]]  # keys and values so far, a pair for each decoder layer
+# For each decoder layer, the keys and values so far, side by side: [batch, length, 2 * d_model].
+Cache = list[Tensor]
 
 
 @dataclass
@@ -155,25 +156,28 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        memory: tuple[Tensor, Tensor],
+        memory: Tensor,
         memory_mask: Tensor | None,
-        past: tuple[Tensor, Tensor] | None = None,
-    ) -> tuple[Tensor, tuple[Tensor, Tensor]]:
-        """x: `[batch, length, d_model]`; memory: the encoder's keys and values for this layer.
+        past: Tensor | None = None,
+    ) -> tuple[Tensor, Tensor]:
+        """x: `[batch, length, d_model]`; memory: this layer's keys and values of the encoder's
+        states, side by side.
 
-        With `past` (keys and values of earlier positions) `x` is the next position only. Returns
-        the output and the keys and values so far.
+        With `past` (keys and values of earlier positions) `x` is the next position only, and may
+        have several rows for each of memory, one after another. Returns the output and the keys
+        and values so far.
         """
         normed = self.attention_norm(x)
-        keys, values = self.attention.project_memory(normed)
+        projected = self.attention.key_value(normed)
         if past is not None:
-            keys = torch.cat([past[0], keys], dim=2)
-            values = torch.cat([past[1], values], dim=2)
-        attended, _ = self.attention.attend(normed, keys, values, causal=past is None)
+            projected = torch.cat([past, projected], dim=1)
+        attended, _ = self.attention.attend(normed, projected, causal=past is None)
         x = x + self.dropout(attended)
-        attended, _ = self.cross.attend(self.cross_norm(x), *memory, memory_mask)
-        x = x + self.dropout(attended)
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), (keys, values)
+        # What rows of one memory ask are so many queries, so memory is not repeated.
+        queries = self.cross_norm(x).reshape(len(memory), -1, x.shape[2])
+        attended, _ = self.cross.attend(queries, memory, memory_mask)
+        x = x + self.dropout(attended.reshape(x.shape))
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), projected
 
 
 class Decoder(nn.Module):
@@ -199,7 +203,7 @@ class Decoder(nn.Module):
 
     def project_memory(self, states: Tensor) -> Cache:
         """Each layer's keys and values of the encoder's states."""
-        return [layer.cross.project_memory(states) for layer in self.layers]
+        return [layer.cross.key_value(states) for layer in self.layers]
 
     def step(
         self, last: Tensor | None, memory: Cache, mask: Tensor | None, past: Cache | None
@@ -207,19 +211,20 @@ class Decoder(nn.Module):
         """One more position: the state that predicts the next token, `[batch, d_model]`.
 
         last: the newest token of each hypothesis `[batch]`, None at the start; memory: from
-        `project_memory`; past: the cache that the previous step returned.
+        `project_memory`, a row for each hypothesis, or for as many of them as follow each other;
+        past: the cache that the previous step returned.
         """
         if last is None:
-            batch, d_model = memory[0][0].shape[0], self.norm.weight.shape[0]
+            batch, d_model = len(memory[0]), self.norm.weight.shape[0]
             x = self.norm.weight.new_zeros(batch, 1, d_model)
             past = [None] * len(self.layers)
         else:
             x = self.embedding(last[:, None])
-        x = x + positions(x, start=0 if last is None else past[0][0].shape[2])
+        x = x + positions(x, start=0 if last is None else past[0].shape[1])
         cache = []
         for layer, layer_memory, layer_past in zip(self.layers, memory, past, strict=True):
-            x, keys_values = layer(x, layer_memory, mask, layer_past)
-            cache.append(keys_values)
+            x, projected = layer(x, layer_memory, mask, layer_past)
+            cache.append(projected)
         return self.norm(x[:, 0]), cache
 
 

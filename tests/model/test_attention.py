@@ -82,7 +82,7 @@ def test_open_gates_are_pytorchs_attention(attention, x, padding):
 
 
 def test_open_gates_change_no_bit(attention, x):
-    keys, values = attention.project_memory(x)
+    keys, values = attention.keys_and_values(attention.key_value(x))
     heads = torch.nn.functional.scaled_dot_product_attention(
         attention.split_heads(attention.query(x)), keys, values
     )
