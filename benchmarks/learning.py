@@ -1,98 +1,168 @@
-"""What a model learns in a budget of tokens, by optimizer, schedule, dropout, masks and shape.
+"""What a model learns in a budget of CPU seconds, by the default study's recipe and by others.
 
-Prints CPU seconds and the lowest dev loss; the papers' recipe comes last, to compare with. Losses
-of MLM are for the usual 15 %, whatever the share in training.
+Prints for each trial how much it read, and its last dev loss in nats a word; of MLM in nats a
+predicted token, under the papers' masks whatever it was trained with.
 
-OMP_NUM_THREADS=1 python benchmarks/learning.py CORPUS_FOLDER --objective mt --tokens 600000
+OMP_NUM_THREADS=1 python benchmarks/learning.py CORPUS_FOLDER [ANOTHER ...] --objective mt
+
+A study's corpus is `results/<study>/corpus`; the default recipe is tried on the others as well, for
+instance on one of `corpus: {bpe: {merges: 8000}}`.
 """
 
 import argparse
-import tempfile
 import time
-from functools import partial
+from dataclasses import dataclass, field
+from math import inf
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
+import numpy as np
+import pandas as pd
 import torch
-from side_by_side import compare, machine
+from side_by_side import apart, machine
 
 from bottomup import objectives
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.settings import Model, Training
-from bottomup.training.checkpoint import Checkpoint
+from bottomup.training.batches import Text, forever
+from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model, load_text
+from bottomup.workflow.config import load
+from bottomup.workflow.reading import read
 
-SHAPE = {"layers": 6, "heads": 8, "d_model": 128, "d_ff": 512, "dropout": 0.1}
-ADAM = {"optimizer": "adam", "schedule": "inverse_sqrt", "learning_rate": 2e-3, "warmup_steps": 500}
-MUON = {"optimizer": "muon", "schedule": "linear", "learning_rate": 8e-3, "warmup_steps": 100}
-DRY = {"dropout": 0.0}
-# Training, shape and options of the objective.
-ALL = {
-    "Muon, without dropout": (MUON, DRY, {}),
-    "the same, batches of 2,048": (MUON | {"batch_tokens": 2048}, DRY, {}),
-    "the same, 4 heads of 32": (MUON, DRY | {"heads": 4}, {}),
-    "Muon, dropout 0.1": (MUON, {}, {}),
-    "the same, peak 4e-3": (MUON | {"learning_rate": 4e-3}, {}, {}),
-    "the same, peak 1.6e-2": (MUON | {"learning_rate": 1.6e-2}, {}, {}),
-    "Muon, inverse square root": (MUON | {"schedule": "inverse_sqrt"}, {}, {}),
-    "Adam, linear, peak 4e-3": (
-        ADAM | {"schedule": "linear", "learning_rate": 4e-3, "warmup_steps": 200},
-        {},
-        {},
+DEFAULT = load(*read([Path("config.yaml")], {}))
+PAPERS_MASKS = {"choose": 0.15}
+WHOLE = 10**9  # a budget in tokens, of which the rate takes the share of seconds that are gone
+
+
+@dataclass(frozen=True)
+class Trial:
+    """What is otherwise than in the default study: keys of `training`, `model` and the objective.
+
+    phases: until which share of the budget, the padded tokens of an update (None: as configured)
+    and the longest sentence. tied: whether the output layer is the embedding of what it predicts.
+    """
+
+    training: dict = field(default_factory=dict)
+    model: dict = field(default_factory=dict)
+    options: dict = field(default_factory=dict)
+    phases: tuple[tuple[float, int | None, float], ...] = ((1.0, None, inf),)
+    tied: bool = False
+    seed: int = 1
+
+
+ADAM = {"optimizer": "adam", "warmup_steps": 250}
+OF_ALL = {
+    "the default study's": Trial(),
+    "another seed": Trial(seed=2),
+    "Muon, peak 5e-3": Trial({"learning_rate": 5e-3}),
+    "Muon, peak 2e-2": Trial({"learning_rate": 2e-2}),
+    "Muon, inverse square root": Trial({"schedule": "inverse_sqrt"}),
+    "Adam, peak 2e-3": Trial(ADAM | {"learning_rate": 2e-3}),
+    "Adam, peak 4e-3": Trial(ADAM | {"learning_rate": 4e-3}),
+    "Adam, peak 8e-3": Trial(ADAM | {"learning_rate": 8e-3}),
+    "the papers': Adam, inverse square root": Trial(
+        ADAM | {"learning_rate": 2e-3, "schedule": "inverse_sqrt"}
     ),
-    "Adam, without dropout": (ADAM, DRY, {}),
+    "updates of 1,024 tokens": Trial({"batch_tokens": 1024}),
+    "updates of 4,096 tokens": Trial({"batch_tokens": 4096}),
+    "updates grow: 512, 1,024, 2,048": Trial(
+        phases=((0.1, 512, inf), (0.4, 1024, inf), (1.0, 2048, inf))
+    ),
+    "short sentences first: to 15, 30, all": Trial(
+        phases=((0.2, None, 15), (0.5, None, 30), (1.0, None, inf))
+    ),
+    "4 heads of 32": Trial(model={"heads": 4}),
+    "dropout 0.1": Trial(model={"dropout": 0.1}),
+    "float32": Trial({"precision": "float32"}),
+    "output layer tied to its embedding": Trial(tied=True),
 }
 OF_MASKS = {
-    "Muon, without dropout, 25 % chosen": (MUON, DRY, {"choose": 0.25}),
-    "Muon, without dropout, 40 % chosen": (MUON, DRY, {"choose": 0.4}),
+    f"{share:.0%} of the tokens predicted": Trial(options={"choose": share})
+    for share in (0.15, 0.25, 0.55)
 }
-PEER = {"Adam, inverse square root": (ADAM, {}, {})}
 
 
-def learned(
-    corpus: Path, name: str, tokens: int, training: dict, shape: dict, options: dict
-) -> tuple[float, float]:
-    """CPU seconds of a training, and the lowest dev loss in nats under the usual objective."""
-    objective = objectives.load(name, options)
-    sides = ["source", *(["target"] if objective.predicts == "target" else [])]
-    sizes = {
-        side: load_tokenizer(corpus / f"tokenizer.{side}.json").get_vocab_size() for side in sides
-    }
+def learned(corpus: Path, name: str, seconds: float, trial: Trial) -> tuple[int, int, float]:
+    """Source tokens and updates in the budget, and the dev loss after them."""
+    objective = objectives.load(name, DEFAULT.objective_options(name).model_dump() | trial.options)
     text, dev = (load_text(corpus / "tokens", split, objective) for split in ("train", "dev"))
-    settings = {"batch_tokens": 1024, "max_tokens": tokens, "evaluate_every_steps": 100}
-    settings |= {"patience": 1000, "dev_seed": 1, "precision": "auto"}
-    with tempfile.TemporaryDirectory() as scratch:
+    settings = Training(**DEFAULT.objective_training(name).model_dump() | trial.training)
+    settings = settings.model_copy(update={"max_tokens": WHOLE})
+    with TemporaryDirectory() as scratch:
         trainer = Trainer(
-            initial_model(Model(**SHAPE | {"attention_dropout": 0.0} | shape), objective, 1, sizes),
+            shaped(corpus, objective, trial),
             objective,
             text,
             dev,
-            Training(**settings | training),
-            1,
+            settings,
+            trial.seed,
             Checkpoint(Path(scratch) / "run", {"run": "benchmark"}),
         )
-        start = time.process_time()
-        trainer.train()
-        seconds = time.process_time() - start
-    trainer.objective = objectives.load(name, {})
-    return seconds, trainer.dev_loss()
+    tokens, progress = 0, Progress()
+    start = time.process_time()
+    for end, batch_tokens, longest in trial.phases:
+        trainer.text = text.select(np.flatnonzero(text.lengths <= longest))
+        for sentences in forever(
+            trainer.text, batch_tokens or settings.batch_tokens, trial.seed, skip=0
+        ):
+            progress.step += 1
+            trainer.set_rate(progress)
+            trainer.update(sentences, progress.step)
+            tokens += int(trainer.text.source.lengths[sentences].sum())
+            spent = (time.process_time() - start) / seconds
+            progress.tokens = min(WHOLE, int(WHOLE * spent))
+            if spent >= end:
+                break
+    if name == "mlm":
+        trainer.objective = objectives.load(name, PAPERS_MASKS)
+    return tokens, progress.step, trainer.dev_loss() * tokens_a_word(corpus, name, dev)
+
+
+def shaped(corpus: Path, objective: objectives.Objective, trial: Trial) -> torch.nn.Module:
+    """The initial model of a trial."""
+    sizes = {
+        side: load_tokenizer(corpus / f"tokenizer.{side}.json").get_vocab_size()
+        for side in ("source", "target")
+    }
+    shape = Model(**DEFAULT.model.model_dump() | trial.model)
+    model = initial_model(shape, objective, trial.seed, sizes)
+    if trial.tied:
+        reader = model.decoder if objective.predicts == "target" else model.encoder
+        model.head.weight = reader.embedding.tokens.weight
+    return model
+
+
+def tokens_a_word(corpus: Path, name: str, dev: Text) -> float:
+    """How many predictions, with </s>, tell a word of the dev split; 1 for MLM, which leaves most
+    tokens out."""
+    if name == "mlm":
+        return 1.0
+    side = "target" if name == "mt" else "source"
+    words = pd.read_parquet(corpus / "dev.parquet", columns=[side])[side].str.split().str.len()
+    return float(getattr(dev, side).lengths.sum() / words.sum())
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("corpus", type=Path, help="results/<study>/corpus of the workflow")
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("others", type=Path, nargs="*", help="the same text in other sub-words")
     parser.add_argument("--objective", default="mt", help="lm, mlm or mt")
-    parser.add_argument("--tokens", type=int, default=600_000, help="of the source side")
+    parser.add_argument("--seconds", type=float, default=180, help="of CPU, for each trial")
+    parser.add_argument("--only", help="trials whose name contains this")
     given = parser.parse_args()
-    chosen = ALL | (OF_MASKS if given.objective == "mlm" else {}) | PEER
+    trials = [(given.corpus, name, trial) for name, trial in OF_ALL.items()]
+    if given.objective == "mlm":
+        trials += [(given.corpus, name, trial) for name, trial in OF_MASKS.items()]
+    trials += [(other, f"sub-words of {other}", Trial()) for other in given.others]
     print(
-        f"{given.objective}, {given.tokens:,} tokens; {machine(torch.get_num_threads(), 'torch')}"
+        f"{given.objective}, {given.seconds:g} CPU s; {machine(torch.get_num_threads(), 'torch')}"
     )
-    compare(
-        {
-            name: partial(learned, given.corpus, given.objective, given.tokens, *how)
-            for name, how in chosen.items()
-        },
-        "dev loss, nats",
-        repeats=1,
-    )
+    print("| | source tokens | updates | dev loss |\n| --- | ---: | ---: | ---: |")
+    for corpus, name, trial in trials:
+        if given.only is None or given.only in name:
+            tokens, updates, loss = apart(learned, corpus, given.objective, given.seconds, trial)
+            print(f"| {name} | {tokens:,} | {updates:,} | {loss:.3f} |", flush=True)

@@ -28,8 +28,9 @@ from bottomup.measures import jackknife
 from bottomup.seeds import generator
 
 METRICS = ("cosine", "euclidean")
-# Distances to compute at once.
-BLOCK_CELLS = 2**21
+# Distances to compute at once, few enough for a cache; but of no fewer rows than make a matrix
+# product fast.
+BLOCK_CELLS, BLOCK_ROWS = 2**21, 256
 # Weights of neighbors, without each block, to use at once: few enough for a cache.
 WEIGHT_CELLS = 2**19
 # By property within one token: the column of the table that compares neighbors.
@@ -329,11 +330,14 @@ def nearest(
     points = _points(view, metric).to(device or best_device())
     # Equal rows share one column of distances, or rounding could separate them.
     _, first, columns = np.unique(_bytes(view), return_index=True, return_inverse=True)
-    distinct, columns = points[first], torch.from_numpy(columns).to(points.device)
+    # In the order of the rows, so that columns are read one after another.
+    order = first.argsort()
+    distinct = points[first[order]]
+    columns = torch.from_numpy(order.argsort()[columns]).to(points.device)
     half_norms = distinct.square().sum(1) / 2
     queries = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
     neighbors = []
-    for rows in queries.to(columns).split(1 + BLOCK_CELLS // len(points)):
+    for rows in queries.to(columns).split(max(BLOCK_ROWS, BLOCK_CELLS // len(points))):
         distances = torch.addmm(half_norms, points[rows], distinct.T, alpha=-1)
         distances = distances.index_select(1, columns).scatter_(1, rows[:, None], torch.inf)
         neighbors.append(_smallest(distances, k).cpu())

@@ -74,7 +74,10 @@ def means(
     lengths = lasts - firsts + 1
     starts = np.cumsum(lengths) - lengths
     places = np.arange(lengths.sum()) + np.repeat(firsts - starts, lengths)
-    sums = np.add.reduceat(states[np.repeat(sentences, lengths), places], starts, axis=0)
+    tokens = states[np.repeat(sentences, lengths), places]
+    if len(tokens) == len(lengths):
+        return tokens
+    sums = np.add.reduceat(tokens, starts, axis=0)
     return sums / lengths[:, None].astype(states.dtype)
 
 

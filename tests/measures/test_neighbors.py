@@ -102,15 +102,17 @@ def test_equal_rows_stay_equally_near_and_in_order_in_any_block(monkeypatch, blo
             assert run.tolist() == others[others != row][: len(run)].tolist()
 
 
-def test_no_more_than_a_block_of_distances_is_made(monkeypatch):
-    monkeypatch.setattr(neighbors, "BLOCK_CELLS", 5000)
+@pytest.mark.parametrize(("cells", "rows"), [(5000, 1), (1, 5)])
+def test_no_more_than_a_block_of_distances_is_made(monkeypatch, cells, rows):
+    monkeypatch.setattr(neighbors, "BLOCK_CELLS", cells)
+    monkeypatch.setattr(neighbors, "BLOCK_ROWS", rows)
     made, smallest = [], neighbors._smallest
     monkeypatch.setattr(
         neighbors, "_smallest", lambda block, k: made.append(block.numel()) or smallest(block, k)
     )
     nearest(np.random.default_rng(0).normal(size=(1000, 4)), 3)
     assert sum(made) == 1000**2
-    assert max(made) <= 5000 + 1000
+    assert max(made) == 5000
 
 
 @pytest.mark.parametrize(
