@@ -111,7 +111,7 @@ TASKS = {
         sizes=[
             {"n": 50_000, "d": 128, "clusters": 500},
             {"n": 200_000, "d": 128, "clusters": 2000},
-            {"n": 250_000, "d": 512, "clusters": 2500},
+            {"n": 200_000, "d": 512, "clusters": 1000},
         ],
         small=[{"n": 40 * k, "d": 64, "clusters": k} for k in (100, 200, 400)],
         largest=({"n": 1_000_000, "d": 512, "clusters": 10_000},),
