@@ -122,9 +122,9 @@ def learned(corpus: Path, name: str, seconds: float, trial: Trial) -> tuple[int,
 
 def shaped(corpus: Path, objective: objectives.Objective, trial: Trial) -> torch.nn.Module:
     """The initial model of a trial."""
+    sides = ["source", *(["target"] if objective.predicts == "target" else [])]
     sizes = {
-        side: load_tokenizer(corpus / f"tokenizer.{side}.json").get_vocab_size()
-        for side in ("source", "target")
+        side: load_tokenizer(corpus / f"tokenizer.{side}.json").get_vocab_size() for side in sides
     }
     shape = Model(**DEFAULT.model.model_dump() | trial.model)
     model = initial_model(shape, objective, trial.seed, sizes)
@@ -161,7 +161,7 @@ if __name__ == "__main__":
     print(
         f"{given.objective}, {given.seconds:g} CPU s; {machine(torch.get_num_threads(), 'torch')}"
     )
-    print("| | source tokens | updates | dev loss |\n| --- | ---: | ---: | ---: |")
+    print("\n| | source tokens | updates | dev loss |\n| --- | ---: | ---: | ---: |")
     for corpus, name, trial in trials:
         if given.only is None or given.only in name:
             tokens, updates, loss = apart(learned, corpus, given.objective, given.seconds, trial)

@@ -11,7 +11,7 @@ from bottomup.errors import UserError
 from bottomup.figures.points import Tables, table
 from bottomup.names import objective_and_step
 
-TICKS = 9  # about as many at most
+TICKS = 6  # about as many at most: numbers of five digits stand side by side
 
 
 def at(names: pd.Series) -> dict[str, list]:

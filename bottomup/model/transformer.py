@@ -18,7 +18,7 @@ from bottomup.model.configuration import TransformerConfig
 from bottomup.model.dropout import Dropout
 from bottomup.seeds import derive
 
-# For each decoder layer, the keys and values so far, side by side: [batch, length, 2 * d_model].
+# For each decoder layer, keys and values side by side: [batch, length, 2 * heads * d_head].
 Cache = list[Tensor]
 
 
