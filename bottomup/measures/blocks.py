@@ -1,7 +1,7 @@
 """PWCCA with and without each block of documents.
 
-PWCCA needs only the moments of a text. The moments without a block are the sums of the moments of
-the other blocks, so leaving one out costs no further pass over the views.
+PWCCA needs only the moments of a text. The moments without a block are those of all blocks less its
+own, so leaving one out costs no further pass over the views.
 """
 
 from collections.abc import Iterator
@@ -37,11 +37,16 @@ def distances(blocks: list[Moments], kinds: list[tuple[str, str]]) -> Iterator[d
     kinds: (variant, weights), see `pwcca.distances`. Returns one row of a table for each kind:
     distance, ci_low, ci_high, n_occurrences, and `jackknife.WITHOUT`.
     """
-    everything = np.ones(len(blocks), dtype=int)
-    whole = merged(blocks, everything)
+    whole = merged(blocks)
     pwcca.warn_of_few(whole)
     values = pwcca.distances(whole, kinds)
-    without = np.stack([_without(blocks, number, kinds, values) for number in range(len(blocks))])
+    # A block that is empty, or the only one, leaves the values as they are.
+    without = np.stack(
+        [
+            pwcca.distances(whole.without(block), kinds) if 0 < block.n < whole.n else values
+            for block in blocks
+        ]
+    )
     for value, of_kind in zip(values, without.T, strict=True):
         low, high = jackknife.interval(value, of_kind)
         row = {"distance": float(value), "ci_low": low, "ci_high": high}
@@ -56,15 +61,3 @@ def pwcca_rows(
     parts = moments_of_blocks(x, y, blocks, jackknife.n_blocks(blocks), device())
     for (variant, weights), row in zip(kinds, distances(parts, kinds), strict=True):
         yield {"variant": variant, "weights": weights, **row}
-
-
-def _without(
-    blocks: list[Moments], number: int, kinds: list[tuple[str, str]], values: np.ndarray
-) -> np.ndarray:
-    """The distances without one block, `[len(kinds)]`; `values`, those with all blocks, where it is
-    empty or the only one."""
-    if blocks[number].n in (0, sum(block.n for block in blocks)):
-        return values
-    kept = np.ones(len(blocks), dtype=int)
-    kept[number] = 0
-    return pwcca.distances(merged(blocks, kept), kinds)

@@ -98,10 +98,19 @@ def nearest(points: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
     half_norms = centers.square().sum(1) / 2
     indices, distances = [], []
     for block in points.split(BLOCK_ROWS):
-        halves, index = torch.addmm(half_norms, block, centers.T, alpha=-1).min(dim=1)
+        halves, index = _smallest(torch.addmm(half_norms, block, centers.T, alpha=-1))
         indices.append(index)
         distances.append((2 * halves + block.square().sum(1)).clamp_min(0))
     return torch.cat(indices), torch.cat(distances)
+
+
+def _smallest(lines: Tensor) -> tuple[Tensor, Tensor]:
+    """The smallest value of each line and its index, the first of equals: `[n]`."""
+    if lines.device.type != "cpu":
+        return lines.min(dim=1)
+    # PyTorch's search, element by element on a CPU, takes a third of the time of the products.
+    index = torch.from_numpy(lines.numpy().argmin(1))
+    return lines.gather(1, index[:, None])[:, 0], index
 
 
 @contextmanager

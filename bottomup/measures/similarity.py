@@ -260,20 +260,19 @@ def similarity(
     `MEASURES` and `rsa`; all are similarities except those called distances. PWCCA has its own
     tables.
 
-    One pass over the views, block by block: the moments without a block are the sums of those of
-    the others. RSA without a block uses the rest of the same draw.
+    One pass over the views, block by block: the moments without a block are those of all rows less
+    its own. RSA without a block uses the rest of the same draw.
     """
     _check_rows(x, y)
     count, centers = jackknife.n_blocks(blocks), _centers(x, y)
     rows = [np.flatnonzero(blocks == number) for number in range(count)]
     parts = [moments_with_norms(x[of], y[of], centers, device) for of in rows]
-    whole = merged(parts, np.ones(count, dtype=int))
+    whole = merged(parts)
     _warn_of_few(truncated(without_norms(whole), variance))
     values = _values(whole, variance)
-    others = 1 - np.eye(count, dtype=int)
     without = _without(
         [part.n for part in parts],
-        lambda number: _values(merged(parts, others[number]), variance),
+        lambda number: _values(whole.without(parts[number]), variance),
         values,
     )
     for measure, value, of_measure in zip(MEASURES, values, without.T, strict=True):

@@ -95,6 +95,31 @@ class Moments:
         if other.n:
             self._add(other.n, other.mean.to(self.mean), other.scatter.to(self.scatter))
 
+    def without(self, part: "Moments") -> "Moments":
+        """The moments of the rows that are left when some go: `merge` undone, to rounding.
+
+        A neuron that varies in the rows that go, and hardly in those that are left, keeps as many
+        digits fewer as its variance falls by.
+
+        Parameters
+        ----------
+        part : Moments
+            Of some of these rows, but not of all.
+
+        Returns
+        -------
+        Moments
+            New ones, on the same device.
+        """
+        left = Moments(self.d_x, self.d_y, self.mean.device)
+        left.n = self.n - part.n
+        step = part.mean - self.mean
+        share = part.n / left.n
+        left.mean = self.mean - step * share
+        left.scatter = self.scatter - part.scatter
+        left.scatter -= torch.outer(step, step * (share * self.n))
+        return left
+
     def swapped(self) -> "Moments":
         """The moments of (y, x).
 
@@ -150,21 +175,11 @@ class Moments:
         self.n = total
 
 
-def merged(blocks: Sequence[Moments], counts: np.ndarray) -> Moments:
-    """The moments of all rows of the `blocks`, those of block i repeated `counts[i]` times.
-
-    Equal to that many merges, in one pass. At least one row must be left.
-    """
-    total = Moments(blocks[0].d_x, blocks[0].d_y, blocks[0].mean.device)
-    sizes = [int(count) * block.n for count, block in zip(counts, blocks, strict=True)]
-    total.n = sum(sizes)
-    weights = torch.tensor(sizes).to(total.mean)  # [n_blocks]
-    means = torch.stack([block.mean for block in blocks])  # [n_blocks, d_x + d_y]
-    total.mean = weights @ means / total.n
-    steps = means - total.mean
-    total.scatter = (weights * steps.T) @ steps
-    for count, block in zip(counts, blocks, strict=True):
-        total.scatter.add_(block.scatter, alpha=int(count))
+def merged(parts: Sequence[Moments]) -> Moments:
+    """The moments of the rows of all `parts`, of which there is at least one."""
+    total = Moments(parts[0].d_x, parts[0].d_y, parts[0].mean.device)
+    for part in parts:
+        total.merge(part)
     return total
 
 

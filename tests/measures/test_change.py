@@ -86,7 +86,7 @@ def test_groups_together_are_the_whole(views, bins):
     for some in bins:
         rows = np.sort(published(some, TYPES, int(some.members.sum()), seed=1))
         blocks = moments_of_blocks(lower[rows], upper[rows], BLOCKS[rows], 8)
-        pooled.merge(merged(blocks, np.ones(len(blocks), dtype=int)))
+        pooled.merge(merged(blocks))
     whole = moments_of(lower, upper)
     assert pooled.n == whole.n == N
     np.testing.assert_allclose(pooled.scatter, whole.scatter, atol=1e-10 * N)

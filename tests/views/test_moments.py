@@ -58,20 +58,30 @@ def test_merging_parts_gives_the_moments_of_one_pass_in_either_order(rows, cut):
         assert_equal(first, moments(rows))
 
 
-def test_merged_blocks_count_as_often_as_told(rows):
-    blocks = list(zip(*(np.split(side, [20, 20, 90]) for side in rows), strict=True))
-    counts = np.array([2, 1, 0, 3])  # the second block is empty
-    repeated = [block for block, count in zip(blocks, counts, strict=True) for _ in range(count)]
-    total = merged([moments(block) for block in blocks], counts)
-    assert total.n == 2 * 20 + 3 * 110
-    assert_equal(total, moments(*repeated))
+def test_merged_parts_give_the_moments_of_all_and_stay_as_they_were(rows):
+    parts = list(zip(*(np.split(side, [20, 20, 90]) for side in rows), strict=True))
+    gathered = [moments(part) for part in parts]  # the second part is empty
+    assert_equal(merged(gathered), moments(rows))
+    for found, part in zip(gathered, parts, strict=True):
+        assert_equal(found, moments(part))
 
 
-def test_merging_leaves_the_blocks_as_they_were(rows):
-    blocks = [moments(rows), moments(rows)]
-    merged(blocks, np.array([1, 2]))
-    for block in blocks:
-        assert_equal(block, moments(rows))
+def test_without_some_rows_the_moments_are_those_of_the_others(rows):
+    whole = moments(rows)
+    for gone in (slice(0, 0), slice(0, 20), slice(20, 199)):
+        part = moments([side[gone] for side in rows])
+        rest = moments([np.delete(side, gone, axis=0) for side in rows])
+        assert_equal(whole.without(part), rest)
+    assert_equal(whole, moments(rows))
+
+
+def test_a_neuron_that_varies_only_in_the_rows_that_go_is_left_constant(rows):
+    x, y = (side.copy() for side in rows)
+    x[:50, 0] *= 1e6
+    x[50:, 0] = 0
+    left = moments((x, y)).without(moments((x[:50], y[:50])))
+    assert abs(left.xx[0, 0]) < 1e-12 * moments((x, y)).xx[0, 0]
+    np.testing.assert_allclose(left.xx[1:, 1:], moments((x[50:], y[50:])).xx[1:, 1:], atol=1e-12)
 
 
 def test_a_large_mean_costs_no_digits(rows):
