@@ -1,7 +1,12 @@
-"""k-means, for the information in clusters, up to the inertia that ours reaches."""
+"""k-means, for the information in clusters, up to the inertia that ours reaches.
+
+Of drawn views, and of the top layer of an MLM where a study left its views in results/.
+"""
 
 import time
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 import numpy as np
 from ceilings import COARSE
@@ -14,7 +19,15 @@ from bottomup.measures.mutual_information import cluster
 MOST_PASSES = 20
 
 
-def work(n: int, d: int, clusters: int) -> Work:
+DRAWN = "drawn"
+
+
+def points(n: int, d: int, view: str) -> np.ndarray:
+    """A drawn view, or the top layer of one in a file: float32 `[n, d]`."""
+    return draw_view(n, d) if view == DRAWN else np.load(view, mmap_mode="r")[-1].astype(np.float32)
+
+
+def work(n: int, d: int, clusters: int, view: str = DRAWN) -> Work:
     """The distances of all points from all centers are a matrix product, 2 n d k operations. No
     method that looks at all centers does less, and each pass over the points costs this again. A
     pass may round, since the next one corrects it."""
@@ -31,50 +44,56 @@ def inertia(view: np.ndarray, index: np.ndarray) -> float:
     return float(np.square(view, dtype=np.float64).sum() - (sums**2 / counts).sum())
 
 
-def ours(n: int, d: int, clusters: int) -> tuple[float, float]:
-    view = draw_view(n, d)
+def ours(n: int, d: int, clusters: int, view: str = DRAWN) -> tuple[float, float]:
+    rows = points(n, d, view)
     start = time.process_time()
-    index = cluster(view, clusters, seed=1, device="cpu")
-    return time.process_time() - start, inertia(view, index)
+    index = cluster(rows, clusters, seed=1, device="cpu")
+    return time.process_time() - start, inertia(rows, index)
 
 
-def scikit_learn(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
+def scikit_learn(
+    n: int, d: int, clusters: int, goal: float, view: str = DRAWN
+) -> tuple[float, float]:
     """As documented, whatever inertia it reaches."""
     from sklearn.cluster import MiniBatchKMeans
 
-    view = draw_view(n, d)
+    rows = points(n, d, view)
     start = time.process_time()
-    index = MiniBatchKMeans(clusters, random_state=1).fit(view).labels_
-    return time.process_time() - start, inertia(view, index)
+    index = MiniBatchKMeans(clusters, random_state=1).fit(rows).labels_
+    return time.process_time() - start, inertia(rows, index)
 
 
-def scikit_learn_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
+def scikit_learn_until(
+    n: int, d: int, clusters: int, goal: float, view: str = DRAWN
+) -> tuple[float, float]:
     """Passes in batches of our size, until the inertia of all points is at most `goal`."""
     from sklearn.cluster import MiniBatchKMeans
 
-    view, rng = draw_view(n, d), np.random.default_rng(1)
+    rows, rng = points(n, d, view), np.random.default_rng(1)
     peer = MiniBatchKMeans(clusters, batch_size=8 * clusters, random_state=1)
 
     def one_pass() -> None:
         order = rng.permutation(n)
         # The first batch is the sample for the first centers.
         for start in range(0, n, 8 * clusters):
-            peer.partial_fit(view[order[start : start + 8 * clusters]])
+            peer.partial_fit(rows[order[start : start + 8 * clusters]])
 
-    return until(goal, one_pass, lambda: peer.predict(view), view)
+    return until(goal, one_pass, lambda: peer.predict(rows), rows)
 
 
-def faiss_until(n: int, d: int, clusters: int, goal: float) -> tuple[float, float]:
+def faiss_until(
+    n: int, d: int, clusters: int, goal: float, view: str = DRAWN
+) -> tuple[float, float]:
     """Iterations over all points, each from the last centers, until as good as `goal`."""
     import faiss
 
-    view = draw_view(n, d)
+    rows = points(n, d, view)
     peer = faiss.Kmeans(d, clusters, niter=1, seed=1, max_points_per_centroid=n)
 
     def one_pass() -> None:
-        peer.train(view, init_centroids=peer.centroids)
+        peer.train(rows, init_centroids=peer.centroids)
 
-    return until(goal, one_pass, lambda: peer.assign(view)[1], view)
+    return until(goal, one_pass, lambda: peer.assign(rows)[1], rows)
 
 
 def until(goal: float, one_pass, assign, view: np.ndarray) -> tuple[float, float]:
@@ -96,25 +115,28 @@ def timed(function) -> tuple[float, object]:
 
 # scikit-learn would take an hour for 10,000 clusters of a million points.
 LIMITED = partial(Contender, package="sklearn", most=2 * 200_000 * 128 * 2000)
-TASKS = {
-    "kmeans": Task(
-        target="at equal inertia 15 times scikit-learn, 2 times faiss",
-        item="points",
-        value="inertia",
-        work=work,
-        contenders={
-            "bottomup": Contender(ours),
-            "scikit-learn": LIMITED(scikit_learn),
-            "scikit-learn, until as good": LIMITED(scikit_learn_until),
-            "faiss, until as good": Contender(faiss_until, package="faiss"),
-        },
-        sizes=[
-            {"n": 50_000, "d": 128, "clusters": 500},
-            {"n": 200_000, "d": 128, "clusters": 2000},
-            {"n": 200_000, "d": 512, "clusters": 1000},
-        ],
-        small=[{"n": 40 * k, "d": 64, "clusters": k} for k in (100, 200, 400)],
-        largest=({"n": 1_000_000, "d": 512, "clusters": 10_000},),
-        told=True,
-    )
-}
+DRAWN_VIEWS = Task(
+    target="at equal inertia 15 times scikit-learn, 2 times faiss",
+    item="points",
+    value="inertia",
+    work=work,
+    contenders={
+        "bottomup": Contender(ours),
+        "scikit-learn": LIMITED(scikit_learn),
+        "scikit-learn, until as good": LIMITED(scikit_learn_until),
+        "faiss, until as good": Contender(faiss_until, package="faiss"),
+    },
+    sizes=[
+        {"n": 50_000, "d": 128, "clusters": 500},
+        {"n": 200_000, "d": 128, "clusters": 2000},
+        {"n": 200_000, "d": 512, "clusters": 1000},
+    ],
+    small=[{"n": 40 * k, "d": 64, "clusters": k} for k in (100, 200, 400)],
+    largest=({"n": 1_000_000, "d": 512, "clusters": 10_000},),
+    told=True,
+)
+TASKS = {"kmeans": DRAWN_VIEWS}
+for made in sorted(Path("results").glob("*/views/mlm-1/plain.npy"))[:1]:
+    _, n, d = np.load(made, mmap_mode="r").shape
+    sizes = [{"n": n, "d": d, "clusters": k, "view": str(made)} for k in (500, 1000, 2000)]
+    TASKS["kmeans-of-a-model"] = replace(DRAWN_VIEWS, sizes=sizes, largest=())

@@ -339,7 +339,9 @@ def nearest(
     neighbors = []
     for rows in queries.to(columns).split(max(BLOCK_ROWS, BLOCK_CELLS // len(points))):
         distances = torch.addmm(half_norms, points[rows], distinct.T, alpha=-1)
-        distances = distances.index_select(1, columns).scatter_(1, rows[:, None], torch.inf)
+        if len(distinct) < len(points):
+            distances = distances.index_select(1, columns)
+        distances.scatter_(1, rows[:, None], torch.inf)
         neighbors.append(_smallest(distances, k).cpu())
     return torch.cat(neighbors).numpy()
 
@@ -352,12 +354,13 @@ def _points(view: np.ndarray, metric: str) -> Tensor:
     points = torch.from_numpy(np.array(view, dtype=np.float32))
     if metric == "cosine":
         points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
-    points -= points.mean(0)
-    if not points.isfinite().all():
+    mean = points.mean(0)
+    if not mean.isfinite().all():
         raise UserError(
             "a view holds NaN or infinity; neighbors need finite numbers; "
             "look for a diverged run, or set views.dtype to float32"
         )
+    points -= mean
     return points
 
 
