@@ -33,6 +33,7 @@ from bottomup.workflow.reading import read
 
 DEFAULT = load(*read([Path("config.yaml")], {}))
 PAPERS_MASKS = {"choose": 0.15}
+SHORT_FIRST = tuple((share, None, length) for length, share in DEFAULT.training.short_first)
 WHOLE = 10**9  # a budget in tokens, of which the rate takes the share of seconds that are gone
 
 
@@ -47,7 +48,7 @@ class Trial:
     training: dict = field(default_factory=dict)
     model: dict = field(default_factory=dict)
     options: dict = field(default_factory=dict)
-    phases: tuple[tuple[float, int | None, float], ...] = ((1.0, None, inf),)
+    phases: tuple[tuple[float, int | None, float], ...] = (*SHORT_FIRST, (1.0, None, inf))
     tied: bool = False
     seed: int = 1
 
@@ -70,9 +71,7 @@ OF_ALL = {
     "updates grow: 512, 1,024, 2,048": Trial(
         phases=((0.1, 512, inf), (0.4, 1024, inf), (1.0, 2048, inf))
     ),
-    "short sentences first: to 15, 30, all": Trial(
-        phases=((0.2, None, 15), (0.5, None, 30), (1.0, None, inf))
-    ),
+    "all lengths from the start": Trial(phases=((1.0, None, inf),)),
     "4 heads of 32": Trial(model={"heads": 4}),
     "dropout 0.1": Trial(model={"dropout": 0.1}),
     "float32": Trial({"precision": "float32"}),
@@ -104,9 +103,7 @@ def learned(corpus: Path, name: str, seconds: float, trial: Trial) -> tuple[int,
     start = time.process_time()
     for end, batch_tokens, longest in trial.phases:
         trainer.text = text.select(np.flatnonzero(text.lengths <= longest))
-        for sentences in forever(
-            trainer.text, batch_tokens or settings.batch_tokens, trial.seed, skip=0
-        ):
+        for sentences in forever(trainer.text, batch_tokens or settings.batch_tokens, trial.seed):
             progress.step += 1
             trainer.set_rate(progress)
             trainer.update(sentences, progress.step)

@@ -7,6 +7,7 @@ again what the workflow imports.
 
 import os
 import re
+from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -28,6 +29,13 @@ def unique(values: list) -> list:
     if len(set(values)) < len(values):
         raise ValueError("allowed: each value once")
     return values
+
+
+def rising(pairs: list[tuple]) -> list[tuple]:
+    """`pairs`, if both members rise from each to the next."""
+    if any(a >= b for this, after in pairwise(pairs) for a, b in zip(this, after, strict=True)):
+        raise ValueError("allowed: pairs of which both members rise from each to the next")
+    return pairs
 
 
 def meant(path: Path) -> Path:
@@ -52,6 +60,7 @@ Seed = Annotated[int, Field(ge=0)]
 Step = Annotated[int, Field(ge=0)]
 Penalty = Annotated[float, Field(ge=0)]
 Penalties = Annotated[list[Penalty], AfterValidator(unique)]
+Phase = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0, lt=1)]]
 Control = Literal["scratch", "random", "confidence", "relevance", "gradient"]
 
 
@@ -131,6 +140,12 @@ class Training(Section):
         exclude=True,
     )
     max_tokens: int = key("training ends after this many source tokens", "tokens", ge=1)
+    short_first: Annotated[list[Phase], AfterValidator(rising)] = key(
+        "pairs of a length and a share of max_tokens: until that share is read, only sentences of "
+        "at most so many tokens on either side; after the last, all",
+        "tokens; share",
+        default=[],
+    )
     warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1)
     learning_rate: float = key("learning rate at its peak", gt=0, le=0.1)
     schedule: Literal["inverse_sqrt", "linear"] = key(
@@ -142,7 +157,11 @@ class Training(Section):
         "orthogonalized momentum and everything else like adam"
     )
     evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
-    patience: int = key("training ends after this many dev losses without improvement", ge=1)
+    patience: int = key(
+        "training ends after this many dev losses without improvement, from where sentences of all "
+        "lengths are read",
+        ge=1,
+    )
     dev_seed: int = key("seed of an objective's draws on the dev split", ge=0)
     precision: Literal["auto", "float32", "bfloat16"] = key(
         "number format of matrix products; weights stay float32; auto is bfloat16 if the hardware "

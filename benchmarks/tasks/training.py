@@ -34,7 +34,7 @@ CPU = torch.device("cpu")
 def drawn(objective: str, updates: int, tokens: int) -> tuple[Text, list[np.ndarray]]:
     """A text, and the sentences of each update, starting with the warm-up."""
     text = draw_pairs(2000, N_TOKENS, translated=objective == "mt")
-    return text, list(islice(forever(text, tokens, seed=1, skip=0), WARM_UP + updates))
+    return text, list(islice(forever(text, tokens, seed=1), WARM_UP + updates))
 
 
 def work(objective: str, d: int, layers: int, updates: int, tokens: int) -> Work:

@@ -1,9 +1,11 @@
 """Batches of sentences of similar length, limited by the number of padded tokens."""
 
 import hashlib
-from collections.abc import Iterator
+import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 
 import numpy as np
 
@@ -80,10 +82,15 @@ def in_order(text: Text, batch_tokens: int) -> list[np.ndarray]:
     return split_by_size(text.lengths, np.argsort(text.lengths, kind="stable"), batch_tokens)
 
 
-def epoch(text: Text, batch_tokens: int, seed: int, number: int) -> list[np.ndarray]:
-    """The batches of one epoch: sentences of similar length together, batches in random order."""
+def epoch(
+    text: Text, batch_tokens: int, seed: int, number: int, longest: float = math.inf
+) -> list[np.ndarray]:
+    """The batches of one epoch over the sentences of at most `longest` tokens.
+
+    Sentences of similar length are together, and batches in random order.
+    """
     rng = generator(seed, "order", number)
-    order = rng.permutation(len(text.source))
+    order = rng.permutation(np.flatnonzero(text.lengths <= longest))
     batches = []
     for start in range(0, len(order), POOL):
         pool = order[start : start + POOL]
@@ -92,22 +99,32 @@ def epoch(text: Text, batch_tokens: int, seed: int, number: int) -> list[np.ndar
     return [batches[i] for i in rng.permutation(len(batches))]
 
 
-def forever(text: Text, batch_tokens: int, seed: int, skip: int) -> Iterator[np.ndarray]:
-    """Batches, epoch after epoch, after skipping `skip` of them.
+def forever(
+    text: Text, batch_tokens: int, seed: int, short_first: Sequence[tuple[int, float]] = ()
+) -> Iterator[np.ndarray]:
+    """Batches, epoch after epoch. They are only ordered, so skipping many costs little.
 
-    Skipped epochs are only ordered, so a resumed run starts at once.
+    short_first: lengths, each with a number of source tokens: until so many are read, all batches
+    are of sentences of at most that length; after the last, of all sentences.
 
-    Raises UserError if the longest sentence does not fit into a batch.
+    Raises UserError if the longest sentence does not fit into a batch, or none is short enough.
     """
-    longest = int(text.lengths.max())
+    longest, shortest = int(text.lengths.max()), int(text.lengths.min())
     if longest > batch_tokens:
         raise UserError(
             f"a sentence of {longest} tokens does not fit into a batch of {batch_tokens}; "
             "raise training.batch_tokens or lower corpus.cleaning.max_words"
         )
-    number = 0
-    while True:
-        batches = epoch(text, batch_tokens, seed, number)
-        yield from batches[skip:]
-        skip = max(0, skip - len(batches))
-        number += 1
+    if any(length < shortest for length, _ in short_first):
+        raise UserError(
+            "no sentence is as short as training.short_first asks for; the shortest has "
+            f"{shortest} tokens, the end of the sentence included; raise its lengths"
+        )
+    read, numbers = 0, count()
+    for length, until in (*short_first, (longest, math.inf)):
+        while read < until:
+            for sentences in epoch(text, batch_tokens, seed, next(numbers), length):
+                yield sentences
+                read += int(text.source.lengths[sentences].sum())
+                if read >= until:
+                    break

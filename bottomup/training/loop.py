@@ -2,7 +2,9 @@
 
 import math
 import signal
+from collections.abc import Iterator
 from contextlib import nullcontext
+from itertools import islice
 
 import numpy as np
 import torch
@@ -80,9 +82,7 @@ class Trainer:
             progress = self.checkpoint.load(self.model, self.optimizers)
         meter = Meter(progress.tokens, self.settings.max_tokens)
         began = saved = progress.step
-        for sentences in batches.forever(
-            self.text, self.settings.batch_tokens, self.seed, skip=progress.step
-        ):
+        for sentences in islice(self.batches(), progress.step, None):
             if progress.step in self.kept:
                 self.read_losses(progress)
                 if distributed.rank() == 0:
@@ -131,6 +131,15 @@ class Trainer:
             progress.tokens >= self.settings.max_tokens
             or progress.stale_evaluations >= self.settings.patience
         )
+
+    def batches(self) -> Iterator[np.ndarray]:
+        """The sentences of each update from the first on."""
+        return batches.forever(self.text, self.settings.batch_tokens, self.seed, self.short_first())
+
+    def short_first(self) -> list[tuple[int, float]]:
+        """Lengths, each with the source tokens until which no longer sentence is read."""
+        whole = self.settings.max_tokens
+        return [(length, share * whole) for length, share in self.settings.short_first]
 
     def update(self, sentences: np.ndarray, step: int) -> Tensor:
         """One step, at the current rate, on the mean loss over all predicted tokens of a batch.
@@ -210,7 +219,10 @@ class Trainer:
         progress.metrics.append(self.measured(progress, train_loss, loss))
         improved = self.improves(loss, progress)
         progress.best_dev_loss = min(loss, progress.best_dev_loss)
-        progress.stale_evaluations = 0 if improved else progress.stale_evaluations + 1
+        all_lengths = all(progress.tokens >= until for _, until in self.short_first())
+        progress.stale_evaluations += 1
+        if improved or not all_lengths:  # short sentences say little about long ones
+            progress.stale_evaluations = 0
         self.save(progress, best=improved)
 
     def save(self, progress: Progress, best: bool) -> None:

@@ -1,4 +1,4 @@
-from itertools import islice, pairwise
+from itertools import chain, islice, pairwise
 
 import numpy as np
 import pytest
@@ -98,14 +98,37 @@ def test_seed_and_epoch_decide(text):
     assert not equal(epoch(text, LIMIT, 1, 0), epoch(text, LIMIT, 1, 1))
 
 
-def test_skipping_is_going_on(text):
-    """Within an epoch, at its end, and after it."""
-    size = len(epoch(text, LIMIT, 1, 0))
-    whole = list(islice(forever(text, LIMIT, 1, skip=0), 3 * size))
-    assert equal(whole[:size], epoch(text, LIMIT, 1, 0))
-    for skip in (0, 1, size - 1, size, size + 1, 2 * size):
-        resumed = islice(forever(text, LIMIT, 1, skip), 3 * size - skip)
-        assert equal(resumed, whole[skip:])
+def test_forever_is_epoch_after_epoch(text):
+    epochs = [epoch(text, LIMIT, 1, number) for number in range(2)]
+    assert equal(islice(forever(text, LIMIT, 1), sum(map(len, epochs))), chain(*epochs))
+
+
+def test_short_sentences_first(text):
+    """Each length until its source tokens are read; then all sentences."""
+    whole = int(text.source.lengths.sum())
+    short_first = [(5, whole // 4), (12, whole)]
+    longest = {5: 0, 12: 0, int(text.lengths.max()): 0}
+    read = 0
+    for sentences in islice(forever(text, LIMIT, 1, short_first), 300):
+        limit = next((length for length, until in short_first if read < until), max(longest))
+        longest[limit] = max(longest[limit], text.lengths[sentences].max())
+        read += text.source.lengths[sentences].sum()
+    assert longest == {length: length for length in longest}
+
+
+def test_short_sentences_come_again_in_new_orders():
+    """Batches of one sentence: 72 tokens are 12 of the 4 short ones, hence three epochs."""
+    text = Text(tokens_of([[5] * 5] * 4 + [[5] * 9] * 4))
+    found = [int(sentences[0]) for sentences in islice(forever(text, 10, 1, [(6, 72)]), 20)]
+    epochs = [found[:4], found[4:8], found[8:12], found[12:]]
+    assert [sorted(numbers) for numbers in epochs] == [[*range(4)]] * 3 + [[*range(8)]]
+    assert len({*map(tuple, epochs)}) == 4
+
+
+def test_no_sentence_is_short_enough(text):
+    with pytest.raises(UserError) as error:
+        next(forever(text, LIMIT, 1, [(int(text.lengths.min()) - 1, 100)]))
+    assert "training.short_first" in str(error.value) and "\n" not in str(error.value)
 
 
 @pytest.mark.parametrize("longer", ["source", "target"])
@@ -113,10 +136,10 @@ def test_a_sentence_that_fits_into_no_batch(longer):
     sides = {"source": tokens_of([[5], [6]]), "target": tokens_of([[5], [6]])}
     sides[longer] = tokens_of([[5], [6] * 10])
     with pytest.raises(UserError) as error:
-        next(forever(Text(**sides), 10, seed=1, skip=0))
+        next(forever(Text(**sides), 10, seed=1))
     assert "11 tokens" in str(error.value) and "training.batch_tokens" in str(error.value)
     assert "\n" not in str(error.value)
-    assert next(forever(Text(**sides), 11, seed=1, skip=0)).size
+    assert next(forever(Text(**sides), 11, seed=1)).size
     assert [batch.tolist() for batch in in_order(Text(**sides), 10)] == [[0], [1]]
 
 

@@ -101,7 +101,8 @@ def test_gradient_is_that_of_the_mean_over_all_predicted_tokens(trainer, accumul
 )
 def test_going_on_is_never_having_stopped(trainer, objective, optimizer):
     """Bit for bit, with dropout and corruption, wherever it is stopped."""
-    trainer = partial(trainer, settings=changed(optimizer=optimizer), **DROPOUT)
+    settings = changed(optimizer=optimizer, short_first=[(4, 0.2), (6, 0.5)])
+    trainer = partial(trainer, settings=settings, **DROPOUT)
     whole = trainer(objective)
     expected = whole.train()
     assert expected.step > 10
@@ -176,6 +177,23 @@ def test_budget_of_tokens_is_kept(trainer, max_tokens):
     assert tokens[: len(sizes)] == np.cumsum(sizes).tolist()
 
 
+def test_shares_of_the_budget_decide_how_long_short_sentences_come_first(trainer):
+    """A fifth of 550 tokens, then half; in between the longest sentence is as long as allowed."""
+    run = trainer("mt", settings=changed(short_first=[(4, 0.2), (6, 0.5)]))
+    seen, update = [], run.update
+
+    def noting(sentences, step):
+        seen.append((run.text.source.lengths[sentences].sum(), run.text.lengths[sentences].max()))
+        return update(sentences, step)
+
+    run.update = noting
+    run.train()
+    before = np.cumsum([0, *(tokens for tokens, _ in seen)])[:-1]
+    longest = np.array([length for _, length in seen])
+    phases = np.searchsorted([110, 275], before, side="right")
+    assert [longest[phases == phase].max() for phase in range(3)] == [4, 6, run.text.lengths.max()]
+
+
 def test_metrics_are_measured_at_intervals_and_at_the_end(trainer):
     progress = trainer(settings=changed(evaluate_every_steps=5)).train()
     steps = [line["step"] for line in progress.metrics]
@@ -227,6 +245,15 @@ def test_an_improvement_starts_the_patience_anew(trainer, monkeypatch):
     dev_losses = iter([3.0, 3.1, 2.9, 3.0, 2.8, 2.9, 2.9])
     monkeypatch.setattr(run, "dev_loss", lambda: next(dev_losses))
     assert len(run.train().metrics) == 7
+
+
+def test_patience_waits_for_sentences_of_all_lengths(trainer, monkeypatch):
+    """With a dev loss that never falls: where half is read, not at the second evaluation."""
+    settings = changed(patience=1, evaluate_every_steps=1, short_first=[(4, 0.2), (6, 0.5)])
+    run = trainer(settings=settings)
+    monkeypatch.setattr(run, "dev_loss", lambda: 3.0)
+    tokens = [line["tokens"] for line in run.train().metrics]
+    assert len(tokens) > 2 and tokens[-2] < 275 <= tokens[-1]
 
 
 @pytest.mark.parametrize("objective", TRAINED)
@@ -305,7 +332,7 @@ def test_a_linear_schedule_ends_near_zero(trainer):
     run = trainer(settings=changed(schedule="linear"))
     progress = run.train()
     lengths = run.text.source.lengths
-    *_, last = itertools.islice(forever(run.text, 64, 1, skip=0), progress.step)
+    *_, last = itertools.islice(forever(run.text, 64, 1), progress.step)
     before = progress.tokens - int(lengths[last].sum())
     assert progress.metrics[-1]["learning_rate"] == pytest.approx(0.0125 * (1 - before / 550))
 

@@ -153,6 +153,16 @@ def test_the_config_loads_without_torch():
             "objectives.lm.training.patience: found 0; allowed: whole number, >= 1",
         ),
         (
+            "training__short_first",
+            [[15, 1.0]],
+            "training.short_first[0][1]: found 1.0; allowed: list (list of 2 (whole number, >= 1, ",
+        ),
+        (
+            "training__short_first",
+            [[15, 0.5], [30, 0.2]],
+            "training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs of which both ",
+        ),
+        (
             "objectives__lm",
             {"training": 3},
             "objectives.lm.training: found 3; allowed: section of batch_tokens, ",
