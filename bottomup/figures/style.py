@@ -280,6 +280,7 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
     """Write both files without date and version, so that drawing again gives the same bytes."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with paper():
+        figure.draw_without_rendering()  # laid out twice, as new sizes bring new ticks
         figure.savefig(png, format="png", metadata={"Software": None})
         fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
         figure.savefig(pdf, format="pdf", metadata=fixed)
