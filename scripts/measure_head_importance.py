@@ -16,13 +16,15 @@ from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.files.arrays import load_array
 from bottomup.heads.confidence import head_attention
-from bottomup.heads.examples import references, sample, translations
+from bottomup.heads.examples import references, sample, together, translations
 from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase
 from bottomup.heads.relevance import head_relevance
 from bottomup.measures import jackknife
 from bottomup.settings import Section, Trained
 from bottomup.tables import columns_of
 from bottomup.training.run import load_text
+
+BATCH_TOKENS = 512  # to lose a head in, at once: sentence by sentence takes twice as long
 
 
 class Beam(Section):
@@ -55,7 +57,7 @@ def main(arguments: argparse.Namespace) -> None:
             "relevance_alpha_beta": head_relevance(model, own, "alpha_beta"),
             "relevance_ratio": head_relevance(model, own, "ratio"),
             "gradient": gate_gradient(predictor, examples),
-            "loss_increase": loss_increase(predictor, examples),
+            "loss_increase": loss_increase(predictor, together(examples, BATCH_TOKENS)),
         }
     rows = [
         columns_of(run) | row

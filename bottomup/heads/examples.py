@@ -1,19 +1,23 @@
-"""The sentences on which the importance of heads is measured, one a batch."""
+"""The sentences on which the importance of heads is measured, one an example."""
+
+from collections.abc import Iterator
 
 import numpy as np
 import torch
 
-from bottomup.corpus.specials import EOS
+from bottomup.corpus.specials import EOS, PAD
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import Example, Objective
+from bottomup.objectives import IGNORE, Example, Objective
 from bottomup.seeds import generator
-from bottomup.training.batches import Text
+from bottomup.training.batches import Text, split_by_size
 
 
 def sample(text: Text, n: int, seed: int) -> np.ndarray:
-    """`n` sentences of `text`, drawn without replacement, ascending; all if there are fewer."""
-    return np.sort(generator(seed, "heads").permutation(len(text.source))[:n])
+    """`n` sentences of `text`, drawn without replacement, shortest first; all if there are
+    fewer."""
+    some = np.sort(generator(seed, "heads").permutation(len(text.source))[:n])
+    return some[np.argsort(text.lengths[some], kind="stable")]
 
 
 def references(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Example]:
@@ -48,3 +52,33 @@ def translations(
         target = np.array([[*ids, EOS]])
         found.append(Example(source, target, target))
     return found
+
+
+def together(examples: list[Example], batch_tokens: int) -> Iterator[Example]:
+    """Consecutive sentences in batches of at most `batch_tokens` on the side that is predicted,
+    padding included."""
+    predicted = [
+        example.source if example.target is None else example.target for example in examples
+    ]
+    lengths = np.array([ids.shape[1] for ids in predicted])
+    for rows in split_by_size(lengths, np.arange(len(examples)), batch_tokens):
+        some = [examples[row] for row in rows]
+        # Labels of two directions are padded each by itself.
+        labels = [examples[row].labels.reshape(-1, lengths[row]) for row in rows]
+        yield Example(
+            _padded([example.source for example in some], PAD),
+            None if some[0].target is None else _padded([example.target for example in some], PAD),
+            _padded(labels, IGNORE),
+        )
+
+
+def _padded(sentences: list[np.ndarray], padding: int) -> np.ndarray:
+    """`[n, parts * longest]` from sentences of `[parts, length]`, each part padded on the right."""
+    longest = max(sentence.shape[1] for sentence in sentences)
+    widths = [[(0, 0), (0, longest - sentence.shape[1])] for sentence in sentences]
+    return np.stack(
+        [
+            np.pad(sentence, width, constant_values=padding).ravel()
+            for sentence, width in zip(sentences, widths, strict=True)
+        ]
+    )

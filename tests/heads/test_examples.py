@@ -4,7 +4,7 @@ import torch
 
 from bottomup import objectives
 from bottomup.corpus.specials import EOS
-from bottomup.heads.examples import references, sample, translations
+from bottomup.heads.examples import references, sample, together, translations
 from bottomup.model.beam_search import translate
 from bottomup.objectives import IGNORE
 from tests.tiny import drawn, random_text
@@ -14,9 +14,10 @@ def test_sentences_are_drawn_once_and_follow_the_seed():
     dev = random_text(20)
     some = [sample(dev, 4, seed).tolist() for seed in (1, 1, 2)]
     assert some[0] == some[1] != some[2]
-    assert len(set(some[0])) == 4 and some[0] == sorted(some[0])
-    everything = list(range(len(dev.source)))
-    assert set(some[0]) <= set(everything) and sample(dev, 10**6, 1).tolist() == everything
+    assert len(set(some[0])) == 4
+    everything = set(range(len(dev.source)))
+    assert set(some[0]) <= everything and set(sample(dev, 10**6, 1).tolist()) == everything
+    assert (np.diff(dev.lengths[sample(dev, 10**6, 1)]) >= 0).all()
 
 
 @pytest.mark.parametrize("objective", ["lm", "mlm", "mt"])
@@ -53,3 +54,21 @@ def test_translations_are_the_model_s_own():
         [ids] = translate(model, torch.tensor(source[None], dtype=torch.long), 2, 0.6, length)
         assert example.target[0].tolist() == example.labels[0].tolist() == [*ids, EOS]
         assert not np.array_equal(example.target[0], text.target.sentence(sentence))
+
+
+@pytest.mark.parametrize("objective", ["lm", "bilm", "mt"])
+def test_sentences_together_are_what_the_objective_makes_of_a_batch(objective):
+    text, loaded = random_text(7, translated=objective == "mt"), objectives.load(objective, {})
+    text = text.select(sample(text, 7, 1))
+    batches = list(together(references(drawn("mt"), loaded, text, seed=1), batch_tokens=24))
+    assert 1 < len(batches) < 7
+    start = 0
+    for batch in batches:
+        sentences = np.arange(start, start := start + len(batch.source))
+        ids = text.batch(sentences)
+        expected = loaded.example(*ids, 100, np.random.default_rng(1))
+        np.testing.assert_array_equal(batch.source, expected.source)
+        np.testing.assert_array_equal(batch.labels, expected.labels)
+        if objective == "mt":
+            np.testing.assert_array_equal(batch.target, expected.target)
+    assert start == 7
