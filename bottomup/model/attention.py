@@ -4,6 +4,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
+from bottomup.model.short_attention import MOST_WEIGHTS, ShortAttention
+
 
 class Projection(nn.Linear):
     """A linear map of zeros until `transformer.initialize` draws its weights.
@@ -63,9 +65,8 @@ class Attention(nn.Module):
         """As `forward`, with what `key_value` makes of the memory (and perhaps was cached)."""
         queries, (keys, values) = self.split_heads(self.query(x)), self.keys_and_values(projected)
         weights = attention_weights(queries, keys, mask, causal) if need_weights else None
-        heads = fused_attention(
-            queries, keys, values, mask, causal, self.dropout if self.training else 0.0
-        )
+        dropout = self.dropout if self.training else 0.0
+        heads = attended(queries, keys, values, mask, causal, dropout)
         heads = heads.transpose(1, 2).flatten(2)
         return functional.linear(heads, self.gated_output(), self.out.bias), weights
 
@@ -83,7 +84,7 @@ class Attention(nn.Module):
         return x.unflatten(-1, (self.heads, self.d_head)).transpose(1, 2)
 
 
-def fused_attention(
+def attended(
     queries: Tensor,
     keys: Tensor,
     values: Tensor,
@@ -91,16 +92,19 @@ def fused_attention(
     causal: bool,
     dropout: float,
 ) -> Tensor:
-    """Each head's output, `[batch, heads, queries, d_head]`, by PyTorch's fused kernels.
+    """Each head's output, `[batch, heads, queries, d_head]`, by the fastest of three ways.
 
-    On a CPU these are fast only in float32, whatever the format of the matrix products, and have no
-    dropout: with it, PyTorch falls back to separate steps. On a GPU all have dropout. The flash
-    kernel works without a mask. The memory-efficient kernel takes the mask as it is, bool and
-    broadcast, for heads whose width is a multiple of 8 (of 4 in float32).
+    Short sentences on a CPU: see `short_attention`. Else by PyTorch's fused kernels. On a CPU these
+    are fast only in float32, whatever the format of the matrix products, and have no dropout: with
+    it, PyTorch falls back to separate steps. On a GPU all have dropout. The flash kernel works
+    without a mask. The memory-efficient kernel takes the mask as it is, bool and broadcast, for
+    heads whose width is a multiple of 8 (of 4 in float32).
     """
-    if queries.device.type == "cpu":
-        queries, keys, values = queries.float(), keys.float(), values.float()
     with torch.autocast("cpu", enabled=False):
+        if queries.device.type == "cpu":
+            if not dropout and queries.shape[2] * keys.shape[2] <= MOST_WEIGHTS:
+                return ShortAttention.apply(queries, keys, values, mask, causal)
+            queries, keys, values = queries.float(), keys.float(), values.float()
         return functional.scaled_dot_product_attention(
             queries, keys, values, attn_mask=mask, is_causal=causal, dropout_p=dropout
         )
