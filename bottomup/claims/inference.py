@@ -11,8 +11,9 @@ degrees of freedom say little about v_runs. But many statistics of one measure t
 large it usually is. A smaller estimate is moderated, that is, drawn towards the usual variance
 (Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression in
 microarray experiments", equations 3 to 8); this also tells what one run alone would hide. A larger
-estimate stays. Student's t has the degrees of freedom of Welch and Satterthwaite; of two runs
-without a usual variance, those of the runs alone.
+estimate stays, with the degrees of freedom of its own runs alone: the prior knows nothing of runs
+that vary more than is usual. Student's t has the degrees of freedom of Welch and Satterthwaite; of
+two runs without a usual variance, those of the runs alone.
 """
 
 from collections.abc import Sequence
@@ -20,7 +21,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, polygamma
-from scipy.stats import f
 from scipy.stats import t as student
 
 from bottomup.claims.tables import NOISE, TEXT
@@ -121,13 +121,11 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
 
 
 def degrees_of_freedom(evidence: Evidence, prior: Prior) -> np.ndarray:
-    """The degrees of freedom of a run's moderated variance. The prior says nothing about a variance
-    far above it (an F test at 5 %), such as one in other units."""
+    """The degrees of freedom of a run's variance: with those of the prior where it is moderated."""
     own_df = evidence.n_runs - 1
     if not own_df or not prior.df:
         return np.full_like(evidence.run, max(own_df + prior.df, 1))
-    unusual = evidence.run > f.ppf(1 - LEVEL, own_df, prior.df) * prior.variance
-    return np.where(unusual, own_df, own_df + prior.df)
+    return np.where(evidence.run > prior.variance, own_df, own_df + prior.df)
 
 
 def variance_of_a_run(evidence: Evidence, prior: Prior) -> np.ndarray:
@@ -209,7 +207,7 @@ def enough(
         return None
     run = variance_of_a_run(evidence, prior)
     for n_runs in range(2, MOST_RUNS + 1):
-        needed = student.ppf(1 - LEVEL / 2, n_runs - 1 + prior.df) + student.ppf(POWER, n_runs)
+        needed = student.ppf(1 - LEVEL / 2, n_runs - 1) + student.ppf(POWER, n_runs)
         left = (room / needed) ** 2 - run / n_runs  # for the text
         if (left >= evidence.text)[decisive].all():
             return n_runs, 1.0
