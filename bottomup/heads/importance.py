@@ -1,14 +1,16 @@
 """How much the loss depends on each head: by its gradient, and by closing the head's gate."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from bottomup.heads.totals import Totals
-from bottomup.model.transformer import Transformer
+from bottomup.heads.trace import embedded
+from bottomup.model.transformer import Transformer, padding_mask
 from bottomup.objectives import IGNORE, Example
 from bottomup.training.loss import summed_loss
 
@@ -27,6 +29,11 @@ class Predictor(ABC):
         """The cross-entropy of each sentence in nats, and its number of predicted tokens, both
         `[sentences]`."""
 
+    def losses_from(self, example: Example) -> Callable[[str, int], Tensor]:
+        """The losses `[sentences]` as a function of a kind of attention and a layer, from 0, whose
+        gates may have changed since; all others are as they are now."""
+        return lambda kind, layer: self.losses(example)[0]
+
     def summed_loss(self, example: Example) -> tuple[Tensor, int]:
         """The same summed over sentences, with a gradient."""
         return self.losses(example)[0].sum(), example.predicted
@@ -44,11 +51,52 @@ class RunPredictor(Predictor):
         return {kind: [module.gates for module in modules] for kind, modules in attentions.items()}
 
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:
+        source, target, labels = self._read(example)
+        return self._sentence_losses(self.model(source, target), labels)
+
+    def losses_from(self, example: Example) -> Callable[[str, int], Tensor]:
+        """As above; layers below the changed one are not computed again."""
+        model, (source, target, labels) = self.model, self._read(example)
+        mask, own_mask = padding_mask(source), model.encoder.mask(source)
+        encoder = [
+            partial(layer, mask=own_mask, causal=model.encoder.causal)
+            for layer in model.encoder.layers
+        ]
+        read = entering(encoder, model.encoder.embed(source))
+        if target is not None:
+            memory = model.decoder.project_memory(model.encoder.norm(read[-1]))
+            decoder = [
+                partial(layer, memory=of_layer, memory_mask=mask)
+                for layer, of_layer in zip(model.decoder.layers, memory, strict=True)
+            ]
+            written = entering(decoder, embedded(model.decoder, target[:, :-1]))
+
+        def losses(kind: str, first: int) -> Tensor:
+            if kind == "encoder":
+                states = model.encoder.norm(entering(encoder[first:], read[first])[-1])
+                if target is not None:
+                    states = model.decoder(target[:, :-1], states, mask)
+            else:
+                states = model.decoder.norm(entering(decoder[first:], written[first])[-1])
+            return self._sentence_losses(states, labels)[0]
+
+        return losses
+
+    def _read(self, example: Example) -> tuple[Tensor, Tensor | None, Tensor]:
+        """Source, target and labels on the model's device."""
         device = self.model.head.weight.device
-        source = torch.from_numpy(example.source).to(device)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
-        labels = torch.from_numpy(example.labels).to(device)
-        return sentence_losses(self.model.head(self.model(source, target)), labels)
+        source, labels = (torch.from_numpy(x).to(device) for x in (example.source, example.labels))
+        return source, target, labels
+
+    def _sentence_losses(self, states: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+        """`losses` from `[sentences, length, d_model]`, with logits only where they count."""
+        there = labels != IGNORE
+        losses = states.new_zeros(labels.shape)
+        losses[there] = functional.cross_entropy(
+            self.model.head(states[there]), labels[there], reduction="none"
+        )
+        return losses.double().sum(dim=1), there.sum(dim=1)
 
     def summed_loss(self, example: Example) -> tuple[Tensor, int]:
         return summed_loss(self.model, example, smoothing=0.0)
@@ -84,24 +132,33 @@ def loss_increase(predictor: Predictor, examples: Iterable[Example]) -> Totals:
     totals = Totals()
     for example in examples:
         whole, counts = predictor.losses(example)
-        for kind, gates in predictor.gates.items():
+        losses_from = predictor.losses_from(example)
+        for kind, of_kind in predictor.gates.items():
             layers = [
-                torch.stack([loss - whole for loss in without_each(predictor, gate, example)], 1)
-                for gate in gates
+                torch.stack(list(without_each(gates, partial(losses_from, kind, layer))), dim=1)
+                for layer, gates in enumerate(of_kind)
             ]
-            totals.add(kind, torch.stack(layers, dim=1), counts)
+            totals.add(kind, torch.stack(layers, dim=1) - whole[:, None, None], counts)
     return totals
 
 
-def without_each(predictor: Predictor, gates: Tensor, example: Example) -> Iterator[Tensor]:
+def without_each(gates: Tensor, losses: Callable[[], Tensor]) -> Iterator[Tensor]:
     """The losses of the sentences, `[sentences]`, with each gate of one attention closed in
     turn."""
     for head in range(len(gates)):
         before = gates[head].item()
         gates[head] = 0.0
-        loss, _ = predictor.losses(example)
+        found = losses()
         gates[head] = before
-        yield loss
+        yield found
+
+
+def entering(layers: Iterable[Callable], x: Tensor) -> list[Tensor]:
+    """What each layer reads, from `x` up, and what the last one hands on."""
+    found = [x]
+    for layer in layers:
+        found.append(layer(found[-1])[0])
+    return found
 
 
 def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:

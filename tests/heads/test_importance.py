@@ -39,6 +39,20 @@ def test_the_increase_is_that_of_the_loss_without_the_head(objective):
 
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
+def test_losses_from_a_layer_are_those_of_the_whole_model_to_the_bit(objective):
+    predictor, batch = RunPredictor(drawn(objective)), example(objective)
+    with torch.inference_mode():
+        before, losses_from = predictor.losses(batch)[0], predictor.losses_from(batch)
+        for kind, of_kind in predictor.gates.items():
+            for layer, gates in enumerate(of_kind):
+                gates[1] = 0
+                found = losses_from(kind, layer)
+                assert torch.equal(found, predictor.losses(batch)[0])
+                assert not torch.equal(found, before)
+                gates[1] = 1
+
+
+@pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_gradient_is_the_slope_of_each_sentences_loss(objective):
     """By differences over gates of 1 +- 0.0001, in double precision."""
     model = drawn(objective)
