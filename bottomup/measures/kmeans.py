@@ -5,9 +5,6 @@ products. It differs from scikit-learn's MiniBatchKMeans in that batches grow wi
 clusters, the number of passes is fixed, and clusters that run empty stay so, to be reported.
 """
 
-from collections.abc import Iterator
-from contextlib import contextmanager
-
 import numpy as np
 import torch
 from torch import Tensor
@@ -22,7 +19,7 @@ ROUNDS = 20
 PASSES = 4
 # A block of distances stays in a core's cache for 1,000 clusters.
 BLOCK_ROWS = 1024
-# Squared distances may grow by this share where coarse products choose the centers of a pass.
+# Squared distances may grow by this share where bfloat16 chooses the centers of a pass.
 COARSE = 1e-4
 
 
@@ -39,30 +36,30 @@ def fit(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tens
     # In float64, so that a GPU's order of additions does not show in float32 centers.
     sums = torch.zeros_like(centers, dtype=torch.float64)
     counts = sums.new_zeros(len(centers), 1)
-    coarse = coarse_is_enough(points[: BATCH_POINTS * n_clusters], centers)
+    dtype = dtype_of_products(points[: BATCH_POINTS * n_clusters], centers)
     for _ in range(PASSES):
         order = torch.from_numpy(generator.permutation(len(points))).to(points.device)
         for batch in order.split(BATCH_POINTS * n_clusters):
             rows = points[batch]
-            with coarse_products(points.device, coarse):
-                index, _ = nearest(rows, centers)
+            index, _ = nearest(rows, centers, dtype)
             sums.index_add_(0, index, rows.double())
             counts += torch.bincount(index, minlength=len(centers))[:, None]
             centers = torch.where(counts > 0, sums / counts, centers.double()).float()
     return centers
 
 
-def coarse_is_enough(points: Tensor, centers: Tensor) -> bool:
-    """Whether coarse products find centers for `points` about as near as the nearest.
+def dtype_of_products(points: Tensor, centers: Tensor) -> torch.dtype:
+    """bfloat16 where that is faster and finds centers for `points` about as near as the nearest.
 
-    They do where distances are made of many neurons; not where one neuron's variance, as some
-    pretrained models have it, is a thousand times that of the others.
+    It does where distances are made of many neurons; not where one neuron's variance, as some
+    pretrained models have it, is a thousand times that of the others. A pass of k-means corrects
+    what the one before rounded.
     """
-    exact, _ = nearest(points, centers)
-    with coarse_products(points.device):
-        found, _ = nearest(points, centers)
-    squares = [(points - centers[index]).square().sum().item() for index in (exact, found)]
-    return squares[1] <= (1 + COARSE) * squares[0]
+    if not multiplies_bfloat16(points.device):
+        return torch.float32
+    found = [nearest(points, centers, dtype)[0] for dtype in (torch.float32, torch.bfloat16)]
+    squares = [(points - centers[index]).square().sum().item() for index in found]
+    return torch.bfloat16 if squares[1] <= (1 + COARSE) * squares[0] else torch.float32
 
 
 def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generator) -> Tensor:
@@ -90,15 +87,18 @@ def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generato
     return centers
 
 
-def nearest(points: Tensor, centers: Tensor) -> tuple[Tensor, Tensor]:
+def nearest(
+    points: Tensor, centers: Tensor, dtype: torch.dtype = torch.float32
+) -> tuple[Tensor, Tensor]:
     """Index `[n]` of each point's nearest center, the first of equals, and the squared distance.
 
-    points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points.
+    points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points. dtype: of both, and
+    of their products, when they are multiplied.
     """
-    half_norms = centers.square().sum(1) / 2
+    half_norms, columns = centers.square().sum(1) / 2, -centers.T.to(dtype)
     indices, distances = [], []
     for block in points.split(BLOCK_ROWS):
-        halves, index = _smallest(torch.addmm(half_norms, block, centers.T, alpha=-1))
+        halves, index = _smallest((block.to(dtype) @ columns).float().add_(half_norms))
         indices.append(index)
         distances.append((2 * halves + block.square().sum(1)).clamp_min(0))
     return torch.cat(indices), torch.cat(distances)
@@ -111,21 +111,6 @@ def _smallest(lines: Tensor) -> tuple[Tensor, Tensor]:
     # PyTorch's search, element by element on a CPU, takes a third of the time of the products.
     index = torch.from_numpy(lines.numpy().argmin(1))
     return lines.gather(1, index[:, None])[:, 0], index
-
-
-@contextmanager
-def coarse_products(device: torch.device, wanted: bool = True) -> Iterator[None]:
-    """Float32 matrices are multiplied with 8 bits of each number, if that is wanted, and faster.
-
-    Sums are kept in float32. A pass of k-means corrects what the one before rounded.
-    """
-    before = torch.get_float32_matmul_precision()
-    faster = wanted and multiplies_bfloat16(device)
-    torch.set_float32_matmul_precision("medium" if faster else before)
-    try:
-        yield
-    finally:
-        torch.set_float32_matmul_precision(before)
 
 
 def _draw(

@@ -129,10 +129,26 @@ def test_a_view_that_is_not_finite_is_refused():
         cluster(points, 10, seed=1)
 
 
-@pytest.mark.parametrize("fast, bits", [(True, "medium"), (False, "highest")])
-def test_coarse_products_are_coarse_where_that_is_faster_and_end(monkeypatch, fast, bits):
+@pytest.mark.parametrize(
+    ("fast", "outlier", "dtype"),
+    [
+        (True, 1, torch.bfloat16),
+        (True, 1000, torch.float32),
+        (False, 1, torch.float32),
+    ],
+)
+def test_products_are_bfloat16_where_that_is_faster_and_as_good(monkeypatch, fast, outlier, dtype):
     monkeypatch.setattr(kmeans, "multiplies_bfloat16", lambda device: fast)
-    with pytest.raises(KeyError), kmeans.coarse_products(torch.device("cpu")):
-        assert torch.get_float32_matmul_precision() == bits
-        raise KeyError
-    assert torch.get_float32_matmul_precision() == "highest"
+    points = torch.from_numpy(np.random.default_rng(0).normal(size=(2000, 32))).float()
+    points[:, 0] *= outlier
+    assert kmeans.dtype_of_products(points[:1000], points[1000:1100]) == dtype
+
+
+def test_nearest_in_bfloat16_multiplies_in_it():
+    # 1 and 1 + 2^-9 are one number with 8 bits.
+    centers = torch.tensor([[1.0], [1 + 2**-9]])
+    found = [
+        kmeans.nearest(torch.ones(1, 1) * 2, centers, dtype)[1].item()
+        for dtype in (torch.float32, torch.bfloat16)
+    ]
+    assert found[0] == pytest.approx((1 - 2**-9) ** 2, rel=1e-5) != found[1]

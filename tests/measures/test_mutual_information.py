@@ -4,8 +4,10 @@ import numpy as np
 import pytest
 from sklearn.metrics import mutual_info_score
 
+from bottomup import seeds
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import (
+    SHUFFLES,
     by_clusters,
     cluster,
     entropies_without,
@@ -82,6 +84,13 @@ def test_shuffled_labels_show_the_bias_of_well_filled_cells():
     # sqrt(2 * 20); 40 times 5 shuffles know their mean to sqrt(40 / 200) = 0.45.
     assert 2 * n * np.mean(draws) == pytest.approx((n_labels - 1) * (n_clusters - 1), abs=4 * 0.45)
     assert shuffled(labels, clusters, 1) == draws[1]
+
+
+def test_shuffled_is_the_information_with_permuted_labels():
+    labels, clusters = tied(500, 30, 40)
+    generator = seeds.generator(1, "shuffled labels")
+    draws = [mutual_information(generator.permutation(labels), clusters) for _ in range(SHUFFLES)]
+    assert shuffled(labels, clusters, seed=1) == pytest.approx(np.mean(draws), abs=1e-12)
 
 
 def test_the_information_in_a_view_is_that_of_the_channel_that_made_it():
