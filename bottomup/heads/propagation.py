@@ -98,11 +98,8 @@ class Ratio:
         return contributions / apart_from_zero(contributions.sum(dim=-1, keepdim=True))
 
     def linear(self, relevance: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
-        def step(relevance: Tensor, x: Tensor) -> Tensor:
-            sums = apart_from_zero(x @ weight.T)
-            return x[:, None, :] * ((relevance / sums[:, None, :]) @ weight)
-
-        return by_position(relevance, x, sum(weight.shape) * relevance.shape[-2], step)
+        sums = apart_from_zero(x @ weight.T)
+        return x[..., None, :] * ((relevance / sums[..., None, :]) @ weight)
 
     def norm(self, relevance: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
         return relevance
@@ -142,26 +139,23 @@ class AlphaBeta:
 
     def linear(self, relevance: Tensor, x: Tensor, weight: Tensor, bias: Tensor) -> Tensor:
         shift = bias[:, None] / x.shape[-1]
-
-        def step(relevance: Tensor, x: Tensor) -> Tensor:
-            return through(relevance, torch.addcmul(shift, weight, x[:, None, :]))
-
-        return by_position(relevance, x, weight.numel(), step)
+        return by_position(
+            relevance, x, weight.numel(), lambda x: torch.addcmul(shift, weight, x[:, None, :])
+        )
 
     def norm(self, relevance: Tensor, x: Tensor, norm: nn.LayerNorm) -> Tensor:
         d = x.shape[-1]
         shift = norm.bias[:, None] / d
         centering = torch.eye(d, dtype=x.dtype, device=x.device) - 1 / d
 
-        def step(relevance: Tensor, x: Tensor) -> Tensor:
+        def contributions(x: Tensor) -> Tensor:
             centered = x - x.mean(dim=-1, keepdim=True)
             scale = (centered.square().mean(dim=-1, keepdim=True) + norm.eps).rsqrt()
             unit = centered * scale
             slope = torch.addcmul(centering, unit[:, :, None], unit[:, None, :], value=-1 / d)
-            slope *= (norm.weight * scale)[:, :, None]
-            return through(relevance, torch.addcmul(shift, slope, x[:, None, :]))
+            return (norm.weight * scale)[:, :, None] * slope * x[:, None, :] + shift
 
-        return by_position(relevance, x, d * d, step)
+        return by_position(relevance, x, d * d, contributions)
 
     def add(self, relevance: Tensor, x: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
         shares = fractions(torch.stack([x, y], dim=-1))[..., None, :, :]  # [..., 1, n, 2]
@@ -230,33 +224,19 @@ def conserved(relevance: Tensor, received: list[Tensor], dims: tuple[int, ...]) 
     return [part * scale for part in received]
 
 
-def through(relevance: Tensor, contributions: Tensor) -> Tensor:
-    """From outputs `[..., outputs]` to inputs, by `contributions` `[..., outputs, inputs]`, which
-    are overwritten."""
-    (down,) = conserved(relevance, [relevance @ fractions(contributions)], dims=(-1,))
-    return down
-
-
-@torch.no_grad()
 def by_position(
-    relevance: Tensor, x: Tensor, size: int, step: Callable[[Tensor, Tensor], Tensor]
+    relevance: Tensor, x: Tensor, size: int, contributions: Callable[[Tensor], Tensor]
 ) -> Tensor:
     """Relevance through a step that reads each position by itself, CHUNK numbers at once.
 
-    step: a function of relevance `[positions, predictions, outputs]` and activations `[positions,
-    inputs]` that returns the relevance of these; `size` is how many numbers it needs for each
-    position.
-
-    It gets no predictions before the first or after the last with relevance at its positions: in a
-    causal stack half of them, and in the last layer all but a few.
+    contributions: a function of activations `[positions, inputs]` that returns
+    `[positions, outputs, inputs]`, `size` numbers for each position.
     """
-    there = relevance.any(dim=-1).flatten(0, -2).cpu()
-    down = relevance.new_zeros(*relevance.shape[:-1], x.shape[-1])
-    parts = (there, relevance.flatten(0, -3), x.flatten(0, -2), down.flatten(0, -3))
     at_once = max(1, CHUNK // max(1, size))
-    for asked, given, inputs, found in zip(*(part.split(at_once) for part in parts), strict=True):
-        if asked.any():
-            predictions = asked.any(dim=0).nonzero()
-            some = slice(int(predictions.min()), int(predictions.max()) + 1)
-            found[:, some] = step(given[:, some], inputs)
-    return down
+    parts = zip(
+        relevance.flatten(0, -3).split(at_once), x.flatten(0, -2).split(at_once), strict=True
+    )
+    down = []
+    for given, inputs in parts:
+        down += conserved(given, [given @ fractions(contributions(inputs))], dims=(-1,))
+    return torch.cat(down).unflatten(0, x.shape[:-1])

@@ -14,7 +14,6 @@ from dataclasses import dataclass
 
 import torch
 from torch import Tensor
-from torch.nn import functional
 
 from bottomup.errors import UserError
 from bottomup.heads.propagation import RULES, Rule
@@ -25,9 +24,6 @@ from bottomup.objectives import IGNORE, Example
 
 # Size of the largest array, an attention's over all predictions; memory holds about eight of them.
 AT_ONCE = 2**26
-# Predictions that pass an attention together: fewer reach fewer positions of a causal stack, but
-# what does not depend on them is formed again.
-TOGETHER = 32
 
 
 @dataclass(frozen=True)
@@ -189,10 +185,8 @@ def through_attention(
     step: AttentionStep, relevance: Tensor, rule: Rule
 ) -> tuple[Tensor, Tensor | int]:
     """From the heads' outputs to what the queries read, and to the memory of cross-attention."""
-    parts = [among_some(step, part, rule) for part in relevance.split(TOGETHER, dim=3)]
-    queries, keys, values = (
-        merge_heads(torch.cat(part, dim=3)) for part in zip(*parts, strict=True)
-    )
+    parts = rule.attention(relevance, step.queries, step.keys, step.values, step.weights)
+    queries, keys, values = (merge_heads(part) for part in parts)
     query, key_value = step.module.query, step.module.key_value
     if step.memory is None:
         joint = torch.cat([queries, keys, values], dim=-1)
@@ -204,35 +198,6 @@ def through_attention(
             torch.cat([keys, values], dim=-1), step.memory, key_value.weight, key_value.bias
         ),
     )
-
-
-def among_some(step: AttentionStep, relevance: Tensor, rule: Rule) -> list[Tensor]:
-    """`Rule.attention` among the queries that have relevance and the keys that they attend to.
-
-    The others get nothing. A prediction of a causal stack has relevance only up to its position.
-    """
-    queries = extent(relevance.any(dim=-1).any(dim=3))
-    weights = step.weights[:, :, queries]
-    keys = extent(weights.any(dim=2))
-    found = rule.attention(
-        relevance[:, :, queries],
-        step.queries[:, :, queries],
-        step.keys[:, :, keys],
-        step.values[:, :, keys],
-        weights[..., keys],
-    )
-    sides = (queries, step.queries), (keys, step.keys), (keys, step.values)
-    return [
-        functional.pad(part, (0, 0, 0, 0, place.start, of.shape[2] - place.stop))
-        for part, (place, of) in zip(found, sides, strict=True)
-    ]
-
-
-def extent(there: Tensor) -> slice:
-    """From the first to the last position that any head of any sentence has; `there` is bool
-    `[batch, heads, length]`."""
-    positions = there.flatten(0, 1).any(dim=0).nonzero().flatten().tolist()
-    return slice(positions[0], positions[-1] + 1) if positions else slice(0, 0)
 
 
 def split_heads(relevance: Tensor, heads: int) -> Tensor:

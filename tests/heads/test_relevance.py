@@ -4,7 +4,7 @@ import torch
 
 from bottomup.corpus.specials import PAD
 from bottomup.errors import UserError
-from bottomup.heads import propagation, relevance
+from bottomup.heads import relevance
 from bottomup.heads.propagation import RULES
 from bottomup.heads.relevance import head_relevance, propagate
 from bottomup.objectives import IGNORE, Example
@@ -180,30 +180,16 @@ def test_padding_and_batches_change_nothing(objective, rule):
         np.testing.assert_allclose(together[kind].sum(axis=1), 1)
 
 
-@pytest.mark.parametrize("limit", ["AT_ONCE", "TOGETHER"])
 @pytest.mark.parametrize("rule", RULES)
 @pytest.mark.parametrize("objective", OBJECTIVES)
-def test_predictions_go_down_alike_at_once_and_one_by_one(monkeypatch, objective, rule, limit):
+def test_predictions_go_down_alike_at_once_and_one_by_one(monkeypatch, objective, rule):
     model = drawn(objective).to(RULES[rule].dtype)
     at_once = propagate(model, example(objective), RULES[rule])
-    monkeypatch.setattr(relevance, limit, 1)
+    monkeypatch.setattr(relevance, "AT_ONCE", 1)
     one_by_one = propagate(model, example(objective), RULES[rule])
     torch.testing.assert_close(one_by_one.heads, at_once.heads)
     torch.testing.assert_close(one_by_one.source, at_once.source)
     torch.testing.assert_close(one_by_one.target, at_once.target)
-
-
-@pytest.mark.parametrize("rule", RULES)
-@pytest.mark.parametrize("objective", ["lm", "mt"])
-def test_positions_without_relevance_change_nothing(monkeypatch, objective, rule):
-    """What steps leave out gives the same as taking every position and prediction."""
-    model = drawn(objective).to(RULES[rule].dtype)
-    some = propagate(model, example(objective), RULES[rule])
-    monkeypatch.setattr(relevance, "extent", lambda there: slice(0, there.shape[-1]))
-    monkeypatch.setattr(propagation, "CHUNK", 2**40)
-    every = propagate(model, example(objective), RULES[rule])
-    torch.testing.assert_close(some.heads, every.heads)
-    torch.testing.assert_close(some.source, every.source)
 
 
 def test_it_is_the_mean_over_predictions():
