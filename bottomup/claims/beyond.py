@@ -21,7 +21,7 @@ DISTANCE = "The mask: distance between tasks"
 TOKEN = "The mask: token identity"
 # The published values of untrained_forgets_nothing, mt_and_mlm_closest and lm_keeps_token_worst.
 NATS, PWCCA, SHARE = 0.137, 0.0294, 0.116
-MORE_RUNS = "runs of mlm_causal and lm_bidirectional under more seeds (n_seeds)"
+MORE_RUNS = "studies/mask_and_target.yaml, or more seeds of it"
 WIDER = "a wider model, as in studies/workstation.yaml"
 
 

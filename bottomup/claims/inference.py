@@ -198,6 +198,7 @@ def enough(
     `one_of`, above it).
 
     The fewest runs with the text as it is, up to `MOST_RUNS`; else the least text with that many.
+    They are enough even if the runs turn out to vary a little more than is usual.
     """
     values = -evidence.values if one_of else evidence.values
     below = values < -margin

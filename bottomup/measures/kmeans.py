@@ -92,8 +92,8 @@ def nearest(
 ) -> tuple[Tensor, Tensor]:
     """Index `[n]` of each point's nearest center, the first of equals, and the squared distance.
 
-    points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points. dtype: of both, and
-    of their products, when they are multiplied.
+    points: `[n, d]`; centers: `[n_centers, d]`; computed in blocks of points. dtype: of both when
+    they are multiplied, and of the products, so that near centers may tie.
     """
     half_norms, columns = centers.square().sum(1) / 2, -centers.T.to(dtype)
     indices, distances = [], []

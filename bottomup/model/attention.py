@@ -92,7 +92,7 @@ def attended(
     causal: bool,
     dropout: float,
 ) -> Tensor:
-    """Each head's output, `[batch, heads, queries, d_head]`, by the fastest of three ways.
+    """Each head's output, `[batch, heads, queries, d_head]`, by the faster of two ways.
 
     Short sentences on a CPU: see `short_attention`. Else by PyTorch's fused kernels. On a CPU these
     are fast only in float32, whatever the format of the matrix products, and have no dropout: with

@@ -16,9 +16,9 @@ LEAST_COLUMNS = 16
 
 
 class ShortAttention(torch.autograd.Function):
-    """Softmax of scaled dot products times values, in float32 whatever the format of its input.
+    """Softmax of scaled dot products times values, in float32 whatever coarser format comes in.
 
-    Differentiable once. Its memory is that of all weights.
+    Differentiable once. Its memory is that of all weights. A query that sees no key gets 0.
     """
 
     @staticmethod
@@ -34,9 +34,11 @@ class ShortAttention(torch.autograd.Function):
         q, k, v = of_each_head(queries, n), *(of_each_head(x, columns) for x in (keys, values))
         q *= queries.shape[3] ** -0.5
         scores = q @ k.mT
-        if mask is not None or causal or columns > n_keys:
-            scores.unflatten(0, queries.shape[:2]).add_(bars(mask, causal, n, n_keys, columns))
+        barred = bars(mask, causal, n, n_keys, columns)
+        scores.unflatten(0, queries.shape[:2]).add_(barred)
         weights = scores.softmax(dim=-1)
+        if (blind := barred.isneginf().all(dim=-1, keepdim=True)).any():
+            weights.unflatten(0, queries.shape[:2]).masked_fill_(blind, 0)
         ctx.save_for_backward(q, k, v, weights)
         ctx.n_keys = n_keys
         return as_model(weights @ v, queries, n)
@@ -61,9 +63,10 @@ class ShortAttention(torch.autograd.Function):
 
 
 def of_each_head(x: Tensor, length: int) -> Tensor:
-    """`[batch, heads, n, d_head]` as float32 `[batch * heads, length, d_head]`, zeros after n."""
+    """`[batch, heads, n, d_head]` as `[batch * heads, length, d_head]`, zeros after n."""
     batch, heads, n, d_head = x.shape
-    found = torch.empty(batch, heads, length, d_head)
+    dtype = torch.promote_types(x.dtype, torch.float32)
+    found = x.new_empty(batch, heads, length, d_head, dtype=dtype)
     found[:, :, :n] = x
     found[:, :, n:] = 0
     return found.flatten(0, 1)
@@ -86,7 +89,7 @@ def bars(mask: Tensor | None, causal: bool, n: int, n_keys: int, columns: int) -
     `[batch, heads, n, columns]`, or 1 for each of the first three; columns after the keys are
     barred.
     """
-    of_mask = () if mask is None else mask.shape[:3]
+    of_mask = () if mask is None else mask.shape[:-1]
     rows = torch.broadcast_shapes(of_mask, (1, 1, n if causal else 1))
     found = torch.zeros(*rows, columns)
     found[..., n_keys:] = -torch.inf

@@ -1,12 +1,20 @@
 import pytest
 import torch
 
+from bottomup.model import attention as modules
 from bottomup.model.attention import Attention, attended
 from tests.model import by_hand
 from tests.tiny import noise
 
 D, HEADS, KEYS = 16, 4, 5
 CLOSE = {"rtol": 1e-5, "atol": 1e-6}
+
+
+@pytest.fixture(autouse=True, params=["short", "long"])
+def way(request, monkeypatch):
+    """Sentences count as short ones, then as long ones."""
+    if request.param == "long":
+        monkeypatch.setattr(modules, "MOST_WEIGHTS", 0)
 
 
 @pytest.fixture

@@ -29,9 +29,10 @@ def padding(n_keys):
 
 
 def hidden(n, n_keys):
-    """Each query sees its own choice of keys, and one at least."""
+    """Each query sees its own choice of keys; the first one of the first sentence sees none."""
     seen = torch.rand(BATCH, 1, n, n_keys, generator=torch.Generator().manual_seed(n)) < 0.6
     seen[..., 0] = True
+    seen[0, :, 0] = False
     return seen
 
 
