@@ -37,7 +37,9 @@ class ShortAttention(torch.autograd.Function):
         barred = bars(mask, causal, n, n_keys, columns)
         scores.unflatten(0, queries.shape[:2]).add_(barred)
         weights = scores.softmax(dim=-1)
-        if (blind := barred.isneginf().all(dim=-1, keepdim=True)).any():
+        blind = barred.isneginf().all(dim=-1, keepdim=True)
+        # Asked of NumPy: an update that asks PyTorch for a number is one that waits for a GPU.
+        if blind.numpy().any():
             weights.unflatten(0, queries.shape[:2]).masked_fill_(blind, 0)
         ctx.save_for_backward(q, k, v, weights)
         ctx.n_keys = n_keys
