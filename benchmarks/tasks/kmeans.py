@@ -138,5 +138,8 @@ DRAWN_VIEWS = Task(
 TASKS = {"kmeans": DRAWN_VIEWS}
 for made in sorted(Path("results").glob("*/views/mlm-1/plain.npy"))[:1]:
     _, n, d = np.load(made, mmap_mode="r").shape
-    sizes = [{"n": n, "d": d, "clusters": k, "view": str(made)} for k in (500, 1000, 2000)]
-    TASKS["kmeans-of-a-model"] = replace(DRAWN_VIEWS, sizes=sizes, largest=())
+    sizes, small = (
+        [{"n": n, "d": d, "clusters": k, "view": str(made)} for k in numbers]
+        for numbers in ((500, 1000, 2000), (20, 40, 80))
+    )
+    TASKS["kmeans-of-a-model"] = replace(DRAWN_VIEWS, sizes=sizes, small=small, largest=())
