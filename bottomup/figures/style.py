@@ -280,7 +280,11 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
     """Write both files without date and version, so that drawing again gives the same bytes."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with paper():
-        figure.draw_without_rendering()  # laid out twice, as new sizes bring new ticks
+        # Laid out twice, as new sizes bring new ticks; not once more for each file's resolution,
+        # which would start from the ticks of another.
+        for _ in range(2):
+            figure.draw_without_rendering()
+        figure.set_layout_engine("none")
         figure.savefig(png, format="png", metadata={"Software": None})
         fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
         figure.savefig(pdf, format="pdf", metadata=fixed)

@@ -102,3 +102,22 @@ def test_what_stands_behind_is_lighter(color):
     behind = style.stroke(style.Look("", color), behind=True)
     brightness = sum(matplotlib.colors.to_rgb(behind["color"]))
     assert sum(matplotlib.colors.to_rgb(color)) < brightness < 3
+
+
+def test_no_file_is_laid_out_by_the_ticks_of_another(tmp_path):
+    """Its own resolution would bring other sizes; a label of the mask figure was cut off so."""
+
+    def drawn():
+        figure = Figure(figsize=(4, 3), layout="constrained")
+        axes = figure.subplots()
+        axes.plot([0, 1], [0.872, 1])
+        axes.set_ylabel("share of neighbors, same token")
+        return figure
+
+    expected, saved = drawn(), drawn()
+    with style.paper():
+        for _ in range(2):
+            expected.draw_without_rendering()
+    style.save(saved, tmp_path / "figure.png", tmp_path / "figure.pdf")
+    places = [figure.axes[0].get_position().bounds for figure in (saved, expected)]
+    assert places[0] == places[1]
