@@ -48,7 +48,8 @@ def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
     for layer, axes in zip(layers, grid[0], strict=True):
         axes.set_title(f"layer {layer}", loc="center")
     for objective, axes in zip(objectives, grid[:, 0], strict=True):
-        axes.set_ylabel(style.objective(objective).label)
+        # On two lines where one would be longer than the panel.
+        axes.set_ylabel(style.objective(objective).label.replace(", ", ",\n"))
     if picture == "position":
         _scale(figure, rows)
     else:
