@@ -31,9 +31,8 @@ documents plus the variance over runs divided by their number:
 - **Documents** are dealt into {N_BLOCKS} blocks, and every value is computed without each block in
   turn (a jackknife). All measures leave out the same blocks, so that differences are paired.
 - **Runs** are left out in turn. A few runs say little about how much runs vary. So their variance
-is
-  drawn towards the usual variance of claims on the same table, but only upwards (Smyth 2004). The
-  usual variance counts as two more degrees of freedom, unless the claim's own is above it. If
+  is drawn towards the usual variance of claims on the same table, but only upwards (Smyth 2004).
+  The usual variance counts as two more degrees of freedom, unless the claim's own is above it. If
   the first centers of clusters are also drawn, a run varies at least as much as that draw.
 
 Both together give a standard error and Student's t. If several things must hold, each must be sure

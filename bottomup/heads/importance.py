@@ -9,7 +9,6 @@ from torch import Tensor
 from torch.nn import functional
 
 from bottomup.heads.totals import Totals
-from bottomup.heads.trace import embedded
 from bottomup.model.transformer import Transformer, padding_mask
 from bottomup.objectives import IGNORE, Example
 from bottomup.training.loss import summed_loss
@@ -69,7 +68,7 @@ class RunPredictor(Predictor):
                 partial(layer, memory=of_layer, memory_mask=mask)
                 for layer, of_layer in zip(model.decoder.layers, memory, strict=True)
             ]
-            written = entering(decoder, embedded(model.decoder, target[:, :-1]))
+            written = entering(decoder, model.decoder.embed(target[:, :-1]))
 
         def losses(kind: str, first: int) -> Tensor:
             if kind == "encoder":
@@ -90,13 +89,8 @@ class RunPredictor(Predictor):
         return source, target, labels
 
     def _sentence_losses(self, states: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-        """`losses` from `[sentences, length, d_model]`, with logits only where they count."""
-        there = labels != IGNORE
-        losses = states.new_zeros(labels.shape)
-        losses[there] = functional.cross_entropy(
-            self.model.head(states[there]), labels[there], reduction="none"
-        )
-        return losses.double().sum(dim=1), there.sum(dim=1)
+        """`losses` from `[sentences, length, d_model]`."""
+        return sentence_losses(self.model.head(states[labels != IGNORE]), labels)
 
     def summed_loss(self, example: Example) -> tuple[Tensor, int]:
         return summed_loss(self.model, example, smoothing=0.0)
@@ -162,9 +156,9 @@ def entering(layers: Iterable[Callable], x: Tensor) -> list[Tensor]:
 
 
 def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
-    """`Predictor.losses` from logits `[sentences, length, vocab]` and labels `[sentences, length]`;
-    IGNORE marks where nothing is predicted."""
-    losses = functional.cross_entropy(
-        logits.transpose(1, 2), labels, ignore_index=IGNORE, reduction="none"
-    )
-    return losses.double().sum(dim=1), (labels != IGNORE).sum(dim=1)
+    """`Predictor.losses` from labels `[sentences, length]` and logits `[predicted, vocab]` where
+    they are not IGNORE."""
+    there = labels != IGNORE
+    losses = logits.new_zeros(labels.shape)
+    losses[there] = functional.cross_entropy(logits, labels[there], reduction="none")
+    return losses.double().sum(dim=1), there.sum(dim=1)

@@ -58,7 +58,8 @@ class CheckpointPredictor(Predictor):
         # In the order of calls: in a decoder layer, self-attention comes first.
         decoders = zip(*(self.gates.get(kind, []) for kind in ("decoder", "cross")), strict=True)
         with one_pass([*self.gates["encoder"], *chain(*decoders)]):
-            return sentence_losses(self._logits(source, target), labels.to(self.model.device))
+            logits, labels = self._logits(source, target), labels.to(self.model.device)
+            return sentence_losses(logits[labels != IGNORE], labels)
 
     def _open_gates(self) -> dict[str, list[Tensor]]:
         ids = torch.tensor([[0]])

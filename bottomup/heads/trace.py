@@ -8,7 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bottomup.model.attention import Attention
-from bottomup.model.transformer import Decoder, FeedForward, Transformer, padding_mask, positions
+from bottomup.model.transformer import FeedForward, Transformer, padding_mask
 
 
 @dataclass(frozen=True)
@@ -98,8 +98,7 @@ def trace(model: Transformer, source: Tensor, target: Tensor | None = None) -> T
 def encode(model: Transformer, source: Tensor) -> Stack:
     """The encoder's part of `trace`."""
     mask = causal_mask(source.shape[1], source) if model.encoder.causal else padding_mask(source)
-    x, steps = model.encoder.embedding(source), []
-    x = x + positions(x)
+    x, steps = model.encoder.embed(source), []
     for layer in model.encoder.layers:
         steps.append(attend("encoder", layer.attention, layer.attention_norm, x, None, mask))
         steps.append(feed_forward(layer, steps[-1].x + steps[-1].update))
@@ -109,7 +108,7 @@ def encode(model: Transformer, source: Tensor) -> Stack:
 
 def decode(model: Transformer, previous: Tensor, memory: Tensor, mask: Tensor | None) -> Stack:
     """The decoder's part; arguments are those of `Decoder.forward`."""
-    x, steps = embedded(model.decoder, previous), []
+    x, steps = model.decoder.embed(previous), []
     causal = causal_mask(x.shape[1], x)
     for layer in model.decoder.layers:
         steps.append(attend("decoder", layer.attention, layer.attention_norm, x, None, causal))
@@ -118,12 +117,6 @@ def decode(model: Transformer, previous: Tensor, memory: Tensor, mask: Tensor | 
         steps.append(feed_forward(layer, steps[-1].x + steps[-1].update))
         x = steps[-1].x + steps[-1].update
     return Stack(steps, model.decoder.norm, x, model.decoder.norm(x))
-
-
-def embedded(decoder: Decoder, previous: Tensor) -> Tensor:
-    """What the first layer of a decoder reads, `[batch, length + 1, d_model]`."""
-    x = functional.pad(decoder.embedding(previous), (0, 0, 1, 0))
-    return x + positions(x)
 
 
 def causal_mask(length: int, like: Tensor) -> Tensor:

@@ -195,11 +195,15 @@ class Decoder(nn.Module):
 
         previous: target ids `[batch, length]`; states, mask: the encoder's.
         """
-        embedded = nn.functional.pad(self.embedding(previous), (0, 0, 1, 0))
-        x = self.dropout(embedded + positions(embedded))
+        x = self.embed(previous)
         for layer, memory in zip(self.layers, self.project_memory(states), strict=True):
             x, _ = layer(x, memory, mask)
         return self.norm(x)
+
+    def embed(self, previous: Tensor) -> Tensor:
+        """What the first layer reads, the zero vector first: `[batch, length + 1, d_model]`."""
+        embedded = nn.functional.pad(self.embedding(previous), (0, 0, 1, 0))
+        return self.dropout(embedded + positions(embedded))
 
     def project_memory(self, states: Tensor) -> Cache:
         """Each layer's keys and values of the encoder's states."""

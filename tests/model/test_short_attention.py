@@ -1,5 +1,7 @@
 """Attention in short sentences beside PyTorch's, which tests of `attention` hold to the formula."""
 
+from itertools import product
+
 import pytest
 import torch
 from torch.nn.functional import scaled_dot_product_attention
@@ -36,14 +38,17 @@ def hidden(n, n_keys):
     return seen
 
 
-# Shorter than a vector of the CPU, as long, longer; of one token; other numbers of keys.
-@pytest.mark.parametrize(
-    ("n", "n_keys"), [(1, 1), (5, 5), (16, 16), (31, 31), (4, 23), (23, 4), (1, 15)]
-)
-@pytest.mark.parametrize("kind", ["everywhere", "padding", "hidden", "causal"])
-def test_output_and_gradients_are_pytorchs(n, n_keys, kind):
-    if kind == "causal" and n != n_keys:
-        pytest.skip("causal attention is to the sentence itself")
+# Of one token; shorter than a vector of the CPU, as long, longer; then other numbers of keys.
+ITSELF, ANOTHER = [(1, 1), (5, 5), (16, 16), (31, 31)], [(4, 23), (23, 4), (1, 15)]
+CASES = [
+    *product(["everywhere", "padding", "hidden"], ITSELF + ANOTHER),
+    *product(["causal"], ITSELF),
+]
+
+
+@pytest.mark.parametrize(("kind", "lengths"), CASES)
+def test_output_and_gradients_are_pytorchs(kind, lengths):
+    n, n_keys = lengths
     mask = {"padding": padding(n_keys), "hidden": hidden(n, n_keys)}.get(kind)
     causal = kind == "causal"
     inputs = projected(n), projected(n_keys), projected(n_keys)
