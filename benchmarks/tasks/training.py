@@ -1,4 +1,5 @@
-"""Updates of a model under an objective, against transformers' nearest model in a plain loop."""
+"""Updates of a model under an objective, against transformers' nearest model in a plain loop, and
+JoeyNMT's for translation."""
 
 import tempfile
 import time
@@ -6,6 +7,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from itertools import islice
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -29,6 +31,9 @@ WARM_UP = 2
 # The loss of the peers: plain cross-entropy.
 PLAIN = {"label_smoothing": 0.0}
 CPU = torch.device("cpu")
+# JoeyNMT's ids of our special tokens, in their order; those of the others are ours.
+JOEYNMT = torch.tensor([1, 3, 0, 2])
+JOEYNMT_BOS = 2
 
 
 def drawn(objective: str, updates: int, tokens: int) -> tuple[Text, list[np.ndarray]]:
@@ -160,6 +165,62 @@ def plain_loop(
     return timed(update, batches)
 
 
+def joeynmt_model(d: int, layers: int) -> torch.nn.Module:
+    """JoeyNMT's Transformer with the same shape, dropout and vocabulary."""
+    from joeynmt.model import build_model
+    from joeynmt.transformer_layers import MultiHeadedAttention
+    from joeynmt.vocabulary import Vocabulary
+
+    names = {"unk_token": "<unk>", "pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>"}
+    ids = {"unk_id": 0, "pad_id": 1, "bos_id": JOEYNMT_BOS, "eos_id": 3}
+    specials = SimpleNamespace(**names, **ids, sep_token=None, lang_tags=[])
+    vocabulary = Vocabulary([str(number) for number in range(N_TOKENS)], specials)
+    shape = {"num_layers": layers, "num_heads": HEADS, "hidden_size": d, "ff_size": 4 * d}
+    side = {"type": "transformer", "dropout": 0.1, "embeddings": {"embedding_dim": d}, **shape}
+    peer = build_model({"encoder": side, "decoder": side}, vocabulary, vocabulary)
+    peer.loss_function = ("crossentropy", 0.0)
+    for part in peer.modules():
+        if isinstance(part, MultiHeadedAttention):
+            part.dropout.p = 0.0
+    return peer
+
+
+def joeynmt_loop(d: int, layers: int, updates: int, tokens: int) -> tuple[float, float]:
+    """JoeyNMT's step of training on its batches, with the same autocast and Adam."""
+    from joeynmt.batch import Batch
+
+    text, batches = drawn("mt", updates, tokens)
+    torch.manual_seed(1)
+    peer = joeynmt_model(d, layers).train()
+    optimizer = torch.optim.Adam(peer.parameters(), lr=1e-4, fused=True)
+    ids = torch.cat([JOEYNMT, torch.arange(N_SPECIAL, N_TOKENS + N_SPECIAL)])
+
+    def update(sentences: np.ndarray, step: int) -> float:
+        source, target = (ids[torch.from_numpy(side)] for side in text.batch(sentences))
+        begin = torch.full((len(target), 1), JOEYNMT_BOS)
+        batch = Batch(
+            src=source,
+            src_length=(source != JOEYNMT[PAD]).sum(1),
+            src_prompt_mask=None,
+            trg=torch.cat([begin, target], dim=1),
+            trg_prompt_mask=None,
+            indices=torch.arange(len(source)),
+            device=CPU,
+            pad_index=int(JOEYNMT[PAD]),
+            eos_index=int(JOEYNMT[EOS]),
+        )
+        batch.sort_by_src_length()
+        with autocast(CPU, "auto"):
+            summed, *_ = peer(return_type="loss", **vars(batch))
+        loss = batch.normalize(summed, "tokens")
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        return loss.item()
+
+    return timed(update, batches)
+
+
 def tasks() -> Iterator[tuple[str, Task]]:
     for objective, peer, target in (
         ("mlm", "BERT", "3 times"),
@@ -168,6 +229,7 @@ def tasks() -> Iterator[tuple[str, Task]]:
     ):
         size = {"layers": 6, "updates": 8, "tokens": 2048}
         small = {"layers": 2, "updates": 3, "tokens": 256}
+        joeynmt = {"JoeyNMT": Contender(joeynmt_loop, package="joeynmt")}
         yield (
             f"training {objective}",
             Task(
@@ -178,6 +240,7 @@ def tasks() -> Iterator[tuple[str, Task]]:
                 contenders={
                     "bottomup": Contender(partial(ours, objective, "auto")),
                     f"transformers' {peer}": Contender(partial(plain_loop, objective)),
+                    **(joeynmt if objective == "mt" else {}),
                     "bottomup, float32": Contender(partial(ours, objective, "float32")),
                 },
                 sizes=[{"d": d} | size for d in (64, 128, 256)],

@@ -84,8 +84,8 @@ layers. If a claim is about several curves (named in the column `curves`), it is
 on heads have none: heads of two models have no common order, and pruned models no common size.
 
 `python -m bottomup.claims.reference > docs/claims.md` makes this page. The calibration is that of
-the default study, kept in `docs/calibration.csv`. It has no controls of pruning; claims about them
-stand here without a calibration.
+the default study, kept in `docs/calibration.csv`. It has no controls of pruning, nor objectives
+with another's mask; claims about them stand here without a calibration.
 """
 
 

@@ -164,11 +164,12 @@ def test_every_claim_that_the_default_study_measures_is_calibrated():
     known = pd.read_csv(ROOT / "docs/calibration.csv").set_index("claim")
     controlled = {"pruned_better_than_from_scratch", "gates_beat_importance"}
     controlled |= {"lm_gates_beat_importance", "mlm_gates_beat_importance"}
-    assert set(known.index) == {claim.name for claim in CLAIMS} - controlled
-    # Runs that vary more than is usual for their table decide more than they may: findings.md.
+    mixed = {"next_token_forgets_more", "causal_mask_forgets_more_when_trained"}
+    mixed |= {"mask_parts_more_than_target", "causal_mask_keeps_token_worse"}
+    assert set(known.index) == {claim.name for claim in CLAIMS} - controlled - mixed
+    # By the noise of two or three runs, more of these two is decided than is meant: findings.md.
     rate = known["decided_if_nothing_is_true"]
-    assert rate.mean() <= 0.02 and (rate > 0.05).mean() <= 0.07
-    assert set(rate[rate > 0.1].index) <= {"few_heads_stand_out", "lm_functions_stay"}
-    assert rate.max() <= 0.15
+    often = {"mlm_specialized_heads_are_relevant", "mlm_adjective_heads"}
+    assert rate.mean() <= 0.02 and set(rate[rate > 0.05].index) <= often and rate.max() <= 0.1
     reached = known["reproduced_there"].dropna()  # empty where no number of runs would do
     assert (reached >= 0.8).all() and len(reached) >= len(known) - 2
