@@ -17,6 +17,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
+from matplotlib.transforms import Bbox
 
 from bottomup.names import half, objective_and_half
 
@@ -285,6 +286,9 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
         for _ in range(2):
             figure.draw_without_rendering()
         figure.set_layout_engine("none")
+        # The layout's solver adds in another order each time, which would show in the PDF's bytes.
+        for axes in figure.axes:
+            axes.set_position(Bbox(axes.get_position(original=True).get_points().round(6)))
         figure.savefig(png, format="png", metadata={"Software": None})
         fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
         figure.savefig(pdf, format="pdf", metadata=fixed)
