@@ -4,7 +4,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional
 
-from bottomup.model.short_attention import MOST_WEIGHTS, ShortAttention
+from bottomup.model.short_attention import ShortAttention, serves
 
 
 class Projection(nn.Linear):
@@ -102,7 +102,7 @@ def attended(
     """
     with torch.autocast("cpu", enabled=False):
         if queries.device.type == "cpu":
-            if not dropout and queries.shape[2] * keys.shape[2] <= MOST_WEIGHTS:
+            if not dropout and serves(queries.shape[2], keys.shape[2]):
                 return ShortAttention.apply(queries, keys, values, mask, causal)
             queries, keys, values = queries.float(), keys.float(), values.float()
         return functional.scaled_dot_product_attention(

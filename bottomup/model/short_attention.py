@@ -11,8 +11,15 @@ from torch.autograd.function import once_differentiable
 
 # Weights of one head, at most: queries times keys of a sentence.
 MOST_WEIGHTS = 50 * 50
+# A step of beam search has fewer queries, for which copying all keys and values does not pay.
+LEAST_QUERIES = 5
 # PyTorch's softmax takes ten times as long over fewer columns than a vector of the CPU has.
 LEAST_COLUMNS = 16
+
+
+def serves(n: int, n_keys: int) -> bool:
+    """Whether separate products are the faster way for `n` queries of `n_keys` keys."""
+    return n >= LEAST_QUERIES and n * n_keys <= MOST_WEIGHTS
 
 
 class ShortAttention(torch.autograd.Function):

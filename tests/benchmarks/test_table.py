@@ -12,7 +12,7 @@ from synthetic import draw_text
 from task import Contender, Task, Work, exponent
 from torch.utils.flop_counter import FlopCounterMode
 
-from bottomup.model import attention
+from bottomup.model import short_attention
 
 LIMITS = {"float32": 100.0, "copy": 10.0}
 
@@ -86,7 +86,7 @@ def test_every_task_has_sizes_of_its_own():
 
 
 def test_operations_of_reading_are_those_that_torch_counts(monkeypatch):
-    monkeypatch.setattr(attention, "MOST_WEIGHTS", 0)  # short sentences are filled up
+    monkeypatch.setattr(short_attention, "MOST_WEIGHTS", 0)  # short sentences are filled up
     d, rng = 16, np.random.default_rng(1)
     source, target = (draw_text(np.array([n]), 20, rng) for n in (6, 4))
     translator = model(20, d, layers=2, decoder_layers=3)

@@ -1,7 +1,7 @@
 import pytest
 import torch
 
-from bottomup.model import attention as modules
+from bottomup.model import short_attention
 from bottomup.model.attention import Attention, attended
 from tests.model import by_hand
 from tests.tiny import noise
@@ -14,7 +14,7 @@ CLOSE = {"rtol": 1e-5, "atol": 1e-6}
 def way(request, monkeypatch):
     """Sentences count as short ones, then as long ones."""
     if request.param == "long":
-        monkeypatch.setattr(modules, "MOST_WEIGHTS", 0)
+        monkeypatch.setattr(short_attention, "MOST_WEIGHTS", 0)
 
 
 @pytest.fixture

@@ -217,7 +217,7 @@ def test_the_config_loads_without_torch():
             "training_halves",
             ["untrained_causal"],
             'training_halves: found "untrained_causal"; allowed: objectives of this study that '
-            "train (lm, lm_noise, mlm, mt, mt_noise)",
+            "train (lm, mlm, mt)",
         ),
         (
             "training_steps",
@@ -228,7 +228,7 @@ def test_the_config_loads_without_torch():
             "training_steps",
             {"untrained": [1]},
             "training_steps.untrained: unknown key; allowed: objectives of this study that train "
-            "(lm, lm_noise, mlm, mt, mt_noise)",
+            "(lm, mlm, mt)",
         ),
         ("training_steps", [16], "training_steps: found [16]; allowed: section"),
         ("training_steps", {"lm": 16}, "training_steps.lm: found 16; allowed: "),
@@ -455,11 +455,10 @@ def test_each_source_has_its_own_options_and_the_languages_of_all():
 
 def test_without_a_target_language_nothing_translates():
     alone = {"corpus__source": ["libreoffice_help"], "corpus__languages": ["en"]}
-    removed = {"objectives__mt": None, "objectives__mt_noise": None}
+    removed = {"objectives__mt": None}
     assert mistakes(changed(**alone)) == [
-        f"objectives.{name}: translates, but corpus.languages is en alone; allowed: null, or a "
+        "objectives.mt: translates, but corpus.languages is en alone; allowed: null, or a "
         "target language there"
-        for name in ("mt", "mt_noise")
     ]
     study = load(changed(**alone, **removed))
     subjects = Subjects(study)
@@ -591,7 +590,6 @@ def of_treebank(folder):
         corpus__languages=["en"],
         corpus__sources__conllu={"folder": str(folder)},
         objectives__mt=None,
-        objectives__mt_noise=None,
         annotation={"pipeline": "gold", "depccg_model": None},
     )
 
@@ -656,7 +654,7 @@ def test_a_config_that_is_all_wrong_is_still_answered():
 def test_null_removes_an_objective():
     study = load(changed(objectives__lm=None))
     assert study.objective_names() == sorted(set(DEFAULT["objectives"]) - {"lm"})
-    assert {"lm_noise", "mlm", "mt", "untrained"} < set(study.objective_names())
+    assert {"mlm", "mt", "untrained"} < set(study.objective_names())
 
 
 def test_null_removes_a_sweep_and_a_control():
@@ -966,7 +964,7 @@ def test_a_model_starts_from_the_untrained_one_with_its_mask():
 
 
 def test_token_dropout_is_compared_with_nothing():
-    assert pairs_of_runs(lm={}, lm_noise={}, mt_noise=None) == {"lm-1.lm-2", *HALVES_OF_LM}
+    assert pairs_of_runs(lm={}, lm_noise={}) == {"lm-1.lm-2", *HALVES_OF_LM}
 
 
 def others_of_layers(*variants):
@@ -995,8 +993,8 @@ def test_claims_are_judged_by_numbers_of_clusters_that_are_measured():
 
 
 def test_variants_stand_apart_from_what_is_compared():
-    subjects = Subjects(load(DEFAULT))
     variants = {"lm_noise", "mt_noise"}
+    subjects = Subjects(load(changed(**{f"objectives__{name}": {} for name in variants})))
     assert set(subjects.objectives) - set(subjects.compared) == variants < set(subjects.trained)
     assert subjects.compared[:3] == ["lm", "mt", "mlm"]
     # Only MLM's own runs are fed as in training.
@@ -1063,7 +1061,8 @@ def test_steps_are_told_from_names_that_look_alike(name, step):
 
 
 def with_steps(**steps):
-    return Slices(load(changed(training_steps=steps, seeds=[1, 2])))
+    noise = {"objectives__mt_noise": {"n_seeds": 1}}
+    return Slices(load(changed(training_steps=steps, seeds=[1, 2], **noise)))
 
 
 def test_a_run_at_a_step_is_compared_with_itself_at_its_end():
