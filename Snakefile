@@ -63,6 +63,9 @@ onstart:
         running.start(Path(f"results/{STUDY.study}"))
     except UserError as error:
         sys.exit(f"error: {error}")
+    if not ON_CLUSTER:
+        # Which limits nothing here, but costs a core's tenth in the end: profiles/README.md.
+        workflow.scheduler.job_rate_limiter = None
     PROGRESS.start()
 
 

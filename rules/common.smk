@@ -201,6 +201,12 @@ def pruned_or_whole(file):
     return path
 
 
+def quality_of_whole(wildcards):
+    """For the method none, what was measured of the run itself."""
+    whole = wildcards.method == "none"
+    return "<results>/measures/quality/{objective}-{seed}.parquet" if whole else []
+
+
 def training_and_gates(wildcards):
     """The files beside the model of a checkpoint, if it was pruned."""
     if wildcards.method == "none":

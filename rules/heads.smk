@@ -186,6 +186,7 @@ rule measure_pruning:
         config=pruned_or_whole("model/config.json"),
         tokenizer=pruned_or_whole("model/tokenizer.json"),
         metrics=pruned_or_whole("metrics.jsonl"),
+        quality=quality_of_whole,
         tokens=test_tokens,
         blocks="<results>/corpus/blocks.test.npy",
         translation=translation,
@@ -215,6 +216,7 @@ rule measure_pruning:
         """
         python scripts/measure_pruning.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
+            --quality {input.quality:q} \
             --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
             --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
             --table {output.table:q} --gpus {resources.gpu} &>{log:q}

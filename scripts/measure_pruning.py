@@ -2,7 +2,8 @@
 
 Settings: run and scoring, as for measure_quality; pruned: attention, method (none: unpruned) and
           penalty; gated_layers (the number of layers that shared the penalty).
-Inputs:   the pruned model's folder and metrics; the rest as for measure_quality.
+Inputs:   the pruned model's folder and metrics; for the method none the run's quality; the rest as
+          for measure_quality.
 Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are those of
           the smaller model.
 """
@@ -20,7 +21,7 @@ from bottomup.files.arrays import load_array
 from bottomup.heads.removal import without_closed_heads
 from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
-from bottomup.measures.quality import compared, quality, right_token
+from bottomup.measures.quality import as_written, compared, quality, right_token
 from bottomup.model.folder import save
 from bottomup.settings import Pruned, Scoring, Section, Trained
 from bottomup.tables import columns_of
@@ -37,19 +38,22 @@ def main(arguments: argparse.Namespace) -> None:
     settings, pruned = arguments.settings, arguments.settings.pruned
     objective = objectives.load(settings.run.module, settings.run.options)
     model = without_closed_heads(subjects.load(arguments.model).model.to(device()))
-    scores = quality(
-        model,
-        objective,
-        settings.scoring,
-        arguments.tokens,
-        load_array(arguments.blocks),
-        arguments.translation,
-    )
+    whole = pruned.method == "none"  # the run itself, at its lowest dev loss
+    if whole:
+        scores = as_written(*arguments.quality)
+    else:
+        scores = quality(
+            model,
+            objective,
+            settings.scoring,
+            arguments.tokens,
+            load_array(arguments.blocks),
+            arguments.translation,
+        )
     judged_by, probability = compared(scores), right_token(scores)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     save(model, arguments.smaller)
     dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
-    whole = pruned.method == "none"  # the run itself, at its lowest dev loss
     penalty = math.nan if whole else pruned.penalty
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
     row = columns_of(settings.run) | {
@@ -77,6 +81,9 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
+    parser.add_argument(
+        "--quality", type=Path, nargs="*", help="for method none: estimates of its quality"
+    )
     parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
     parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
     parser.add_argument(

@@ -78,6 +78,14 @@ def quality(
     return scores | translation_quality(hypotheses, references, blocks[some], count)
 
 
+def as_written(estimates: Path) -> Scores:
+    """The scores in what `measure_quality` wrote beside its table."""
+    rows = read_table(estimates).to_dict("records")
+    return {
+        row["metric"]: Score(row["value"], row[jackknife.WITHOUT], row["signature"]) for row in rows
+    }
+
+
 def compared(scores: Scores) -> Score:
     """How good a pruned model is: its BLEU if it translates, else `right_token`."""
     return scores["bleu"] if "bleu" in scores else right_token(scores)

@@ -313,13 +313,21 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     rows, metrics = {}, tmp_path / "metrics.jsonl"
     metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))
     models = [("gates", 30.0, folder), ("scratch", 30.0, folder), ("none", None, trained)]
+    held_out = [
+        *("--tokens", corpus_files.tokens, "--blocks", corpus_files.blocks("test")),
+        *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
+    ]
+    run_script(
+        "measure_quality",
+        {"run": RUN, "scoring": scoring},
+        *("--model", trained / "model", *held_out, "--table", tmp_path / "quality.csv"),
+    )
     for method, penalty, model in models:
         run_script(
             "measure_pruning",
             settings | {"pruned": {"attention": "encoder", "method": method, "penalty": penalty}},
-            *("--model", model / "model", "--metrics", metrics),
-            *("--tokens", corpus_files.tokens, "--blocks", corpus_files.blocks("test")),
-            *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
+            *("--model", model / "model", "--metrics", metrics, *held_out),
+            *("--quality", *([tmp_path / "quality.parquet"] if method == "none" else [])),
             *("--smaller", tmp_path / method, "--table", tmp_path / f"{method}.csv"),
         )
         [rows[method]] = pd.read_csv(tmp_path / f"{method}.csv").to_dict("records")
@@ -339,6 +347,10 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert [method for method, row in rows.items() if row["start"] == "scratch"] == ["scratch"]
     assert 0 <= gated["bleu"] <= 100 and gated["test_loss_nats"] > 0
     assert gated["quality"] == gated["bleu"]
+    scores = pd.read_csv(tmp_path / "quality.csv").set_index("metric")["value"]
+    names = ["bleu", "chrf", "accuracy"]
+    assert [whole[name] for name in names] == scores[names].to_list() != [gated[n] for n in names]
+    assert whole["test_loss_nats"] == pytest.approx(math.log(scores["perplexity"]))
     assert gated["probability"] == pytest.approx(math.exp(-gated["test_loss_nats"]))
     assert gated["ci_low"] <= gated["quality"] <= gated["ci_high"]
     estimates = pd.concat(pd.read_parquet(tmp_path / f"{name}.parquet") for name in rows)

@@ -76,3 +76,15 @@ def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(rec
     (record,) = (record for record in records if record["rule"] == "calibrate_claims")
     inputs = [path for path in record["input"] if "paper_curves" in path]
     assert {path.rpartition("/")[2] for path in inputs} == read
+
+
+def test_no_job_that_has_ended_makes_scheduling_dearer(checkout):
+    """Snakemake's limit on jobs a second adds a timer for each (profiles/README.md)."""
+    said = 'print("limit:", workflow.scheduler.job_rate_limiter)'
+    checkout.edit("Snakefile", "onsuccess:\n", f"onsuccess:\n    {said}\n")
+    checkout.append("text/en.txt", "Another line.")
+    checkout.append("text/de.txt", "Eine andere Zeile.")
+    done = checkout.snakemake(
+        *("--cores", "1", "--configfile", "study.yaml", "--until", "fetch_corpus")
+    )
+    assert "limit: None" in done.stdout.splitlines()
