@@ -64,7 +64,7 @@ onstart:
     except UserError as error:
         sys.exit(f"error: {error}")
     if not ON_CLUSTER:
-        # Which limits nothing here, but costs a core's tenth in the end: profiles/README.md.
+        # It limits nothing here, and takes a fifth of a core in the end: profiles/README.md.
         workflow.scheduler.job_rate_limiter = None
     PROGRESS.start()
 

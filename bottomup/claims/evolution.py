@@ -546,7 +546,7 @@ def rarest_tokens_not_extreme_in_mlm(tables: Tables) -> Parts:
     where=rarest_tokens_extreme,
     published=0.309,
     contradicted_if="the ratio is higher with token dropout in MT or LM",
-    undecided_until=LARGER_VOCABULARY,
+    undecided_until=f"studies/token_dropout.yaml, with {LARGER_VOCABULARY}",
     of_training=False,  # it compares two ways to train
     curves=(
         ("influence_with_token_dropout", "mt_noise"),

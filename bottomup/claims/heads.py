@@ -317,7 +317,7 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     published=0.5,
     where=rare_token_head,
     contradicted_if="with token dropout, too, a head of the first layer points to rare tokens",
-    undecided_until=LONGER,
+    undecided_until=f"studies/token_dropout.yaml, with {LONGER}",
     of_training=False,
 )
 def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
