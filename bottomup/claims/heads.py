@@ -70,7 +70,7 @@ RETAINED = "Functions of retained encoder heads"
 TYPES = "Importance of attention types"
 
 MORE_TEXT = "ten times the held-out text, as in studies/paper_ende.yaml"
-MORE_MODELS = "pruned models of more runs (pruning.n_seeds)"
+MORE_MODELS = "pruned models of more runs, as in studies/pruning.yaml"
 LONGER = "a model of width 512 trained until it no longer improves, as in studies/gpu.yaml"
 
 

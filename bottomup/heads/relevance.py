@@ -23,7 +23,7 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
 # Size of the largest array, an attention's over all predictions; memory holds about eight of them.
-AT_ONCE = 2**26
+AT_ONCE = 2**22
 
 
 @dataclass(frozen=True)
