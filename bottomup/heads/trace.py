@@ -135,7 +135,7 @@ def attend(
     """One attention, with `Attention.forward`'s mask."""
     normed = norm(x)
     queries = module.split_heads(module.query(normed))
-    keys, values = module.keys_and_values(module.key_value(normed if memory is None else memory))
+    keys, values = module.keys_and_values(normed if memory is None else memory)
     scores = queries @ keys.mT / queries.shape[-1] ** 0.5
     if mask is not None:
         scores = scores.masked_fill(~mask, float("-inf"))

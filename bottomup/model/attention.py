@@ -6,6 +6,9 @@ from torch.nn import functional
 
 from bottomup.model.short_attention import ShortAttention, serves
 
+# Keys and values, each [batch, heads, length, d_head].
+Memory = tuple[Tensor, Tensor]
+
 
 class Projection(nn.Linear):
     """A linear map of zeros until `transformer.initialize` draws its weights.
@@ -52,18 +55,18 @@ class Attention(nn.Module):
         weights `[batch, heads, queries, keys]`, whose rows sum to 1. In training, dropout applies
         to the output but not to the returned weights.
         """
-        return self.attend(x, self.key_value(memory), mask, causal, need_weights)
+        return self.attend(x, self.keys_and_values(memory), mask, causal, need_weights)
 
     def attend(
         self,
         x: Tensor,
-        projected: Tensor,
+        memory: Memory,
         mask: Tensor | None = None,
         causal: bool = False,
         need_weights: bool = False,
     ) -> tuple[Tensor, Tensor | None]:
-        """As `forward`, with what `key_value` makes of the memory (and perhaps was cached)."""
-        queries, (keys, values) = self.split_heads(self.query(x)), self.keys_and_values(projected)
+        """As `forward`, with the memory's `keys_and_values`, which may have been cached."""
+        queries, (keys, values) = self.split_heads(self.query(x)), memory
         weights = attention_weights(queries, keys, mask, causal) if need_weights else None
         dropout = self.dropout if self.training else 0.0
         heads = attended(queries, keys, values, mask, causal, dropout)
@@ -74,9 +77,9 @@ class Attention(nn.Module):
         """The output projection, the gates in its columns: `[d_model, heads * d_head]`."""
         return self.out.weight * self.gates.repeat_interleave(self.d_head)
 
-    def keys_and_values(self, projected: Tensor) -> tuple[Tensor, Tensor]:
-        """The two halves of what `key_value` returns, each `[batch, heads, keys, d_head]`."""
-        keys, values = projected.chunk(2, dim=-1)
+    def keys_and_values(self, memory: Tensor) -> Memory:
+        """What each head makes of `[batch, keys, d_model]`."""
+        keys, values = self.key_value(memory).chunk(2, dim=-1)
         return self.split_heads(keys), self.split_heads(values)
 
     def split_heads(self, x: Tensor) -> Tensor:

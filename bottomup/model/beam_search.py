@@ -1,5 +1,8 @@
 """Beam search in batches, with cached keys and values."""
 
+from collections.abc import Callable
+from functools import partial
+
 import torch
 from torch import Tensor
 
@@ -21,7 +24,8 @@ def translate(
     A sentence is done when no open hypothesis can score higher than its best finished one.
     """
     states = model.encoder(source).states
-    memory = model.decoder.project_memory(states)
+    # Attention reads keys and values of a head twice as fast where they follow each other.
+    memory = of_each(model.decoder.project_memory(states), Tensor.contiguous)
     mask = padding_mask(source)
     batch = len(source)
     best_score = [float("-inf")] * batch
@@ -62,11 +66,16 @@ def translate(
         )
         scores, alive, last = scores[rows], alive[going], newest[rows].flatten()
         # Of whole rows, this takes half the time of an index.
-        cache = [projected.index_select(0, flat_rows) for projected in cache]
+        cache = of_each(cache, partial(Tensor.index_select, dim=0, index=flat_rows))
         if not going.all():
-            memory = [projected[rows] for projected in memory]
+            memory = of_each(memory, partial(Tensor.index_select, dim=0, index=rows))
             mask = None if mask is None else mask[rows]
     return best
+
+
+def of_each(cache: Cache, change: Callable[[Tensor], Tensor]) -> Cache:
+    """The cache with each of its tensors changed."""
+    return [(change(keys), change(values)) for keys, values in cache]
 
 
 def penalty(length: int, length_penalty: float) -> float:

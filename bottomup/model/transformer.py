@@ -13,13 +13,12 @@ import torch
 from torch import Tensor, nn
 
 from bottomup.corpus.specials import PAD
-from bottomup.model.attention import Attention
+from bottomup.model.attention import Attention, Memory
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.dropout import Dropout
 from bottomup.seeds import derive
 
-# For each decoder layer, keys and values side by side: [batch, length, 2 * heads * d_head].
-Cache = list[Tensor]
+Cache = list[Memory]  # one for each decoder layer
 
 
 @dataclass
@@ -156,28 +155,28 @@ class DecoderLayer(nn.Module):
     def forward(
         self,
         x: Tensor,
-        memory: Tensor,
+        memory: Memory,
         memory_mask: Tensor | None,
-        past: Tensor | None = None,
-    ) -> tuple[Tensor, Tensor]:
+        past: Memory | None = None,
+    ) -> tuple[Tensor, Memory]:
         """x: `[batch, length, d_model]`; memory: this layer's keys and values of the encoder's
-        states, side by side.
+        states.
 
         With `past` (keys and values of earlier positions) `x` is the next position only, and may
         have several rows for each of memory, one after another. Returns the output and the keys
         and values so far.
         """
         normed = self.attention_norm(x)
-        projected = self.attention.key_value(normed)
+        own = self.attention.keys_and_values(normed)
         if past is not None:
-            projected = torch.cat([past, projected], dim=1)
-        attended, _ = self.attention.attend(normed, projected, causal=past is None)
+            own = tuple(torch.cat(parts, dim=2) for parts in zip(past, own, strict=True))
+        attended, _ = self.attention.attend(normed, own, causal=past is None)
         x = x + self.dropout(attended)
         # What rows of one memory ask are so many queries, so memory is not repeated.
-        queries = self.cross_norm(x).reshape(len(memory), -1, x.shape[2])
+        queries = self.cross_norm(x).reshape(len(memory[0]), -1, x.shape[2])
         attended, _ = self.cross.attend(queries, memory, memory_mask)
         x = x + self.dropout(attended.reshape(x.shape))
-        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), projected
+        return x + self.dropout(self.feed_forward(self.feed_forward_norm(x))), own
 
 
 class Decoder(nn.Module):
@@ -207,7 +206,7 @@ class Decoder(nn.Module):
 
     def project_memory(self, states: Tensor) -> Cache:
         """Each layer's keys and values of the encoder's states."""
-        return [layer.cross.key_value(states) for layer in self.layers]
+        return [layer.cross.keys_and_values(states) for layer in self.layers]
 
     def step(
         self, last: Tensor | None, memory: Cache, mask: Tensor | None, past: Cache | None
@@ -219,16 +218,16 @@ class Decoder(nn.Module):
         past: the cache that the previous step returned.
         """
         if last is None:
-            batch, d_model = len(memory[0]), self.norm.weight.shape[0]
+            batch, d_model = len(memory[0][0]), self.norm.weight.shape[0]
             x = self.norm.weight.new_zeros(batch, 1, d_model)
             past = [None] * len(self.layers)
         else:
             x = self.embedding(last[:, None])
-        x = x + positions(x, start=0 if last is None else past[0].shape[1])
+        x = x + positions(x, start=0 if last is None else past[0][0].shape[2])
         cache = []
         for layer, layer_memory, layer_past in zip(self.layers, memory, past, strict=True):
-            x, projected = layer(x, layer_memory, mask, layer_past)
-            cache.append(projected)
+            x, own = layer(x, layer_memory, mask, layer_past)
+            cache.append(own)
         return self.norm(x[:, 0]), cache
 
 

@@ -113,7 +113,7 @@ def test_a_linear_network_has_its_closed_form():
     x = model.encoder.embed(source)
     normed = layer.attention_norm(x)
     _, weights = layer.attention(normed, normed, model.encoder.mask(source), need_weights=True)
-    _, values = layer.attention.keys_and_values(layer.attention.key_value(normed))
+    _, values = layer.attention.keys_and_values(normed)
     outputs = (weights @ values).unbind(dim=1)
     columns = layer.attention.out.weight.chunk(4, dim=1)
     by_head = torch.stack([o @ w.T for o, w in zip(outputs, columns, strict=True)])

@@ -90,7 +90,7 @@ def test_open_gates_are_pytorchs_attention(attention, x, padding):
 
 
 def test_open_gates_change_no_bit(attention, x):
-    keys, values = attention.keys_and_values(attention.key_value(x))
+    keys, values = attention.keys_and_values(x)
     queries = attention.split_heads(attention.query(x))
     heads = attended(queries, keys, values, mask=None, causal=False, dropout=0.0)
     plain = attention.out(heads.transpose(1, 2).reshape(3, KEYS, D))
