@@ -24,7 +24,7 @@ def translate(
     A sentence is done when no open hypothesis can score higher than its best finished one.
     """
     states = model.encoder(source).states
-    # Attention reads keys and values of a head twice as fast where they follow each other.
+    # Attention reads keys and values of a head up to twice as fast where they follow each other.
     memory = of_each(model.decoder.project_memory(states), Tensor.contiguous)
     mask = padding_mask(source)
     batch = len(source)
