@@ -2,8 +2,8 @@
 
 Settings: run and scoring, as for measure_quality; pruned: attention, method (none: unpruned) and
           penalty; gated_layers (the number of layers that shared the penalty).
-Inputs:   the pruned model's folder and metrics; for the method none the run's quality; the rest as
-          for measure_quality.
+Inputs:   the pruned model's folder and metrics; its quality, if it is known (the method none); the
+          rest as for measure_quality.
 Outputs:  a table of one row; the smaller model's folder. Quality, parameters and size are those of
           the smaller model.
 """
@@ -39,7 +39,7 @@ def main(arguments: argparse.Namespace) -> None:
     objective = objectives.load(settings.run.module, settings.run.options)
     model = without_closed_heads(subjects.load(arguments.model).model.to(device()))
     whole = pruned.method == "none"  # the run itself, at its lowest dev loss
-    if whole:
+    if arguments.quality:
         scores = as_written(*arguments.quality)
     else:
         scores = quality(
@@ -82,7 +82,7 @@ if __name__ == "__main__":
     parser.add_argument("--model", type=Path, required=True)
     parser.add_argument("--metrics", type=Path, required=True)
     parser.add_argument(
-        "--quality", type=Path, nargs="*", help="for method none: estimates of its quality"
+        "--quality", type=Path, nargs="*", help="estimates of its quality, if it was measured"
     )
     parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
     parser.add_argument("--blocks", type=Path, required=True, help="of the test split's sentences")
