@@ -108,7 +108,10 @@ class Kills:
                 moment = 0.9 * self.draw.random() * seconds
                 arguments = (snakemake, rule, job, self.draw.choice(VICTIMS), moment)
                 threading.Thread(target=self.kill, args=arguments, daemon=True).start()
-        if snakemake.wait() and self.done.total() == before:
+        failed = snakemake.wait()
+        with self.lock:  # else the kill that ended it may not be counted yet
+            by_itself = failed and self.done.total() == before
+        if by_itself:
             sys.exit(f"{log.read_text()}error: this life failed by itself: {log}")
         return snakemake.returncode == 0
 
