@@ -329,16 +329,19 @@ def nearest(
         )
     points = _points(view, metric).to(device or best_device())
     # Equal rows share one column of distances, or rounding could separate them.
-    _, first, columns = np.unique(_bytes(view), return_index=True, return_inverse=True)
-    # In the order of the rows, so that columns are read one after another.
-    order = first.argsort()
-    distinct = points[first[order]]
-    columns = torch.from_numpy(order.argsort()[columns]).to(points.device)
+    columns, _ = pd.factorize(_bytes(view))
+    distinct = points[np.unique(columns, return_index=True)[1]]
+    columns = torch.from_numpy(columns).to(points.device)
     half_norms = distinct.square().sum(1) / 2
     queries = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
+    block = max(BLOCK_ROWS, BLOCK_CELLS // len(points))
+    # Every block is written to the same memory: fresh memory costs a quarter of the product.
+    products = points.new_empty(min(block, len(queries)), len(distinct))
     neighbors = []
-    for rows in queries.to(columns).split(max(BLOCK_ROWS, BLOCK_CELLS // len(points))):
-        distances = torch.addmm(half_norms, points[rows], distinct.T, alpha=-1)
+    for rows in queries.to(columns).split(block):
+        distances = torch.addmm(
+            half_norms, points[rows], distinct.T, alpha=-1, out=products[: len(rows)]
+        )
         if len(distinct) < len(points):
             distances = distances.index_select(1, columns)
         distances.scatter_(1, rows[:, None], torch.inf)
@@ -365,9 +368,9 @@ def _points(view: np.ndarray, metric: str) -> Tensor:
 
 
 def _bytes(view: np.ndarray) -> np.ndarray:
-    """The bytes of each row as one value `[n]`."""
+    """Each row's bytes, `[n]`."""
     rows = np.ascontiguousarray(view)
-    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0]
+    return rows.view(np.dtype((np.void, rows.itemsize * rows.shape[1])))[:, 0].astype(object)
 
 
 def _smallest(distances: Tensor, k: int) -> Tensor:
