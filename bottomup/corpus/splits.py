@@ -1,5 +1,6 @@
 """Train, dev and test splits by document."""
 
+import hashlib
 import re
 
 import numpy as np
@@ -30,7 +31,7 @@ def split(
 
     Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
     documents, pairs, source_words, target_words (if there is a target), dropped_repeats,
-    dropped_near_duplicates (pairs).
+    dropped_near_duplicates (pairs), digest (of the kept text).
 
     Raises UserError if the sizes leave no text to train on, or if nothing is left of a split that
     should have text.
@@ -115,4 +116,12 @@ def _counts(
         **{f"{side}_words": _words(pairs[side]).sum() for side in SIDES if side in pairs},
         "dropped_repeats": repeats,
         "dropped_near_duplicates": near_duplicates,
+        "digest": _digest(pairs),
     }
+
+
+def _digest(pairs: pd.DataFrame) -> str:
+    """Twelve digits that change with any character of either side, and with the order."""
+    sides = [pairs[side] for side in SIDES if side in pairs]
+    text = "\0".join(sentence for side in sides for sentence in side)
+    return hashlib.sha256(text.encode()).hexdigest()[:12]

@@ -87,7 +87,7 @@ def test_tables_have_the_columns_that_others_read(corpus):
         "cleaning.csv": "origin step changed dropped remaining share_dropped",
         "cleaning_examples.csv": "origin step source target",
         "splits.csv": "split origin documents pairs source_words target_words dropped_repeats "
-        "dropped_near_duplicates",
+        "dropped_near_duplicates digest",
         "frequencies.csv": "token_id token count rank",
     }
     for name, expected in columns.items():

@@ -75,12 +75,27 @@ def test_what_each_source_has_of_a_split(pairs):
         assert rows["pairs"].sum() + rows[dropped].to_numpy().sum() == of_origin
 
 
+def test_the_digest_tells_the_text(pairs):
+    _, counts = split(pairs, **SIZES)
+    tables, again = split(pairs.copy(), **SIZES)
+    assert (again["digest"] == counts["digest"]).all() and counts["digest"].is_unique
+    names = ["document", "element"]
+    place = (pairs[names] == tables["dev"][names].iloc[0]).all(axis=1)
+    for changed in (lambda text: text + ".", lambda text: text.swapcase()):
+        others = pairs.copy()
+        others.loc[place, "target"] = others.loc[place, "target"].map(changed)
+        _, now = split(others, **SIZES)
+        differs = now["digest"] != counts["digest"]
+        assert now.loc[differs, "split"].tolist() == ["dev"]
+
+
 def test_text_without_a_target_is_split_alike(pairs):
     tables, counts = split(pairs, **SIZES)
     alone, alone_counts = split(pairs.drop(columns="target"), **SIZES)
     for name in SPLITS:
         assert tables[name].drop(columns="target").equals(alone[name])
-    assert counts.drop(columns="target_words").equals(alone_counts)
+    columns = ["target_words", "digest"]
+    assert counts.drop(columns=columns).equals(alone_counts.drop(columns="digest"))
 
 
 def test_pairs_keep_their_order(pairs):
