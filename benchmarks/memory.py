@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
-from side_by_side import machine
+from side_by_side import apart, machine
 from synthetic import annotate, draw_text, occurrences_of
 from tokenizers import Tokenizer, models
 
@@ -153,7 +153,7 @@ def main(n: int, d_model: int) -> int:
     failures = 0
     with tempfile.TemporaryDirectory() as scratch:
         folder = Path(scratch)
-        write(folder, n, d_model)
+        apart(write, folder, n, d_model)  # a program's peak counts that of who starts it
         print("| | seconds | peak GiB |\n| --- | ---: | ---: |", flush=True)
         for name, command in commands(folder).items():
             log = folder / "log"

@@ -1,7 +1,6 @@
 """Shared by the benchmarks: contenders in turns, each in its own process, and the machine."""
 
 import platform
-import resource
 import statistics
 from collections.abc import Callable
 from concurrent.futures import ProcessPoolExecutor
@@ -87,4 +86,11 @@ def apart(function: Callable, *arguments, **named):
 def turn(contender: Callable[..., tuple[float, float]], **arguments) -> Turn:
     """A contender's turn, in this process."""
     seconds, value = contender(**arguments)
-    return Turn(seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024, value)
+    return Turn(seconds, peak_mib(), value)
+
+
+def peak_mib() -> float:
+    """The most memory of this process so far; getrusage would give that of the process that started
+    it, where that had more."""
+    lines = Path("/proc/self/status").read_text().splitlines()
+    return next(int(line.split()[1]) / 1024 for line in lines if line.startswith("VmHWM"))

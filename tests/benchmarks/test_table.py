@@ -1,6 +1,7 @@
 """The table of benchmarks: its shared part on a toy task, and the formulas of work."""
 
 import math
+from functools import partial
 
 import numpy as np
 import pytest
@@ -46,6 +47,12 @@ def test_a_row_says_what_the_turns_say():
     assert (ours["repeats"], ours["seconds_least"], ours["seconds_most"]) == (3, 4, 4)
     assert ours["peak_mib"] > 10
     assert "20.0%" in table.printed([ours, peer])
+
+
+def test_the_peak_of_a_turn_is_its_own(monkeypatch):
+    monkeypatch.undo()
+    assert np.ones(50_000_000).nbytes / 2**20 > 300
+    assert side_by_side.apart(side_by_side.turn, partial(divmod, 7, 2)).mib < 300
 
 
 def test_a_peer_is_left_out_where_it_is_too_much_and_where_it_is_not_installed(caplog):
