@@ -95,23 +95,24 @@ def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
 class Finding:
     """What is known of a claim.
 
-    found: its parts; before: those of the initial models; condition: those of its `where`. The last
-    two are None if there are none or they were not measured. text_df: degrees of freedom of the
-    variance over documents.
+    found: its parts; before: those of the initial models; beside: those of the runs with the same
+    seeds as these; condition: those of its `where`. The last three are None if there are none or
+    they were not measured. text_df: degrees of freedom of the variance over documents.
     """
 
     claim: Claim
     found: Replicates
     before: Replicates | None
+    beside: Replicates | None
     condition: Replicates | None
     text_df: int
 
     @property
     def difference(self) -> Replicates | None:
         """The statistic less that of the initial models, if the claim is about training."""
-        if not self.claim.of_training or not self.before or self.before.seeds != self.found.seeds:
+        if not self.claim.of_training or not self.beside or self.before.seeds != self.beside.seeds:
             return None
-        after, before = (part.extreme(self.claim.one_of) for part in (self.found, self.before))
+        after, before = (part.extreme(self.claim.one_of) for part in (self.beside, self.before))
         return Replicates(after.seeds, after.whole - before.whole, after.without - before.without)
 
     @cached_property
@@ -178,11 +179,12 @@ class Decided:
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     """What the tables say about a claim; NotMeasuredError if they say nothing."""
     found = Replicates.of(claim.parts, runs, claim.across_seeds)
-    before = None
+    before = beside = None
     with suppress(NotMeasuredError):
         before = Replicates.of(claim.parts, initial.only(found.seeds), claim.across_seeds)
+        beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
-    return Finding(claim, found, before, condition, max(1, runs.n_blocks(claim.measure) - 1))
+    return Finding(claim, found, before, beside, condition, max(1, runs.n_blocks(claim.measure) - 1))
 
 
 def find_all(

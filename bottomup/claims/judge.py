@@ -106,6 +106,8 @@ def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
         marks.append("one pair of runs" if one.claim.across_seeds else "one run")
     if one.claim.of_training and not how.added:
         marks.append("no initial models beside it")
+    elif one.claim.of_training and one.added.n_runs < one.parts.n_runs:
+        marks.append("initial models beside some of its runs")
     if how.added and how.added.below <= LEVEL / 2 < how.own.below:
         holds = how.own.above <= LEVEL / 2
         marks.append(f"{'holds, but' if holds else 'only'} less than before training")

@@ -41,10 +41,10 @@ their number. One half of the documents chooses the best of many heads, and the 
 it. With a single block of documents the error is unknown, and nothing is decided.
 
 **What training adds.** If a sentence is about training, the same statistic is computed for the
-initial models; each objective is compared with the one that has its attention mask. The claim is
-reproduced only if training also adds more than the margin. If a claim holds for the trained models
-but held more before training, it stays undecided, and a mark says so. There are no initial models
-for importance other than confidence, nor for readings as in training.
+initial models; each objective is compared with the one that has its attention mask, over the seeds
+that both have. The claim is reproduced only if training also adds more than the margin. If a claim
+holds for the trained models but held more before training, it stays undecided, and a mark says so.
+There are no initial models for importance other than confidence, nor for readings as in training.
 
 **Marks** in the column `provisional`; quote no verdict without them:
 
@@ -52,6 +52,7 @@ for importance other than confidence, nor for readings as in training.
   that is unknown, and the verdict is about this run. A value that other text does not change
   either, such as the number of heads left, is undecided.
 - *no initial models beside it*: the sentence is about training, and nothing shows the state before.
+- *initial models beside some of its runs*: what training adds is of fewer seeds than the rest.
 - *holds, but less than before training*, *only less than before training*: only what training takes
   away speaks against the sentence.
 - *holds before training, too*: the sentence is not about training.

@@ -159,6 +159,7 @@ def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """`Predictor.losses` from labels `[sentences, length]` and logits `[predicted, vocab]` where
     they are not IGNORE."""
     there = labels != IGNORE
-    losses = logits.new_zeros(labels.shape)
-    losses[there] = functional.cross_entropy(logits, labels[there], reduction="none")
+    found = functional.cross_entropy(logits, labels[there], reduction="none")
+    losses = found.new_zeros(labels.shape)  # under autocast wider than the logits
+    losses[there] = found
     return losses.double().sum(dim=1), there.sum(dim=1)

@@ -119,10 +119,11 @@ class Trainer:
 
     def done(self) -> Progress | None:
         """If the run is already finished, load its weights into the model and return its
-        progress."""
+        progress; a checkpoint of another run is set aside."""
         done = self.finished.load(self.model) if self.finished and distributed.rank() == 0 else None
         if distributed.largest(done is not None):
             distributed.others_leave()
+            self.checkpoint.set_aside()  # one of other settings or code would be deleted with ours
         return done
 
     def ends(self, progress: Progress) -> bool:

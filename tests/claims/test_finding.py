@@ -100,8 +100,12 @@ def test_what_training_adds_is_over_the_same_runs():
     assert found.before.seeds == [1, 2] and found.before.whole[0, 0] == pytest.approx(1.25)
     assert found.difference.whole[0, 0] == pytest.approx(4 - 1.25)
     assert found.difference.without[:, 0] == pytest.approx([3.5, 2])
-    # Where an initial model is missing, or the claim is not about training, there is none.
-    assert found_of(claim(of("mt")), runs_of(mt=[3, 5], untrained=[1])).added is None
+    # Where an initial model is missing, the others tell; without any, or if the claim is not about
+    # training, nothing does.
+    fewer = found_of(claim(of("mt")), runs_of(mt=[3, 5, 40], untrained=[1, 1.5]))
+    assert fewer.difference.seeds == [1, 2] and fewer.parts.n_runs == 3
+    assert fewer.difference.whole[0, 0] == pytest.approx(4 - 1.25)
+    assert fewer.difference.without[:, 0] == pytest.approx([3.5, 2])
     assert found_of(claim(of("mt")), runs_of(mt=[3, 5])).added is None
     assert found_of(claim(of("mt"), of_training=False), these).added is None
 

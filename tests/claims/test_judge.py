@@ -55,7 +55,7 @@ def test_what_was_not_measured_is_undecided_and_empty():
         ({"mt": [3.0], "untrained": [1.0]}, {}, "one run"),
         ({"mt": [3.0]}, {}, "one run, no initial models beside it"),
         ({"mt": [3.0]}, {"of_training": False}, "one run"),
-        ({"mt": [3.0, 3.1], "untrained": [1.0]}, {}, "no initial models beside it"),
+        ({"mt": [3.0, 3.1], "untrained": [1.0]}, {}, "initial models beside some of its runs"),
         (
             {"mt": [3.0, 3.1, 3.0], "untrained": [6.0, 6.1, 6.0]},
             {},

@@ -102,6 +102,11 @@ def test_without_a_penalty_the_loss_falls_and_heads_stay(pruned):
     assert last(gates)["kept"].all()
 
 
+def test_in_bfloat16_the_loss_falls_as_well(pruned):
+    _, metrics = pruned(precision="bfloat16")
+    assert metrics[-1]["train_loss_nats"] < 0.8 * metrics[0]["train_loss_nats"]
+
+
 def test_a_high_penalty_closes_every_head(pruned):
     gates, metrics = pruned(penalty=100.0)
     assert last(gates)["kept"].tolist() == [False] * len(last(gates))

@@ -142,6 +142,21 @@ def test_no_run_is_trained_twice(trained, monkeypatch, corpus_files):
         trained(settings_of("lm"), "other", code={"bottomup/seeds.py": "other"}, kept="kept")
 
 
+def test_going_back_to_a_finished_run_keeps_the_checkpoint_of_another(trained, monkeypatch):
+    finished, other = settings_of("lm"), settings_of("lm", seed=2)
+    trained(finished, kept="kept")
+    begun = stop_at(monkeypatch, 6)
+    with pytest.raises(KeyboardInterrupt):
+        trained(other, kept="kept")
+    begun.clear()
+    folder = trained(finished, kept="kept")
+    assert begun == [] and not (folder / "checkpoint").exists()
+    (folder / "checkpoint.1").rename(folder / "checkpoint")
+    with pytest.raises(KeyboardInterrupt):
+        trained(other, kept="kept")
+    assert begun == [5, 6]
+
+
 def test_without_a_digest_of_the_code_no_run_is_kept(trained, tmp_path):
     trained(settings_of("lm"))
     assert not (tmp_path / "run.kept").exists()
