@@ -12,7 +12,7 @@ READING = f"{RUN}.{{reading}}"
 PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
 # Names that a config may give.
-OBJECTIVE = r"(?!.*_(half[12]|step\d+)$)[a-z][a-z0-9_]*"
+OBJECTIVE = r"(?!.*_(half[12]|step\d+|to_step)$|(input|estimators)$)[a-z][a-z0-9_]*"
 CHECKPOINT = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"
 HALF = re.compile(r"_half([12])$")
 STEP = re.compile(r"_step(\d+)$")

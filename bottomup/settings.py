@@ -212,6 +212,10 @@ class Occurrences(Section):
     as_trained_draws: int = key("how many times MLM masks each sentence", "draws", ge=1)
 
 
+# The files of a checkpoint that are fetched and read.
+OF_CHECKPOINTS = ("*.json", "*.txt", "model*.safetensors")
+
+
 class Checkpoint(Section):
     """A model that the study did not train: one of folder, package and hub."""
 

@@ -13,7 +13,6 @@ import math
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from bottomup import program
 from bottomup.files.arrays import load_array
@@ -43,7 +42,7 @@ def main(arguments: argparse.Namespace) -> None:
         metrics, gates = arguments.pruned
         for kind, _, _ in closed(read_table(gates)):
             heads[kind] -= 1
-        dev_loss = pd.read_json(metrics, lines=True)["dev_loss_nats"].iloc[-1]
+        dev_loss = read_table(metrics)["dev_loss_nats"].iloc[-1]
         penalty = pruned.penalty
     gated_layers = sum(len(predictor.gates[kind]) for kind in GATED[pruned.attention])
     row = columns_of(settings.run) | {

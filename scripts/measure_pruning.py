@@ -13,11 +13,10 @@ import math
 import shutil
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.files.arrays import load_array
+from bottomup.files.tables import read_table
 from bottomup.heads.removal import without_closed_heads
 from bottomup.kinds import KINDS
 from bottomup.measures import jackknife
@@ -53,7 +52,7 @@ def main(arguments: argparse.Namespace) -> None:
     judged_by, probability = compared(scores), right_token(scores)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     save(model, arguments.smaller)
-    dev_losses = pd.read_json(arguments.metrics, lines=True)["dev_loss_nats"]
+    dev_losses = read_table(arguments.metrics)["dev_loss_nats"]
     penalty = math.nan if whole else pruned.penalty
     heads = {kind: sum(counts) for kind, counts in model.config.kept_heads.items()}
     row = columns_of(settings.run) | {

@@ -184,7 +184,9 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
         before = Replicates.of(claim.parts, initial.only(found.seeds), claim.across_seeds)
         beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
-    return Finding(claim, found, before, beside, condition, max(1, runs.n_blocks(claim.measure) - 1))
+    return Finding(
+        claim, found, before, beside, condition, max(1, runs.n_blocks(claim.measure) - 1)
+    )
 
 
 def find_all(

@@ -177,7 +177,9 @@ def units(sentence: np.ndarray, n_sentences: int, causal: bool) -> Units:
 def first_subwords(tokens: TokenFile) -> np.ndarray:
     """Which tokens begin a word, bool `[n_tokens]`."""
     words = np.asarray(tokens.words)
-    return (words != NO_WORD) & (words != np.roll(words, 1))
+    begins = words != np.roll(words, 1)
+    begins[tokens.offsets[:-1]] = True
+    return begins & (words != NO_WORD)
 
 
 def words_read(tokens: TokenFile, numbers: np.ndarray, words: Units, unaligned: int) -> np.ndarray:

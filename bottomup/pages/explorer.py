@@ -42,8 +42,8 @@ IMPORTANCES = [
 
 def looks(objectives: Iterable[str]) -> dict[str, dict]:
     """The looks of the curves of each objective, in the order of figures."""
-    found = {}
-    for name in style.ordered(objectives):
+    found, every = {}, {*objectives}
+    for name in style.ordered(every):
         look = style.objective(name)
         shape = SHAPES.get(look.marker, "circle")
         found[name] = {
@@ -52,7 +52,8 @@ def looks(objectives: Iterable[str]) -> dict[str, dict]:
             "shape": shape,
             "mark": MARKS[shape],
             "dashed": look.linestyle != "-",
-            "whole": names.whole(name) == name,
+            # A checkpoint may end like a run at a step.
+            "whole": names.whole(name) not in every - {name},
         }
     return found
 

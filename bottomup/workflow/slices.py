@@ -359,6 +359,6 @@ class Slices:
     def _trunk(self, objective: str) -> list[str]:
         """The module of a trunk, chosen by name."""
         name = names.whole(objective)
-        if name in self.subjects.checkpoints or self.study.attends(name):
+        if objective in self.subjects.checkpoints or self.study.attends(name):
             return []
         return [f"bottomup.model.trunks.{self.study.objective_trunk(name)}"]

@@ -7,6 +7,7 @@ from itertools import combinations
 from bottomup import names
 from bottomup.names import TWIN
 from bottomup.objectives import Question
+from bottomup.settings import OF_CHECKPOINTS
 from bottomup.tables import Table
 from bottomup.workflow.config import Study
 
@@ -119,13 +120,13 @@ class Subjects:
 
     def first_pairs(self) -> list[str]:
         """The pairs of runs with the first seed or, for one objective, with the first two."""
-        first, *others = self.study.seeds
-        shown = {first, *others[:1]}
+        shown = set(self.study.seeds[:2])
         return [
             pair
             for pair in self.pairs_of_runs()
             for (a, seed_a), (b, seed_b) in [map(names.objective_and_seed, names.runs_of(pair))]
-            if {seed_a, seed_b} <= {first, 0} or (a == b and {seed_a, seed_b} == shown)
+            if (seed_a, seed_b) == (self.seeds(a)[0], self.seeds(b)[0])
+            or (a == b and {seed_a, seed_b} == shown)
         ]
 
     def pairs_of_runs(self) -> Iterator[str]:
@@ -203,10 +204,11 @@ class Subjects:
         return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
 
     def checkpoint_files(self, name: str) -> list[str]:
-        """The files of a checkpoint in the user's folder."""
-        folder = self.study.checkpoints[name.removesuffix(TWIN)].folder
-        files = ("config.json", "model.safetensors")
-        return [str(folder / file) for file in files] if folder else []
+        """The files of a checkpoint in the user's folder; its config, if there is nothing else."""
+        if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
+            return []
+        found = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
+        return sorted(map(str, found | {folder / "config.json"}))
 
     def labels(self, objective: str, reading: str) -> list[dict]:
         """Which tokens a layer's information is about, and at which positions (evolution, 4)."""

@@ -13,7 +13,7 @@ from tokenizers import Tokenizer
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
-from bottomup.heads.functions import COLUMNS, head_functions, word_attention
+from bottomup.heads.functions import COLUMNS, first_subwords, head_functions, word_attention
 from bottomup.settings import Thresholds
 from bottomup.subjects.runs import Run
 from bottomup.training.run import save
@@ -596,6 +596,12 @@ def test_special_tokens_before_the_text_change_nothing():
         tokens.offsets + np.arange(3),
     )
     pd.testing.assert_frame_equal(measure(Around(tokens, weights), around, annotation), usual)
+
+
+def test_a_word_begins_where_its_sentence_does():
+    """Also after a sentence of one word, where no special token is between them."""
+    tokens = TokenFile(*map(np.array, ([7, 8, 9, 7], [0, 0, 1, 0], [0, 1, 3, 4])))
+    assert first_subwords(tokens).all()
 
 
 def test_words_that_have_no_tokens_of_their_own():

@@ -50,6 +50,19 @@ def test_a_folder_is_copied_bit_for_bit(folder, tmp_path):
     assert (tmp_path / "opened/tokenizer.json").exists()
 
 
+def test_weights_in_several_files_become_one(folder, tmp_path):
+    whole = subjects.load(folder)
+    parts = tmp_path / "parts"
+    family = FAMILIES["bert"].trained.from_pretrained(folder)
+    family.save_pretrained(parts, max_shard_size="4KB")
+    families.save_tokenizer(parts)
+    assert len([*parts.glob("model-*.safetensors")]) > 1
+    copy = opened({"folder": str(parts)}, tmp_path)
+    assert torch.equal(states(copy), states(whole)) and copy.masks
+    again = FAMILIES["bert"].trained.from_pretrained(tmp_path / "opened")
+    assert same_bytes(again.state_dict(), family.state_dict())
+
+
 def test_a_twin_is_the_initial_model_of_its_seed(folder, tmp_path):
     twin = opened({"folder": str(folder)}, tmp_path, twin_seed=3)
     expected = subjects.untrained(folder, 3)

@@ -2,6 +2,7 @@ import copy
 import os
 import subprocess
 import sys
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
@@ -256,6 +257,12 @@ def test_the_config_loads_without_torch():
             [500, 100_001],
             "measures.mutual_information.other_n_clusters: found 100001; "
             "allowed: <= occurrences.n (100000)",
+        ),
+        (
+            "measures__mutual_information__other_n_clusters",
+            [500, DEFAULT["measures"]["mutual_information"]["n_clusters"]],
+            "measures.mutual_information.other_n_clusters: found 1000; "
+            "allowed: numbers other than n_clusters",
         ),
         (
             "pruning__penalties__mt",
@@ -710,6 +717,9 @@ def test_objectives_of_one_module_stand_side_by_side():
         ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
         ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
         ("lm_step8", {"objective": "lm"}, "objectives.lm_step8: unknown key; allowed: small"),
+        ("a_to_step", {"objective": "lm"}, "objectives.a_to_step: unknown key; allowed: small"),
+        ("input", {"objective": "lm"}, "objectives.input: unknown key; allowed: small"),
+        ("estimators", {"objective": "lm"}, "objectives.estimators: unknown key; allowed: small"),
     ],
 )
 def test_a_wrong_name_of_an_objective(name, section, line):
@@ -1097,10 +1107,32 @@ def test_a_causal_model_is_to_predict_the_next_token_at_any_step():
 def test_a_checkpoint_may_be_called_by_its_step():
     """Unless one of our runs is called so."""
     config = with_checkpoint("pythia_step1000", package="a==1")
-    assert load(config | {"training_steps": {"lm": [8]}}).checkpoints
+    stepped = Slices(load(config | {"training_steps": {"lm": [8]}}))
+    plain = Slices(load(with_checkpoint("pythia", package="a==1")))
+    views = [
+        slices.extract_views(SimpleNamespace(objective=name, seed="0", reading="plain"))
+        for slices, name in ((stepped, "pythia_step1000"), (plain, "pythia"))
+    ]
+    assert views[0] == views[1]
     config = with_checkpoint("lm_step8", package="a==1")
     [found] = mistakes(config | {"training_steps": {"lm": [8]}})
     assert found.startswith("checkpoints.lm_step8: unknown key; allowed: small letters")
+
+
+def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
+    for name in ("config.json", "tokenizer.json", "vocab.txt", "model-1-of-2.safetensors", "a.bin"):
+        (tmp_path / name).touch()
+    subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects
+    found = {Path(path).name for path in subjects.checkpoint_files("bert_untrained")}
+    assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
+
+
+@pytest.mark.parametrize("seeds", [[1, 0], [0, 1], [2, 5]])
+def test_pairs_of_the_first_seed(seeds):
+    pairs = Slices(load(changed(seeds=seeds))).subjects.first_pairs()
+    of_seeds = {tuple(int(run.split("-")[1]) for run in pair.split(".")) for pair in pairs}
+    assert of_seeds == {(seeds[0], seeds[0]), tuple(seeds)}
+    assert f"lm-{seeds[0]}.lm-{seeds[1]}" in pairs
 
 
 def test_steps_that_a_file_below_asks_for_can_be_removed():
