@@ -67,8 +67,8 @@ def as_trained(
     objective: MLM, with its shares of masked and replaced tokens. label_ids: the tokens whose
     information is to be measured.
 
-    The sentences are corrupted `draws` times. Training replaces 1.5 % of the tokens by any token of
-    the vocabulary, seldom by one of `label_ids`. So equally many further passes follow. Each draws
+    The sentences are corrupted `draws` times. In the papers 1.5 % of the tokens become any token of
+    the vocabulary, seldom one of `label_ids`. So equally many further passes follow. Each draws
     a position uniformly and corrupts its sentence as usual, but replaces this position by a label
     drawn uniformly. Since training corrupts positions independently, this is its distribution,
     given the position and that a label replaces it. Such a position has the kind `drawn`; no other
