@@ -88,6 +88,8 @@ def commands(folder: Path) -> dict[str, list]:
             folder,
             "--text",
             folder,
+            "--batch-tokens",
+            2048,
         ),
         "neighbors": of_views("neighbors", NEIGHBOURS, *annotated, *views),
         "projection": command(

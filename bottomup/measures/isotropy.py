@@ -107,8 +107,8 @@ def self_similarity(view: np.ndarray, words: np.ndarray) -> float:
     >>> round(self_similarity(view, words), 4)  # "the" alone occurs twice
     0.7071
     """
-    one_block = np.zeros(len(view), dtype=int)
-    return _defined(_self_similarity(_units(view), words, one_block, 1)[0], "a word twice")
+    rows, one_block = np.asarray(view, dtype=np.float64), np.zeros(len(view), dtype=int)
+    return _defined(_self_similarity(rows, _scales(rows), words, one_block, 1)[0], "a word twice")
 
 
 def intra_sentence_similarity(view: np.ndarray, sentences: np.ndarray) -> float:
@@ -144,7 +144,8 @@ def intra_sentence_similarity(view: np.ndarray, sentences: np.ndarray) -> float:
     >>> round(intra_sentence_similarity(view, sentences), 4)  # the mean of cos 45 degrees and 1
     0.8536
     """
-    similarities = _intra_sentence(view, _units(view), sentences)
+    rows = np.asarray(view, dtype=np.float64)
+    similarities = _intra_sentence(rows, _scales(rows), sentences)
     return _defined(jackknife.ratio(similarities.sum(), len(similarities)), "a sentence")
 
 
@@ -183,7 +184,7 @@ def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int
     1.0
     """
     rows = np.asarray(view, dtype=np.float64)
-    _units(rows)  # refuses rows without a direction
+    _scales(rows)  # refuses rows without a direction
     shares = _first_shares(rows, words, least)
     return _defined(jackknife.ratio(np.sum(shares), len(shares)), f"a word {least} times")
 
@@ -210,7 +211,7 @@ def isotropy(
 
     Values without a block keep the mean and scale of the view, and the rest of the same draw.
     maximum_explainable_variance has no such values and no interval: each would need the components
-    of all words again. Memory holds one layer in float64 and a few copies of it.
+    of all words again. Memory holds one layer in float64, and no copy of it.
     """
     for layer, view in enumerate(views):
         for version, rows in versions(view):
@@ -221,7 +222,7 @@ def isotropy(
 def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     """Names and float64 rows `[n_occurrences, d_model]`: raw, centered, standardized.
 
-    Constant neurons are left out of the last.
+    The rows are one array, overwritten by the next version. Constant neurons are 0 in the last.
 
     Raises UserError if the view holds NaN or infinity, or is constant.
     """
@@ -229,16 +230,16 @@ def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
     _check_finite(rows)
     yield "raw", rows
     mean = rows.mean(0)
-    centered = rows - mean
-    variance = (centered**2).mean(0)
+    rows -= mean
+    variance = np.einsum("nd,nd->d", rows, rows) / len(rows)
     if variance.max() <= CONSTANT * mean @ mean:
         raise UserError(
             "a view is the same at all occurrences; centered, it has no direction; "
             "look for a run or layer that collapsed"
         )
-    yield "centered", centered
-    varies = variance > CONSTANT * mean**2
-    yield "standardized", centered[:, varies] / np.sqrt(variance[varies])
+    yield "centered", rows
+    rows /= np.sqrt(np.where(variance > CONSTANT * mean**2, variance, np.inf))
+    yield "standardized", rows
 
 
 def _measures(
@@ -250,18 +251,18 @@ def _measures(
     seed: int,
 ) -> Iterator[dict]:
     """The rows of `isotropy` for one version of a view."""
-    count, units, drawn = jackknife.n_blocks(blocks), _units(rows), _drawn(len(rows), n, seed)
+    count, scales, drawn = jackknife.n_blocks(blocks), _scales(rows), _drawn(len(rows), n, seed)
     kept = [drawn, *(drawn[blocks[drawn] != block] for block in range(count))]
-    baseline = np.array([_between(units[some], words[some]) for some in kept])
+    baseline = np.array([_between(_units(rows[some]), words[some]) for some in kept])
     yield _row("anisotropy", False, baseline)
-    in_sentence = _intra_sentence(rows, units, sentences)
+    in_sentence = _intra_sentence(rows, scales, sentences)
     _, first = np.unique(sentences, return_index=True)
     sums, totals = (
         jackknife.sums(of_sentences, blocks[first], count)
         for of_sentences in (in_sentence, np.ones(len(first)))
     )
     for measure, values in (
-        ("self_similarity", _self_similarity(units, words, blocks, count)),
+        ("self_similarity", _self_similarity(rows, scales, words, blocks, count)),
         ("intra_sentence_similarity", jackknife.ratio(sums, totals)),
     ):
         yield _row(measure, False, values)
@@ -286,21 +287,21 @@ def _row_alone(measure: str, adjusted: bool, value: float) -> dict:
 
 
 def _self_similarity(
-    units: np.ndarray, words: np.ndarray, blocks: np.ndarray, count: int
+    rows: np.ndarray, scales: np.ndarray, words: np.ndarray, blocks: np.ndarray, count: int
 ) -> np.ndarray:
     """Self-similarity with all blocks, then without each: `[1 + count]`, NaN if no word is twice.
 
     A block changes the sums of its own words only.
     """
     _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
-    sums = _sums(units, numbers, len(sizes))
+    sums = _sums(rows, scales, numbers, len(sizes))
     whole = _within(sums, sizes)
     found = [whole]
     for block in range(count):
         gone = np.flatnonzero(blocks == block)
         there, of_gone, n_gone = np.unique(numbers[gone], return_inverse=True, return_counts=True)
         rest = whole.copy()
-        left = sums[there] - _sums(units[gone], of_gone, len(there))
+        left = sums[there] - _sums(rows[gone], scales[gone], of_gone, len(there))
         rest[there] = _within(left, sizes[there] - n_gone)
         found.append(rest)
     found = np.stack(found)
@@ -324,19 +325,19 @@ def _between(units: np.ndarray, words: np.ndarray) -> float:
     All pairs less those of one word: see `_within`.
     """
     _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
-    sums = _sums(units, numbers, len(sizes))
+    sums = _sums(units, np.ones(len(units)), numbers, len(sizes))
     cosines = np.sum(sums.sum(0) ** 2) - np.sum(sums**2)
     return float(jackknife.ratio(cosines, len(units) ** 2 - np.sum(sizes**2)))
 
 
-def _intra_sentence(rows: np.ndarray, units: np.ndarray, sentences: np.ndarray) -> np.ndarray:
+def _intra_sentence(rows: np.ndarray, scales: np.ndarray, sentences: np.ndarray) -> np.ndarray:
     """The intra-sentence similarity of each sentence, in order of their numbers: `[n_sentences]`.
 
     The cosines of unit vectors with a direction add up to the product of their sum with it.
     """
     _, numbers, sizes = np.unique(sentences, return_inverse=True, return_counts=True)
-    directions = _units(_sums(rows, numbers, len(sizes)))
-    return (directions * _sums(units, numbers, len(sizes))).sum(1) / sizes
+    directions = _units(_sums(rows, np.ones(len(rows)), numbers, len(sizes)))
+    return (directions * _sums(rows, scales, numbers, len(sizes))).sum(1) / sizes
 
 
 def _first_shares(rows: np.ndarray, words: np.ndarray, least: int) -> list[float]:
@@ -354,23 +355,28 @@ def _first_share(rows: np.ndarray) -> float:
     return float(largest / np.trace(gram))
 
 
-def _sums(rows: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
-    """Sums of `rows` by their place (below `n`): `[n, d]`."""
+def _sums(rows: np.ndarray, scales: np.ndarray, places: np.ndarray, n: int) -> np.ndarray:
+    """Sums of `rows` times their scales, by their place (below `n`): `[n, d]`."""
     columns = np.arange(len(places))
-    return csr_array((np.ones(len(places)), (places, columns)), shape=(n, len(places))) @ rows
+    return csr_array((scales, (places, columns)), shape=(n, len(places))) @ rows
 
 
 def _units(rows: np.ndarray) -> np.ndarray:
     """Rows of length 1, float64."""
     rows = np.asarray(rows, dtype=np.float64)
+    return rows * _scales(rows)[:, None]
+
+
+def _scales(rows: np.ndarray) -> np.ndarray:
+    """What float64 rows have to be multiplied by to be of length 1, `[n]`."""
     _check_finite(rows)
-    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    lengths = np.sqrt(np.einsum("nd,nd->n", rows, rows))
     if not lengths.all():
         raise UserError(
             "a representation, or the sum over a sentence, is zero; cosines need a direction; "
             "look for a run or layer that collapsed"
         )
-    return rows / lengths
+    return 1 / lengths
 
 
 def _drawn(n_rows: int, n: int, seed: int) -> np.ndarray:

@@ -166,11 +166,11 @@ def test_length_and_rotation_of_a_view_and_names_of_words_change_nothing(text):
 def test_versions_have_mean_0_and_deviation_1_and_no_constant_neurons(text):
     view, *_ = text
     wider = np.concatenate([view * [100, *[1] * (D - 1)], np.full((N, 1), 0.1)], axis=1)
-    found = dict(versions(wider.astype(np.float32)))
+    found = {name: rows.copy() for name, rows in versions(wider.astype(np.float32))}
     assert found["raw"].dtype == np.float64 and found["raw"].shape == (N, D + 1)
     np.testing.assert_allclose(found["centered"].mean(0), 0, atol=1e-12 * 100)
-    assert found["standardized"].shape == (N, D)
-    np.testing.assert_allclose(found["standardized"].std(0), 1)
+    assert (found["standardized"][:, D] == 0).all()
+    np.testing.assert_allclose(found["standardized"][:, :D].std(0), 1)
 
 
 def test_one_large_neuron_makes_a_cone_in_the_raw_view_alone(text):
