@@ -157,6 +157,6 @@ if __name__ == "__main__":
     parser.add_argument("table", type=Path, help="the CSV to write, after each task anew")
     parser.add_argument("--tasks", nargs="+", choices=TASKS, default=list(TASKS), metavar="TASK")
     parser.add_argument("--small", action="store_true", help="sizes that take seconds")
-    parser.add_argument("--largest", action="store_true", help="also what takes minutes a turn, once")
+    parser.add_argument("--largest", action="store_true", help="also what takes minutes")
     parser.add_argument("--repeats", type=int, default=REPEATS, help="turns of each contender")
     main(parser.parse_args())

@@ -217,6 +217,7 @@ def isotropy(
         for version, rows in versions(view):
             for row in _measures(rows, words, sentences, blocks, n, seed):
                 yield {"layer": layer, "version": version, **row}
+        del rows  # before the next layer is read
 
 
 def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
