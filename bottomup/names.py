@@ -1,4 +1,4 @@
-"""Names in paths: of runs, pairs of runs, readings, and models with fewer heads. For each kind
+"""Names in paths: of runs, pairs of runs, readings, and models with fewer heads. For each of these
 there is the pattern with Snakemake's wildcards, a function that makes it and one that reads it.
 
 A run is an objective, or a checkpoint, and a seed. `lm_half1` is an objective on half of the text,
@@ -11,6 +11,8 @@ RUN = "{objective}-{seed}"
 READING = f"{RUN}.{{reading}}"
 PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
+# The files of a checkpoint that are fetched and read.
+OF_CHECKPOINTS = ("*.json", "*.txt", "model*.safetensors")
 # Names that a config may give.
 OBJECTIVE = r"(?!.*_(half[12]|step\d+|to_step)$|(input|estimators)$)[a-z][a-z0-9_]*"
 CHECKPOINT = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"

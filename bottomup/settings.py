@@ -190,7 +190,7 @@ class Quality(Section):
     """How well a trained model does its task."""
 
     beam_size: int = key("hypotheses kept at each step", "hypotheses", ge=1)
-    length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0)
+    length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0, le=10)
     sentences: int = key("sentences of the test split to translate", "sentences", ge=1)
     choose: float = key(
         "share of tokens that MLM predicts on the test split, whatever it was in training",
@@ -210,10 +210,6 @@ class Occurrences(Section):
     )
     seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
     as_trained_draws: int = key("how many times MLM masks each sentence", "draws", ge=1)
-
-
-# The files of a checkpoint that are fetched and read.
-OF_CHECKPOINTS = ("*.json", "*.txt", "model*.safetensors")
 
 
 class Checkpoint(Section):

@@ -329,7 +329,8 @@ def seconds_and_threads(job):
     """Of a job before any like it has run; a run at a step is kept where its training was."""
     # Asked in a thread: Snakemake may be about to expand them anew.
     settings, rule = (job.params or {}).get("settings", {}), job.rule.name
-    if "training" not in settings or rule.endswith("_to_step"):
+    of_ours = settings.get("objective") not in SUBJECTS.checkpoints
+    if "training" not in settings or rule.endswith("_to_step") or not of_ours:
         return progress.guess(rule, 0, VIEWS_MB), 1
     tokens = settings["training"]["max_tokens"]
     operations = training_operations(settings["objective"], tokens)

@@ -40,7 +40,9 @@ def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
     """The tables by name; tables with one name are joined, one below the other."""
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, path in zip(names, paths, strict=True):
-        parts.setdefault(name, []).append(read_table(path))
+        # Only an empty cell is missing: a token called "null" stays a token.
+        table = read_table(path, keep_default_na=False, na_values=[""])
+        parts.setdefault(name, []).append(table)
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
 

@@ -12,7 +12,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims.claim import Claim
-from bottomup.claims.finding import Decided, Finding, Replicates, decided
+from bottomup.claims.finding import Decided, Finding, Replicates, decided, of_condition
 from bottomup.claims.inference import (
     LEVEL,
     MOST_RUNS,
@@ -133,7 +133,8 @@ class Truth:
             wanted.append(enough(added, prior, margin))
         if finding.condition:
             known = finding.condition.evidence(finding.text_df)
-            wanted.append(enough(replace(known, values=self.condition), prior, margin))
+            known = replace(known, values=self.condition)
+            wanted.append(enough(known, of_condition(finding.claim, prior), margin))
         if not all(wanted):
             return None
         runs, text = zip(*wanted, strict=True)

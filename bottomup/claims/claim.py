@@ -34,6 +34,7 @@ class Claim:
     of_training: whether the sentence says what training does; then the initial models must not
         show it as well.
     where: a condition of the sentence; its parts must be above the margin, too.
+    where_elsewhere: whether the condition rests on another table, whose runs vary otherwise.
     published: the statistic on the published curves.
     curves: the curves that the claim is about, each named by what tells it from others: its figure,
         panel or series, or several of these.
@@ -53,6 +54,7 @@ class Claim:
     across_seeds: bool = False
     of_training: bool = True
     where: Callable[[Tables], Parts] | None = None
+    where_elsewhere: bool = False
     curves: tuple[tuple[str, ...], ...] = ()
 
     @property

@@ -10,7 +10,7 @@ import numpy as np
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
-from bottomup.claims.inference import Decision, Evidence, Prior, decide, usual, verdict
+from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, usual, verdict
 from bottomup.claims.tables import Tables, of_seeds, seeds
 
 
@@ -149,9 +149,14 @@ def decided(
     if more:
         above = np.maximum(above, more.above)
     if condition:
-        unmet = decide(condition, prior, claim.margin).above
+        unmet = decide(condition, of_condition(claim, prior), claim.margin).above
         above, below = np.maximum(above, unmet), np.maximum(below, unmet)
     return Decided(own, more, initial, above, below)
+
+
+def of_condition(claim: Claim, prior: Prior) -> Prior:
+    """What is known of how much runs vary in a claim's condition, from the prior of its table."""
+    return NO_PRIOR if claim.where_elsewhere else prior
 
 
 @dataclass(frozen=True)

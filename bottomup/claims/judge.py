@@ -8,7 +8,7 @@ import pandas as pd
 from scipy.stats import false_discovery_control
 
 from bottomup.claims.claim import Claim
-from bottomup.claims.finding import Decided, Finding, find_all, priors
+from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors
 from bottomup.claims.inference import LEVEL, Prior, enough
 from bottomup.claims.tables import Tables
 
@@ -149,7 +149,10 @@ def _until(one: Finding, how: Decided, prior: Prior) -> str:
         return f"more runs, or more documents, give it an interval; or {claim.undecided_until}"
     wanted = [enough(one.parts, prior, claim.margin, claim.one_of)]
     condition = one.condition and one.condition.evidence(one.text_df)
-    wanted += [enough(part, prior, claim.margin) for part in (one.added, condition) if part]
+    if one.added:
+        wanted.append(enough(one.added, prior, claim.margin))
+    if condition:
+        wanted.append(enough(condition, of_condition(claim, prior), claim.margin))
     if not all(wanted):
         return f"the value is too near to none: {claim.undecided_until}"
     runs, text = (max(values) for values in zip(*wanted, strict=True))

@@ -86,8 +86,9 @@ def normalize(text: str) -> str:
     brackets is cut into these words anyway.
     """
     # In pieces, since the time of NFC grows with the square of the number of consecutive marks.
-    composed = _PIECE.sub(lambda piece: unicodedata.normalize("NFC", piece[0]), text)
-    return " ".join(_SPECIAL.sub(r"< \1 >", _UNSEEN.sub("", composed)).split())
+    seen = _UNSEEN.sub("", text)
+    composed = _PIECE.sub(lambda piece: unicodedata.normalize("NFC", piece[0]), seen)
+    return " ".join(_SPECIAL.sub(r"< \1 >", composed).split())
 
 
 def _steps(

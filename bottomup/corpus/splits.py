@@ -2,6 +2,7 @@
 
 import hashlib
 import re
+import unicodedata
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,9 @@ SPLITS = ["train", "dev", "test"]
 # Longer sentences are compared only as a whole: leaving out each word costs the square of their
 # length.
 MAX_SHORTENED = 500
+# Python takes marks, such as the vowels of Hindi, for the end of a word.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
+_WORD = re.compile(rf"[\w{_MARKS}]+")
 
 
 def split(
@@ -95,7 +99,7 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
     """The words of a sentence, and what is left of them without each word."""
-    words = tuple(re.findall(r"\w+", re.sub(r"\d+", "0", text.casefold())))
+    words = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold())))
     if len(words) > MAX_SHORTENED:
         return {words}
     return {words, *(words[:place] + words[place + 1 :] for place in range(len(words)))}

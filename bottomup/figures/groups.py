@@ -90,7 +90,9 @@ def draw(
     one panel.
     """
     sources = [name for name in ("ours", "published") if (drawn["source"] == name).any()]
-    size = (2.35 * len(panels) + 0.4, 2.5 * len(sources) + 0.2)
+    # A single panel has its legend beside it.
+    width = 2.35 * len(panels) + (2.3 if len(panels) == 1 else 0.4)
+    size = (width, 2.5 * len(sources) + 0.2)
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(sources), len(panels), sharey="row", squeeze=False)
     free = None

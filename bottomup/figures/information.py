@@ -107,7 +107,8 @@ def _absolute(part: pd.DataFrame, panel: str) -> pd.DataFrame:
         low=("ci_low", "min"), high=("ci_high", "max")
     )
     interval = information[["series", "x", "y"]].merge(interval.reset_index())
-    entropy = part[["entropy_nats"]].drop_duplicates().rename(columns={"entropy_nats": "y"})
+    # Models that lose other words see other entropies: the one that none can exceed.
+    entropy = pd.DataFrame({"y": [part["entropy_nats"].max()]}).dropna()
     return join(
         [
             points(information, panel=panel, quantity=MEASURED),

@@ -14,6 +14,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.errors import UserError
 from bottomup.figures import style
+from bottomup.figures.heads import first_seed
 from bottomup.figures.points import Tables, points, table
 
 NEEDED = [
@@ -66,7 +67,7 @@ def _select(projected: pd.DataFrame, picture: str) -> pd.DataFrame:
             f"the table projection has no rows with picture {picture}; found {found}; make it, or "
             f"leave the figure out"
         )
-    return rows[rows["seed"] == rows["seed"].min()]
+    return first_seed(rows)
 
 
 def _colors(rows: pd.DataFrame, picture: str) -> pd.Series:

@@ -120,7 +120,10 @@ def word_ids(
 
 
 def ends_word(occurrences: pd.DataFrame, frequencies: pd.DataFrame) -> np.ndarray:
-    """Whether each occurrence is the end of its word, by the token to its right: `[n]`."""
+    """Whether each occurrence is the end of its word, `[n]`: as annotated, else by the token to its
+    right."""
+    if "last_subword" in occurrences:
+        return occurrences["last_subword"].to_numpy()
     starts = frequencies["token_id"][frequencies["token"].str.startswith(WORD_START)]
     return occurrences["right_id"].isin([EOS, *starts]).to_numpy()
 

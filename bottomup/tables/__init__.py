@@ -63,10 +63,10 @@ class Seen:
 
     def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The number and view of each layer, and the view of the second run at the same share of
-        its depth: layer n if both have equally many layers."""
+        its depth, the upper of two as near: layer n if both have equally many layers."""
         depth, other_depth = len(self.views) - 1, len(self.others) - 1
         for layer, view in enumerate(self.views):
-            yield layer, view, self.others[round(layer * other_depth / depth)]
+            yield layer, view, self.others[(2 * layer * other_depth + depth) // (2 * depth)]
 
 
 def columns_of(run: Run) -> dict[str, str | int]:

@@ -113,7 +113,8 @@ def forever(
     if longest > batch_tokens:
         raise UserError(
             f"a sentence of {longest} tokens does not fit into a batch of {batch_tokens}; "
-            "raise training.batch_tokens or lower corpus.cleaning.max_words"
+            "raise training.batch_tokens (to prune heads, that of pruning.training) or lower "
+            "corpus.cleaning.max_words"
         )
     if any(length < shortest for length, _ in short_first):
         raise UserError(

@@ -22,6 +22,7 @@ from torch.optim import Optimizer
 from bottomup.differences import differences
 from bottomup.errors import UserError
 from bottomup.files import as_written, damaged, digest, noted
+from bottomup.running import alone
 
 log = logging.getLogger(__name__)
 
@@ -183,9 +184,10 @@ class Finished:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"progress": json.dumps(asdict(progress))}
             save_file(model.state_dict(), aside, metadata)
-            note_of(self.path).write_text(f"{digest(aside)}  {self.path.name}\n")
-            os.replace(aside, self.path)
-        except (OSError, SafetensorError) as error:
+            with alone(self.path.with_suffix(".lock")):  # another study may have the same run
+                note_of(self.path).write_text(f"{digest(aside)}  {self.path.name}\n")
+                os.replace(aside, self.path)
+        except (OSError, SafetensorError, UserError) as error:
             if aside.is_file():
                 aside.unlink()
             log.info(f"the run is not kept for other studies: {error}")

@@ -190,10 +190,11 @@ class Trainer:
 
     def diverged(self, what: str, step: int) -> UserError:
         """The error for numbers that are not finite."""
+        kept = f"the last good checkpoint is kept in {self.checkpoint.folder}; "
         return UserError(
-            f"{what} at step {step}; the last good checkpoint is kept in {self.checkpoint.folder}; "
-            f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
-            "training.warmup_steps"
+            f"{what} at step {step}; {kept if self.checkpoint.state() else ''}lower "
+            f"training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
+            "training.warmup_steps; of pruned models, those of pruning.training"
         )
 
     def set_rate(self, progress: Progress) -> None:
@@ -265,6 +266,11 @@ class Trainer:
         sums = torch.stack([total, total.new_full((), count)])
         distributed.add_up([sums])
         total, count = sums.tolist()
+        if not count:
+            raise UserError(
+                "the objective predicts no token of the dev split; let it predict more, or raise "
+                "corpus.splits.dev_words"
+            )
         return total / count
 
 

@@ -168,7 +168,7 @@ def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
             value = None
         if name in ("args", "keywords") and _called(node) in MESSAGES:
             value = []
-        if name == "args" and _called(node) == "key":
+        if name == "args" and _called(node) == "key" and isinstance(node.func, ast.Name):
             value = []
         if name == "keywords" and (words := WORDS.get(_called(node))):
             value = [keyword for keyword in value if keyword.arg not in words]

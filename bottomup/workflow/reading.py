@@ -60,8 +60,18 @@ def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
         content, mistakes = _content(file)
         lines += [*mistakes, *_flattened(config, content, str(file))]
         config = _laid(config, content)
+    command_line = _with_null(command_line)
     lines += _flattened(config, command_line, "--config")
     return _laid(config, command_line), lines
+
+
+def _with_null(value: Any) -> Any:
+    """A value of the command line, in which Snakemake leaves a nested null as text."""
+    if isinstance(value, dict):
+        return {key: _with_null(of_key) for key, of_key in value.items()}
+    if isinstance(value, list):
+        return [_with_null(item) for item in value]
+    return None if value == "null" else value
 
 
 def _content(file: Path) -> tuple[dict, list[str]]:

@@ -185,6 +185,9 @@ class Slices:
             "categories": "ccg" in self.study.known_of_words(),
             "depccg_model": annotation.depccg_model,
         }
+        if annotation.depccg_model:
+            files = (path for path in annotation.depccg_model.rglob("*") if path.is_file())
+            values["depccg_content"] = content(*map(str, files))
         modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
         if annotation.pipeline == GOLD:
             treebank = self.study.source_options("conllu")
@@ -296,6 +299,7 @@ class Slices:
         if "definition" in pwcca.variants:
             upper = {"variant": "definition", "weights": "y"}
             others["weighted by the upper layer"] = ["pwcca_between_layers", upper]
+            others["weighted by the second run"] = ["pwcca_between_runs", upper]
         for variant in pwcca.variants[1:]:
             for between in ("runs", "layers"):
                 name = f"{variant}, {between}"

@@ -5,9 +5,8 @@ from collections.abc import Iterator
 from itertools import combinations
 
 from bottomup import names
-from bottomup.names import TWIN
+from bottomup.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
-from bottomup.settings import OF_CHECKPOINTS
 from bottomup.tables import Table
 from bottomup.workflow.config import Study
 

@@ -8,7 +8,7 @@ import pytest
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.finding import Replicates, Runs, find, find_all, priors
-from bottomup.claims.inference import NO_PRIOR
+from bottomup.claims.inference import NO_PRIOR, Prior
 from tests.claims.made_up import INITIAL, claim, of_runs, tables
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
@@ -141,6 +141,15 @@ def test_nothing_is_said_unless_the_condition_is_met(condition, expected):
     against = claim(lambda found: [-part for part in of("mt")(found)], where=of("lm"))
     expected = "contradicted" if expected == "reproduced" else "undecided"
     assert found_of(against, these).decided(NO_PRIOR).verdict == expected
+
+
+@pytest.mark.parametrize(("elsewhere", "expected"), [(False, "reproduced"), (True, "undecided")])
+def test_a_condition_on_another_table_has_its_own_runs_alone(elsewhere, expected):
+    """It is 3.5 standard errors above the margin of 0.1. Student's t asks for 2.8 of them with the
+    four degrees of freedom of runs and prior, and for 4.3 with the two of three runs."""
+    these = runs_of(mt=[30, 30.1, 30.2], lm=[1.12, 2.12, 3.12])
+    conditional = claim(of("mt"), where=of("lm"), where_elsewhere=elsewhere)
+    assert found_of(conditional, these).decided(Prior(1.001, 2.0)).verdict == expected
 
 
 def test_a_condition_that_was_not_measured_leaves_the_claim_so():

@@ -206,7 +206,7 @@ def tree(doc):
 
 def load(exclude):
     pipeline = spacy.blank("de")
-    pipeline.add_pipe("tags_of_{name}", name="tagger")
+    pipeline.add_pipe("tags_of_{name}", name="morphologizer")  # as in French and Russian
     pipeline.add_pipe("tree_of_{name}", name="parser")
     return pipeline
 """

@@ -25,6 +25,7 @@ def pairs(*texts, origin="help"):
     [
         ("  two\t words\u00a0\n", "two words"),
         ("e\u0301", "é"),
+        ("e\u00ad\u0301", "é"),
         ("Mon\u00adday\ufeff", "Monday"),
         ("a\x00b\x1bc\x85d", "abc d"),
         ("\u200b", ""),

@@ -173,6 +173,13 @@ def test_unlike_by_two_words(text):
     assert near(pd.Series([SENTENCE]), pd.Series([text])).tolist() == [False]
 
 
+def test_marks_belong_to_their_words():
+    """As the vowels of Hindi."""
+    mine, others = pd.Series(["मेरा दिन बड़ा है"]), "दान मे किमी"
+    assert near(mine, pd.Series(["मेरा हिन्दुस्तानी दिन बड़ा है"])).tolist() == [True]
+    assert near(pd.Series(["दिन में काम"]), pd.Series([others])).tolist() == [False]
+
+
 def test_long_sentences_are_compared_as_a_whole():
     """To leave out each of 100,000 words would take their square in time and memory."""
     long = "a.b," * 50_000

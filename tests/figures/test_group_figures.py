@@ -1,3 +1,5 @@
+import warnings
+
 import numpy as np
 import pytest
 
@@ -75,6 +77,15 @@ def test_panels_in_the_papers_order_with_the_paper_below(drawn, nothing_cut_off)
     titles = [axes.get_title("left") for axes in figure.axes]
     assert titles == ["MT", "LM", "MLM", "untrained", "MT", "LM", "MLM", ""]
     nothing_cut_off(figure)
+
+
+@EVERY
+def test_a_single_model_leaves_room_for_its_panel(study, name, grouping):
+    figure, _ = draw(name, grouping, study(objectives=("mlm",)), published=False)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")  # constrained_layout gives up with a warning
+        figure.draw_without_rendering()
+    assert figure.axes[0].get_window_extent().width > figure.get_window_extent().width / 3
 
 
 def test_every_group_that_is_measured_has_a_look():

@@ -1,5 +1,6 @@
 from collections import defaultdict
 
+import pandas as pd
 import pytest
 from matplotlib.colors import to_hex, to_rgb
 
@@ -18,6 +19,15 @@ def test_points_are_those_of_the_first_seed(study, picture):
     assert points[["x", "y"]].to_numpy().tolist() == rows[["x", "y"]].to_numpy().tolist()
     assert points["series"].tolist() == rows[picture].tolist()
     assert points["panel"].iloc[0] == "lm, layer 0"
+
+
+def test_a_checkpoint_of_seed_0_hides_no_run(study):
+    tables = study(layers=2, seeds=(3, 2))
+    rows = tables["projection"]
+    checkpoint = rows[rows["seed"] == 2].assign(objective="bert", seed=0)
+    tables["projection"] = pd.concat([rows, checkpoint], ignore_index=True)
+    _, points = projection.draw(tables, picture="token")
+    assert {"lm, layer 0", "bert, layer 0"} <= set(points["panel"])
 
 
 @EVERY

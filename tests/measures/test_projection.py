@@ -133,6 +133,9 @@ def test_words_are_tokens_that_are_whole_words():
     table = pd.DataFrame({"input_id": [IS, N, ARE, CAN, IT], "right_id": [N, ARE, CAN, EOS, IS]})
     assert ends_word(table, FREQUENCIES).tolist() == [False, True, True, True, True]
     assert word_ids(["can", "is"], "words", text(), FREQUENCIES) == {"can": CAN, "is": IS}
+    # As annotated, where the words that models read have unknown words beside them.
+    annotated = table.assign(right_id=N, last_subword=[False, True, True, True, True])
+    assert ends_word(annotated, FREQUENCIES).tolist() == [False, True, True, True, True]
     # Ten occurrences are enough.
     table = pd.DataFrame({"input_id": [RARE] * 10, "right_id": EOS})
     assert word_ids(["rare"], "words", table, FREQUENCIES) == {"rare": RARE}

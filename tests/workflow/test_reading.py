@@ -102,6 +102,14 @@ def test_numbers_and_text_that_only_look_odd_are_right(tmp_path):
     }
 
 
+def test_null_on_the_command_line_is_no_text(tmp_path):
+    """Where Snakemake leaves it as text: within a section or a list."""
+    given = {"a": {"b": "null", "c": ["null", 1]}}
+    assert config_of(tmp_path, "a: {b: {d: 1}, c: [2]}", **given) == {
+        "a": {"b": None, "c": [None, 1]}
+    }
+
+
 def test_a_file_that_is_missing_or_in_another_encoding(tmp_path):
     (tmp_path / "latin.yaml").write_bytes("a: ü".encode("latin-1"))
     for name, reason in (("latin.yaml", "'utf-8' codec can't"), ("none.yaml", "[Errno 2] No such")):

