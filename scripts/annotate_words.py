@@ -3,7 +3,7 @@
 Settings: annotator (a module of bottomup/corpus/annotation), told_by (its source: the module of a
           spaCy pipeline, or the folder of a treebank), categories (whether to give CCG categories),
           depccg_model (folder of an English model of depccg; None derives them from the trees),
-          content (a digest of the treebank's files, if any).
+          content (a digest of the files of treebank and model, if any).
 Inputs:   test.parquet, with the text in its original case; tokenizer.source.json; the token file
           with these words.
 Outputs:  a row for each word, see bottomup.corpus.annotation.pipeline.annotate and

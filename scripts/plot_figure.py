@@ -41,8 +41,8 @@ def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
     parts: dict[str, list[pd.DataFrame]] = {}
     for name, path in zip(names, paths, strict=True):
         # Only an empty cell is missing: a token called "null" stays a token.
-        table = read_table(path, keep_default_na=False, na_values=[""])
-        parts.setdefault(name, []).append(table)
+        empty = {"keep_default_na": False, "na_values": [""]} if path.suffix == ".csv" else {}
+        parts.setdefault(name, []).append(read_table(path, **empty))
     return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
 
 

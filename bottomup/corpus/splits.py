@@ -14,9 +14,10 @@ SPLITS = ["train", "dev", "test"]
 # Longer sentences are compared only as a whole: leaving out each word costs the square of their
 # length.
 MAX_SHORTENED = 500
-# Python takes marks, such as the vowels of Hindi, for the end of a word.
+# Python takes marks, such as the vowels of Hindi, for the end of a word. One after a sign, as in
+# some emoji, is no word.
 _MARKS = "".join(c for c in map(chr, range(0x300, 0x1F000)) if unicodedata.category(c)[0] == "M")
-_WORD = re.compile(rf"[\w{_MARKS}]+")
+_WORD = re.compile(rf"\w[\w{_MARKS}]*")
 
 
 def split(

@@ -178,7 +178,7 @@ def first_subwords(tokens: TokenFile) -> np.ndarray:
     """Which tokens begin a word, bool `[n_tokens]`."""
     words = np.asarray(tokens.words)
     begins = words != np.roll(words, 1)
-    begins[tokens.offsets[:-1]] = True
+    begins[tokens.offsets[:-1][tokens.lengths > 0]] = True
     return begins & (words != NO_WORD)
 
 

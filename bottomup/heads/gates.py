@@ -129,6 +129,7 @@ def penalty(gates: list[HardConcrete]) -> Tensor:
 
     Examples
     --------
+    >>> from bottomup.heads.gates import HardConcrete
     >>> open_, closed = HardConcrete(8, initial=50.0), HardConcrete(8, initial=-50.0)
     >>> round(penalty([open_, closed]).item(), 3)
     4.0

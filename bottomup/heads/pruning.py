@@ -239,9 +239,10 @@ def close(model: Transformer, gates: pd.DataFrame) -> None:
     Examples
     --------
     >>> import pandas as pd
-    >>> from bottomup.model.configuration import TransformerConfig
+    >>> from bottomup.model.transformer import Transformer, TransformerConfig
     >>> model = Transformer(TransformerConfig(encoder_layers=1, heads=2, d_model=8, d_ff=8))
-    >>> close(model, pd.DataFrame([("encoder", 1, 2, False)], columns=[*PLACE, "kept"]))
+    >>> columns = ["kind", "layer", "head", "kept"]
+    >>> close(model, pd.DataFrame([("encoder", 1, 2, False)], columns=columns))
     >>> model.encoder.layers[0].attention.gates.tolist()
     [1.0, 0.0]
     """
@@ -282,7 +283,8 @@ def as_many(
     --------
     >>> import pandas as pd
     >>> heads = [("encoder", 1, head) for head in (1, 2, 3, 4)]
-    >>> gates = pd.DataFrame(heads, columns=PLACE).assign(step=10, kept=[True, False, True, False])
+    >>> gates = pd.DataFrame(heads, columns=["kind", "layer", "head"])
+    >>> gates = gates.assign(step=10, kept=[True, False, True, False])
     >>> int(as_many("random", gates, draw=1)["kept"].sum())
     2
     """

@@ -176,6 +176,7 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
     Examples
     --------
     >>> import numpy as np
+    >>> from bottomup.measures.pwcca import pwcca_distance
     >>> from bottomup.views.moments import Moments
     >>> rng = np.random.default_rng(0)
     >>> x, y = rng.normal(size=(1000, 4)), rng.normal(size=(1000, 3))

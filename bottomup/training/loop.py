@@ -190,10 +190,11 @@ class Trainer:
 
     def diverged(self, what: str, step: int) -> UserError:
         """The error for numbers that are not finite."""
-        kept = f"the last good checkpoint is kept in {self.checkpoint.folder}; "
+        there = self.checkpoint.state() is not None
         return UserError(
-            f"{what} at step {step}; {kept if self.checkpoint.state() else ''}lower "
-            f"training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
+            f"{what} at step {step}; "
+            + f"the last good checkpoint is kept in {self.checkpoint.folder}; " * there
+            + f"lower training.learning_rate, which is {self.settings.learning_rate:g}, or raise "
             "training.warmup_steps; of pruned models, those of pruning.training"
         )
 

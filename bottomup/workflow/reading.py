@@ -66,7 +66,10 @@ def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
 
 
 def _with_null(value: Any) -> Any:
-    """A value of the command line, in which Snakemake leaves a nested null as text."""
+    """A value of the command line, in which Snakemake leaves a nested null as text, quoted or not.
+
+    A word "null" can so be asked for in a file only.
+    """
     if isinstance(value, dict):
         return {key: _with_null(of_key) for key, of_key in value.items()}
     if isinstance(value, list):

@@ -47,13 +47,16 @@ def _sections(
     level: int, title: str, path: str, model: type[BaseModel], default: Any
 ) -> Iterator[str]:
     """A table of the keys that a section holds itself, then those of its own sections."""
+    if isinstance(default, BaseModel):  # a section that config.yaml leaves out
+        default = default.model_dump()
     own = {
         name: (field, default.get(name, field.get_default(call_default_factory=True)))
         for name, field in keys(model).items()
     }
     inner = {name for name, (field, _) in own.items() if _is_section(field)}
     rows = [_row(name, *own[name]) for name in own if name not in inner]
-    yield f"{'#' * level} {title}\n\n{model.__doc__.splitlines()[0]}"
+    [about, *_] = (model.__doc__ or "").splitlines() or [""]
+    yield f"{'#' * level} {title}\n\n{about}"
     if rows:
         yield "\n".join([COLUMNS, *rows])
     elif not inner:

@@ -185,15 +185,18 @@ class Slices:
             "categories": "ccg" in self.study.known_of_words(),
             "depccg_model": annotation.depccg_model,
         }
+        files = []
         if annotation.depccg_model:
-            files = (path for path in annotation.depccg_model.rglob("*") if path.is_file())
-            values["depccg_content"] = content(*map(str, files))
+            model = annotation.depccg_model.rglob("*")
+            files += [str(path) for path in model if path.is_file()]
         modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
         if annotation.pipeline == GOLD:
             treebank = self.study.source_options("conllu")
             values |= {"annotator": GOLD, "told_by": treebank.folder}
-            values["content"] = content(*treebank.read_files())
+            files += treebank.read_files()
             modules = [f"{ANNOTATORS}.{GOLD}"]
+        if files:
+            values["content"] = content(*files)
         return settings("annotate_words", values, *modules)
 
     def annotate_occurrences(self) -> Slice:

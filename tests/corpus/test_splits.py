@@ -178,6 +178,8 @@ def test_marks_belong_to_their_words():
     mine, others = pd.Series(["मेरा दिन बड़ा है"]), "दान मे किमी"
     assert near(mine, pd.Series(["मेरा हिन्दुस्तानी दिन बड़ा है"])).tolist() == [True]
     assert near(pd.Series(["दिन में काम"]), pd.Series([others])).tolist() == [False]
+    # How an emoji is to look is no word.
+    assert near(pd.Series(["I ❤\ufe0f you all"]), pd.Series(["I like you all"])).tolist() == [True]
 
 
 def test_long_sentences_are_compared_as_a_whole():

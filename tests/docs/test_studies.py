@@ -25,8 +25,13 @@ def test_a_study_in_the_docs_is_read(page, block, tmp_path, monkeypatch):
     study = tmp_path / "study.yaml"
     study.write_text(block)
     monkeypatch.chdir(ROOT)
+    above = [ROOT / "config.yaml"]
+    # As in the command below it: --configfile studies/smoke.yaml name.yaml
+    command = (ROOT / page).read_text().partition(block)[2].partition("```bash\n")[2]
+    if "studies/smoke.yaml" in command.partition("```")[0]:
+        above.append(ROOT / "studies/smoke.yaml")
     try:
-        load(*read([ROOT / "config.yaml", study], {}))
+        load(*read([*above, study], {}))
     except UserError as error:
         mistakes = str(error).splitlines()
         assert all("Path does not point to a" in line for line in mistakes), mistakes

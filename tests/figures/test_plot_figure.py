@@ -40,6 +40,16 @@ def plot(folder, figure, tables, *more, options=None, **environment):
     )
 
 
+def test_a_token_called_null_stays_one_and_metrics_are_read(tmp_path):
+    (tmp_path / "a.csv").write_text("series,y\nnull,1\nNA,\n")
+    (tmp_path / "metrics.jsonl").write_text('{"step": 1}\n{"step": 2}\n')
+    paths = [tmp_path / "a.csv", tmp_path / "metrics.jsonl"]
+    found = plot_figure.read_all(["a", "lm-1"], paths)
+    assert found["a"]["series"].tolist() == ["null", "NA"]
+    assert found["a"]["y"].isna().tolist() == [False, True]
+    assert found["lm-1"]["step"].tolist() == [1, 2]
+
+
 def test_the_same_bytes_again_and_the_points_as_csv(study, tmp_path):
     tables = {"pwcca_between_layers": study(layers=3)["pwcca_between_layers"]}
     published = ["--published", str(PAPER_CURVES / "change_by_task.csv")]

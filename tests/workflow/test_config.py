@@ -15,6 +15,7 @@ from bottomup.workflow.digest import content
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
 from bottomup.workflow.subjects import Subjects
+from scripts import annotate_words
 from tests.workflow.checkouts import ROOT
 
 DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
@@ -1133,6 +1134,16 @@ def test_pairs_of_the_first_seed(seeds):
     of_seeds = {tuple(int(run.split("-")[1]) for run in pair.split(".")) for pair in pairs}
     assert of_seeds == {(seeds[0], seeds[0]), tuple(seeds)}
     assert f"lm-{seeds[0]}.lm-{seeds[1]}" in pairs
+
+
+def test_words_are_annotated_anew_by_another_model_in_the_same_folder(tmp_path):
+    study, found = load(changed(annotation__depccg_model=str(tmp_path))), []
+    for text in "ab":
+        (tmp_path / "model.pt").write_text(text)
+        content.cache_clear()
+        found.append(Slices(study).annotate_words(None))
+        assert annotate_words.Settings(**{k: v for k, v in found[-1].items() if k != "code"})
+    assert found[0] != found[1]
 
 
 def test_steps_that_a_file_below_asks_for_can_be_removed():

@@ -48,6 +48,13 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
     assert pd.read_csv(drawn["csv"])["y"].tolist() == [4, 12]
 
 
+def test_the_page_of_keys_is_made(extended):
+    """Also for a section that config.yaml leaves out."""
+    program = [sys.executable, "-m", "bottomup.workflow.reference"]
+    made = subprocess.run(program, cwd=extended.path, capture_output=True, text=True, check=True)
+    assert "measures.norm" in made.stdout
+
+
 def test_its_keys_are_checked_as_any(extended):
     config = ["--config", "measures={norm: {order: 0, odrer: 1}}"]
     said = extended.snakemake("--summary", "--configfile", "study.yaml", *config, check=False)
