@@ -263,7 +263,7 @@ def require_packages(study: Study) -> None:
     if pipeline not in (None, GOLD) and not is_installed(pipeline):
         lines.append(
             f'annotation.pipeline: found "{pipeline}", which is not installed; allowed: the '
-            "package of a spaCy pipeline; run: pip install -r envs/requirements.lock"
+            "package of a spaCy pipeline; run: envs/make"
         )
     for source in study.corpus.source:
         if (package := study.source_options(source).package) and not is_installed(package):

@@ -202,7 +202,7 @@ def _locked() -> dict[str, str]:
     """The locked versions, by distribution; one may have several, for different machines."""
     versions: dict[str, list[str]] = {}
     for line in (ROOT / "envs/requirements.lock").read_text().splitlines():
-        if pin := re.match(r"([\w.-]+)==(.+)", line):
+        if pin := re.match(r"([\w.-]+)==([^\\]+)", line):
             versions.setdefault(_distribution(pin[1]), []).append(pin[2].strip())
     return {name: ", ".join(found) for name, found in versions.items()}
 

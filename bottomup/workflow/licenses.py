@@ -44,7 +44,7 @@ COPYLEFT = re.compile("GPL|MPL|GNU|Mozilla")
 def page() -> str:
     """docs/licenses.md: a row for each package of the lock."""
     pins = (ROOT / "envs/requirements.lock").read_text().splitlines()
-    names = sorted({pin.partition("==")[0] for pin in pins})
+    names = sorted({pin.partition("==")[0] for pin in pins if "==" in pin})
     found = {name: OF_OTHER_SYSTEMS.get(name) or stated(name) for name in names}
     copyleft = {name: text for name, text in found.items() if COPYLEFT.search(text)}
     header = HEADER.format(copyleft=_table(copyleft))

