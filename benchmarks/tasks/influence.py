@@ -81,12 +81,13 @@ def encoded(
     """The stream after each layer, `[layers + 1, n_tokens, d_model]`; hidden: tokens `[n_tokens]`
     that `layer` does not see."""
     states = torch.empty(subject.layers + 1, len(text.ids), subject.d_model)
-    for ids, tokens, index in batches(subject, text, BATCH_TOKENS):
+    for batch in batches(subject, text, BATCH_TOKENS):
+        ids, tokens, index = batch.ids, batch.tokens, batch.index
         unseen = None
         if hidden is not None:
             unseen = torch.zeros(subject.layers, *ids.shape, dtype=torch.bool)
             unseen[layer - 1] = torch.from_numpy(hidden[index] & tokens)
-        found = torch.stack(subject.hidden_states(ids, hidden=unseen))
+        found = torch.stack(subject.hidden_states(ids, hidden=unseen, lengths=batch.lengths))
         states[:, index[tokens]] = found[:, tokens]
     return states
 

@@ -13,17 +13,20 @@ from bottomup.files.arrays import load_array
 
 @dataclass(frozen=True)
 class TokenFile:
-    """Sentences as sub-words; each ends with </s>.
+    """Sentences as sub-words; in a file, each ends with </s>.
 
     ids: token ids, int32 `[n_tokens]`.
     words: index of each token's word in its sentence, -1 for </s>, int32 `[n_tokens]`.
     offsets: where each sentence starts in `ids` and `words`, and where the last one ends, int64
         `[n_sentences + 1]`.
+    added: which tokens a checkpoint's tokenizer adds to a sentence, bool `[n_tokens]`; None for our
+        own, which adds </s>.
     """
 
     ids: np.ndarray
     words: np.ndarray
     offsets: np.ndarray
+    added: np.ndarray | None = None
 
     @classmethod
     def load(cls, folder: Path) -> "TokenFile":
@@ -65,13 +68,19 @@ class TokenFile:
         """The number of tokens of each sentence, including </s>, int64 `[n_sentences]`."""
         return np.diff(self.offsets)
 
+    @cached_property
+    def special(self) -> np.ndarray:
+        """Which tokens stand around the text and are not part of it, bool `[n_tokens]`."""
+        return self.ids == EOS if self.added is None else self.added
+
     def select(self, sentences: np.ndarray) -> "TokenFile":
         """These sentences, in this order, as a new token file in memory."""
         lengths = self.lengths[sentences]
         offsets = np.concatenate([[0], np.cumsum(lengths)])
         shift = np.repeat(self.offsets[sentences] - offsets[:-1], lengths)
         index = shift + np.arange(offsets[-1])
-        return TokenFile(self.ids[index], self.words[index], offsets)
+        added = None if self.added is None else self.added[index]
+        return TokenFile(self.ids[index], self.words[index], offsets, added)
 
 
 def _mapped(path: Path, dtype: type) -> np.ndarray:

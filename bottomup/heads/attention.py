@@ -46,7 +46,8 @@ def attention(
     decoder is the token to be predicted, and its keys are the tokens before it, `START` first.
     """
     ids, tokens = _encoded(subject.tokenizer, sentence)
-    yield "encoder", tokens, tokens, _stacked(subject.attentions(ids))
+    attentions = subject.attentions(ids, lengths=torch.tensor([ids.shape[1]]))
+    yield "encoder", tokens, tokens, _stacked(attentions)
     if target is None or tokenizer is None:
         return
     predicted, words = _encoded(tokenizer, target)

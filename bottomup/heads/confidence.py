@@ -15,7 +15,7 @@ from bottomup.heads.trace import trace
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.subjects import Subject
-from bottomup.training.batches import Text, in_order, padded
+from bottomup.subjects.batches import batches
 
 QUANTITIES = ("confidence", "special")
 
@@ -60,13 +60,13 @@ def encoder_attention(
     """
     subject.model.to(device)
     found = {name: Totals() for name in QUANTITIES}
-    order = in_order(Text(text), batch_tokens)
-    for sentences in order:
-        ids = padded(text, sentences, subject.padding)
-        read = np.arange(ids.shape[1]) < text.lengths[sentences, None]
-        keys = torch.from_numpy(read & ~np.isin(ids, subject.special)).to(device)
+    order = []
+    for batch in batches(subject, text, batch_tokens):
+        keys = torch.from_numpy(batch.tokens & ~batch.special).to(device)
         queries = keys & _shifted(keys) if subject.causal else keys
-        _add(found, "encoder", subject.attentions(torch.from_numpy(ids).to(device)), queries, keys)
+        attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
+        _add(found, "encoder", attentions, queries, keys)
+        order.append(batch.sentences)
     return _not_empty(found), np.concatenate(order)
 
 

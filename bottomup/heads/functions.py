@@ -22,7 +22,7 @@ from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.settings import Thresholds
 from bottomup.subjects import Subject
-from bottomup.training.batches import Text, in_order, padded
+from bottomup.subjects.batches import batches
 
 # The labels of the paper's relations in spaCy's English pipelines, in Universal Dependencies, and
 # in TIGER (spaCy's German pipelines), whose labels do not tell the last two from other relations.
@@ -142,7 +142,7 @@ def head_functions(
     """
     subject.model.to(device)
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
-    is_token = ~np.isin(tokens.ids, subject.special)
+    is_token = ~tokens.special
     in_tokens = units(sentences[is_token], len(tokens), subject.causal)
     in_words, related = units(np.array([], dtype=int), len(tokens), subject.causal), []
     if annotation is not None:
@@ -220,19 +220,17 @@ def maxima(
     """
     sizes = len(in_tokens.place), len(in_words.place)
     found = [tuple(np.zeros((len(some), n), np.int16) for n in sizes) for some in heads]
-    for sentences in in_order(Text(tokens), batch_tokens):
-        ids = padded(tokens, sentences, subject.padding)
-        text = np.arange(ids.shape[1]) < tokens.lengths[sentences, None]
-        words = np.full(ids.shape, NO_WORD)
-        words[text] = tokens.select(sentences).words
+    for batch in batches(subject, tokens, batch_tokens):
+        sentences = batch.sentences
+        words = np.where(batch.tokens, tokens.words[batch.index], NO_WORD)
         lengths = in_words.lengths[sentences, None]
         n_words = max(1, lengths.max())
-        token_cells = text & ~np.isin(ids, subject.special)
+        token_cells = batch.tokens & ~batch.special
         word_cells = np.arange(n_words) < lengths
         batch_of_tokens, batch_of_words = map(
             Units.of_batch, (in_tokens, in_words), 2 * [sentences]
         )
-        attentions = subject.attentions(torch.from_numpy(ids).to(device))
+        attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
         words = torch.from_numpy(words).to(device)
         for weights, some, (of_tokens, of_words) in zip(attentions, heads, found, strict=True):
             weights = weights[:, some]

@@ -58,26 +58,33 @@ class CheckpointPredictor(Predictor):
         # In the order of calls: in a decoder layer, self-attention comes first.
         decoders = zip(*(self.gates.get(kind, []) for kind in ("decoder", "cross")), strict=True)
         with one_pass([*self.gates["encoder"], *chain(*decoders)]):
-            logits, labels = self._logits(source, target), labels.to(self.model.device)
+            lengths = None if example.lengths is None else torch.from_numpy(example.lengths)
+            logits = self._logits(source, target, lengths)
+            labels = labels.to(self.model.device)
             return sentence_losses(logits[labels != IGNORE], labels)
 
     def _open_gates(self) -> dict[str, list[Tensor]]:
-        ids = torch.tensor([[0]])
+        ids = torch.tensor([[self.subject.ordinary[0]]])
         with one_pass(keep=True) as seen, torch.no_grad():
-            self._logits(ids, ids if self.model.config.is_encoder_decoder else None)
+            target = ids if self.model.config.is_encoder_decoder else None
+            self._logits(ids, target, torch.tensor([1]))
         gates = [torch.ones(weights.shape[1], device=self.model.device) for weights in seen.weights]
         above = gates[self.subject.layers :]
         found = {"encoder": gates[: self.subject.layers]}
         return found | {"decoder": above[::2], "cross": above[1::2]} if above else found
 
-    def _logits(self, source: Tensor, target: Tensor | None) -> Tensor:
+    def _logits(self, source: Tensor, target: Tensor | None, lengths: Tensor | None) -> Tensor:
         """Logits `[batch, length, vocab]` of the side that is predicted, from ids `[batch,
-        length]`; those of the target are yet to be shifted."""
+        length]`; those of the target are yet to be shifted. lengths: as in
+        `Subject.hidden_states`."""
         source = source.to(self.model.device)
-        read = {"input_ids": source, "attention_mask": self.subject.tokens(source).long()}
+        tokens = self.subject.tokens(source, lengths)
+        source = self.subject.filled(source, tokens)
+        read = {"input_ids": source, "attention_mask": tokens.long()}
         if target is not None:
             start = torch.full((len(target), 1), self.model.config.decoder_start_token_id)
-            previous = torch.cat([start, target[:, :-1]], dim=1)
+            # A decoder does not see what follows, so it does not matter what fills it up.
+            previous = torch.cat([start, target[:, :-1].clamp(min=0)], dim=1)
             read |= {"decoder_input_ids": previous.to(self.model.device), "use_cache": False}
         return self.model(**read).logits
 
@@ -110,24 +117,31 @@ def references(subject: Checkpoint, objective: str, text: Text, seed: int) -> li
     found = []
     for sentence in range(len(text.source)):
         source, target = text.batch(np.array([sentence]))
+        lengths = np.array([source.shape[1]])
         if objective == "mlm":
-            found.append(masked(subject, source, generator(seed, "heads", sentence)))
+            special = text.source.select(np.array([sentence])).special[None]
+            found.append(masked(subject, source, special, generator(seed, "heads", sentence)))
         elif objective == "lm":
             labels = np.pad(source[:, 1:], [(0, 0), (0, 1)], constant_values=IGNORE)
-            found.append(Example(source, None, labels))
+            found.append(Example(source, None, labels, lengths))
         else:
-            found.append(Example(source, target, target))
+            found.append(Example(source, target, target, lengths))
     return found
 
 
-def masked(subject: Checkpoint, ids: np.ndarray, rng: np.random.Generator) -> Example:
-    """What our MLM makes of ids `[batch, length]` without padding, with the checkpoint's mask."""
-    special = np.isin(ids, subject.special)
+def masked(
+    subject: Checkpoint, ids: np.ndarray, special: np.ndarray, rng: np.random.Generator
+) -> Example:
+    """What our MLM makes of ids `[batch, length]`, with the checkpoint's mask.
+
+    special: which of them are no tokens of the text, bool; these stay, and are not predicted.
+    """
     # Numbered like our ids; for us every token around a text is </s>.
     ours = np.where(special, EOS, ids + N_SPECIAL)
-    vocab_size = subject.tokenizer.get_vocab_size() + N_SPECIAL
+    # Either may know more: a tokenizer of added tokens, a model of a rounded size.
+    vocab_size = min(subject.tokenizer.get_vocab_size(), subject.vocab_size) + N_SPECIAL
     example = mlm.Objective().example(ours, None, vocab_size, rng)
     mask = subject.pretrained.mask_token_id
     source = np.where(example.source == MASK, mask, example.source - N_SPECIAL)
     labels = np.where(example.labels == IGNORE, IGNORE, ids)
-    return Example(np.where(special, ids, source), None, labels)
+    return Example(np.where(special, ids, source), None, labels, np.full(len(ids), ids.shape[1]))

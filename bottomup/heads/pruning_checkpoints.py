@@ -29,21 +29,26 @@ from bottomup.objectives import IGNORE, Example
 from bottomup.seeds import generator
 from bottomup.settings import Gates, Pruned, Run, Training
 from bottomup.subjects import checkpoint
+from bottomup.subjects.batches import Batch, side_by_side
 from bottomup.tables import columns_of
-from bottomup.training.batches import Text, in_order, padded
+from bottomup.training.batches import Text, in_order
 from bottomup.training.checkpoint import Checkpoint, Finished
 from bottomup.training.precision import autocast
 
 Place = tuple[str, int, int]  # a head's kind of attention, layer and number, from 1
 
 
+@dataclass(frozen=True)
 class OwnText(Text):
     """Sentences in a checkpoint's tokens, which need not include one for padding alone."""
 
-    def batch(self, sentences: np.ndarray) -> tuple[np.ndarray, np.ndarray | None]:
-        """As for any text, but with IGNORE as padding."""
-        target = None if self.target is None else padded(self.target, sentences, IGNORE)
-        return padded(self.source, sentences, IGNORE), target
+    subject: checkpoint.Checkpoint | None = None
+
+    def batch(self, sentences: np.ndarray) -> tuple[Batch, Batch | None]:
+        """As for any text, with the lengths of the sentences and what in them is special."""
+        sides = (self.source, self.target)
+        source, target = (side and side_by_side(self.subject, side, sentences) for side in sides)
+        return source, target
 
 
 @dataclass(frozen=True)
@@ -57,26 +62,26 @@ class OwnObjective:
     def text(self, file: Path) -> OwnText:
         """A split's parquet file as the checkpoint reads it."""
         text = text_of(self.subject, read_table(file), self.name)
-        return OwnText(text.source, text.target)
+        return OwnText(text.source, text.target, self.subject)
 
     def example(
         self,
-        source: np.ndarray,
-        target: np.ndarray | None,
+        source: Batch,
+        target: Batch | None,
         vocab_size: int,
         rng: np.random.Generator,
     ) -> Example:
         """The example of a batch of an `OwnText`, in the checkpoint's own vocabulary."""
-        inside, padding = source != IGNORE, self.subject.padding
-        read = np.where(inside, source, padding)
+        ids, lengths = source.ids.numpy(), source.lengths.numpy()
         if self.name == "mt":
-            return Example(read, np.where(target == IGNORE, padding, target), target)
+            labels = np.where(target.tokens, target.ids.numpy(), IGNORE)
+            return Example(ids, target.ids.numpy(), labels, lengths)
         if self.name == "lm":
-            following = np.pad(source[:, 1:], [(0, 0), (0, 1)], constant_values=IGNORE)
-            return Example(read, None, following)
-        found = masked(self.subject, read, rng)
-        labels = np.where(inside, found.labels, IGNORE)
-        return Example(np.where(inside, found.source, padding), None, labels)
+            labels = np.where(source.tokens, ids, IGNORE)[:, 1:]
+            following = np.pad(labels, [(0, 0), (0, 1)], constant_values=IGNORE)
+            return Example(ids, None, following, lengths)
+        found = masked(self.subject, ids, source.special | ~source.tokens, rng)
+        return Example(found.source, None, found.labels, lengths)
 
 
 class Heads(nn.Module):
@@ -250,8 +255,9 @@ def what_reads_heads(predictor: CheckpointPredictor) -> dict[Place, tuple[Tensor
         for module in predictor.model.modules()
         if isinstance(module, nn.Linear | Conv1D)
     ]
-    ids = np.array([[0]])
-    example = Example(ids, ids if predictor.subject.translates else None, ids)
+    ids = np.array([predictor.subject.ordinary[:1]])
+    target = ids if predictor.subject.translates else None
+    example = Example(ids, target, ids, np.array([1]))
     reading = {}
     for kind, gates in predictor.gates.items():
         for layer, gate in enumerate(gates, 1):

@@ -36,8 +36,8 @@ from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
 from bottomup.subjects import Subject
+from bottomup.subjects.batches import batches
 from bottomup.subjects.subject import from_others
-from bottomup.training.batches import Text, in_order, padded
 
 # Of sentence lengths, for matched groups: each holds about as many of all occurrences.
 STRATA = 5
@@ -240,11 +240,12 @@ def without(
     from are not computed again: they keep the bits of `usual`.
     """
     states = usual.clone()
-    for ids, tokens, index in batches(subject, case.text, batch_tokens):
+    for batch in batches(subject, case.text, batch_tokens):
+        ids, tokens, index = batch.ids.to(device), batch.tokens, batch.index
         hidden = torch.from_numpy(case.hidden[index] & tokens)
         unseen = from_others(hidden)[:, 0]  # [batch, queries, keys]
         changed = (unseen.tril() if subject.causal else unseen).any(-1).numpy() & tokens
-        above = subject.after(layer, below[index].to(device), ids.to(device), hidden.to(device))
+        above = subject.after(layer, below[index].to(device), ids, hidden.to(device), batch.lengths)
         states[index[changed]] = above.cpu()[changed]
     return states
 
@@ -259,8 +260,9 @@ def continued(
 ) -> Tensor:
     """The residual stream after `layer`, from the one before it: both `[n_tokens, d_model]`."""
     states = torch.empty_like(below)
-    for ids, tokens, index in batches(subject, text, batch_tokens):
-        above = subject.after(layer, below[index].to(device), ids.to(device))
+    for batch in batches(subject, text, batch_tokens):
+        ids, tokens, index = batch.ids.to(device), batch.tokens, batch.index
+        above = subject.after(layer, below[index].to(device), ids, lengths=batch.lengths)
         states[index[tokens]] = above.cpu()[tokens]
     return states
 
@@ -270,21 +272,7 @@ def embedded(
 ) -> Tensor:
     """Layer 0 of a text, `[n_tokens, d_model]`."""
     states = torch.empty(len(text.ids), subject.d_model)
-    for ids, tokens, index in batches(subject, text, batch_tokens):
-        states[index[tokens]] = subject.embeddings(ids.to(device)).cpu()[tokens]
+    for batch in batches(subject, text, batch_tokens):
+        found = subject.embeddings(batch.ids.to(device), batch.lengths)
+        states[batch.index[batch.tokens]] = found.cpu()[batch.tokens]
     return states
-
-
-def batches(
-    subject: Subject, text: TokenFile, batch_tokens: int
-) -> Iterator[tuple[Tensor, np.ndarray, np.ndarray]]:
-    """Padded ids, whether each is a token, and its place in the text.
-
-    All are `[batch, length]`; padding has place 0.
-    """
-    for sentences in in_order(Text(text), batch_tokens):
-        ids = padded(text, sentences, subject.padding)
-        columns = np.arange(ids.shape[1])
-        tokens = columns < text.lengths[sentences, None]
-        index = text.offsets[sentences][:, None] + columns
-        yield torch.from_numpy(ids), tokens, np.where(tokens, index, 0)

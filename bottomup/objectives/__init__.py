@@ -27,11 +27,14 @@ class Example:
     target: what the decoder reads shifted, `[batch, target_length]`; None without a decoder.
     labels: the token to predict from each position of the predicted side, IGNORE elsewhere; with
         two directions, first the labels of the one from the left, then those of the other.
+    lengths: the number of source tokens of each sentence, `[batch]`; None for our own models, whose
+        padding is a token for nothing else.
     """
 
     source: np.ndarray
     target: np.ndarray | None
     labels: np.ndarray
+    lengths: np.ndarray | None = None
 
     @property
     def predicted(self) -> int:
@@ -42,7 +45,8 @@ class Example:
         """The same batch in at most `parts` parts of whole sentences."""
         for rows in np.array_split(np.arange(len(self.source)), min(parts, len(self.source))):
             target = None if self.target is None else self.target[rows]
-            yield Example(self.source[rows], target, self.labels[rows])
+            lengths = None if self.lengths is None else self.lengths[rows]
+            yield Example(self.source[rows], target, self.labels[rows], lengths)
 
 
 class Question(Enum):

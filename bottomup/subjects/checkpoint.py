@@ -4,12 +4,13 @@ import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
 from functools import cached_property
+from itertools import islice
 from pathlib import Path
 
 import torch
 import transformers
 from torch import Tensor, nn
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedModel
+from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerFast as Tokenizer
 
 from bottomup.errors import UserError
@@ -23,6 +24,9 @@ from bottomup.subjects.subject import Subject
 TOKENIZERS = ("tokenizer.json", "vocab.txt")
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
+NO_CHARACTER = "\U0010fffd"  # of private use
+# How far apart states may be, as a share of their size, that are the same but for rounding.
+ROUNDING = 1e-5
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
 
 
@@ -46,28 +50,55 @@ class Checkpoint(Subject):
     def __init__(self, model: PreTrainedModel, pretrained: Tokenizer):
         super().__init__(model, pretrained.backend_tokenizer)
         self.pretrained = pretrained
+        # Some families' tokenizers pad on the left, to go on writing; we read.
+        pretrained.padding_side = "right"
+        # The tokenizer's file sets these for other uses.
+        self.tokenizer.no_truncation()
+        self.tokenizer.no_padding()
+        self._around = self._of_no_text()
+
+    @cached_property
+    def shape(self) -> PreTrainedConfig:
+        """The config of the part that is looked at; others may have parts for images or sound, or a
+        decoder of another depth."""
+        return self.encoder.config.get_text_config(encoder=True if self.translates else None)
 
     @property
     def layers(self) -> int:
-        return self.model.config.num_hidden_layers
+        return self.shape.num_hidden_layers
 
     @property
     def d_model(self) -> int:
-        return self.model.config.hidden_size
+        return self.shape.hidden_size
+
+    @cached_property
+    def vocab_size(self) -> int | None:
+        table = self.encoder.get_input_embeddings()
+        return getattr(table, "num_embeddings", None)
+
+    @cached_property
+    def ordinary(self) -> list[int]:
+        """A few tokens of text, four different ones if it has as many."""
+        known = range(self.vocab_size or len(self.pretrained))
+        text = list(islice((i for i in known if i not in {*self.special, self.padding}), 4))
+        return (text or [0]) * 4
 
     @cached_property
     def heads(self) -> int:
         """Heads in a layer; 0 if none can be looked at: the model has no attention, or does not
         call it through transformers' interface."""
         with one_pass(keep=True) as seen:
-            self._states([0])
+            self._states(self.ordinary[:1])
         return seen.weights[0].shape[1] if len(seen.weights) == self.layers else 0
 
     @cached_property
     def causal(self) -> bool:
+        """Whether the first token is what it is whatever follows, up to rounding: experts, and
+        kernels of a GPU, add in another order where other tokens are beside one."""
+        first, *others = self.ordinary[:4]
         with one_pass():  # so that a pass that asks for this does not count these layers
-            one, other = self._states([0, 1]), self._states([0, 2])
-        return torch.equal(one[0], other[0])
+            one, other = (self._states([first, *rest])[0] for rest in (others, others[::-1]))
+        return bool((one - other).norm() < ROUNDING * one.norm())
 
     @cached_property
     def masks(self) -> bool:
@@ -101,13 +132,27 @@ class Checkpoint(Subject):
         return 0 if pad is None else pad
 
     @property
-    def special(self) -> list[int]:
-        """The tokens that surround a text and are not part of it, including padding.
+    def pads_alone(self) -> bool:
+        unknown = self.tokenizer.encode(NO_CHARACTER).ids  # not every tokenizer names it
+        others = {*self._around, *unknown, self.pretrained.mask_token_id}
+        return self.pretrained.pad_token_id is not None and self.padding not in others
 
-        If the tokenizer names no padding, `padding` is an ordinary token and not special.
-        """
-        names = ("pad_token_id", "bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
-        return sorted({getattr(self.pretrained, name) for name in names} - {None})
+    @property
+    def special(self) -> list[int]:
+        return sorted(self._around | ({self.padding} if self.pads_alone else set()))
+
+    def _of_no_text(self) -> set[int]:
+        """What the tokenizer adds to a text, language codes and all, and what it would."""
+        names = ("bos_token_id", "eos_token_id", "cls_token_id", "sep_token_id")
+        named = {getattr(self.pretrained, name) for name in names} - {None}
+        one = self.tokenizer.encode("a")
+        pairs = zip(one.ids, one.special_tokens_mask, strict=True)
+        return named | {i for i, added in pairs if added}
+
+    def filled(self, ids: Tensor, tokens: Tensor) -> Tensor:
+        # A tokenizer may pad with a token that its model does not know.
+        known = self.vocab_size is None or self.padding < self.vocab_size
+        return ids.masked_fill(~tokens, self.padding if known else 0)
 
     @property
     def encoder(self) -> nn.Module:
@@ -122,15 +167,15 @@ class Checkpoint(Subject):
     def _read(
         self,
         ids: Tensor,
+        tokens: Tensor,
         gates: Tensor | None,
         hidden: Tensor | None,
         output_hidden_states: bool = False,
         output_attentions: bool = False,
     ) -> Encoding:
-        tokens = self.tokens(ids).long()
         with one_pass(gates, hidden, keep=output_attentions) as seen:
             output = self.encoder(
-                ids, attention_mask=tokens, output_hidden_states=output_hidden_states
+                ids, attention_mask=tokens.long(), output_hidden_states=output_hidden_states
             )
         states = output.hidden_states if output_hidden_states else ()
         return Encoding(output.last_hidden_state, states, tuple(seen.weights))

@@ -43,6 +43,14 @@ class OfOurs(Subject):
         return PAD
 
     @property
+    def pads_alone(self) -> bool:
+        return True
+
+    @property
+    def vocab_size(self) -> int:
+        return self.model.config.vocab_size
+
+    @property
     def special(self) -> list[int]:
         return [PAD, EOS]
 
@@ -93,7 +101,12 @@ class Run(OfOurs):
         return [layer.attention.gates.nonzero()[:, 0] for layer in self.encoder.layers]
 
     def _read(
-        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+        self,
+        ids: Tensor,
+        tokens: Tensor,
+        gates: Tensor | None,
+        hidden: Tensor | None,
+        **wanted: bool,
     ) -> Encoding:
         with _gated(self.encoder.layers, gates):
             if hidden is None:
@@ -102,7 +115,7 @@ class Run(OfOurs):
 
     def _read_by_layer(self, ids: Tensor, hidden: Tensor) -> Encoding:
         """hidden: `[layers, batch, length]`."""
-        visible, x = self._visible(ids), self.embeddings(ids)
+        visible, x = self._visible(ids), self.encoder.embed(ids)
         # Padding may see itself, or it would see nothing.
         itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
         hidden_states, attentions = [x], []
@@ -114,12 +127,19 @@ class Run(OfOurs):
         return Encoding(self.encoder.norm(x), tuple(hidden_states), tuple(attentions))
 
     @torch.inference_mode()
-    def embeddings(self, ids: Tensor) -> Tensor:
-        return self.model.encoder.embed(ids)
+    def embeddings(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
+        return self.model.encoder.embed(self.filled(ids, self.tokens(ids, lengths)))
 
     @torch.inference_mode()
-    def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
-        mask = self._visible(ids)
+    def after(
+        self,
+        layer: int,
+        below: Tensor,
+        ids: Tensor,
+        hidden: Tensor | None = None,
+        lengths: Tensor | None = None,
+    ) -> Tensor:
+        mask = self._visible(self.filled(ids, self.tokens(ids, lengths)))
         if hidden is not None:
             mask = mask & ~from_others(hidden)
         return self.model.encoder.layers[layer - 1](below, mask, causal=False)[0]
@@ -157,7 +177,12 @@ class OtherTrunk(OfOurs):
         return False
 
     def _read(
-        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+        self,
+        ids: Tensor,
+        tokens: Tensor,
+        gates: Tensor | None,
+        hidden: Tensor | None,
+        **wanted: bool,
     ) -> Encoding:
         layers = self.encoder(ids)
         return Encoding(layers[-1], layers)

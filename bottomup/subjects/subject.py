@@ -88,12 +88,18 @@ class Subject(ABC):
     @property
     @abstractmethod
     def padding(self) -> int:
-        """The token that pads shorter sentences on the right."""
+        """The token that fills shorter sentences up on the right."""
+
+    @property
+    @abstractmethod
+    def pads_alone(self) -> bool:
+        """Whether `padding` does nothing else, so that no sentence has it."""
 
     @property
     @abstractmethod
     def special(self) -> list[int]:
-        """The tokens that surround a text and are not part of it, including padding."""
+        """The tokens that surround a text and are not part of it, and padding that does nothing
+        else. In a text, what is special is a matter of places: `TokenFile.special`."""
 
     @property
     def open_heads(self) -> list[Tensor]:
@@ -115,18 +121,26 @@ class Subject(ABC):
 
     @torch.inference_mode()
     def hidden_states(
-        self, ids: Tensor, gates: Tensor | None = None, hidden: Tensor | None = None
+        self,
+        ids: Tensor,
+        gates: Tensor | None = None,
+        hidden: Tensor | None = None,
+        lengths: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """The residual stream after each layer.
 
         Parameters
         ----------
         ids : Tensor of shape (batch, length), int64
-            Token ids, shorter sentences filled up with `padding` on the right.
+            Token ids, shorter sentences filled up on the right; it does not matter with what.
         gates : Tensor of shape (layers, heads), optional
             What the output of each head is multiplied by; 0 closes it.
         hidden : Tensor of shape (batch, length) or (layers, batch, length), bool, optional
             Tokens that no position but their own sees, in all layers or in each.
+        lengths : Tensor of shape (batch,), int64, optional
+            The number of tokens of each sentence; what comes after is padding. Without it a
+            sentence ends where nothing but padding follows, if the tokenizer has a token for
+            padding alone, and else with its row.
 
         Returns
         -------
@@ -137,20 +151,25 @@ class Subject(ABC):
         Raises
         ------
         UserError
-            For ids that the model does not know, a sentence longer than `max_length`, gates of
-            another shape, or gates or hidden tokens where it has no attention.
+            For ids that the model does not know, a sentence longer than `max_length`, lengths that
+            cannot be or are needed and not given, gates of another shape, or gates or hidden tokens
+            where it has no attention.
         """
-        return self._checked(ids, gates, hidden, output_hidden_states=True).hidden_states
+        return self._checked(ids, gates, hidden, lengths, output_hidden_states=True).hidden_states
 
     @torch.inference_mode()
     def attentions(
-        self, ids: Tensor, gates: Tensor | None = None, hidden: Tensor | None = None
+        self,
+        ids: Tensor,
+        gates: Tensor | None = None,
+        hidden: Tensor | None = None,
+        lengths: Tensor | None = None,
     ) -> tuple[Tensor, ...]:
         """The attention weights of each layer.
 
         Parameters
         ----------
-        ids, gates, hidden
+        ids, gates, hidden, lengths
             As in `hidden_states`.
 
         Returns
@@ -165,18 +184,50 @@ class Subject(ABC):
         """
         if not self.heads:
             raise UserError(f"{self._name} has no attention that can be looked at")
-        return self._checked(ids, gates, hidden, output_attentions=True).attentions
+        return self._checked(ids, gates, hidden, lengths, output_attentions=True).attentions
 
-    def tokens(self, ids: Tensor) -> Tensor:
-        """Which ids are not padding, bool `[batch, length]`."""
-        # A causal model cannot see padding, so it needs no mask for it and may pad with </s>.
-        return torch.ones_like(ids, dtype=torch.bool) if self.causal else ids != self.padding
+    def tokens(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
+        """Which places are inside of the sentences, bool `[batch, length]`; lengths: as in
+        `hidden_states`."""
+        places = torch.arange(ids.shape[1], device=ids.device)
+        lengths = self._found_lengths(ids) if lengths is None else lengths.to(ids.device)
+        if lengths.shape != ids.shape[:1] or ((lengths < 1) | (lengths > ids.shape[1])).any():
+            raise UserError(
+                f"lengths {lengths.tolist()} for ids of shape {tuple(ids.shape)}; allowed: one for "
+                f"each sentence, from 1 to {ids.shape[1]}"
+            )
+        return places < lengths[:, None]
 
-    def embeddings(self, ids: Tensor) -> Tensor:
+    def _found_lengths(self, ids: Tensor) -> Tensor:
+        """The length of each sentence where nobody says it, `[batch]`."""
+        padding, whole = ids == self.padding, torch.full_like(ids[:, 0], ids.shape[1])
+        if self.pads_alone:
+            found = (~padding).sum(dim=1)
+            if padding.cumsum(dim=1)[:, :-1].masked_select(~padding[:, 1:]).any():
+                raise UserError(
+                    "a sentence has padding before its end; pad on the right, or say `lengths` if "
+                    f"{self.padding} stands for something in it"
+                )
+            return found.clamp(min=1)
+        if not self.causal and len(ids) > 1 and padding[:, -1].any():
+            raise UserError(
+                f"a sentence ends in {self.padding}, and {self._name} has no token for padding "
+                "alone; say `lengths`, the number of tokens of each sentence"
+            )
+        return whole
+
+    def embeddings(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Only layer 0, for padded ids `[batch, length]`: `[batch, length, d_model]`."""
-        return self.hidden_states(ids)[0]
+        return self.hidden_states(ids, lengths=lengths)[0]
 
-    def after(self, layer: int, below: Tensor, ids: Tensor, hidden: Tensor | None = None) -> Tensor:
+    def after(
+        self,
+        layer: int,
+        below: Tensor,
+        ids: Tensor,
+        hidden: Tensor | None = None,
+        lengths: Tensor | None = None,
+    ) -> Tensor:
         """The residual stream after `layer`, counted from 1, `[batch, length, d_model]`.
 
         ids: padded, `[batch, length]`. below: the stream before this layer; a `Run` continues from
@@ -187,21 +238,27 @@ class Subject(ABC):
             of_layers = hidden.new_zeros(self.layers, *hidden.shape)
             of_layers[layer - 1] = hidden
             hidden = of_layers
-        return self.hidden_states(ids, hidden=hidden)[layer]
+        return self.hidden_states(ids, hidden=hidden, lengths=lengths)[layer]
 
     def _checked(
-        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+        self,
+        ids: Tensor,
+        gates: Tensor | None,
+        hidden: Tensor | None,
+        lengths: Tensor | None,
+        **wanted: bool,
     ) -> Encoding:
         length, most = ids.shape[1], self.max_length
         if most is not None and length > most:
             raise UserError(
                 f"a sentence has {length} tokens; {self._name} reads at most {most}; cut it"
             )
-        known = getattr(self.model.config, "vocab_size", None)
-        if known is not None and ((ids < 0) | (ids >= known)).any():
+        tokens, known = self.tokens(ids, lengths), self.vocab_size
+        read = ids[tokens]
+        if known is not None and ((read < 0) | (read >= known)).any():
             raise UserError(
-                f"a sentence has ids from {int(ids.min())} to {int(ids.max())}; {self._name} knows "
-                f"0 to {known - 1}; text and model have different tokenizers: make both again"
+                f"a sentence has ids from {int(read.min())} to {int(read.max())}; {self._name} "
+                f"knows 0 to {known - 1}; text and model have different tokenizers: make both again"
             )
         changed = gates is not None or hidden is not None
         if changed and not self.heads:
@@ -213,13 +270,28 @@ class Subject(ABC):
             )
         if hidden is not None:
             hidden = hidden.expand(self.layers, *ids.shape)
-        return self._read(ids, gates, hidden, **wanted)
+        return self._read(self.filled(ids, tokens), tokens, gates, hidden, **wanted)
+
+    def filled(self, ids: Tensor, tokens: Tensor) -> Tensor:
+        """Ids with `padding` wherever there are no `tokens`, both `[batch, length]`."""
+        return ids.masked_fill(~tokens, self.padding)
 
     @abstractmethod
     def _read(
-        self, ids: Tensor, gates: Tensor | None, hidden: Tensor | None, **wanted: bool
+        self,
+        ids: Tensor,
+        tokens: Tensor,
+        gates: Tensor | None,
+        hidden: Tensor | None,
+        **wanted: bool,
     ) -> Encoding:
-        """hidden: `[layers, batch, length]`; wanted: as `Encoder.forward` of the Transformer."""
+        """tokens: as of `tokens`, with `padding` elsewhere. hidden: `[layers, batch, length]`.
+        wanted: as `Encoder.forward` of the Transformer."""
+
+    @property
+    @abstractmethod
+    def vocab_size(self) -> int | None:
+        """The number of ids that the model knows, from 0; None if it knows any."""
 
     @property
     def _name(self) -> str:

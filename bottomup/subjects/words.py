@@ -71,10 +71,10 @@ def encode(
     encoded = tokenizer.encode_batch(list(sentences))
     blank = _blank(tokenizer, (one.ids for one in encoded))
     unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
-    all_ids, all_words, all_first, all_last = [], [], [], []
+    all_ids, all_words, all_added, all_first, all_last = [], [], [], [], []
     for sentence, of_words, one in zip(sentences, words, encoded, strict=True):
-        ids = one.ids
-        read, tail = read_and_tail(one.special_tokens_mask, max_length)
+        ids, added = one.ids, one.special_tokens_mask
+        read, tail = read_and_tail(added, max_length)
         held = [
             (0, 0) if i in blank else visible(sentence, span)
             for i, span in zip(ids, one.offsets, strict=True)
@@ -85,10 +85,16 @@ def encode(
         cut += len(kept) < len(ids)
         all_ids.append(kept)
         all_words.append(_word_of_each(first, last, len(kept)))
+        all_added.append(added[:read] + added[len(ids) - tail :])
         all_first.append(first)
         all_last.append(last)
     return Words(
-        TokenFile(_flat(all_ids), _flat(all_words), np.cumsum([0, *map(len, all_ids)])),
+        TokenFile(
+            _flat(all_ids),
+            _flat(all_words),
+            np.cumsum([0, *map(len, all_ids)]),
+            _flat(all_added).astype(bool),
+        ),
         _flat(all_first),
         _flat(all_last),
         dict(unaligned),

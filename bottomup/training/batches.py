@@ -39,6 +39,8 @@ class Text:
             if tokens is not None:
                 digest.update(tokens.offsets)
                 digest.update(tokens.ids)
+                if tokens.added is not None:
+                    digest.update(tokens.added)
         return digest.hexdigest()
 
     def select(self, sentences: np.ndarray) -> "Text":

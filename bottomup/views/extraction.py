@@ -10,7 +10,7 @@ import torch
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.subjects import Subject
-from bottomup.training.batches import Text, in_order, padded
+from bottomup.subjects.batches import batches
 
 
 def extract(
@@ -36,9 +36,9 @@ def extract(
     positions = table["position"].to_numpy()
     firsts = table.get("first", table["position"]).to_numpy()
     bounds = np.searchsorted(table["text"].to_numpy(), np.arange(len(text) + 1))
-    for sentences in in_order(Text(text), batch_tokens):
-        ids = padded(text, sentences, subject.padding)
-        hidden_states = subject.hidden_states(torch.from_numpy(ids).to(device))
+    for batch in batches(subject, text, batch_tokens):
+        sentences = batch.sentences
+        hidden_states = subject.hidden_states(batch.ids.to(device), lengths=batch.lengths)
         counts = bounds[sentences + 1] - bounds[sentences]
         rows = np.concatenate([np.arange(bounds[s], bounds[s + 1]) for s in sentences])
         row_in_batch = np.repeat(np.arange(len(sentences)), counts)

@@ -102,14 +102,15 @@ def test_a_head_that_rests_on_the_end_is_not_confident():
 
 
 def test_special_tokens_of_a_checkpoint(tmp_path):
-    """Around each sentence a start and an end, as BERT has them, and padding after it."""
+    """Around each sentence a start and an end, as BERT has them, and padding after it; the same
+    tokens inside of a sentence are its own."""
     subject = subjects.load(save(FAMILIES["bert"], tmp_path))
-    subject.pretrained.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
-    sentences = [[2, *words, 3] for words in ([5, 6, 7, 8], [9, 4], [4])]
+    sentences = [[2, *words, 3] for words in ([5, 6, 2, 8], [9, 3], [4])]
     text = TokenFile(
         np.concatenate(sentences).astype(np.int32),
         np.zeros(0),
         np.cumsum([0, *map(len, sentences)]),
+        np.concatenate([[True, *[False] * (len(s) - 2), True] for s in sentences]),
     )
     found, order = encoder_attention(subject, text, batch_tokens=18)
     assert order.tolist() == [2, 1, 0]

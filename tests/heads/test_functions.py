@@ -46,7 +46,7 @@ class Given(Run):
         assert len(set(sentences)) == len(sentences)
         self.weights = dict(zip(sentences, weights, strict=True))
 
-    def attentions(self, ids):
+    def attentions(self, ids, lengths=None):
         found = []
         for row in ids.tolist():
             weights = self.weights[tuple(i for i in row if i != PAD)]
@@ -576,9 +576,7 @@ CLS = 3
 class Around(Given):
     """The same for text with a special token before it, too, which is looked at most."""
 
-    special = (CLS, EOS, PAD)
-
-    def attentions(self, ids):
+    def attentions(self, ids, lengths=None):
         [weights] = super().attentions(ids[:, 1:])
         return (torch.nn.functional.pad(weights, (1, 0, 1, 0), value=2),)
 
@@ -594,6 +592,7 @@ def test_special_tokens_before_the_text_change_nothing():
         np.insert(tokens.ids, starts, CLS),
         np.insert(tokens.words, starts, -1),
         tokens.offsets + np.arange(3),
+        np.insert(tokens.special, starts, True),
     )
     pd.testing.assert_frame_equal(measure(Around(tokens, weights), around, annotation), usual)
 

@@ -191,10 +191,11 @@ def test_a_model_without_a_head_has_no_objective(kind, tmp_path):
 
 def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_path):
     subject = subjects.load(families.save(FAMILIES["bert"], tmp_path))
-    subject.pretrained.add_special_tokens({"cls_token": "w2", "sep_token": "w3"})
-    ids = np.random.default_rng(1).integers(4, VOCAB, (1, 50_000))
-    ids[0, 0], ids[0, -1] = 2, 3
-    example = masked(subject, ids, generator(1, "heads", 0))
+    ids = np.random.default_rng(1).integers(2, VOCAB, (1, 50_000))
+    ids[0, 0], ids[0, -1] = 2, 3  # there they are special, and elsewhere words like others
+    special = np.zeros(ids.shape, dtype=bool)
+    special[0, [0, -1]] = True
+    example = masked(subject, ids, special, generator(1, "heads", 0))
     chosen = example.labels != IGNORE
     assert not chosen[0, [0, -1]].any() and plausible(chosen.sum(), chosen.size - 2, 0.15)
     assert (example.labels[chosen] == ids[chosen]).all()

@@ -1,0 +1,47 @@
+"""A text, batch by batch, as a subject reads it."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bottomup.corpus.tokens import TokenFile
+from bottomup.subjects.subject import Subject
+from bottomup.training.batches import Text, in_order, padded
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Sentences side by side; which places are padding is a matter of their lengths, never of ids.
+
+    sentences, lengths: their numbers in the text, and how many tokens each has, both `[batch]`.
+    ids: filled up on the right, `[batch, length]`. tokens: which of these are tokens, and special:
+    which of the tokens are not part of the text, both bool. index: the place of each token in the
+    text, 0 outside of the sentences.
+    """
+
+    sentences: np.ndarray
+    ids: Tensor
+    lengths: Tensor
+    tokens: np.ndarray
+    special: np.ndarray
+    index: np.ndarray
+
+
+def batches(subject: Subject, text: TokenFile, batch_tokens: int) -> Iterator[Batch]:
+    """All sentences once, of similar length side by side; batch_tokens: padded tokens at once."""
+    for sentences in in_order(Text(text), batch_tokens):
+        yield side_by_side(subject, text, sentences)
+
+
+def side_by_side(subject: Subject, text: TokenFile, sentences: np.ndarray) -> Batch:
+    """Some sentences of a text, by their numbers, as a batch."""
+    ids, lengths = padded(text, sentences, subject.padding), text.lengths[sentences]
+    columns = np.arange(ids.shape[1])
+    tokens = columns < lengths[:, None]
+    index = np.where(tokens, text.offsets[sentences][:, None] + columns, 0)
+    special = tokens & text.special[index]
+    of_torch = torch.from_numpy(ids), torch.from_numpy(lengths)
+    return Batch(sentences, *of_torch, tokens, special, index)
