@@ -13,9 +13,13 @@ PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
 # The files of a checkpoint that are fetched and read.
 OF_CHECKPOINTS = ("*.json", "*.txt", "model*.safetensors")
-# Names that a config may give.
-OBJECTIVE = r"(?!.*_(half[12]|step\d+|to_step)$|(input|estimators)$)[a-z][a-z0-9_]*"
-CHECKPOINT = r"(?!.*_half[12]$)[a-z][a-z0-9_]*"
+# Names that a config may give. Snakemake takes what is repeated 20 times for a rule that calls
+# itself.
+REPEATED = r"(?!.*?(.+)\1{19})"
+OBJECTIVE = (
+    rf"{REPEATED}(?!.*_(half[12]|step\d+|to_step)$|(input|estimators)$)[a-z][a-z0-9_]{{0,59}}"
+)
+CHECKPOINT = rf"{REPEATED}(?!.*_(half[12]|untrained)$)[a-z][a-z0-9_]{{0,59}}"
 HALF = re.compile(r"_half([12])$")
 STEP = re.compile(r"_step(\d+)$")
 TWIN = "_untrained"  # the end of the name of a checkpoint's untrained twin

@@ -78,7 +78,7 @@ def nearest(name: str, known: list[str]) -> str:
     """The end of an error line: the known names, and a guess at the one that `name` meant."""
     close = difflib.get_close_matches(name, known, n=1)
     guess = f"; did you mean {close[0]}?" if close else ""
-    return f"allowed: {', '.join(sorted(known))}{guess}"
+    return f"allowed: {', '.join(sorted(set(known)))}{guess}"
 
 
 def problems(

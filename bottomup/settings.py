@@ -56,11 +56,12 @@ class Section(BaseModel):
 Folder = Annotated[DirectoryPath, AfterValidator(meant)]
 File = Annotated[FilePath, AfterValidator(meant)]
 Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
-Seed = Annotated[int, Field(ge=0)]
-Step = Annotated[int, Field(ge=0)]
-Penalty = Annotated[float, Field(ge=0)]
+LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
+Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
+Step = Annotated[int, Field(ge=0, le=10**9)]
+Penalty = Annotated[float, Field(ge=0, le=1000)]
 Penalties = Annotated[list[Penalty], AfterValidator(unique)]
-Phase = tuple[Annotated[int, Field(ge=1)], Annotated[float, Field(gt=0, lt=1)]]
+Phase = tuple[Annotated[int, Field(ge=1, le=10_000)], Annotated[float, Field(gt=0, lt=1)]]
 Control = Literal["scratch", "random", "confidence", "relevance", "gradient"]
 
 
@@ -72,17 +73,19 @@ def key(meaning: str, unit: str = "", **bounds: Any) -> Any:
 class Cleaning(Section):
     """Which pairs of sentences stay."""
 
-    min_words: int = key("source sentences with fewer are dropped", "words", ge=1)
-    max_words: int = key("sentences with more, on either side, are dropped", "words", ge=1)
-    max_length_ratio: float = key("most words of the longer side per word of the shorter", ge=1)
+    min_words: int = key("source sentences with fewer are dropped", "words", ge=1, le=1000)
+    max_words: int = key("sentences with more, on either side, are dropped", "words", ge=1, le=1000)
+    max_length_ratio: float = key(
+        "most words of the longer side per word of the shorter", ge=1, le=1000
+    )
 
 
 class Splits(Section):
     """Held-out text, drawn by document."""
 
-    seed: int = key("seed of the draw of documents", ge=0)
-    test_words: int = key("size of the test split, source side", "words", ge=1)
-    dev_words: int = key("size of the dev split, source side", "words", ge=1)
+    seed: Seed = key("seed of the draw of documents")
+    test_words: int = key("size of the test split, source side", "words", ge=1, le=10**9)
+    dev_words: int = key("size of the dev split, source side", "words", ge=1, le=10**9)
     near_duplicates: Literal["drop", "keep"] = key(
         "what to do with held-out sentences that differ from a training sentence only by a word, "
         "digits and punctuation"
@@ -92,7 +95,7 @@ class Splits(Section):
 class Bpe(Section):
     """Sub-words, learned on the training split, with one vocabulary for each side."""
 
-    merges: int = key("merge operations for each side", "merges", ge=1)
+    merges: int = key("merge operations for each side", "merges", ge=1, le=1_000_000)
     lowercase: bool = key("lower-case the text, as the papers do")
 
 
@@ -120,7 +123,7 @@ class Model(Section):
     """The Transformer's shape, the same for every objective."""
 
     layers: int = key("layers of the encoder, and of the decoder if there is one", ge=1, le=1000)
-    heads: int = key("attention heads in each layer; must divide d_model", "heads", ge=1)
+    heads: int = key("attention heads in each layer; must divide d_model", "heads", ge=1, le=10_000)
     d_model: int = key("width of a representation; even", "dimensions", ge=2, le=100_000)
     d_ff: int = key("width of the feed-forward layer", "dimensions", ge=1, le=1_000_000)
     dropout: float = key("dropout of residual updates and after the ReLU", ge=0, lt=1)
@@ -130,23 +133,24 @@ class Model(Section):
 class Training(Section):
     """How long and how fast to train; the key `training` of an objective overrides it."""
 
-    batch_tokens: int = key("size of an update, including padding", "tokens", ge=1)
+    batch_tokens: int = key("size of an update, including padding", "tokens", ge=1, le=1_000_000)
     # How a job runs, not what it computes, so no result depends on it.
     accumulate: int = key(
         "parts of an update, to save memory; only rounding and dropout masks differ",
         "parts",
         default=1,
         ge=1,
+        le=10_000,
         exclude=True,
     )
-    max_tokens: int = key("training ends after this many source tokens", "tokens", ge=1)
+    max_tokens: int = key("training ends after this many source tokens", "tokens", ge=1, le=10**13)
     short_first: Annotated[list[Phase], AfterValidator(rising)] = key(
         "pairs of a length and a share of max_tokens: until that share is read, only sentences of "
         "at most so many tokens on either side; after the last, all",
         "tokens; share",
         default=[],
     )
-    warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1)
+    warmup_steps: int = key("updates until the learning rate peaks", "updates", ge=1, le=10**7)
     learning_rate: float = key("learning rate at its peak", gt=0, le=0.1)
     schedule: Literal["inverse_sqrt", "linear"] = key(
         "how the rate falls after the warm-up: with the square root of the updates, as in the "
@@ -156,13 +160,16 @@ class Training(Section):
         "adam, as in the papers; muon steps the matrices of the layers along their "
         "orthogonalized momentum and everything else like adam"
     )
-    evaluate_every_steps: int = key("updates between dev losses and checkpoints", "updates", ge=1)
+    evaluate_every_steps: int = key(
+        "updates between dev losses and checkpoints", "updates", ge=1, le=10**7
+    )
     patience: int = key(
         "training ends after this many dev losses without improvement, from where sentences of all "
         "lengths are read",
         ge=1,
+        le=10**6,
     )
-    dev_seed: int = key("seed of an objective's draws on the dev split", ge=0)
+    dev_seed: Seed = key("seed of an objective's draws on the dev split")
     precision: Literal["auto", "float32", "bfloat16"] = key(
         "number format of matrix products; weights stay float32; auto is bfloat16 if the hardware "
         "multiplies it"
@@ -189,27 +196,27 @@ class Annotation(Section):
 class Quality(Section):
     """How well a trained model does its task."""
 
-    beam_size: int = key("hypotheses kept at each step", "hypotheses", ge=1)
+    beam_size: int = key("hypotheses kept at each step", "hypotheses", ge=1, le=100)
     length_penalty: float = key("exponent of (5 + length) / 6, which divides a score", ge=0, le=10)
-    sentences: int = key("sentences of the test split to translate", "sentences", ge=1)
+    sentences: int = key("sentences of the test split to translate", "sentences", ge=1, le=10**6)
     choose: float = key(
         "share of tokens that MLM predicts on the test split, whatever it was in training",
-        gt=0,
+        ge=0.01,
         lt=1,
     )
-    seed: int = key("seed of the draw of sentences, and of MLM's masks on the test split", ge=0)
+    seed: Seed = key("seed of the draw of sentences, and of MLM's masks on the test split")
 
 
 class Occurrences(Section):
     """Token positions of the test split, the same for every run."""
 
-    n: int = key("number of positions to draw", "occurrences", ge=1)
+    n: int = key("number of positions to draw", "occurrences", ge=1, le=10**7)
     unit: Literal["subword", "word"] = key(
         "what an occurrence is: a sub-word, as in the papers, or a word, seen through its "
         "sub-words as views.pooling says, so that models with other sub-words have the same rows"
     )
-    seed: int = key("seed of the draw of positions, and of MLM's masks", ge=0)
-    as_trained_draws: int = key("how many times MLM masks each sentence", "draws", ge=1)
+    seed: Seed = key("seed of the draw of positions, and of MLM's masks")
+    as_trained_draws: int = key("how many times MLM masks each sentence", "draws", ge=1, le=1000)
 
 
 class Checkpoint(Section):
@@ -258,8 +265,9 @@ class Influence(Section):
         "groups, a fifth from each stratum of lengths",
         "sentences",
         ge=10,
+        le=10**6,
     )
-    seed: int = key("seed of their draw", ge=0)
+    seed: Seed = key("seed of their draw")
 
 
 class Projection(Section):
@@ -270,9 +278,9 @@ class Projection(Section):
     )
     position_word: str = key("word of the picture colored by position")
     ccg_word: str = key("word of the picture colored by CCG category")
-    occurrences: int = key("most occurrences of each word", "occurrences", ge=2)
-    perplexity: float = key("of t-SNE: about how many neighbors a point has", gt=1)
-    seed: int = key("seed of the draw of occurrences, and of t-SNE", ge=0)
+    occurrences: int = key("most occurrences of each word", "occurrences", ge=2, le=10_000)
+    perplexity: float = key("of t-SNE: about how many neighbors a point has", gt=1, le=3000)
+    seed: Seed = key("seed of the draw of occurrences, and of t-SNE")
 
 
 class Measures(Section):
@@ -286,10 +294,16 @@ class Thresholds(Section):
     """From which share of its largest weights a head is said to have a function."""
 
     positional: float = key("least share on one relative position", ge=0, le=1)
-    syntactic: float = key("least excess over the best fixed position, as a share of it", ge=0)
-    pairs: int = key("least number of pairs of words that a relation is judged by", "pairs", ge=1)
+    syntactic: float = key(
+        "least excess over the best fixed position, as a share of it", ge=0, le=1000
+    )
+    pairs: int = key(
+        "least number of pairs of words that a relation is judged by", "pairs", ge=1, le=10**6
+    )
     rare: float = key("least share on one of a sentence's two rarest tokens", ge=0, le=1)
-    rare_rank: int = key("only sentences whose rarest token has a higher frequency rank", ge=0)
+    rare_rank: int = key(
+        "only sentences whose rarest token has a higher frequency rank", ge=0, le=10**6
+    )
 
 
 class Heads(Section):
@@ -299,9 +313,10 @@ class Heads(Section):
         "sentences of the dev split for importance, translated if the model translates",
         "sentences",
         ge=2,
+        le=10**6,
     )
     thresholds: Thresholds
-    seed: int = key("seed of the draw of sentences", ge=0)
+    seed: Seed = key("seed of the draw of sentences")
 
 
 class Gallery(Section):
@@ -336,7 +351,9 @@ class Pruning(Section):
         "is added to the loss; null removes a sweep",
         "nats",
     )
-    n_seeds: int = key("number of seeds, from the first, whose runs are pruned", "seeds", ge=0)
+    n_seeds: int = key(
+        "number of seeds, from the first, whose runs are pruned", "seeds", ge=1, le=100
+    )
     controls: dict[Control, Penalties] = key(
         "other methods that keep equally few heads of a run, with the penalties of the sweeps to "
         "try them at: the same heads from scratch, random heads, or those of highest importance",

@@ -8,7 +8,7 @@ import fcntl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal
+from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
@@ -20,6 +20,9 @@ from bottomup.settings import Folder
 class DebianOptions(SourceOptions):
     """Options of a source that comes from packages or, without apt, from a folder."""
 
+    # By option, the only `from` that reads it.
+    read_from: ClassVar[dict[str, str]] = {}
+
     origin: Literal["apt", "folder"] = Field("apt", alias="from")
     folder: Folder | None = None
 
@@ -27,6 +30,10 @@ class DebianOptions(SourceOptions):
     def folder_is_named(self) -> "DebianOptions":
         if (self.origin == "folder") != (self.folder is not None):
             raise ValueError("`folder` goes with `from: folder`, and only with it")
+        for option, origin in self.read_from.items():
+            default = type(self).model_fields[option].get_default(call_default_factory=True)
+            if self.origin != origin and getattr(self, option) != default:
+                raise ValueError(f"`{option}` goes with `from: {origin}`, and only with it")
         return self
 
 

@@ -6,7 +6,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import information, style
 from bottomup.figures.information import Row
-from bottomup.figures.points import Tables
+from bottomup.figures.points import Tables, table
 
 PUBLISHED = "ib_src_dst_lm_mlm"
 # By reading, the positions. A mask says nothing of its token at the input; only replaced tokens are
@@ -29,6 +29,13 @@ def draw(
     """
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     published = published[published["panel"] == style.objective(objective).label]
+    # Where training replaces no token by another, there is no such input.
+    found = table(tables, "mutual_information", information.NEEDED)
+    about = found.loc[
+        (found["objective"] == objective) & (found["reading"] == reading), ["label", "positions"]
+    ]
+    known = set(about.itertuples(index=False, name=None))
+    shown = [entry for entry in POSITIONS[reading].items() if entry in known]
     rows = [
         Row(
             token=token,
@@ -42,6 +49,6 @@ def draw(
                 series=objective
             ),
         )
-        for token, positions in POSITIONS[reading].items()
+        for token, positions in shown or POSITIONS[reading].items()
     ]
     return information.draw(tables, rows, n_clusters)

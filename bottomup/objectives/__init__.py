@@ -73,8 +73,8 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
-    # Whether it reads other tokens in place of some (MLM's methods `chosen` and `corrupt`); then it
-    # is also looked at under this reading.
+    # Whether it reads other tokens in place of some (MLM's methods `chosen` and `corrupt`, and
+    # `read_as`); then it is also looked at under this reading.
     masked: ClassVar[bool] = False
     accuracy: ClassVar[str] = "accuracy"  # its name in the table of quality
     variant: ClassVar[Variant | None] = None

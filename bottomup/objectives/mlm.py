@@ -7,6 +7,8 @@ from bottomup import objectives
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.objectives import IGNORE, Example
 
+LEAST = 0.01  # share that is not 0: below, hardly a token of a small text has it
+
 
 class Objective(objectives.Objective):
     """Predict a random choice of tokens, most of them hidden from the model."""
@@ -14,7 +16,7 @@ class Objective(objectives.Objective):
     accuracy = "masked_accuracy"
     masked = True
 
-    choose: float = Field(0.15, gt=0, lt=1, description="share of tokens to predict")
+    choose: float = Field(0.15, ge=0.01, lt=1, description="share of tokens to predict")
     mask: float = Field(0.8, ge=0, le=1, description="share of these read as <mask>")
     replace: float = Field(0.1, ge=0, le=1, description="share of these read as any token")
 
@@ -22,7 +24,20 @@ class Objective(objectives.Objective):
     def shares_of_one(self) -> "Objective":
         if self.mask + self.replace > 1:
             raise ValueError("`mask` and `replace` must not exceed 1 together")
+        if any(0 < share < LEAST for share in (self.mask, self.replace)):
+            raise ValueError(f"allowed for `mask` and `replace`: 0, or at least {LEAST}")
+        if self.mask == self.replace == 0:
+            raise ValueError(
+                "`mask` and `replace` are 0, so it would read all that it predicts; allowed: one "
+                "of them above 0"
+            )
         return self
+
+    @property
+    def read_as(self) -> list[str]:
+        """What becomes of a chosen token that is not kept."""
+        shares = {"masked": self.mask, "replaced": self.replace}
+        return [fate for fate, share in shares.items() if share > 0]
 
     def example(self, source, target, vocab_size, rng) -> Example:
         chosen = self.chosen(source, rng)

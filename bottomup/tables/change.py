@@ -5,7 +5,7 @@ Rows: one for each group, matching and pair of layers, weighted by the lower one
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, key
+from bottomup.settings import Section, Seed, key
 from bottomup.tables import Seen, Table
 
 TABLE = Table("run", reads=("annotations",))
@@ -19,8 +19,9 @@ class Settings(Section):
         "type, for ten types a tenth of each; smaller groups are left out",
         "occurrences",
         ge=10,
+        le=1_000_000,
     )
-    seed: int = key("seed of their draw", ge=0)
+    seed: Seed = key("seed of their draw")
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

@@ -6,7 +6,7 @@ Rows: one for each layer, version of the view and measure, see
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, key
+from bottomup.settings import Section, Seed, key
 from bottomup.tables import Seen, Table
 
 TABLE = Table("run", first_seed=True, category="5 What a layer represents")
@@ -15,8 +15,8 @@ TABLE = Table("run", first_seed=True, category="5 What a layer represents")
 class Settings(Section):
     """How evenly representations are spread over directions."""
 
-    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2)
-    seed: int = key("seed of their draw", ge=0)
+    n: int = key("occurrences drawn for the baseline", "occurrences", ge=2, le=100_000)
+    seed: Seed = key("seed of their draw")
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

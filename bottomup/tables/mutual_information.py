@@ -9,19 +9,19 @@ from typing import Annotated
 
 from pydantic import AfterValidator, Field
 
-from bottomup.settings import Section, key, unique
+from bottomup.settings import Section, Seed, key, unique
 from bottomup.tables import Seen, Table
 
 TABLE = Table("reading", reads=("frequencies",))
 
-Clusters = Annotated[int, Field(ge=2)]
+Clusters = Annotated[int, Field(ge=2, le=10**6)]
 
 
 class Settings(Section):
     """Information that a layer has about a token, in nats."""
 
-    n_tokens: int = key("number of most frequent tokens to use", "tokens", ge=2)
-    n_clusters: int = key("clusters of their representations; at most occurrences.n", ge=2)
+    n_tokens: int = key("number of most frequent tokens to use", "tokens", ge=2, le=100_000)
+    n_clusters: Clusters = key("clusters of their representations; at most occurrences.n")
     other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
         "other numbers of clusters, to see what depends on them"
     )
@@ -29,8 +29,9 @@ class Settings(Section):
         "runs of k-means from different first centers, averaged; the interval has their spread",
         "runs",
         ge=2,
+        le=100,
     )
-    seed: int = key("seed of clusters, shuffles and the halves for the classifier", ge=0)
+    seed: Seed = key("seed of clusters, shuffles and the halves for the classifier")
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

@@ -7,7 +7,7 @@ what neighbors drawn at random would give.
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, key
+from bottomup.settings import Section, Seed, key
 from bottomup.tables import Seen, Table
 
 TABLE = Table("run", reads=("annotations",), variants=True)
@@ -16,16 +16,21 @@ TABLE = Table("run", reads=("annotations",), variants=True)
 class Settings(Section):
     """What a representation shares with its nearest neighbors."""
 
-    k: int = key("number of nearest neighbors", "neighbors", ge=1)
-    tokens: int = key("most frequent tokens among which to compare the token", "tokens", ge=2)
-    occurrences: int = key("occurrences of each of these tokens", "occurrences", ge=2)
+    k: int = key("number of nearest neighbors", "neighbors", ge=1, le=10_000)
+    tokens: int = key(
+        "most frequent tokens among which to compare the token", "tokens", ge=2, le=10_000
+    )
+    occurrences: int = key("occurrences of each of these tokens", "occurrences", ge=2, le=10_000)
     within_tokens: int = key(
-        "most frequent tokens within each of which to compare everything else", "tokens", ge=1
+        "most frequent tokens within each of which to compare everything else",
+        "tokens",
+        ge=1,
+        le=10_000,
     )
     within_occurrences: int = key(
-        "occurrences of each of these tokens; more than k", "occurrences", ge=2
+        "occurrences of each of these tokens; more than k", "occurrences", ge=2, le=100_000
     )
-    seed: int = key("seed of the draws", ge=0)
+    seed: Seed = key("seed of the draws")
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

@@ -13,7 +13,7 @@ import pandas as pd
 from pydantic import AfterValidator
 
 from bottomup.seeds import generator
-from bottomup.settings import Section, key, unique
+from bottomup.settings import Section, Seed, key, unique
 from bottomup.tables import Seen, Table
 
 TABLE = Table("run", reads=("annotations",), first_seed=True, category="5 What a layer represents")
@@ -28,9 +28,9 @@ class Settings(Section):
         min_length=1,
     )
     occurrences: int = key(
-        "words in the drawn sentences, for training and test together", "words", ge=100
+        "words in the drawn sentences, for training and test together", "words", ge=100, le=10**7
     )
-    seed: int = key("seed of the draw of sentences, of the split and of the control task", ge=0)
+    seed: Seed = key("seed of the draw of sentences, of the split and of the control task")
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

@@ -5,7 +5,7 @@ Rows: one for each layer and measure, see `bottomup.measures.similarity.similari
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, key
+from bottomup.settings import Section, Seed, key
 from bottomup.tables import Seen, Table
 
 TABLE = Table("pair", "similarity", first_seed=True, category="3 Distance")
@@ -17,8 +17,10 @@ class Settings(Section):
     variance: float = key(
         "share of variance that SVCCA keeps, in the fewest directions", gt=0, le=1
     )
-    rsa_rows: int = key("occurrences whose dissimilarities RSA compares", "occurrences", ge=3)
-    seed: int = key("seed of their draw", ge=0)
+    rsa_rows: int = key(
+        "occurrences whose dissimilarities RSA compares", "occurrences", ge=3, le=10_000
+    )
+    seed: Seed = key("seed of their draw")
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

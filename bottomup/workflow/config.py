@@ -21,7 +21,7 @@ from pydantic import AfterValidator, BaseModel, create_model
 from bottomup import names, settings
 from bottomup.errors import UserError
 from bottomup.kinds import GATED, TRUNKS
-from bottomup.names import TWIN
+from bottomup.names import TWIN, whole
 from bottomup.packages import is_installed
 from bottomup.schema import nearest, problems, unquoted, validated
 from bottomup.settings import (
@@ -46,7 +46,6 @@ from bottomup.settings import (
 )
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
-LONGEST = 60  # name, in characters: two names with their seeds make up one file's name
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
 OR_ALL_CORRELATE = ", or every direction correlates with every other"
 # Comparisons of two keys. A key that is wrong by itself counts as NaN, so comparisons are false.
@@ -58,6 +57,10 @@ LIMITS = [
     ("measures.neighbors.within_occurrences", ">", "measures.neighbors.k", ""),
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
+# Keys of an objective that only training reads.
+TRAINS = {"training", "label_smoothing"}
+LARGEST_MODEL = 2e10  # weights
+LARGEST_UPDATE_GB = 32
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
 
 
@@ -373,11 +376,43 @@ def _options(objective: dict) -> dict:
 def _choices(config: dict) -> list[str]:
     """Mistakes in choices by name, and in their options."""
     return [
+        *_names(config),
         *_source_choice(_section(config, "corpus")),
         *_objective_choices(config),
         *_pipeline_choice(config),
         *_pruning_choices(config),
     ]
+
+
+def _names(config: dict) -> Iterator[str]:
+    """Check the names of subjects: all stand in one column of tables and in names of files, where
+    each is to mean one thing."""
+    objectives, checkpoints = _section(config, "objectives"), _section(config, "checkpoints")
+    known = modules("objectives")
+    for name in objectives:
+        module = _module(name, _section(objectives, name))
+        if name != module and module in known and not re.fullmatch(names.OBJECTIVE, name):
+            yield (
+                f"objectives.{name}: unknown key; allowed: small letters, digits and _, at most "
+                "60; nothing 20 times in a row; no _half1, _step1 or _to_step at the end; neither "
+                "input nor estimators, which figures are called"
+            )
+    for name in checkpoints:
+        if not re.fullmatch(names.CHECKPOINT, name):
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, at most "
+                "60; nothing 20 times in a row; no _half1 or _untrained at the end"
+            )
+        elif whole(name) in {*known, *objectives}:
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: no name of an objective, nor of an "
+                "objective at a step, since figures and claims would take it for one"
+            )
+        elif name + TWIN in objectives:
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: another name, since its untrained twin "
+                f"would be called {name}{TWIN}, like an objective"
+            )
 
 
 def _source_choice(corpus: dict) -> Iterator[str]:
@@ -448,12 +483,15 @@ def _objective_choices(config: dict) -> Iterator[str]:
         if module not in known:
             yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
             continue
-        if not re.fullmatch(names.OBJECTIVE, name) or len(name) > LONGEST:
+        if name in known and module != name:
             yield (
-                f"{path}: unknown key; allowed: small letters, digits and _, at most {LONGEST}; no "
-                "_half1, _step1 or _to_step at the end, and neither input nor estimators, which "
-                "figures are called"
+                f'{path}.objective: found "{module}"; allowed: {name} or null, since figures and '
+                f"claims take what is called {name} for it; give this objective another name"
             )
+        if objective_model(module).predicts is None:
+            for idle in sorted(options.keys() & TRAINS):
+                yield f"{path}.{idle}: unknown key; {module} is not trained; take it away"
+            options = {key: value for key, value in options.items() if key not in TRAINS}
         checked = {key: value for key, value in options.items() if key != "training"}
         yield from problems(_keys_of(module), checked, path)
         if _number(options, "n_seeds") > (seeds := len(_list(config, "seeds"))) > 0:
@@ -472,8 +510,28 @@ def _objective_choices(config: dict) -> Iterator[str]:
         if isinstance(own, dict):
             everything = _section(config, "training") | own
             yield from problems(Training, everything, f"{path}.training", only=own)
+            if own.keys() & {"batch_tokens", "accumulate"}:
+                yield from _too_large(f"{path}.training", everything, config)
         else:
             yield from problems(Training, own, f"{path}.training")
+
+
+def _too_large(path: str, training: dict, config: dict) -> Iterator[str]:
+    """Check what an update takes of memory."""
+    if problems(Model, _section(config, "model")):
+        return
+    at = partial(_number, training)
+    batch = at("batch_tokens")
+    layers, d_model, d_ff = (
+        _number(config, f"model.{key}") for key in ("layers", "d_model", "d_ff")
+    )
+    # What is kept for the gradient, in float32.
+    gigabytes = 4e-9 * batch / at("accumulate") * layers * (16 * d_model + 2 * d_ff)
+    if gigabytes > LARGEST_UPDATE_GB:
+        yield (
+            f"{path}.batch_tokens: found {batch:g}, of which a part takes about {gigabytes:,.0f} "
+            f"GB of memory; allowed: {LARGEST_UPDATE_GB} GB; lower it, or raise accumulate"
+        )
 
 
 def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator[str]:
@@ -496,15 +554,16 @@ def _keys_of(objective: str) -> type[BaseModel]:
 
 
 def _pruning_choices(config: dict) -> Iterator[str]:
-    pruning, known = _section(config, "pruning"), modules("objectives")
+    pruning, trained = _section(config, "pruning"), _trained(config)
     chosen, checkpoints = _section(config, "objectives"), _section(config, "checkpoints")
     for name, sweep in _section(pruning, "penalties").items():
         path = f"pruning.penalties.{name}"
         module = _module(name, _section(chosen, name))
-        if name in checkpoints:
+        if name in checkpoints or not (trained or checkpoints):
             continue  # its heads and its objective are known only once it is there
-        if module not in known:
-            yield f"{path}: unknown key; {nearest(name, [*known, *chosen, *checkpoints])}"
+        if name not in trained:
+            known = nearest(name, [*trained, *checkpoints])
+            yield f"{path}: unknown key; {known}; null removes the sweep of what is not trained"
         elif not TRUNKS.get(trunk := _trunk(_section(chosen, name)), True):
             yield f"{path}: {trunk} has no heads; allowed: null, or a transformer as its trunk"
         elif isinstance(sweep, dict) and objective_model(module).predicts != "target":
@@ -515,6 +574,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
     if isinstance(own, dict):
         everything = _section(config, "training") | own
         yield from problems(Training, everything, "pruning.training", only=own)
+        yield from _too_large("pruning.training", everything, config)
 
 
 def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
@@ -546,15 +606,16 @@ def _contradictions(config: dict) -> Iterator[str]:
         yield f"model.heads: found {heads:g}; allowed: divisors of model.d_model ({d_model:g})"
     if d_model % 2 > 0:
         yield f"model.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
+    d_ff, layers = at("model.d_ff"), at("model.layers")
+    weights = layers * d_model * (12 * d_model + 4 * d_ff)  # an encoder and a decoder
+    if weights > LARGEST_MODEL and not problems(Model, _section(config, "model")):
+        yield (
+            f"model: found layers {layers:g}, d_model {d_model:g} and d_ff {d_ff:g}, with "
+            f"{weights:.0e} weights; allowed: at most {LARGEST_MODEL:.0e}"
+        )
+    yield from _too_large("training", _section(config, "training"), config)
 
-    objectives = _section(config, "objectives")
-    known = modules("objectives")
-    trained = [
-        name
-        for name in sorted(objectives)
-        if (module := _module(name, _section(objectives, name))) in known
-        and objective_model(module).predicts
-    ]
+    trained = _trained(config)
     for name in _list(config, "training_halves"):
         if isinstance(name, str) and name not in trained:
             yield (
@@ -565,8 +626,6 @@ def _contradictions(config: dict) -> Iterator[str]:
     yield from _step_choices(config, trained)
     yield from _pictures(config)
 
-    kept = _section(config, "training_steps")
-    at_steps = {names.at_step(name, step) for name in kept for step in _list(kept, name)}
     checkpoints = _section(config, "checkpoints")
     unit = _section(config, "occurrences").get("unit")
     if unit == "subword" and _section(config, "views").get("pooling") == "mean":
@@ -579,14 +638,6 @@ def _contradictions(config: dict) -> Iterator[str]:
             'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have '
             "sub-words of their own"
         )
-    for name in checkpoints:
-        taken = name in objectives or name in at_steps or name.endswith(TWIN)
-        if taken or not re.fullmatch(names.CHECKPOINT, name) or len(name) > LONGEST:
-            yield (
-                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, no "
-                "name of an objective or of a run at a step, no _untrained at the end, at most "
-                f"{LONGEST} in all"
-            )
     for path, sign, other, reason in LIMITS:
         found, limit = at(path), at(other)
         if EXCEEDS[sign](found, limit):
@@ -610,6 +661,17 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f"measures.mutual_information.other_n_clusters: found {found:g}; "
                 f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
             )
+
+
+def _trained(config: dict) -> list[str]:
+    """The objectives of a study that train, as far as they are right."""
+    objectives, known = _section(config, "objectives"), modules("objectives")
+    return [
+        name
+        for name in sorted(objectives)
+        if (module := _module(name, _section(objectives, name))) in known
+        and objective_model(module).predicts
+    ]
 
 
 def _pictures(config: dict) -> Iterator[str]:

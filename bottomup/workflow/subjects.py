@@ -212,9 +212,11 @@ class Subjects:
     def labels(self, objective: str, reading: str) -> list[dict]:
         """Which tokens a layer's information is about, and at which positions (evolution, 4)."""
         if reading == "as_trained":
-            return [{"label": "input", "positions": "replaced"}] + [
-                {"label": "output", "positions": positions}
-                for positions in ("changed", "masked", "replaced")
+            fates = self.study.objective_options(objective).read_as
+            # A mask says nothing of the token in its place.
+            replaced = [{"label": "input", "positions": "replaced"}] * ("replaced" in fates)
+            return replaced + [
+                {"label": "output", "positions": positions} for positions in ("changed", *fates)
             ]
         # Only a model that reads from left to right should predict the next token.
         name, _ = names.objective_and_step(objective)

@@ -145,6 +145,14 @@ def test_an_objective_that_was_not_measured(study):
         )
 
 
+def test_an_mlm_that_reads_no_other_token_has_no_such_input(study):
+    table = study()["mutual_information"]
+    masks = {"mutual_information": table[table["positions"] != "replaced"]}
+    shown = {"objective": "mlm", "reading": "as_trained", "n_clusters": 1000}
+    _, points = mutual_information_input_output.draw(masks, **shown)
+    assert {panel.partition(":")[0] for panel in points["panel"]} == {"output"}
+
+
 def test_an_interval_beside_its_estimate(study):
     table = study()["mutual_information"]
     # Resampling repeats occurrences, which raises a plug-in estimate: the interval can lie above.

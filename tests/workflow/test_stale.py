@@ -110,6 +110,7 @@ PRUNING = [
     *PRUNED_FUNCTIONS,
 ]
 FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
+RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
 OF_VIEWS = [*MUTUAL_INFORMATION, *PWCCA, *SIMILARITY, *ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS]
 FROM_VIEWS = ["extract_views", *OF_VIEWS, *PROJECTION]
@@ -566,8 +567,14 @@ def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
     assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:])
 
 
-def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
+def without_translation(checkout):
     checkout.edit("study.yaml", "  mt: {}", "  mt: null")
+    checkout.edit("study.yaml", "{mt: {all: [0, 0.5], encoder: [0.7]}, lm", "{mt: null, lm")
+    checkout.edit("study.yaml", "random: [0.5, 0.7], gradient: [0.5, 0.7]", RANDOM_ALONE)
+
+
+def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
+    without_translation(checkout)
     assert checkout.planned() == outputs.of(*COMPARED_PRUNED)
 
 
@@ -717,7 +724,7 @@ def test_one_objective_alone_plans_what_it_has(checkout, objective, without):
 def test_text_of_one_language_plans_nothing_of_a_target(checkout, outputs):
     checkout.edit("study.yaml", "languages: [en, de]", "languages: [en]")
     checkout.edit("study.yaml", "text/en.txt, target: text/de.txt", "text/en.txt")
-    checkout.edit("study.yaml", "  mt: {}", "  mt: null")
+    without_translation(checkout)
     wanted = checkout.summary().keys()
     assert wanted < outputs.rules.keys()
     assert not any(".target" in output or "mt-" in output for output in wanted)

@@ -14,7 +14,7 @@ import urllib.request
 from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
 from lxml import etree
@@ -42,6 +42,7 @@ class Options(debian.DebianOptions):
     """Which pages, and where they come from."""
 
     monolingual = True
+    read_from: ClassVar = {"archive_url": "archive", "sha256": "archive"}
 
     origin: Literal["apt", "archive", "folder"] = Field(
         "apt",

@@ -14,7 +14,7 @@ import subprocess
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Annotated, Literal
+from typing import Annotated, ClassVar, Literal
 
 import pandas as pd
 from lxml import etree, html
@@ -53,6 +53,8 @@ LEFT_OUT = {"AUTHOR", "AUTHORS", "COLOPHON", "COPYRIGHT", "LICENSE", "REPORTING 
 
 class Options(debian.DebianOptions):
     """Which pages, and where they come from."""
+
+    read_from: ClassVar = {"packages": "apt"}
 
     origin: Literal["apt", "folder"] = Field(
         "apt",

@@ -15,6 +15,7 @@ from pydantic import Field, model_validator
 from bottomup.corpus.archives import BROKEN
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
+from bottomup.settings import Seed
 
 # mtdata names languages by ISO 639-3.
 CODES = {"en": "eng", "de": "deu", "fr": "fra", "ru": "rus"}
@@ -31,12 +32,17 @@ class Options(SourceOptions):
         description="ids as `mtdata list` prints them, for example Statmt-europarl-10-deu-eng",
     )
     max_pairs: int | None = Field(
-        None, gt=0, description="pairs to keep, drawn at random from all data sets; null keeps all"
+        None,
+        gt=0,
+        le=10**10,
+        description="pairs to keep, drawn at random from all data sets; null keeps all",
     )
-    seed: int = Field(1, description="seed of the draw")
+    seed: Seed = Field(1, description="seed of the draw; goes with `max_pairs`")
 
     @model_validator(mode="after")
-    def datasets_have_the_languages(self) -> "Options":
+    def options_fit(self) -> "Options":
+        if self.max_pairs is None and self.seed != type(self).model_fields["seed"].default:
+            raise ValueError("`seed` goes with `max_pairs`, and only with it")
         if not set(self.languages) <= CODES.keys():  # left to mtdata, which knows all languages
             return self
         wanted = {CODES[language] for language in self.languages}

@@ -1,0 +1,283 @@
+# ruff: noqa: E501 - a command is a line
+"""What one job of each rule is to read, to be told and to write, written by hand from what the
+programs in scripts/ say of their inputs. Not one file here is copied from what Snakemake plans.
+
+A job is its command, without its settings and how it runs; `<` what it reads and `>` what it writes
+besides what the command names; `=` parts of its settings. `{a,b}` is a choice, as in a shell;
+`{model}` and `{arrays}` are the files of a model and of a token file. A file that a job reads or
+writes through its folder has to be named.
+"""
+
+# Of the study in checkouts.py: sub-words, two sources, controls.
+SUBWORDS = """
+fetch_corpus --pairs corpus/pairs/libreoffice_help.parquet --downloads downloads
+= source libreoffice_help
+fetch_corpus --pairs corpus/pairs/files.parquet --downloads downloads
+< text/en.txt text/de.txt
+= source files
+clean_corpus --pairs corpus/pairs/{files,libreoffice_help}.parquet --clean corpus/clean.parquet --counts corpus/cleaning.csv --examples corpus/cleaning_examples.csv
+split_corpus --pairs corpus/clean.parquet --train corpus/train.parquet --dev corpus/dev.parquet --test corpus/test.parquet --counts corpus/splits.csv
+learn_bpe --side source --text corpus/train.parquet --tokenizer corpus/tokenizer.source.json
+= language en
+learn_bpe --side target --text corpus/train.parquet --tokenizer corpus/tokenizer.target.json
+= language de
+encode_text --side target --text corpus/dev.parquet --tokenizer corpus/tokenizer.target.json --ids corpus/tokens/dev.target/ids.npy --offsets corpus/tokens/dev.target/offsets.npy --words corpus/tokens/dev.target/words.npy
+encode_text --side source --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --ids corpus/tokens/test.source/ids.npy --offsets corpus/tokens/test.source/offsets.npy --words corpus/tokens/test.source/words.npy
+deal_blocks --text corpus/test.parquet --blocks corpus/blocks.test.npy
+deal_blocks --text corpus/dev.parquet --blocks corpus/blocks.dev.npy
+annotate_words --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --tokens corpus/tokens/test.source --annotation corpus/annotation.parquet
+< corpus/tokens/test.source/{arrays}
+count_tokens --tokens-ids corpus/tokens/train.source/ids.npy --tokenizer corpus/tokenizer.source.json --frequencies corpus/frequencies.csv
+train_mt=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt-2
+< corpus/tokens/{train,dev}.{source,target}/{arrays}
+> runs/mt-2/model/{model} runs/mt-2/metrics.jsonl
+= module mt; objective mt; seed 2
+train_lm_half2=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/lm_half2-1
+< corpus/tokens/{train,dev}.source/{arrays}
+> runs/lm_half2-1/model/{model} runs/lm_half2-1/metrics.jsonl
+= module lm; objective lm; seed 1; half.number 2
+train_untrained=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/untrained-2
+< corpus/tokens/{train,dev}.source/{arrays}
+> runs/untrained-2/model/{model} runs/untrained-2/metrics.jsonl
+= module untrained; seed 2
+measure_quality --model runs/mt-2/model --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --table measures/quality/mt-2.csv
+< runs/mt-2/model/{model} corpus/tokens/test.{source,target}/{arrays}
+> measures/quality/mt-2.parquet
+= run.objective mt; run.seed 2; scoring.translation.language de
+measure_quality --model runs/mlm-1/model --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation --table measures/quality/mlm-1.csv
+< runs/mlm-1/model/{model} corpus/tokens/test.source/{arrays}
+> measures/quality/mlm-1.parquet
+= run.objective mlm; run.seed 1; scoring.translation null
+draw_occurrences --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --frequencies corpus/frequencies.csv --table occurrences/plain/occurrences.parquet --text occurrences/plain
+< corpus/tokens/test.source/{arrays}
+> occurrences/plain/{arrays}
+draw_occurrences --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --frequencies corpus/frequencies.csv --table occurrences/as_trained_mlm/occurrences.parquet --text occurrences/as_trained_mlm
+< corpus/tokens/test.source/{arrays}
+> occurrences/as_trained_mlm/{arrays}
+= masked.module mlm
+annotate_occurrences --annotation corpus/annotation.parquet --occurrences occurrences/plain/occurrences.parquet --text occurrences/plain --annotations occurrences/plain/annotations.parquet
+< occurrences/plain/{arrays}
+extract_views --model runs/mlm-2/model --text occurrences/plain --occurrences occurrences/plain/occurrences.parquet --written --views views/mlm-2/plain.npy
+< runs/mlm-2/model/{model} occurrences/plain/{arrays}
+extract_views --model runs/mlm-2/model --text occurrences/as_trained_mlm --occurrences occurrences/as_trained_mlm/occurrences.parquet --written --views views/mlm-2/as_trained.npy
+< runs/mlm-2/model/{model} occurrences/as_trained_mlm/{arrays}
+measure_mutual_information=measure_views --views views/mlm-2/as_trained.npy --occurrences occurrences/as_trained_mlm/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.as_trained.csv
+> measures/mutual_information/mlm-2.as_trained.parquet
+= run.objective mlm; run.seed 2; reading as_trained; table mutual_information
+measure_mutual_information=measure_views --views views/mlm-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.plain.csv
+> measures/mutual_information/mlm-2.plain.parquet
+= run.objective mlm; run.seed 2; reading plain
+measure_pwcca_between_runs=measure_views --views views/lm-2/plain.npy views/mt-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/lm-2.mt-1.csv
+> measures/pwcca_between_runs/lm-2.mt-1.parquet
+= run.objective_a lm; run.seed_a 2; run.objective_b mt; run.seed_b 1; table pwcca_between_runs
+measure_similarity_between_runs=measure_views --views views/lm-1/plain.npy views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/similarity_between_runs/lm-1.mlm-1.csv
+> measures/similarity_between_runs/lm-1.mlm-1.parquet
+= run.objective_a lm; run.seed_a 1; run.objective_b mlm; run.seed_b 1
+measure_pwcca_between_layers=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_layers/mt-2.csv
+> measures/pwcca_between_layers/mt-2.parquet
+measure_change=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/change/mt-2.csv
+> measures/change/mt-2.parquet
+= run.objective mt; run.seed 2; table change
+measure_neighbors=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/neighbors/mt-2.csv
+> measures/neighbors/mt-2.parquet
+measure_isotropy=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/isotropy/mlm-1.csv
+> measures/isotropy/mlm-1.parquet
+measure_probes=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/probes/mlm-1.csv
+> measures/probes/mlm-1.parquet
+measure_influence --model runs/mt-2/model --text occurrences/plain --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --written --table measures/influence/mt-2.csv
+< runs/mt-2/model/{model} occurrences/plain/{arrays}
+> measures/influence/mt-2.parquet
+= run.objective mt; run.seed 2
+project_views --views views/mlm-1/plain.npy --masked-views views/mlm-1/as_trained.npy --masked-occurrences occurrences/as_trained_mlm/occurrences.parquet --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies corpus/frequencies.csv --table measures/projection/mlm-1.csv
+= run.objective mlm; run.seed 1
+project_views --views views/lm-1/plain.npy --masked-views --masked-occurrences --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies corpus/frequencies.csv --table measures/projection/lm-1.csv
+collect_tables --tables measures/change/{lm,mt,mlm,untrained}-{1,2}.csv --table measures/change.csv
+collect_tables --tables measures/quality/{lm,mt,mlm}-{1,2}.csv --table measures/quality.csv
+collect_tables --tables measures/projection/{lm,mt,mlm,untrained}-1.csv --table measures/projection.csv
+collect_estimates=collect_tables --tables measures/neighbors/{lm,mt,mlm,untrained}-{1,2}.parquet --table measures/neighbors.parquet
+measure_head_importance --model runs/mt-2/model --tokens corpus/tokens --blocks corpus/blocks.dev.npy --table measures/head_importance/mt-2.csv
+< runs/mt-2/model/{model} corpus/tokens/dev.{source,target}/{arrays}
+> measures/head_importance/mt-2.parquet
+= run.objective mt; run.seed 2
+measure_head_functions --model runs/mt-2/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/head_functions/mt-2.csv
+< runs/mt-2/model/{model} corpus/tokens/test.source/{arrays}
+> measures/head_functions/mt-2.parquet
+= run.objective mt; run.seed 2
+collect_heads --importance measures/head_importance.csv --functions measures/head_functions.csv --table measures/heads.csv
+prune_heads --model runs/mt-1/model --tokens corpus/tokens --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
+< runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
+> pruned/mt-1/all/gates_0.5/model/{model} pruned/mt-1/all/gates_0.5/metrics.jsonl
+= pruned.attention all; pruned.method gates; pruned.penalty 0.5
+prune_heads --model runs/mt-1/model --tokens corpus/tokens --chosen-by measures/gates/mt-1.encoder.gates_0.7.csv measures/head_importance/mt-1.csv --folder pruned/mt-1/encoder/gradient_0.7 --gates measures/gates/mt-1.encoder.gradient_0.7.csv
+< runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
+> pruned/mt-1/encoder/gradient_0.7/model/{model} pruned/mt-1/encoder/gradient_0.7/metrics.jsonl
+= pruned.attention encoder; pruned.method gradient; pruned.penalty 0.7
+prune_heads --model runs/lm-1/model --tokens corpus/tokens --chosen-by measures/gates/lm-1.encoder.gates_0.7.csv --folder pruned/lm-1/encoder/random_0.7 --gates measures/gates/lm-1.encoder.random_0.7.csv
+< runs/lm-1/model/{model} corpus/tokens/{train,dev}.source/{arrays}
+> pruned/lm-1/encoder/random_0.7/model/{model} pruned/lm-1/encoder/random_0.7/metrics.jsonl
+= pruned.method random
+measure_pruning --model pruned/mt-1/all/gates_0.5/model --metrics pruned/mt-1/all/gates_0.5/metrics.jsonl --quality --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/gates_0.5/smaller --table measures/pruning/mt-1.all.gates_0.5.csv
+< pruned/mt-1/all/gates_0.5/model/{weights} corpus/tokens/test.{source,target}/{arrays}
+> pruned/mt-1/all/gates_0.5/smaller/{weights} measures/pruning/mt-1.all.gates_0.5.parquet
+= pruned.attention all; pruned.method gates; scoring.translation.language de
+measure_pruning --model runs/mt-1/model --metrics runs/mt-1/metrics.jsonl --quality measures/quality/mt-1.parquet --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/none_0/smaller --table measures/pruning/mt-1.all.none_0.csv
+< runs/mt-1/model/{weights} corpus/tokens/test.{source,target}/{arrays}
+> pruned/mt-1/all/none_0/smaller/{weights} measures/pruning/mt-1.all.none_0.parquet
+= pruned.method none; pruned.penalty null
+measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gates_0.7/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/pruned_functions/mt-1.encoder.gates_0.7.csv
+< pruned/mt-1/encoder/gates_0.7/model/{model} corpus/tokens/test.source/{arrays}
+> measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
+= run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
+compare_with_published --figures figures/mutual_information_{input,lm,mlm}.csv figures/distance_between_{tasks,layers}.csv figures/{change,influence}_frequency_rank.csv figures/{change,influence}_pos.csv figures/neighbors_{token,position,left_right,ccg,ccg_left_right}.csv figures/head_{importance,functions}.csv figures/{syntactic_heads,quality_against_heads,functions_kept,heads_kept_by_attention,decoder_heads_by_layers}.csv --table measures/comparison.csv --correlations measures/rank_correlations.csv
+judge_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --table measures/claims.csv
+= initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50
+calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --table measures/calibration.csv
+< bottomup/figures/paper_curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
+= initial.mlm untrained; initial.mt untrained
+show_claims --claims measures/claims.csv --page claims.html
+write_latex --measured measures/claims.csv --latex latex/verdicts.tex
+write_latex --measured measures/quality.csv --latex latex/quality.tex
+= table quality
+measure_attention --model runs/mt-1/model --test corpus/test.parquet --tokenizer corpus/tokenizer.target.json --table measures/attention/mt-1.parquet
+< runs/mt-1/model/{model}
+= run.objective mt; run.seed 1
+show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
+< bottomup/pages/{explorer.html,explorer.js,pages.css}
+"""
+
+# The same study of words, of one objective, a checkpoint, a run at a step and gates on a checkpoint.
+OVERLAY = """\
+study: words
+objectives: {lm: null, mlm: null, untrained: null}
+checkpoints: {bert: {package: a==1}}
+occurrences: {unit: word}
+pruning:
+  penalties: {mt: {all: [0.5], encoder: null}, lm: null, mlm: null, bert: {encoder: [0.3]}}
+  controls: {random: null, gradient: null, scratch: [0.5]}
+training_halves: []
+training_steps: {mt: [8]}
+seeds: [1]
+"""
+WORDS = """
+learn_words --text corpus/train.parquet --tokenizer corpus/tokenizer.source.json --words corpus/tokenizer.words.json
+encode_text --side words --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --ids corpus/tokens/test.words/ids.npy --offsets corpus/tokens/test.words/offsets.npy --words corpus/tokens/test.words/words.npy
+count_words=count_tokens --tokens-ids corpus/tokens/train.words/ids.npy --tokenizer corpus/tokenizer.words.json --frequencies corpus/word_frequencies.csv
+draw_occurrences --tokens corpus/tokens/test.words --blocks corpus/blocks.test.npy --frequencies corpus/word_frequencies.csv --table occurrences/words/occurrences.parquet --text occurrences/words
+< corpus/tokens/test.words/{arrays}
+> occurrences/words/{arrays}
+train_mt_to_step=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt_step8-1 --whole runs/mt-1/metrics.jsonl
+< corpus/tokens/{train,dev}.{source,target}/{arrays}
+> runs/mt_step8-1/model/{model} runs/mt_step8-1/metrics.jsonl
+= step 8; module mt; seed 1
+open_checkpoint --model runs/bert-0/model --downloads downloads
+> runs/bert-0/model/{model}
+= twin_seed null; source.package a==1
+open_checkpoint --model runs/bert_untrained-0/model --downloads downloads
+> runs/bert_untrained-0/model/{model}
+= twin_seed 1; source.package a==1
+extract_views --model runs/bert-0/model --text occurrences/words --occurrences occurrences/words/occurrences.parquet --written corpus/test.parquet corpus/tokenizer.words.json --views views/bert-0/plain.npy
+< runs/bert-0/model/{model} occurrences/words/{arrays}
+measure_alignment --model runs/bert-0/model --occurrences occurrences/words/occurrences.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/alignment/bert-0.csv
+< runs/bert-0/model/{model}
+measure_pwcca_between_runs=measure_views --views views/bert_untrained-0/plain.npy views/bert-0/plain.npy --occurrences occurrences/words/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/bert_untrained-0.bert-0.csv
+> measures/pwcca_between_runs/bert_untrained-0.bert-0.parquet
+= run.objective_a bert_untrained; run.objective_b bert
+measure_mutual_information=measure_views --views views/bert-0/plain.npy --occurrences occurrences/words/occurrences.parquet --annotations --frequencies corpus/word_frequencies.csv --table measures/mutual_information/bert-0.plain.csv
+> measures/mutual_information/bert-0.plain.parquet
+measure_influence --model runs/bert-0/model --text occurrences/words --occurrences occurrences/words/occurrences.parquet --annotations occurrences/words/annotations.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/influence/bert-0.csv
+< runs/bert-0/model/{model} occurrences/words/{arrays}
+> measures/influence/bert-0.parquet
+measure_checkpoint_heads --model runs/bert-0/model --written corpus/test.parquet corpus/tokenizer.words.json --words corpus/tokens/test.words --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/word_frequencies.csv --dev corpus/dev.parquet --dev-blocks corpus/blocks.dev.npy --importance measures/head_importance/bert-0.csv --functions measures/head_functions/bert-0.csv
+< runs/bert-0/model/{model} corpus/tokens/test.words/{arrays}
+> measures/head_{importance,functions}/bert-0.parquet
+prune_heads --model runs/mt-1/model --tokens corpus/tokens --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
+< runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
+> pruned/mt-1/all/scratch_0.5/model/{model} pruned/mt-1/all/scratch_0.5/metrics.jsonl
+= pruned.method scratch
+prune_checkpoint --model runs/bert-0/model --train corpus/train.parquet --dev corpus/dev.parquet --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
+< runs/bert-0/model/{model}
+> pruned/bert-0/encoder/gates_0.3/model/{model} pruned/bert-0/encoder/gates_0.3/metrics.jsonl
+measure_checkpoint_pruning --model pruned/bert-0/encoder/gates_0.3/model --pruned pruned/bert-0/encoder/gates_0.3/metrics.jsonl measures/gates/bert-0.encoder.gates_0.3.csv --test corpus/test.parquet --blocks corpus/blocks.test.npy --table measures/pruning/bert-0.encoder.gates_0.3.csv
+< pruned/bert-0/encoder/gates_0.3/model/{weights}
+> measures/pruning/bert-0.encoder.gates_0.3.parquet
+measure_checkpoint_pruning --model runs/bert-0/model --pruned --test corpus/test.parquet --blocks corpus/blocks.test.npy --table measures/pruning/bert-0.encoder.none_0.csv
+< runs/bert-0/model/{weights}
+> measures/pruning/bert-0.encoder.none_0.parquet
+measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokenizer --table measures/attention/bert-0.parquet
+< runs/bert-0/model/{model}
+"""
+
+# By figure: its tables, in order, and the published curves behind it.
+RUNS, TRAINED, FIRST = "{lm,mt,mlm,untrained}-{1,2}", "{lm,mt,mlm}-{1,2}", "{lm,mt,mlm,untrained}-1"
+SWEPT = (
+    "lm-1.encoder.{gates,random,gradient}_0.7.csv mt-1.all.gates_{0,0.5}.csv "
+    "mt-1.all.{random,gradient}_0.5.csv mt-1.encoder.{gates,random,gradient}_0.7.csv "
+    "mlm-1.encoder.{gates,random,gradient}_0.7.csv"
+)
+FIGURES = {
+    "mutual_information_input": (f"mutual_information/{RUNS}.plain.csv", "ib_mi_tasks"),
+    "mutual_information_estimators": (f"mutual_information/{RUNS}.plain.csv", ""),
+    "mutual_information_lm": ("mutual_information/lm-{1,2}.plain.csv", "ib_src_dst_lm_mlm"),
+    "mutual_information_mlm": ("mutual_information/mlm-{1,2}.as_trained.csv", "ib_src_dst_lm_mlm"),
+    "distance_between_tasks": (
+        "pwcca_between_runs/lm-1.{lm-2,{mt,mlm}-{1,2}}.csv "
+        "pwcca_between_runs/lm-2.{mt,mlm}-{1,2}.csv "
+        "pwcca_between_runs/mt-1.{mt-2,mlm-{1,2}}.csv pwcca_between_runs/mt-2.mlm-{1,2}.csv "
+        "pwcca_between_runs/mlm-1.mlm-2.csv pwcca_between_runs/untrained-1.untrained-2.csv "
+        "pwcca_between_runs/lm_half1-1.lm_half2-1.csv "
+        "pwcca_between_runs/lm_half1-2.lm_half2-2.csv",
+        "change_between_tasks",
+    ),
+    "distance_between_layers": (f"pwcca_between_layers/{RUNS}.csv", "change_by_task"),
+    "similarity_between_runs": (
+        "similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.csv "
+        "similarity_between_runs/mt-1.{mt-2,mlm-1}.csv "
+        "similarity_between_runs/mlm-1.mlm-2.csv "
+        "similarity_between_runs/untrained-1.untrained-2.csv "
+        "similarity_between_runs/lm_half1-1.lm_half2-1.csv",
+        "",
+    ),
+    "change_frequency_rank": (f"change/{RUNS}.csv", "change_freq"),
+    "change_pos": (f"change/{RUNS}.csv", "change_pos"),
+    "influence_frequency_rank": (f"influence/{RUNS}.csv", "influence_freq"),
+    "influence_pos": (f"influence/{RUNS}.csv", "influence_pos"),
+    "matching": (f"change/{RUNS}.parquet influence/{RUNS}.parquet", ""),
+    "neighbors_token": (f"neighbors/{RUNS}.csv", "evolution_token"),
+    "neighbors_position": (f"neighbors/{RUNS}.csv", "evolution_position"),
+    "neighbors_left_right": (f"neighbors/{RUNS}.csv", "same_left_right_tokens"),
+    "neighbors_ccg": (f"neighbors/{RUNS}.csv", "evolution_same_ccg"),
+    "neighbors_ccg_left_right": (f"neighbors/{RUNS}.csv", "evolution_ccg_left_right"),
+    **{
+        f"projection_{name}": (f"projection/{FIRST}.csv", "")
+        for name in ("token", "position", "ccg")
+    },
+    "isotropy": (f"isotropy/{FIRST}.csv", ""),
+    "probes": (f"probes/{FIRST}.csv", ""),
+    "head_importance": (f"head_importance/{TRAINED}.csv", "lrp_confidence"),
+    "importance_agreement": (f"head_importance/{TRAINED}.csv", ""),
+    "head_functions": (
+        f"head_functions/{TRAINED}.csv head_importance/{TRAINED}.csv",
+        "functions_ru_de_fr",
+    ),
+    "syntactic_heads": (f"head_functions/{TRAINED}.csv", "syntactic_accuracy"),
+    "attention_of_heads": (f"head_importance/{FIRST}.csv head_functions/{FIRST}.csv", ""),
+    "quality_against_heads": (
+        "pruning/lm-1.encoder.none_0.csv pruning/mt-1.{all,encoder}.none_0.csv "
+        "pruning/mlm-1.encoder.none_0.csv " + " ".join(f"pruning/{part}" for part in SWEPT.split()),
+        "heads_dying_enc_bleu_linear_x bleu_all_attns",
+    ),
+    "functions_kept": (
+        "pruned_functions/lm-1.encoder.gates_0.7.csv pruned_functions/mt-1.all.gates_{0,0.5}.csv "
+        "pruned_functions/mt-1.encoder.gates_0.7.csv pruned_functions/mlm-1.encoder.gates_0.7.csv "
+        + " ".join(f"gates/{part}" for part in SWEPT.split()),
+        "functions_retained",
+    ),
+    "heads_kept_by_attention": (
+        "pruning/mt-1.all.none_0.csv pruning/mt-1.all.gates_{0,0.5}.csv",
+        "heads_dying_by_attn_type_both",
+    ),
+    "decoder_heads_by_layers": ("gates/mt-1.all.gates_{0,0.5}.csv", "heads_dying_decoder"),
+    "gates_over_time": ("gates/mt-1.all.gates_{0,0.5}.csv", ""),
+    "corpus_overview": ("../corpus/{cleaning,splits,frequencies}.csv", ""),
+    "learning_curves": (f"../runs/{TRAINED}/metrics.jsonl", ""),
+}

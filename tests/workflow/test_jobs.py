@@ -1,0 +1,229 @@
+"""One job of each rule reads, is told and writes what tests/workflow/jobs.py says."""
+
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.workflow.jobs import FIGURES, OVERLAY, SUBWORDS, WORDS
+from tests.workflow.planning import planned
+
+# How a job runs, not on what.
+HOW = {"--gpus", "--accumulate", "--keep", "--batch-tokens", "--trained", "--settings"}
+FILES = {
+    "model": "{model.safetensors,config.json,tokenizer.json,tokenizer_config.json}",
+    "weights": "{model.safetensors,config.json,tokenizer.json}",
+    "arrays": "{ids,offsets,words}.npy",
+}
+
+
+@dataclass
+class Written:
+    """A job as written by hand."""
+
+    rule: str
+    program: str
+    arguments: dict[str, list[str]]
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def nested(text):
+    """`text` with outer choices before inner ones, as a shell has them."""
+    words = []
+    for word in text.split():
+        depth, start = 0, None
+        for index, letter in enumerate(word):
+            depth += {"{": 1, "}": -1}.get(letter, 0)
+            if letter == "{" and depth == 1 and start is None:
+                start = index
+            if letter == "}" and depth == 0:
+                inner, parts, level = word[start + 1 : index], [""], 0
+                for inside in inner:
+                    level += {"{": 1, "}": -1}.get(inside, 0)
+                    if inside == "," and level == 0:
+                        parts.append("")
+                    else:
+                        parts[-1] += inside
+                for part in parts:
+                    words += nested(f"{word[:start]}{part}{word[index + 1 :]}")
+                break
+        else:
+            words.append(word)
+    return words
+
+
+def parsed(words):
+    """The arguments of a command by name."""
+    arguments, name = {}, None
+    for word in words:
+        if word.startswith("--"):
+            name = word
+            arguments[name] = []
+        else:
+            arguments[name].append(word)
+    return arguments
+
+
+def by_hand(text):
+    jobs = []
+    for line in text.strip().splitlines():
+        kind, _, rest = line.partition(" ")
+        for name, files in FILES.items():
+            rest = rest.replace(f"{{{name}}}", files)
+        if kind == "=":
+            jobs[-1].settings |= dict(each.split() for each in rest.split(";"))
+        elif kind in "<>":
+            setattr(jobs[-1], "reads" if kind == "<" else "writes", nested(rest))
+        else:
+            rule, _, program = kind.partition("=")
+            jobs.append(Written(rule, program or rule, parsed(nested(rest))))
+    return jobs
+
+
+def command(job, results):
+    """The program of a planned job and its arguments by name, as its shell would hand them over."""
+    text = job.shellcmd.partition("&>")[0]
+    while "$(dirname" in text:
+        text = re.sub(r"\$\(dirname ([^()\s]+)\)", lambda path: os.path.dirname(path[1]), text)
+    python, script, *words = shlex.split(text)
+    assert python == "python"
+    words = [word if word.startswith("{") else word.replace(results, "") for word in words]
+    return Path(script).stem, parsed(words)
+
+
+class Study:
+    """The planned jobs of a study."""
+
+    def __init__(self, folder, name, *configfiles):
+        self.results = f"results/{name}/"
+        targets = ("all", "gallery", "latex")
+        self.jobs = planned(folder, *configfiles, targets=targets)
+        self.by_output = {
+            path.removeprefix(self.results): job for job in self.jobs for path in job.output
+        }
+
+    def files(self, paths):
+        return sorted(path.removeprefix(self.results) for path in paths)
+
+
+@pytest.fixture(scope="module")
+def subwords(built):
+    return Study(built.path, "planned", built.path / "study.yaml")
+
+
+@pytest.fixture(scope="module")
+def words(built, tmp_path_factory):
+    file = tmp_path_factory.mktemp("words") / "words.yaml"
+    file.write_text(OVERLAY)
+    return Study(built.path, "words", built.path / "study.yaml", file)
+
+
+def check(study, written):
+    """Compare a job written by hand with the planned one that writes the same."""
+    told = [path for paths in written.arguments.values() for path in paths]
+    candidates = [path for path in (*written.writes, *told) if path in study.by_output]
+    made = [path for path in candidates if study.by_output[path].rule.name == written.rule]
+    assert made, f"no job of {written.rule} writes one of {candidates}"
+    job = study.by_output[made[-1]]
+    program, arguments = command(job, study.results)
+    assert program == written.program
+    shown = {name: value for name, value in arguments.items() if name not in HOW}
+    assert shown == written.arguments
+    # What is told by name, and stands for itself, need not be named again.
+    named = {
+        path for path in told if re.search(r"\.(csv|html|js|json|jsonl|npy|parquet|tex)$", path)
+    }
+    writes = {*written.writes, *(named & {*study.files(job.output)})}
+    assert study.files(job.output) == sorted(writes)
+    reads = {*written.reads, *(named - writes)}
+    assert study.files(job.input) == sorted(reads)
+    settings = json.loads(arguments["--settings"][0])
+    for path, value in written.settings.items():
+        found = settings
+        for key in path.split("."):
+            found = found[key]
+        assert value == (found if isinstance(found, str) else json.dumps(found)), path
+
+
+@pytest.mark.parametrize("written", by_hand(SUBWORDS), ids=lambda job: job.rule)
+def test_a_job_reads_and_writes_what_it_should(subwords, written):
+    check(subwords, written)
+
+
+@pytest.mark.parametrize("written", by_hand(WORDS), ids=lambda job: job.rule)
+def test_a_job_of_a_study_of_words(words, written):
+    check(words, written)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_drawn_from_its_tables(subwords, name):
+    tables, published = FIGURES[name]
+    paths = [f"measures/{path}".replace("measures/../", "") for path in nested(tables)]
+    curves = [f"bottomup/figures/paper_curves/{curve}.csv" for curve in published.split()]
+    drawn = {f"--{kind}": [f"figures/{name}.{kind}"] for kind in ("png", "pdf", "csv")}
+    job = subwords.by_output[f"figures/{name}.png"]
+    program, arguments = command(job, subwords.results)
+    [settings] = arguments.pop("--settings")
+    assert program == "plot_figure"
+    assert arguments == {"--tables": paths, "--published": curves} | drawn
+    assert subwords.files(job.input) == sorted(paths + curves)
+    # The name of each table is that of the folder it comes from, or its own.
+    own = {"corpus_overview": ["cleaning", "splits", "frequencies"]}
+    folders = [path.split("/")[1] for path in paths]
+    assert json.loads(settings)["tables"] == own.get(name, folders)
+
+
+def test_each_rule_has_a_job_written_by_hand(subwords, words):
+    written = {job.rule for job in by_hand(SUBWORDS) + by_hand(WORDS)}
+    written |= {f"plot_{name}" for name in FIGURES}
+    planned_rules = {job.rule.name for study in (subwords, words) for job in study.jobs}
+    # Each objective has a rule for its training, of which three stand for all.
+    others = {name for name in planned_rules - written if name.startswith("train_")}
+    assert others == {"train_lm", "train_lm_half1", "train_mlm"}
+    missing = planned_rules - written - others
+    assert missing == {
+        *("plot_alignment", "plot_over_training", "plot_heads_over_training", "show_gallery")
+    }
+
+
+def test_the_gallery_shows_each_figure_with_its_caption(subwords):
+    job = subwords.by_output["gallery/index.html"]
+    _, arguments = command(job, subwords.results)
+    hung = json.loads(arguments["--settings"][0])["figures"]
+    names = [figure["name"] for figure in hung]
+    assert {*names} == {*FIGURES}
+    assert arguments["--images"] == [f"figures/{name}.png" for name in names]
+    assert arguments["--points"] == [f"figures/{name}.csv" for name in names]
+    captions = [Path(path).stem for path in arguments["--captions"]]
+    other = {"decoder_heads_by_layers", "gates_over_time", "heads_kept_by_attention"}
+    assert [caption for caption in captions if caption not in other] == [
+        name for name in names if name not in other
+    ]
+    assert arguments["--claims"] == ["measures/claims.csv"]
+
+
+@pytest.mark.parametrize(
+    ("figure", "tables"),
+    [
+        ("alignment", "measures/alignment/{mt-1,bert-0,bert_untrained-0}.csv"),
+        (
+            "over_training",
+            "measures/mutual_information/{mt_step8-1,mt-1}.plain.csv "
+            "measures/pwcca_between_runs/mt_step8-1.mt-1.csv runs/mt-1/metrics.jsonl",
+        ),
+        (
+            "heads_over_training",
+            "measures/head_functions/{mt_step8-1,mt-1}.csv "
+            "measures/head_importance/{mt_step8-1,mt-1}.csv runs/mt-1/metrics.jsonl",
+        ),
+    ],
+)
+def test_a_figure_of_a_study_of_words(words, figure, tables):
+    job = words.by_output[f"figures/{figure}.png"]
+    assert command(job, words.results)[1]["--tables"] == nested(tables)
