@@ -55,7 +55,7 @@ class Section(BaseModel):
 
 Folder = Annotated[DirectoryPath, AfterValidator(meant)]
 File = Annotated[FilePath, AfterValidator(meant)]
-Language = Annotated[str, Field(pattern="^[a-z]{2}$")]
+Language = Annotated[str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$")]
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Step = Annotated[int, Field(ge=0, le=10**9)]
@@ -108,7 +108,7 @@ class Corpus(Section):
         min_length=1,
     )
     languages: Annotated[list[Language], AfterValidator(unique)] = key(
-        "source and target language of all sources, ISO 639-1 codes such as en, de; only the "
+        "source and target language of all sources, codes such as en, de, zh, pt_BR; only the "
         "source language if nothing is translated",
         min_length=1,
         max_length=2,

@@ -1,7 +1,7 @@
 """Normalize pairs and drop those of no use for training.
 
 Settings: min_words, max_words (words a side, inclusive), max_length_ratio (longer over shorter);
-          origins (the sources, in the order of their pairs).
+          origins (the sources, in the order of their pairs); languages (of the sides).
 Inputs: the pairs of each source.
 Outputs: clean.parquet; cleaning.csv, what each step did; cleaning_examples.csv.
 """
@@ -14,6 +14,7 @@ from bottomup.settings import Cleaning
 
 class Settings(Cleaning):
     origins: list[str]
+    languages: list[str]
 
 
 def main(arguments):
@@ -21,6 +22,7 @@ def main(arguments):
     tables = map(read_table, arguments.pairs)
     pairs, counts, examples = clean(
         joined(dict(zip(settings.origins, tables, strict=True))),
+        settings.languages,
         settings.min_words,
         settings.max_words,
         settings.max_length_ratio,

@@ -1,6 +1,7 @@
 """Learn the tokenizer of one side from the training split.
 
-Settings: merges, lowercase, language (of this side, ISO 639-1; it decides how apostrophes are cut).
+Settings: merges, lowercase, language (of this side, ISO 639-1; it decides how apostrophes are cut),
+    spaces (whether the sub-words keep them).
 Inputs: train.parquet.
 Outputs: tokenizer.{side}.json in the format of Hugging Face tokenizers.
 """
@@ -13,6 +14,7 @@ from bottomup.settings import Bpe
 
 class Settings(Bpe):
     language: str
+    spaces: bool
 
 
 def main(arguments):

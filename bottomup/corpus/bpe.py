@@ -1,7 +1,12 @@
 """Words, and byte-pair encoding of words into sub-words (Sennrich et al. 2016), one side at a time.
 
 One Hugging Face `tokenizers` file holds the whole way from text to ids: normalization, words as the
-Moses tokenizer cuts them, sub-words, and </s> at the end.
+Moses tokenizer cuts them, sub-words, and </s> at the end. In languages without spaces, words also
+end at the marks of `segmentation`.
+
+If spaces are kept, the mark of a word's start stands only where the text has a space (or starts),
+as with SentencePiece, and the decoded ids are the text. Otherwise every word has it, as in the
+papers, and which words had a space between them is lost.
 
 Departures from Moses: there is no list of abbreviations, so a period ends its word unless single
 letters and periods alternate (`e.g.`); the case of the next word does not matter; there are no
@@ -23,10 +28,13 @@ from tokenizers import (
     trainers,
 )
 
+from bottomup.corpus.segmentation import MARK, UNSPACED, base
 from bottomup.corpus.specials import EOS, SPECIALS, UNK
 
 # Marks the start of the first sub-word of a word.
 WORD_START = "▁"
+# After a letter, and before none, whatever marks and apostrophes are between (Unicode, 3.13).
+FINAL_SIGMA = r"(?<=[\p{L}\p{M}]|\p{L}['’.:·])Σ(?![\p{M}'’.:·]*\p{L})"
 # An apostrophe stays with the letters before it (l' homme), not with those after it (don 't).
 ELIDING_LANGUAGES = frozenset(["fr", "it"])
 
@@ -34,7 +42,7 @@ ELIDING_LANGUAGES = frozenset(["fr", "it"])
 def word_pattern(language: str) -> str:
     """The regular expression (of Oniguruma) whose matches, left to right, are a text's words."""
     letter, digit, inner = r"[\p{L}\p{M}]", r"\p{N}", r"[\p{L}\p{M}\p{N}\-]"
-    if language in ELIDING_LANGUAGES:
+    if base(language) in ELIDING_LANGUAGES:
         apostrophe = rf"{letter}+['’](?={letter})"
     else:
         apostrophe = rf"(?<=[\p{{L}}\p{{M}}\p{{N}}])['’]{letter}+"
@@ -51,30 +59,48 @@ def word_pattern(language: str) -> str:
     )
 
 
-def learn(batches: Iterable[list[str]], merges: int, lowercase: bool, language: str) -> Tokenizer:
+def learn(
+    batches: Iterable[list[str]], merges: int, lowercase: bool, language: str, spaces: bool = False
+) -> Tokenizer:
     """A tokenizer whose vocabulary is the specials, the text's characters, and `merges` merges.
 
-    batches: the text as lists of sentences, read twice. The same text gives the same bytes. A small
-    text may have fewer merges to learn.
+    batches: the text as lists of sentences, read twice. spaces: whether to keep them. The same text
+    gives the same bytes. A small text may have fewer merges to learn.
     """
-    characters = _train(batches, 0, lowercase, language).get_vocab_size()
-    return _train(batches, characters + merges, lowercase, language)
+    settings = lowercase, language, spaces
+    characters = _train(batches, 0, *settings).get_vocab_size()
+    return _train(batches, characters + merges, *settings)
 
 
 def _train(
-    batches: Iterable[list[str]], vocabulary_size: int, lowercase: bool, language: str
+    batches: Iterable[list[str]],
+    vocabulary_size: int,
+    lowercase: bool,
+    language: str,
+    spaces: bool,
 ) -> Tokenizer:
     tokenizer = Tokenizer(models.BPE(unk_token=SPECIALS[UNK]))
-    case = [normalizers.Lowercase()] if lowercase else []
     tokenizer.normalizer = normalizers.Sequence(
-        [normalizers.NFC(), *case, normalizers.Replace(WORD_START, "_")]
+        [
+            normalizers.NFC(),
+            # Python and readers write the last sigma of a word in another way, Rust does not.
+            *([normalizers.Replace(Regex(FINAL_SIGMA), "ς")] if lowercase and spaces else []),
+            *([normalizers.Lowercase()] if lowercase else []),
+            normalizers.Replace(WORD_START, "_"),
+            *([normalizers.Replace(Regex(r"\s+"), " "), normalizers.Strip()] if spaces else []),
+        ]
     )
+    word = f" ?(?:{word_pattern(language)})" if spaces else word_pattern(language)
+    marks = [pre_tokenizers.Split(MARK, behavior="removed")] if base(language) in UNSPACED else []
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
-            pre_tokenizers.Split(Regex(word_pattern(language)), behavior="removed", invert=True),
+            *marks,
+            pre_tokenizers.Split(Regex(word), behavior="removed", invert=True),
             # Not the trainer's suffix for ends of words: with it, a letter that the training text
             # has only inside words would be unknown at the end of one.
-            pre_tokenizers.Metaspace(WORD_START, prepend_scheme="always", split=False),
+            pre_tokenizers.Metaspace(
+                WORD_START, prepend_scheme="first" if spaces else "always", split=False
+            ),
         ]
     )
     tokenizer.post_processor = processors.TemplateProcessing(

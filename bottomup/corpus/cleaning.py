@@ -2,14 +2,23 @@
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 import numpy as np
 import pandas as pd
 
+from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, carry, tell
+from bottomup.corpus.segmentation import marked, unmarked, words
 from bottomup.corpus.specials import SPECIALS
 
 SIDES = ["source", "target"]
 OF_PAIRS = ["untranslated", "length_ratio"]  # steps that compare the sides
+# What decides how much a step drops, where the config does.
+KEYS = {
+    "too_short": "corpus.cleaning.min_words",
+    "too_long": "corpus.cleaning.max_words",
+    "length_ratio": "corpus.cleaning.max_length_ratio",
+}
 N_EXAMPLES = 3
 # As in Moses. Longer words are data; the time to learn sub-words grows with the square of length.
 MAX_WORD = 1000
@@ -34,46 +43,63 @@ def joined(pairs: dict[str, pd.DataFrame]) -> pd.DataFrame:
     ]
     together = pd.concat(parts, ignore_index=True)
     together.insert(0, "origin", together.pop("origin"))
-    return together
+    return carry(together, [loss for table in pairs.values() for loss in carried(table)])
 
 
 def clean(
-    pairs: pd.DataFrame, min_words: int, max_words: int, max_length_ratio: float
+    pairs: pd.DataFrame,
+    languages: Sequence[str],
+    min_words: int,
+    max_words: int,
+    max_length_ratio: float,
 ) -> tuple[pd.DataFrame, pd.DataFrame, pd.DataFrame]:
     """Normalize the pairs, or sentences without a target, and drop those of no use for training.
 
-    pairs: as from `joined`. Limits are inclusive; white space separates words. The source side
-    needs `min_words`. Neither side may have more than `max_words`, nor more than
-    `max_length_ratio` times the words of the other, nor a word of more than `MAX_WORD` characters.
-    Everything is in memory: 2.5 million pairs, as in the papers, take about 4 GB and a minute.
+    pairs: as from `joined`. languages: those of the sides. Words of languages without spaces are
+    marked (see `segmentation`). Limits are inclusive. The source side needs `min_words`. Neither
+    side may have more than `max_words`, nor more than `max_length_ratio` times the words of the
+    other, nor a word of more than `MAX_WORD` characters. Everything is in memory: 2.5 million
+    pairs, as in the papers, take about 4 GB and a minute.
 
-    Returns the kept pairs; the counts of each origin (origin, step, changed, dropped, remaining,
-    share_dropped, a share of its raw pairs); and up to 3 examples for each step (origin, step,
-    source, target), as they were before normalization, or as they were dropped. Of duplicates the
-    first is kept, whatever its origin.
+    Each step that drops more than half of what a source has left says so.
+
+    Returns the kept pairs, which carry what was lost; the counts of each origin (origin, step,
+    changed, dropped, remaining, share_dropped, a share of its raw pairs); and up to 3 examples for
+    each step (origin, step, source, target), as they were before normalization, or as they were
+    dropped. Of duplicates the first is kept, whatever its origin.
     """
     sides = [side for side in SIDES if side in pairs]
     normal = pairs.assign(**{side: pairs[side].map(normalize).astype(str) for side in sides})
     changed = (pairs[sides] != normal[sides]).any(axis=1)
+    for side, language in zip(sides, languages, strict=True):
+        normal[side] = [marked(text, language) for text in normal[side]]
     steps = _steps(normal, min_words, max_words, max_length_ratio)
     # The number of the first step that drops each pair, or the number of steps if it stays.
     fates = np.argmax([*steps.values(), np.ones(len(pairs), dtype=bool)], axis=0)
-    counts, examples = [], []
+    counts, examples, losses = [], [], []
     for origin, raw in pairs.groupby("origin", sort=False):
         shown = {"normalize": raw[changed[raw.index]]}
         counts.append((origin, "normalize", len(shown["normalize"]), 0, len(raw)))
         for number, step in enumerate(steps):
             shown[step] = normal.loc[raw.index[fates[raw.index] == number]]
-            counts.append((origin, step, 0, len(shown[step]), counts[-1][-1] - len(shown[step])))
+            before, dropped = counts[-1][-1], shown[step]
+            counts.append((origin, step, 0, len(dropped), before - len(dropped)))
+            lines = [
+                " | ".join(map(unmarked, texts)) for texts in dropped[sides].head(SHOWN).values
+            ]
+            key = KEYS.get(step, f"corpus.sources.{origin}")
+            name = f"cleaning {origin}, step {step}"
+            losses.append(Loss(name, key, len(dropped), before, UNIT[len(sides)], lines))
         examples += [
             (origin, step, *texts)
             for step, rows in shown.items()
-            for texts in rows[sides].head(N_EXAMPLES).itertuples(index=False)
+            for texts in rows[sides].head(N_EXAMPLES).map(unmarked).itertuples(index=False)
         ]
     table = pd.DataFrame(counts, columns=["origin", "step", "changed", "dropped", "remaining"])
     raw_pairs = table["origin"].map(pairs["origin"].value_counts())
+    kept = normal[fates == len(steps)].reset_index(drop=True)
     return (
-        normal[fates == len(steps)].reset_index(drop=True),
+        carry(kept, carried(pairs) + tell(losses)),
         table.assign(share_dropped=table["dropped"] / raw_pairs),
         pd.DataFrame(examples, columns=["origin", "step", *sides]),
     )
@@ -96,15 +122,15 @@ def _steps(
 ) -> dict[str, np.ndarray]:
     """The steps that drop pairs, in order: name -> which pairs to drop `[n_pairs]`."""
     sides = [side for side in SIDES if side in pairs]
-    folded = pd.DataFrame({side: pairs[side].str.casefold() for side in sides})
-    lengths = [[[len(word) for word in text.split()] for text in pairs[side]] for side in sides]
-    words = np.array([[len(of_text) for of_text in side] for side in lengths])
+    folded = pd.DataFrame({side: pairs[side].map(unmarked).str.casefold() for side in sides})
+    lengths = [[[len(word) for word in words(text)] for text in pairs[side]] for side in sides]
+    counts = np.array([[len(of_text) for of_text in side] for side in lengths])
     longest = np.array([[max(of_text, default=0) for of_text in side] for side in lengths])
-    fewer, more = words.min(axis=0), words.max(axis=0)
+    fewer, more = counts.min(axis=0), counts.max(axis=0)
     steps = {
         "empty": fewer == 0,
         "untranslated": (folded["source"] == folded[sides[-1]]).to_numpy(),
-        "too_short": words[0] < min_words,
+        "too_short": counts[0] < min_words,
         "too_long": (more > max_words) | (longest.max(axis=0) > MAX_WORD),
         "length_ratio": more > max_length_ratio * fewer,
         # All repeats of a pair pass or fail the steps above, so the first is always kept.

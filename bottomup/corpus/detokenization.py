@@ -1,41 +1,44 @@
-"""From words back to text, with a guess at the spaces that `bpe.word_pattern` lost.
+"""From words back to German text, with a guess at the spaces that `bpe` lost.
 
-The rules are those of the Moses detokenizer, and what the LibreOffice help does most often with the
-signs of file names and formulas.
+In every other language, sub-words of the target side keep spaces (see `bpe`), and nothing is
+guessed. German, the target of the default study, stays as it was published: BLEU of a perfect
+translation is 99.8 there. The rules are those of the Moses detokenizer, and what the LibreOffice
+help does most often with the signs of file names and formulas.
 """
 
-from bottomup.corpus.bpe import ELIDING_LANGUAGES
+from bottomup.corpus.segmentation import base
 
+GUESSED = "de"
 # No space after; none before; neither. Quotation marks that look the same at both ends alternate.
-_OPENING = "([{<$#£¿¡"
-_CLOSING = ".,:;!?)]}>%…"
-_JOINING = "/\\_@^~|*+"
+_OPENING = frozenset("([{<$#£¿¡„‚»›")
+_CLOSING = frozenset(".,:;!?)]}>…“‘”’«‹")
+_JOINING = frozenset("/\\_@^~|*+")
 _TURNING = "\"'`"
 _APOSTROPHES = "'’"
-# Quotation marks that open and close, and signs that do not attach to what precedes them.
-_QUOTES = {"de": ("„‚»›", "“‘”’«‹"), "fr": ("“‘", "”’")}
-_OTHER_QUOTES = ("“‘„‚«‹", "”’»›")
-_SPACED = {"de": "%", "fr": ":;!?%"}
+
+
+def keeps_spaces(side: str, language: str) -> bool:
+    """Whether the sub-words of a side keep spaces; of the source side, nothing is decoded."""
+    return side == "target" and base(language) != GUESSED
 
 
 def detokenize(text: str, language: str) -> str:
-    """Text from words separated by spaces, as from `tokenizer.decode`.
+    """The text of decoded ids of the target side.
 
     Cutting the result into words again gives the same words.
     """
-    opening, closing = _QUOTES.get(language, _OTHER_QUOTES)
-    joins_next = set(_OPENING + _JOINING + opening)
-    joins_last = set(_CLOSING + _JOINING + closing) - set(_SPACED.get(language, ""))
-    elides = language in ELIDING_LANGUAGES
+    if keeps_spaces("target", language):
+        return text
     parts, inside, joined = [], set(), True
     for word in text.split():
-        left, right = joins_last.issuperset(word), word in joins_next
+        left = (_CLOSING | _JOINING).issuperset(word)
+        right = word in _OPENING | _JOINING
         if word in _TURNING:
             left = word in inside
             right = not left
             inside ^= {word}
-        elif len(word) > 1 and word[-elides] in _APOSTROPHES:
-            left, right = not elides, elides
+        elif len(word) > 1 and word[0] in _APOSTROPHES:
+            left, right = True, False
         two_periods = word[0] == "." and parts and parts[-1][-1] == "."
         if not (joined or left) or two_periods:
             parts.append(" ")

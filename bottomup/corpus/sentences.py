@@ -3,8 +3,13 @@
 import re
 
 _QUOTES = "\"'«»„“”‘’‚()[]"
-# The end of a sentence, with closing quotation marks, before white space.
-_END = re.compile(rf"(?<=[.!?…])[{re.escape(_QUOTES)}]*\s+")
+_CLOSING = "」』）】》”’»\"'"
+# The end of a sentence, with closing quotation marks, before white space; or without it at marks
+# that end nothing but sentences: of Chinese and Japanese, Hindi, Urdu, Armenian, Amharic, Burmese,
+# Khmer.
+_END = re.compile(
+    rf"(?<=[.!?…؟])[{re.escape(_QUOTES)}]*\s+|(?<=[。！？｡।॥۔։።။។])(?![。！？])[{_CLOSING}]*(?P<sure>\s*)(?=.)"
+)
 # As in "z. B. Der" and "J. R. R. Tolkien"; and abbreviations with a full stop before a capital.
 _SHORT = re.compile(
     r"(?:^|[\s(.])(?:[^\W\d_]|approx|bzw|ca|cf|dr|etc|evtl|ggf|inkl|mr|mrs|no|nr|resp|sog|st"
@@ -16,12 +21,14 @@ _LONGEST_OPENING = 4  # characters, with the capital
 
 
 def split(text: str) -> list[str]:
-    """The sentences of a text, found by punctuation and the capital that follows."""
+    """The sentences of a text, found by punctuation and the capital that follows, or a letter of a
+    script without capitals."""
     sentences, start = [], 0
     for end in _END.finditer(text):
         before = text[max(start, end.start() - _LONGEST_SHORT) : end.start()]
-        after = text[end.end() : end.end() + _LONGEST_OPENING].lstrip(_QUOTES)
-        if after[:1].isupper() and not _SHORT.search(before):
+        after = text[end.end() : end.end() + _LONGEST_OPENING].lstrip(_QUOTES)[:1]
+        starts = after.isalpha() and after == after.title() and not _SHORT.search(before)
+        if starts or end["sure"] is not None:
             sentences.append(text[start : end.end()].strip())
             start = end.end()
     return [*sentences, text[start:].strip()]

@@ -8,9 +8,16 @@ import numpy as np
 import pandas as pd
 
 from bottomup.corpus.cleaning import SIDES
+from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
+from bottomup.corpus.segmentation import unmarked, words
 from bottomup.errors import UserError
 
 SPLITS = ["train", "dev", "test"]
+# What to do where there are fewer documents than splits.
+DOCUMENTS = (
+    "each split needs a document of its own: take text of more documents, or do not name them, so "
+    "that each line is its own (the source files without `documents`)"
+)
 # Longer sentences are compared only as a whole: leaving out each word costs the square of their
 # length.
 MAX_SHORTENED = 500
@@ -28,7 +35,7 @@ def split(
     Documents in random order go to test until it has `test_words` source words, then to dev until
     it has `dev_words`, and the rest go to train. A source sentence (casefolded) in test is dropped
     from dev and train, and one in dev from train; dropped sentences do not count for the sizes.
-    White space separates words. Pairs keep their order.
+    Words are those of `segmentation`. Pairs keep their order.
 
     near_duplicates: "drop" near-duplicates of training sentences (see `near`) from dev and test, or
     "keep" them. They are dropped after the sizes are reached, since only then is it known which
@@ -36,22 +43,25 @@ def split(
 
     Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
     documents, pairs, source_words, target_words (if there is a target), dropped_repeats,
-    dropped_near_duplicates (pairs), digest (of the kept text).
+    dropped_near_duplicates (pairs), digest (of the kept text). A split that loses more than half
+    of what was drawn says so.
 
     Raises UserError if the sizes leave no text to train on, or if nothing is left of a split that
     should have text.
     """
     documents, names = pd.factorize(pairs["document"])
     sentences, _ = pd.factorize(pairs["source"].str.casefold())
-    words = _words(pairs["source"])
+    counted = _words(pairs["source"])
     # The place of each pair's document in the random order.
     place = np.random.default_rng(seed).permutation(len(names))[documents]
 
     drawn_by, fresh_by = {}, {}
     fresh = np.ones(len(pairs), dtype=bool)
     start = 0
-    for name, size in (("test", test_words), ("dev", dev_words), ("train", words.sum())):
-        gained = np.bincount(place, weights=words * fresh * (place >= start), minlength=len(names))
+    for name, size in (("test", test_words), ("dev", dev_words), ("train", counted.sum())):
+        gained = np.bincount(
+            place, weights=counted * fresh * (place >= start), minlength=len(names)
+        )
         # The last document is the one that reaches the size.
         stop = max(start, np.searchsorted(np.cumsum(gained), size) + (size > 0))
         drawn = (place >= start) & (place < stop)
@@ -59,18 +69,21 @@ def split(
         fresh &= ~np.isin(sentences, sentences[drawn & fresh])
         start = stop
     if not fresh_by["train"].any():
+        instead = "ask for fewer words, or clean less" if len(names) >= len(SPLITS) else DOCUMENTS
         raise UserError(
-            f"test_words {test_words} and dev_words {dev_words} leave no text to train on: the "
-            f"clean corpus has {words.sum()} source words in {len(names)} documents; "
-            "ask for fewer words, or clean less"
+            f"corpus.splits: test_words {test_words} and dev_words {dev_words} leave no text to "
+            f"train on: the clean corpus has {counted.sum()} source words in {len(names)} "
+            f"documents; {instead}{worst(carried(pairs))}"
         )
     similar = np.zeros(len(pairs), dtype=bool)
     if near_duplicates == "drop":
         held_out = fresh_by["dev"] | fresh_by["test"]
         similar[held_out] = near(pairs["source"][held_out], pairs["source"][fresh_by["train"]])
     tables, counts = {}, []
+    _tell(pairs, drawn_by, fresh_by, similar)
     for name in SPLITS:
         tables[name] = pairs[fresh_by[name] & ~similar].reset_index(drop=True)
+        tables[name].attrs.clear()
         for origin in pairs["origin"].unique():
             of = pairs["origin"] == origin
             repeats = (drawn_by[name] & ~fresh_by[name] & of).sum()
@@ -83,6 +96,20 @@ def split(
                 f"more {name}_words, or set near_duplicates to keep"
             )
     return tables, pd.DataFrame(counts)
+
+
+def _tell(pairs: pd.DataFrame, drawn: dict, fresh: dict, similar: np.ndarray) -> None:
+    """Warn of splits that lose more than half of what was drawn for them."""
+    unit, losses = UNIT[sum(side in pairs for side in SIDES)], []
+    for name in SPLITS:
+        for step, key, of, lost in (
+            ("repeats of other splits", "corpus.source", drawn[name], ~fresh[name]),
+            ("near-duplicates", "corpus.splits.near_duplicates", fresh[name], similar),
+        ):
+            texts = pairs["source"][of & lost].head(SHOWN).map(unmarked).tolist()
+            step = f"{name} split, {step}"
+            losses.append(Loss(step, key, (of & lost).sum(), of.sum(), unit, texts))
+    tell(losses)
 
 
 def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
@@ -100,14 +127,14 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
     """The words of a sentence, and what is left of them without each word."""
-    words = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold())))
-    if len(words) > MAX_SHORTENED:
-        return {words}
-    return {words, *(words[:place] + words[place + 1 :] for place in range(len(words)))}
+    found = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold())))
+    if len(found) > MAX_SHORTENED:
+        return {found}
+    return {found, *(found[:place] + found[place + 1 :] for place in range(len(found)))}
 
 
 def _words(texts: pd.Series) -> np.ndarray:
-    return np.array([len(text.split()) for text in texts], dtype=np.int64)
+    return np.array([len(words(text)) for text in texts], dtype=np.int64)
 
 
 def _counts(

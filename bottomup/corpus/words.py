@@ -6,9 +6,11 @@ this form they are counted, drawn and annotated like sub-words.
 
 import unicodedata
 from collections.abc import Iterable
+from itertools import accumulate
 
-from tokenizers import Tokenizer, models, trainers
+from tokenizers import Encoding, Tokenizer, models, trainers
 
+from bottomup.corpus.segmentation import MARK, cuts
 from bottomup.corpus.specials import SPECIALS, UNK
 
 
@@ -29,16 +31,31 @@ def learn(batches: Iterable[list[str]], tokenizer: Tokenizer) -> Tokenizer:
 
 
 def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tuple[int, int]]]]:
-    """Each text in NFC, and the places of its words in it: start and end, in characters.
+    """Each text in NFC without the marks of words, and the places of its words in it: start and
+    end, in characters.
 
     The tokenizer also starts with NFC, so its words are the same; but its offsets in other text
     leave out combining marks.
     """
-    texts = [unicodedata.normalize("NFC", text) for text in texts]
-    for text, encoding in zip(texts, tokenizer.encode_batch(texts), strict=True):
+    for (text, places), encoding in zip(*located(texts, tokenizer), strict=True):
         # Not encoding.word_to_chars, which searches all tokens for each word.
         found: dict[int, tuple[int, int]] = {}
         for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
             if word is not None:
-                found[word] = found.get(word, (start, end))[0], end
+                found[word] = found.get(word, (places[start], 0))[0], places[end]
         yield text, list(found.values())
+
+
+def located(
+    texts: list[str], tokenizer: Tokenizer
+) -> tuple[list[tuple[str, list[int]]], list[Encoding]]:
+    """Each text in NFC without the marks at which its words are cut, with the place in it of each
+    character of the text with marks, and of its end; and the encodings, whose offsets are in the
+    text with marks."""
+    texts = [unicodedata.normalize("NFC", text) for text in texts]
+    mark = MARK if cuts(tokenizer) else None
+    shown = [
+        ("".join(c for c in text if c != mark), [*accumulate((c != mark for c in text), initial=0)])
+        for text in texts
+    ]
+    return shown, tokenizer.encode_batch(texts)

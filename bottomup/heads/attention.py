@@ -8,6 +8,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from bottomup.corpus.segmentation import cuts, unmarked
 from bottomup.errors import UserError
 from bottomup.heads.trace import trace
 from bottomup.seeds import generator
@@ -62,7 +63,7 @@ def _encoded(tokenizer: Tokenizer, text: str) -> tuple[Tensor, list[str]]:
     # A checkpoint's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    ids = tokenizer.encode(text).ids
+    ids = tokenizer.encode(text if cuts(tokenizer) else unmarked(text)).ids
     decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
     return torch.tensor([ids]), decoded
 

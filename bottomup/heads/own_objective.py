@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
 
+from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
 from bottomup.errors import UserError
 from bottomup.heads.importance import Predictor, sentence_losses
@@ -102,7 +103,7 @@ def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
     columns = [pairs["source"], pairs["target"]] if objective == "mt" else [pairs["source"]]
     no_words = [[]] * len(pairs)
     encoded = [
-        encode(subject.tokenizer, column.tolist(), no_words, subject.max_length).tokens
+        encode(subject.tokenizer, [*map(unmarked, column)], no_words, subject.max_length).tokens
         for column in columns
     ]
     return Text(*encoded)

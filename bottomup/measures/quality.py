@@ -11,6 +11,7 @@ from tokenizers import Tokenizer
 from torch.nn import functional
 
 from bottomup.corpus.detokenization import detokenize
+from bottomup.corpus.segmentation import UNSPACED, base, unmarked
 from bottomup.files.tables import read_table
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.measures import jackknife
@@ -65,17 +66,18 @@ def quality(
     pairs = read_table(pairs_file)
     order = generator(seed, "translated").permutation(len(pairs))
     some = np.sort(order[: scoring.translation.sentences])
-    references = pairs["target"].iloc[some].tolist()
+    references = [unmarked(text) for text in pairs["target"].iloc[some]]
+    language = scoring.translation.language
     hypotheses = translations(
         model,
         text.select(some),
         load_tokenizer(tokenizer_file),
-        scoring.translation.language,
+        language,
         scoring.translation.beam_size,
         scoring.translation.length_penalty,
         BATCH_TOKENS,
     )
-    return scores | translation_quality(hypotheses, references, blocks[some], count)
+    return scores | translation_quality(hypotheses, references, blocks[some], count, language)
 
 
 def as_written(estimates: Path) -> Scores:
@@ -172,16 +174,20 @@ def translations(
 
 
 def translation_quality(
-    hypotheses: list[str], references: list[str], blocks: np.ndarray, count: int
+    hypotheses: list[str], references: list[str], blocks: np.ndarray, count: int, language: str
 ) -> Scores:
     """BLEU and chrF (0 to 100) with their signatures.
 
     references: the target side before tokenization. Case is ignored, since the models read and
-    write lower case. blocks: the block of each sentence, below `count`.
+    write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language: zh, ja-mecab
+    and ko-mecab; char for others without spaces, as 13a would take a clause for a word; else 13a.
+    blocks: the block of each sentence, below `count`.
     """
+    code, of_sacrebleu = base(language), sacrebleu.BLEU._TOKENIZER_MAP
+    tokenizer = of_sacrebleu.get(code, "char" if code in UNSPACED else "13a")
     scores = {}
     for name, metric in {
-        "bleu": sacrebleu.BLEU(lowercase=True),
+        "bleu": sacrebleu.BLEU(lowercase=True, tokenize=tokenizer),
         "chrf": sacrebleu.CHRF(lowercase=True),
     }.items():
         # What corpus_score adds up over sentences; chrF has no public method for it.

@@ -7,7 +7,6 @@ possible: numbers with a few digits, each name once, and a sample of the points 
 import base64
 import json
 import math
-import unicodedata
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,6 +16,7 @@ from markupsafe import Markup
 from tokenizers import Tokenizer
 
 from bottomup import names
+from bottomup.corpus.words import located
 from bottomup.figures import projection, style
 from bottomup.figures.claims_table import VERDICTS, sign
 from bottomup.figures.head_functions import LABELS
@@ -187,17 +187,15 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
             }
         )
     sentences = sorted(set().union(*(points["sentence"] for points in shown)))
-    # The tokenizer starts with NFC; its offsets in other text leave out combining marks.
-    written = [unicodedata.normalize("NFC", text[sentence]) for sentence in sentences]
-    encoded = tokenizer.encode_batch(written)
+    written, encoded = located([text[sentence] for sentence in sentences], tokenizer)
     number = {sentence: n for n, sentence in enumerate(sentences)}
     for each, points in zip(found, shown, strict=True):
         each["sentences"] = [number[sentence] for sentence in points["sentence"]]
         each["words"] = [
-            list(encoded[n].offsets[position])
+            [written[n][1][place] for place in encoded[n].offsets[position]]
             for n, position in zip(each["sentences"], points["position"], strict=True)
         ]
-    return {"sentences": written, "pictures": found}
+    return {"sentences": [shown for shown, _ in written], "pictures": found}
 
 
 def _sample(points: pd.DataFrame) -> np.ndarray:

@@ -19,6 +19,7 @@ from typing import Annotated, Any, Literal
 from pydantic import AfterValidator, BaseModel, create_model
 
 from bottomup import names, settings
+from bottomup.corpus.segmentation import base
 from bottomup.errors import UserError
 from bottomup.kinds import GATED, TRUNKS
 from bottomup.names import TWIN, whole
@@ -453,7 +454,7 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
             "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "
             "a pipeline that annotates the words"
         )
-    for language in _list(corpus, "languages")[:1]:
+    for language in map(base, _list(corpus, "languages")[:1]):
         if annotation.get("depccg_model") and language != "en":
             yield f"annotation.depccg_model: found one with text in {language}; allowed: null"
         if isinstance(pipeline, str) and not pipeline.startswith((GOLD, f"{language}_")):

@@ -10,6 +10,7 @@ from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
 
 from bottomup import names
+from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.kinds import GATED
 from bottomup.names import TWIN
 from bottomup.settings import GOLD
@@ -64,8 +65,9 @@ class Slices:
 
     def clean_corpus(self) -> Slice:
         # Snakemake compares inputs as a set, but their order decides which duplicate stays.
-        origins = {"origins": self.study.corpus.source}
-        return settings("clean_corpus", dict(self.study.corpus.cleaning) | origins)
+        corpus = self.study.corpus
+        of_text = {"origins": corpus.source, "languages": corpus.languages}
+        return settings("clean_corpus", dict(corpus.cleaning) | of_text)
 
     def split_corpus(self) -> Slice:
         return settings("split_corpus", self.study.corpus.splits)
@@ -74,8 +76,9 @@ class Slices:
         return settings("deal_blocks", {"seed": self.study.corpus.splits.seed})
 
     def learn_bpe(self, wildcards) -> Slice:
-        language = {"language": self.languages[wildcards.side]}
-        return settings("learn_bpe", dict(self.study.corpus.bpe) | language)
+        language = self.languages[wildcards.side]
+        of_side = {"language": language, "spaces": keeps_spaces(wildcards.side, language)}
+        return settings("learn_bpe", dict(self.study.corpus.bpe) | of_side)
 
     def encode_text(self) -> Slice:
         return settings("encode_text", {})

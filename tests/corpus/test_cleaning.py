@@ -8,7 +8,7 @@ from bottomup.corpus.bpe import learn
 from bottomup.corpus.cleaning import MAX_WORD, clean, joined, normalize
 from bottomup.corpus.specials import SPECIALS
 
-LIMITS = {"min_words": 3, "max_words": 6, "max_length_ratio": 2.0}
+LIMITS = {"languages": ["en", "de"], "min_words": 3, "max_words": 6, "max_length_ratio": 2.0}
 
 
 def pairs(*texts, origin="help"):
@@ -122,7 +122,7 @@ def test_at_most_three_examples_a_step():
 def test_of_one_language_the_sides_are_not_compared():
     texts = ["a b c", "A  b c", "", "a", "a b c d e f g", "d e f"]
     one = pairs(*((text, "") for text in texts)).drop(columns="target")
-    cleaned, counts, examples = clean(one, **LIMITS)
+    cleaned, counts, examples = clean(one, **LIMITS | {"languages": ["en"]})
     assert cleaned["source"].tolist() == ["a b c", "d e f"] and "target" not in cleaned
     assert counts.set_index("step")["dropped"].to_dict() == {
         **{"normalize": 0, "empty": 1, "too_short": 1, "too_long": 1, "duplicate": 1}

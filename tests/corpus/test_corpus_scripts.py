@@ -50,7 +50,8 @@ def corpus(tmp_path_factory):
     options = {"languages": ["en", "de"], "tsv": str(text)}
     settings = json.dumps({"source": "files", "options": options, "code": "any"})
     must("fetch_corpus", "--settings", settings, pairs=folder / "pairs.parquet")
-    limits = {"min_words": 4, "max_words": 100, "max_length_ratio": 3.0, "origins": ["files"]}
+    limits = {"min_words": 4, "max_words": 100, "max_length_ratio": 3.0}
+    limits |= {"origins": ["files"], "languages": ["en", "de"]}
     must(
         "clean_corpus",
         "--settings",
@@ -69,7 +70,7 @@ def corpus(tmp_path_factory):
         counts=folder / "splits.csv",
         **splits,
     )
-    bpe = json.dumps({"merges": 30, "lowercase": True, "language": "en"})
+    bpe = json.dumps({"merges": 30, "lowercase": True, "language": "en", "spaces": False})
     source = ["--side", "source"]
     tokenizer = folder / "tokenizer.json"
     must("learn_bpe", "--settings", bpe, *source, text=splits["train"], tokenizer=tokenizer)

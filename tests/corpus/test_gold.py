@@ -20,7 +20,7 @@ FOUND = ["sentence", "text", "tag", "relation", "head"]
 def table(folder, language):
     known = list(sentences(files_in(folder)))
     tokenizer = learn([[one.text for one in known]], 10, lowercase=True, language=language)
-    return annotate(known, tokenizer, has_penn(known))
+    return annotate(known, [one.text for one in known], tokenizer, has_penn(known))
 
 
 def test_words_that_are_cut_differently(tmp_path):

@@ -143,7 +143,7 @@ def test_bleu_of_the_references_is_100(monkeypatch, test_split):
     monkeypatch.setattr(quality, "translate", forced(text, text.target))
     model = initial("mt")
     hypotheses = translations(model, text, tokenizer, "en", 4, 0.6, 40)
-    scores = translation_quality(hypotheses, references, np.arange(len(references)) % 4, 4)
+    scores = translation_quality(hypotheses, references, np.arange(len(references)) % 4, 4, "en")
     assert scores["bleu"].value == pytest.approx(100)
     assert scores["chrf"].value == pytest.approx(100)
     assert "case:lc" in scores["bleu"].signature and "version:" in scores["bleu"].signature
@@ -156,7 +156,7 @@ def test_bleu_of_other_sentences_is_low(monkeypatch, test_split):
     monkeypatch.setattr(quality, "translate", forced(text, others))
     hypotheses = translations(initial("mt"), text, tokenizer, "en", 4, 0.6, 40)
     blocks = np.zeros(len(references), dtype=int)
-    assert translation_quality(hypotheses, references, blocks, 1)["bleu"].value < 20
+    assert translation_quality(hypotheses, references, blocks, 1, "en")["bleu"].value < 20
 
 
 def test_bleu_and_chrf_are_those_of_sacrebleu_on_the_sentences_left():
@@ -164,7 +164,7 @@ def test_bleu_and_chrf_are_those_of_sacrebleu_on_the_sentences_left():
     references = ["The cat sat on the mat.", "A dog!", "It rains in the north today, a lot."] * 2
     hypotheses = ["the cat sat on a mat.", "A DOG!", "it rains today.", "a cat sat.", "a dog.", ""]
     blocks = np.array([0, 1, 1, 0, 3, 3])
-    scores = translation_quality(hypotheses, references, blocks, 4)
+    scores = translation_quality(hypotheses, references, blocks, 4, "en")
     for name, metric in (("bleu", sacrebleu.BLEU), ("chrf", sacrebleu.CHRF)):
         expected = []
         for left in [blocks >= 0, *(blocks != block for block in range(4))]:

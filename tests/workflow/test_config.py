@@ -193,7 +193,7 @@ def test_the_config_loads_without_torch():
         (
             "corpus__languages",
             ["en", "xx"],
-            'corpus.languages: found ["en", "xx"]; LibreOffice\'s help has the language pairs ',
+            'corpus.languages: found ["en", "xx"]; LibreOffice\'s help has the languages en, zh, ',
         ),
         (
             "corpus__sources__libreoffice_help__folders",
@@ -433,12 +433,12 @@ def test_a_mistake_is_one_line(path, value, line):
 def test_mistakes_of_all_sources_are_said_together():
     config = changed(
         corpus__source=["libreoffice_help", "mtdata"],
-        corpus__languages=["en", "pl"],
+        corpus__languages=["en", "sw"],
         corpus__sources__libreoffice_help={"from": "apt-get"},
         corpus__sources__mtdata={"max_pairs": 0, "languages": ["en", "de"]},
     )
     assert sorted(line.split(";")[0] for line in mistakes(config)) == [
-        'corpus.languages: found ["en", "pl"]',
+        'corpus.languages: found ["en", "sw"]',
         'corpus.sources.libreoffice_help.from: found "apt-get"',
         "corpus.sources.mtdata.datasets: missing",
         "corpus.sources.mtdata.languages: unknown key",

@@ -15,6 +15,7 @@ from tokenizers import Tokenizer
 
 from bottomup.corpus import treebank
 from bottomup.corpus.annotation import COLUMNS, TYPES, universal
+from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.treebank import Sentence
 from bottomup.corpus.words import spans
 from bottomup.errors import UserError
@@ -40,14 +41,15 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
     missing = [
         name
         for name, written in zip(split["element"], split["source"], strict=True)
-        if name not in known or known[name].text != written
+        if name not in known or known[name].text != unmarked(written)
     ]
     if missing:
         raise UserError(
             f"{told_by}: {len(missing)} sentences of the text are not in the treebank or differ "
             f"there, such as {missing[0]}; fetch the text again"
         )
-    return annotate([known[name] for name in split["element"]], tokenizer, has_penn(known.values()))
+    kept = [known[name] for name in split["element"]]
+    return annotate(kept, split["source"].tolist(), tokenizer, has_penn(known.values()))
 
 
 def has_penn(sentences: Sequence[Sentence]) -> bool:
@@ -55,12 +57,14 @@ def has_penn(sentences: Sequence[Sentence]) -> bool:
     return all(PENN.issuperset(sentence.xpos) for sentence in sentences)
 
 
-def annotate(sentences: Sequence[Sentence], tokenizer: Tokenizer, penn: bool) -> pd.DataFrame:
+def annotate(
+    sentences: Sequence[Sentence], texts: list[str], tokenizer: Tokenizer, penn: bool
+) -> pd.DataFrame:
     """The words of these sentences as the tokenizer cuts them: a table as from `pipeline.annotate`.
 
-    penn: whether to take the tags of the Penn treebank, which tell more than the universal ones.
+    texts: those of the sentences, with the marks of words (see `segmentation`). penn: whether to
+    take the tags of the Penn treebank, which tell more than the universal ones.
     """
-    texts = [sentence.text for sentence in sentences]
     rows = []
     for number, (sentence, (text, ours)) in enumerate(
         zip(sentences, spans(texts, tokenizer), strict=True)

@@ -34,7 +34,7 @@ class SourceOptions(BaseModel):
         ("en", "de"),
         min_length=1,
         max_length=2,
-        description="source and target language, ISO 639-1 codes such as en, de, or one alone",
+        description="source and target language, codes such as en, de, zh, pt_BR, or one alone",
         json_schema_extra={"key": "corpus.languages"},  # of the config, for all sources
     )
 

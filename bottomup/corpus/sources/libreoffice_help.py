@@ -28,9 +28,13 @@ from bottomup.settings import Folder
 
 LOG = logging.getLogger(__name__)
 
-# The help's own tags, which name its folders and help packs.
-TAGS = {"en": "en-US", "de": "de", "fr": "fr", "ru": "ru"}
-LANGUAGE_PAIRS = [(a, b) for a in TAGS for b in TAGS if "en" in (a, b) and a != b]
+# The help's own tags, which name its folders and help packs, by language.
+LANGUAGES = (
+    *("ca", "cs", "da", "de", "dz", "el", "es", "et", "eu", "fi", "fr", "gl", "hi", "hu", "id"),
+    *("it", "ja", "km", "ko", "nl", "om", "pl", "pt", "pt_BR", "ru", "sk", "sl", "sv", "tr", "vi"),
+    *("zh_CN", "zh_TW"),
+)
+TAGS = {"en": "en-US", "zh": "zh-CN"} | {name: name.replace("_", "-") for name in LANGUAGES}
 Checksum = Annotated[str, Field(pattern="^[0-9a-fA-F]{64}$")]
 ELSEWHERE = (
     "set `from: archive` to download help packs instead, or `from: folder` and the `folder` "
@@ -62,7 +66,7 @@ class Options(debian.DebianOptions):
         pattern=r"^[a-z]+://[!-~]*\{language\}[!-~]*$",
         description="archive: address of a help pack; {version} and {language} are filled in",
     )
-    sha256: dict[Literal["en", "de", "fr", "ru"], Checksum] = Field(
+    sha256: dict[Literal[*TAGS], Checksum] = Field(
         default_factory=dict,
         description="archive: expected SHA-256 of the help packs by language, in hexadecimal; "
         "a language left out is not checked",
@@ -74,11 +78,10 @@ class Options(debian.DebianOptions):
     @field_validator("languages")
     @classmethod
     def pair_exists(cls, languages: tuple[str, ...]) -> tuple[str, ...]:
-        if languages not in LANGUAGE_PAIRS and not (len(languages) == 1 and languages[0] in TAGS):
-            known = ", ".join("-".join(pair) for pair in LANGUAGE_PAIRS)
+        if not TAGS.keys() >= {*languages} or (len(languages) > 1 and "en" not in languages):
             raise ValueError(
-                f"LibreOffice's help has the language pairs {known}; allowed: one of these pairs, "
-                "or one language of them"
+                f"LibreOffice's help has the languages {', '.join(TAGS)}; allowed: one of these, "
+                "or English and another"
             )
         return languages
 

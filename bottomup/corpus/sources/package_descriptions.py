@@ -48,10 +48,15 @@ class Options(debian.DebianOptions):
 
     english = field_validator("languages")(debian.one_is_english)
 
+    @property
+    def names(self) -> list[str]:
+        """The languages as Debian calls them; of Chinese, it has no text without a region."""
+        return ["zh_CN" if name == "zh" else name for name in self.languages]
+
     def read_files(self) -> list[str]:
         if not self.folder:
             return []
-        kinds = ["Packages", *(f"Translation-{language}" for language in self.languages)]
+        kinds = ["Packages", *(f"Translation-{name}" for name in self.names)]
         return [str(path) for kind in kinds for path in _indices(self.folder, kind)]
 
 
@@ -62,9 +67,9 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     Raises UserError if indices cannot be fetched or read, or if one is missing.
     """
     try:
-        folder = options.folder or _from_apt(options.languages, download_folder)
+        folder = options.folder or _from_apt(options.names, download_folder)
         sources = _source_packages(folder)
-        sides = [_descriptions(folder, language) for language in options.languages]
+        sides = [_descriptions(folder, name) for name in options.names]
     except OSError as error:
         raise UserError(
             f"the indices cannot be read or written ({error}); move away what is in their place, "
@@ -79,7 +84,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
 
 
-def _from_apt(languages: tuple[str, str], download_folder: Path) -> Path:
+def _from_apt(languages: list[str], download_folder: Path) -> Path:
     """The folder of the indices for these languages, fetched unless it has them."""
     folder = download_folder / f"package-descriptions-{'-'.join(sorted(languages))}"
     folder.mkdir(parents=True, exist_ok=True)

@@ -298,7 +298,7 @@ def test_no_network_is_an_error_that_says_what_to_do(tmp_path, monkeypatch):
         fetch(Options(), tmp_path / "downloads")
 
 
-@pytest.mark.parametrize("languages", [("de", "fr"), ("en", "pl"), ("en", "en")])
+@pytest.mark.parametrize("languages", [("de", "fr"), ("en", "sw"), ("en", "en")])
 def test_a_language_pair_that_the_help_lacks_is_an_error_of_the_options(languages):
     with pytest.raises(ValidationError, match="languages"):
         Options(languages=languages)

@@ -1,0 +1,68 @@
+"""What steps drop from a text: said at once if it is more than half, and told where all is lost.
+
+A table of pairs carries the losses on its way to it in `attrs`, which Parquet files keep.
+"""
+
+import logging
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+
+import pandas as pd
+
+LOG = logging.getLogger(__name__)
+
+KEY = "losses"  # of DataFrame.attrs
+UNIT = {1: "sentences", 2: "pairs"}  # by the number of sides
+SHOWN = 2  # lines
+WIDTH = 60  # characters of each
+
+
+@dataclass(frozen=True)
+class Loss:
+    """What a step dropped.
+
+    step: its name. key: of the config, what decides how much. dropped, of: how many, out of how
+    many. unit: of what. examples: some of it.
+    """
+
+    step: str
+    key: str
+    dropped: int
+    of: int
+    unit: str
+    examples: Sequence[str] = ()
+
+    def __str__(self) -> str:
+        return f"{self.step} dropped {self.dropped} of {self.of} {self.unit} ({self.key})"
+
+
+def tell(losses: Iterable[Loss]) -> list[Loss]:
+    """Warn of each step that dropped more than half of what it had. Returns all that dropped."""
+    some = [loss for loss in losses if loss.dropped]
+    for loss in some:
+        if 2 * loss.dropped > loss.of:
+            shown = "; ".join(f'"{_short(text)}"' for text in loss.examples[:SHOWN])
+            LOG.warning("%s%s", loss, f", such as {shown}" if shown else "")
+    return some
+
+
+def _short(text: str) -> str:
+    line = " ".join(text.split())
+    return line if len(line) <= WIDTH else f"{line[:WIDTH]}…"
+
+
+def carry(pairs: pd.DataFrame, losses: Iterable[Loss]) -> pd.DataFrame:
+    """The pairs with their losses, in place of what they carried before."""
+    pairs.attrs[KEY] = [asdict(loss) for loss in losses]
+    return pairs
+
+
+def carried(pairs: pd.DataFrame) -> list[Loss]:
+    """The losses that a table carries."""
+    return [Loss(**loss) for loss in pairs.attrs.get(KEY, [])]
+
+
+def worst(losses: Iterable[Loss]) -> str:
+    """The end of an error line: the step that dropped most; empty if none did."""
+    most = max(losses, key=lambda loss: loss.dropped, default=None)
+    return f"; of all steps, {most}" if most else ""

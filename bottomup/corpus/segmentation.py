@@ -1,0 +1,55 @@
+"""Words of languages that are written without spaces, found by ICU's dictionaries.
+
+Everywhere in the corpus a word ends at white space or at a mark: the zero width space, which
+Unicode has for this. Cleaning sets the marks once, in the languages of `UNSPACED`; all that counts,
+compares, cuts or annotates words then goes by them. Text that is shown, scored or read by another
+model has none.
+"""
+
+from icu4py.breakers import WordBreaker
+from tokenizers import Tokenizer
+
+MARK = "\u200b"
+# Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan, Dzongkha; of the last two, syllables.
+UNSPACED = frozenset(["zh", "ja", "th", "lo", "km", "my", "bo", "dz"])
+
+
+def base(language: str) -> str:
+    """A language's code without its region: zh of zh_CN."""
+    return language.partition("_")[0]
+
+
+def marked(text: str, language: str) -> str:
+    """The text with a mark before each word that follows another one without a space.
+
+    Punctuation stays with what is before it, as where words have spaces. What is in ASCII on both
+    sides, as in `file-name`, stays together. Text in a language with spaces stays as it is.
+
+    >>> marked("请单击“文件”菜单。", "zh").split(MARK)
+    ['请', '单击“', '文件”', '菜单。']
+    """
+    if base(language) not in UNSPACED:
+        return text
+    parts = []
+    for part in WordBreaker(text, base(language)):
+        before = parts[-1][-1] if parts else " "
+        if part[0].isalnum() and not before.isspace() and not (before + part[0]).isascii():
+            parts.append(MARK)
+        parts.append(part)
+    return "".join(parts)
+
+
+def unmarked(text: str) -> str:
+    """The text as it was written."""
+    return text.replace(MARK, "")
+
+
+def cuts(tokenizer: Tokenizer) -> bool:
+    """Whether a tokenizer ends words at marks, as ours of these languages do."""
+    before = tokenizer.pre_tokenizer
+    return before is not None and not before.pre_tokenize_str(MARK)
+
+
+def words(text: str) -> list[str]:
+    """What is between white space or marks."""
+    return text.replace(MARK, " ").split()

@@ -1,0 +1,126 @@
+"""Text in many languages, from the cleaning to the words, the sub-words, and back to the text."""
+
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from bottomup.corpus.bpe import learn
+from bottomup.corpus.cleaning import clean, joined, normalize
+from bottomup.corpus.detokenization import detokenize, keeps_spaces
+from bottomup.corpus.segmentation import MARK, UNSPACED, base, marked, unmarked, words
+from bottomup.corpus.splits import near
+from bottomup.corpus.words import spans
+from bottomup.measures.quality import translation_quality
+
+LINES = (Path(__file__).parent / "languages.tsv").read_text(encoding="utf-8").splitlines()
+TEXTS: dict[str, list[str]] = {}
+for line in LINES:
+    language, text = line.split("\t")
+    TEXTS.setdefault(language, []).append(text)
+TOKENIZERS = {"zh": "zh", "ja": "ja-mecab", "ko": "ko-mecab", "th": "char", "km": "char"}
+
+
+def prepared(texts, language):
+    return [marked(normalize(text), language) for text in texts]
+
+
+def tokenizer_of(texts, language):
+    spaces = keeps_spaces("target", language)
+    return learn([prepared(texts, language)], 50, True, language, spaces)
+
+
+def translated(tokenizer, texts, language):
+    """As a perfect model would."""
+    ids = [tokenizer.encode(text).ids for text in prepared(texts, language)]
+    return [detokenize(tokenizer.decode(of_text), language) for of_text in ids]
+
+
+def test_there_are_thirty_languages_of_both_kinds():
+    assert len(TEXTS) >= 40 and UNSPACED - {"dz"} <= {*map(base, TEXTS)}
+
+
+@pytest.mark.parametrize("language", TEXTS)
+def test_a_perfect_translation_has_100(language):
+    texts = TEXTS[language]
+    found = translated(tokenizer_of(texts, language), texts, language)
+    references = [unmarked(text) for text in prepared(texts, language)]
+    blocks = np.zeros(len(texts), dtype=int)
+    scores = translation_quality(found, references, blocks, 1, language)
+    assert [scores[name].value for name in ("bleu", "chrf")] == pytest.approx([100, 100])
+    expected = TOKENIZERS.get(base(language), "char" if base(language) in UNSPACED else "13a")
+    assert f"|tok:{expected}" in scores["bleu"].signature
+
+
+ALPHABET = sorted({*"".join(chain(*TEXTS.values()))})
+PIECES = [*ALPHABET, *"      ", "...", "e.g.", "ΟΣ", "l'", "'s", "▁", "\u0301", "ſ"]
+
+
+@given(
+    st.lists(st.sampled_from(PIECES) | st.characters(codec="utf-8"), max_size=30).map("".join),
+    st.sampled_from(["en", "fr", "cs", "el", "tr", "ar", "ko", "zh", "ja", "th"]),
+)
+@settings(deadline=None, max_examples=20000)
+def test_any_mixture_of_characters_comes_back(mixture, language):
+    """Except the character that stands for a word's start. Of the sigmas, only Greek text says
+    which is which."""
+    text = normalize(mixture)
+    [found] = translated(tokenizer_of([mixture], language), [mixture], language)
+    assert found.replace("ς", "σ") == text.replace("▁", "_").lower().replace("ς", "σ")
+
+
+WORDS = [  # checked by hand
+    ("zh", "请单击“文件”菜单。", ["请", "单击“", "文件”", "菜单。"]),
+    ("zh", "打开 file-name.txt 文件", ["打开", "file-name.txt", "文件"]),
+    ("ja", "ファイルを開きます。", ["ファイル", "を", "開き", "ます。"]),
+    ("th", "ภาษาไทย 5 คน", ["ภาษา", "ไทย", "5", "คน"]),
+    ("bo", "བོད་སྐད་ཡིན།", ["བོད་", "སྐད་", "ཡིན།"]),
+    ("ko", "책을 읽는다.", ["책을", "읽는다."]),
+    ("en", "打开文件 a-b", ["打开文件", "a-b"]),
+]
+
+
+@pytest.mark.parametrize(("language", "text", "expected"), WORDS)
+def test_words(language, text, expected):
+    assert words(marked(text, language)) == expected
+    assert unmarked(marked(text, language)) == text
+
+
+def test_words_are_found_in_the_text_without_marks():
+    text = marked("请单击“文件”菜单。", "zh")
+    tokenizer = learn([[text]], 20, True, "zh")
+    [(shown, places)] = spans([text], tokenizer)
+    assert shown == "请单击“文件”菜单。"
+    found = [shown[start:end] for start, end in places]
+    assert found == ["请", "单击", "“", "文件", "”", "菜单", "。"]
+
+
+def test_cleaning_counts_words_of_chinese_and_drops_what_it_would_drop_with_spaces():
+    texts = [
+        ("Please click the File menu to open it.", "请单击“文件”菜单以打开它。"),
+        (
+            "Click here to see it.",
+            "单击此处可以查看它的全部内容，包括所有文件、菜单、按钮和窗口。" * 2,
+        ),
+    ]
+    rows = [("page", str(i), *sides) for i, sides in enumerate(texts)]
+    pairs = pd.DataFrame(rows, columns=["document", "element", "source", "target"], dtype=str)
+    kept, counts, _ = clean(joined({"o": pairs}), ["en", "zh"], 4, 100, 3.0)
+    assert kept["source"].tolist() == [texts[0][0]]
+    assert counts.set_index("step")["dropped"]["length_ratio"] == 1
+    assert MARK in kept["target"][0] and unmarked(kept["target"][0]) == texts[0][1]
+
+
+def test_near_duplicates_in_a_language_without_spaces_differ_by_a_word():
+    held_out, trained = (
+        pd.Series([marked(text, "zh") for text in texts])
+        for texts in (
+            ["请单击“文件”菜单打开窗口。", "请保存全部文件。"],
+            ["请单击文件菜单关闭窗口。"],
+        )
+    )
+    assert near(held_out, trained).tolist() == [True, False]
