@@ -21,8 +21,8 @@ def load(folder: str | Path) -> Subject:
     ----------
     folder : str or Path
         With `config.json`, `model.safetensors` and `tokenizer.json`. Either `model/` in the folder
-        of a run, or a model of BERT, RoBERTa, DistilBERT, ELECTRA, GPT-2, GPT-NeoX (Pythia),
-        Llama, Marian, T5 or BART.
+        of a run, or a model of any family of transformers that reads token ids alone and hands out
+        its states after each layer, as it does with a short sentence here.
 
     Returns
     -------
@@ -32,7 +32,7 @@ def load(folder: str | Path) -> Subject:
     Raises
     ------
     UserError
-        Where there is no such model, its family is not known, or weights or a fast tokenizer are
+        Where there is no such model, its family cannot be read, or weights or a fast tokenizer are
         missing.
 
     Examples

@@ -57,24 +57,30 @@ def one_pass(
 
 
 def attend(
-    module: nn.Module, query: Tensor, key: Tensor, value: Tensor, mask: Tensor | None, **options
+    module: nn.Module,
+    query: Tensor,
+    key: Tensor,
+    value: Tensor,
+    attention_mask: Tensor | None,
+    **options,
 ) -> tuple[Tensor, Tensor]:
     """What transformers calls; the arguments are those of the families' eager attention.
 
-    query: `[batch, heads, queries, d_head]`. key, value: `[batch, key_heads, keys, d_head]`. mask:
-    `[batch, 1, queries, keys]`, added to the scores. Returns the heads' outputs `[batch, queries,
+    query: `[batch, heads, queries, d_head]`. key, value: `[batch, key_heads, keys, d_head]`.
+    attention_mask: `[batch, 1, queries, keys]`, added to the scores; families call it so or by its
+    place. Returns the heads' outputs `[batch, queries,
     heads, d_head]` and the weights `[batch, heads, queries, keys]`.
     """
     eager = sys.modules[type(module).__module__].eager_attention_forward
     current = _current.get()
     if current is None:
-        return eager(module, query, key, value, mask, **options)
+        return eager(module, query, key, value, attention_mask, **options)
     layer, current.layer = current.layer, current.layer + 1
     if current.hidden is not None:
-        usual = query.new_zeros(()) if mask is None else mask
+        usual = query.new_zeros(()) if attention_mask is None else attention_mask
         least = torch.finfo(usual.dtype).min
-        mask = usual.masked_fill(from_others(current.hidden[layer]), least)
-    outputs, weights = eager(module, query, key, value, mask, **options)
+        attention_mask = usual.masked_fill(from_others(current.hidden[layer]), least)
+    outputs, weights = eager(module, query, key, value, attention_mask, **options)
     if current.keep:
         current.weights.append(weights)
     if current.gates is not None:

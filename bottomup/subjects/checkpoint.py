@@ -61,7 +61,10 @@ class Checkpoint(Subject):
     def shape(self) -> PreTrainedConfig:
         """The config of the part that is looked at; others may have parts for images or sound, or a
         decoder of another depth."""
-        return self.encoder.config.get_text_config(encoder=True if self.translates else None)
+        whole = getattr(self.encoder, "config", self.model.config)
+        # Only where nothing is nested does the encoder's side have to be asked for.
+        nested = whole.get_text_config()
+        return whole.get_text_config(encoder=self.translates) if nested is whole else nested
 
     @property
     def layers(self) -> int:
@@ -73,8 +76,13 @@ class Checkpoint(Subject):
 
     @cached_property
     def vocab_size(self) -> int | None:
-        table = self.encoder.get_input_embeddings()
-        return getattr(table, "num_embeddings", None)
+        return getattr(self._table, "num_embeddings", None)
+
+    @property
+    def _table(self) -> nn.Module:
+        """The embeddings of the part that is looked at."""
+        asked = self.encoder if hasattr(self.encoder, "get_input_embeddings") else self.model
+        return asked.get_input_embeddings()
 
     @cached_property
     def ordinary(self) -> list[int]:
@@ -87,18 +95,26 @@ class Checkpoint(Subject):
     def heads(self) -> int:
         """Heads in a layer; 0 if none can be looked at: the model has no attention, or does not
         call it through transformers' interface."""
-        with one_pass(keep=True) as seen:
-            self._states(self.ordinary[:1])
+        with one_pass(keep=True) as seen, torch.inference_mode():
+            self._top(self.ordinary[:1])
         return seen.weights[0].shape[1] if len(seen.weights) == self.layers else 0
 
     @cached_property
     def causal(self) -> bool:
-        """Whether the first token is what it is whatever follows, up to rounding: experts, and
-        kernels of a GPU, add in another order where other tokens are beside one."""
+        """Whether the first token's state does not depend on what follows, by its slopes.
+
+        They are exactly 0 where nothing is seen. The states themselves differ by rounding beside
+        other tokens, where experts or kernels of a GPU add in another order, and in an untrained
+        model that sees both sides by hardly more. They decide where slopes cannot be had.
+        """
         first, *others = self.ordinary[:4]
-        with one_pass():  # so that a pass that asks for this does not count these layers
-            one, other = (self._states([first, *rest])[0] for rest in (others, others[::-1]))
-        return bool((one - other).norm() < ROUNDING * one.norm())
+        try:
+            own, *from_others = self._slopes([first, *others])
+        except (RuntimeError, ValueError, TypeError, AttributeError):  # as of quantized families
+            with one_pass(), torch.inference_mode():
+                one, other = (self._top([first, *rest])[:1] for rest in (others, others[::-1]))
+            return _same(one, other, ROUNDING)
+        return max(from_others) <= 1e-9 * own
 
     @cached_property
     def masks(self) -> bool:
@@ -178,10 +194,32 @@ class Checkpoint(Subject):
                 ids, attention_mask=tokens.long(), output_hidden_states=output_hidden_states
             )
         states = output.hidden_states if output_hidden_states else ()
+        if states is None:
+            raise UserError(f"transformers hands out no states of the layers of {self._name}")
         return Encoding(output.last_hidden_state, states, tuple(seen.weights))
 
-    @torch.inference_mode()
-    def _states(self, ids: Sequence[int]) -> Tensor:
+    @torch.inference_mode(False)
+    @torch.enable_grad()
+    def _slopes(self, ids: list[int]) -> list[float]:
+        """How much the first token's top layer depends on the embedding of each token."""
+        embedded = []
+
+        def keep(module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
+            embedded.append(output.detach().requires_grad_())
+            return embedded[-1].clone()  # some families change it in place
+
+        hook = self._table.register_forward_hook(keep)
+        try:
+            with one_pass():  # so that a pass that asks for this does not count these layers
+                first = self._top(ids)[0]
+        finally:
+            hook.remove()
+        # Any direction does, but for one in which norms leave nothing.
+        direction = torch.arange(len(first), device=first.device).cos()
+        [slopes] = torch.autograd.grad(first @ direction, embedded[:1])
+        return slopes[0].norm(dim=-1).tolist()
+
+    def _top(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""
         ids = torch.tensor([ids], device=self.model.device)
         return self.encoder(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
@@ -195,13 +233,59 @@ class Checkpoint(Subject):
 
 
 def load(folder: Path) -> Checkpoint:
-    """The checkpoint in a folder; UserError if it cannot be opened."""
-    return Checkpoint(trained(folder), tokenizer(folder))
+    """The checkpoint in a folder; UserError if it cannot be opened, or no job could read it."""
+    return _readable(trained(folder), folder)
 
 
 def untrained(folder: Path, seed: int) -> Checkpoint:
     """The untrained twin of the checkpoint in a folder."""
-    return Checkpoint(initial(folder, seed), tokenizer(folder))
+    return _readable(initial(folder, seed), folder)
+
+
+def _readable(model: PreTrainedModel, folder: Path) -> Checkpoint:
+    """The model as a subject, once it has read a short sentence; UserError if it cannot."""
+    subject = Checkpoint(model, tokenizer(folder))
+    try:
+        missing = _missing(subject)
+    except Exception as error:  # a family for something else can raise anything
+        missing = f"reading a sentence ends in {_first_line(error)}"
+    if missing:
+        raise UserError(
+            f"{model.config.model_type} in {folder} cannot be looked at: {missing}; allowed: a "
+            "family that reads token ids alone and hands out its states after each layer"
+        )
+    return subject
+
+
+def _missing(subject: Checkpoint) -> str | None:
+    """What a model lacks that every job needs; None for nothing."""
+    reads = getattr(subject.encoder, "main_input_name", "input_ids")
+    if reads != "input_ids":
+        return f"it reads {reads}, not text"
+    ids = torch.tensor([subject.ordinary[:4], subject.ordinary[3::-1]])
+    states = subject.hidden_states(ids, lengths=torch.tensor([4, 2]))
+    widths = {layer.shape[-1] for layer in states}
+    if len(states) != subject.layers + 1:
+        return (
+            f"transformers hands out {len(states)} states, but config.json says {subject.layers} "
+            "layers, and there is one state more than layers"
+        )
+    if widths != {subject.d_model}:
+        found = " and ".join(map(str, sorted(widths)))
+        return f"its states are of width {found}, but config.json says {subject.d_model}"
+    if not all(layer[0].isfinite().all() for layer in states):
+        return "its states are not finite numbers"
+    alone = subject.hidden_states(ids[1:, :2], lengths=torch.tensor([2]))
+    for beside, layer in zip(states, alone, strict=True):
+        if not _same(beside[1, :2], layer[0], 10 * ROUNDING):
+            return "its states of a sentence change with the padding beside it"
+    subject.causal, subject.heads  # noqa: B018  (found once, here, and kept)
+    return None
+
+
+def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
+    """Whether states are the same up to a share of their size."""
+    return bool((one - other).norm() <= tolerance * one.norm())
 
 
 def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
@@ -305,10 +389,15 @@ def one_line(folder: Path) -> Iterator[None]:
     """A context that turns transformers' complaints about a folder into one line."""
     try:
         yield
+    except UserError:
+        raise
     except Exception as error:  # a damaged file can raise anything
-        lines = str(error).strip().splitlines() or [type(error).__name__]
-        reason = lines[0].rstrip(".") + "."
         raise UserError(
-            f"transformers does not load {folder}: {reason} Expected: a whole checkpoint of a "
-            f"kind that the installed transformers knows; {AGAIN}"
+            f"transformers does not load {folder}: {_first_line(error)}. Expected: a whole "
+            f"checkpoint of a kind that the installed transformers knows; {AGAIN}"
         ) from error
+
+
+def _first_line(error: Exception) -> str:
+    lines = str(error).strip().splitlines() or [type(error).__name__]
+    return lines[0].rstrip(".")

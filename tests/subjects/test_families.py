@@ -95,11 +95,13 @@ def test_causal_is_found_from_the_model(tmp_path):
 
 
 def test_without_its_mask_registered_gpt2_would_see_what_comes_later(tmp_path, monkeypatch):
-    """Silently: transformers hands no mask to an attention function that has none registered."""
+    """Silently: transformers hands no mask to an attention function that has none registered. It
+    would see padding as well, and so is refused."""
     folder = families.save(FAMILIES["gpt2"], tmp_path)
     assert subjects.load(folder).causal
     monkeypatch.delitem(AttentionMaskInterface._global_mapping, attending.NAME)
-    assert not subjects.load(folder).causal
+    with pytest.raises(UserError, match=r"gpt2 in .* change with the padding beside it"):
+        subjects.load(folder)
 
 
 def test_attention_sums_to_one_over_what_is_seen(subject, ids):

@@ -1,0 +1,140 @@
+"""Each family that transformers has is read as transformers reads it, or refused at opening.
+
+A sample by default; all of them with `pytest -m every_family` (see CONTRIBUTING.md).
+"""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+import transformers
+from transformers import AutoModel
+
+from bottomup import subjects
+from bottomup.errors import UserError
+from bottomup.heads.own_objective import CheckpointPredictor, objective_of
+from bottomup.objectives import IGNORE, Example
+from bottomup.subjects.batches import batches
+from bottomup.subjects.words import encode
+from bottomup.views.extraction import extract
+from tests.subjects import every_family
+from tests.subjects.every_family import FAMILIES
+
+PADDING = {"named": ("pad", "mask"), "none": ()}
+SENTENCES = ["w5 w6 w7 w8 w9", "w10 w3", "w11 w12 w6"]
+# They work, whatever else does.
+KNOWN = [
+    *("albert", "bart", "bert", "bloom", "deberta-v2", "distilbert", "electra", "gemma3"),
+    *("gemma3_text", "gpt2", "gpt_neox", "llama", "m2m_100", "mamba", "marian", "mbart"),
+    *("mistral", "modernbert", "modernbert-decoder", "olmo", "olmo2", "olmoe", "opt", "qwen3"),
+    *("qwen3_moe", "roberta", "t5", "xlm-roberta"),
+]
+QUICK = ["bloom", "fnet", "gemma3", "modernbert", "modernbert-decoder", "olmoe", "qwen3", "whisper"]
+EVERY = [
+    pytest.param(family, marks=[] if family in QUICK else [pytest.mark.every_family])
+    for family in FAMILIES
+]
+
+
+@pytest.fixture(scope="module")
+def saved(tmp_path_factory):
+    """The folder of a tiny checkpoint of a family; the test is skipped if none can be made."""
+    folders = {}
+
+    def saved(family, padding):
+        if (family, padding) not in folders:
+            folder = tmp_path_factory.mktemp("family")
+            made = every_family.save(family, folder, PADDING[padding])
+            folders[family, padding] = folder if made else None
+        if folders[family, padding] is None:
+            pytest.skip(f"no {family} can be made tiny")
+        return folders[family, padding]
+
+    return saved
+
+
+def opened(family, folder):
+    """The subject; None if it is refused, in one line that names the family."""
+    try:
+        return subjects.load(folder)
+    except UserError as error:
+        assert family not in KNOWN, error
+        assert "\n" not in str(error)
+        assert json.loads((folder / "config.json").read_text())["model_type"] in str(error)
+        return None
+
+
+@pytest.mark.parametrize("padding", PADDING)
+@pytest.mark.parametrize("family", EVERY)
+def test_is_read_as_transformers_reads_it(family, padding, saved, tmp_path):
+    folder = saved(family, padding)
+    subject = opened(family, folder)
+    if subject is None:
+        return
+    usual = AutoModel.from_pretrained(folder, attn_implementation="eager").eval()
+    words = encode(subject.tokenizer, SENTENCES, [[]] * len(SENTENCES), subject.max_length)
+    kept = {"output_hidden_states": True, "output_attentions": bool(subject.heads)}
+    alone = [
+        every_family.read(usual, [words.tokens.sentence(i).tolist()], **kept)
+        for i in range(len(SENTENCES))
+    ]
+    [batch] = batches(subject, words.tokens, 1000)
+    states = subject.hidden_states(batch.ids, lengths=batch.lengths)
+    assert len(states) == subject.layers + 1
+    attentions = subject.attentions(batch.ids, lengths=batch.lengths) if subject.heads else ()
+    for row, (sentence, length) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
+        for found, expected in zip(states, alone[sentence].hidden_states, strict=True):
+            near(found[row, :length], expected[0])
+        if attentions:
+            for found, expected in zip(attentions, alone[sentence].attentions, strict=True):
+                near(found[row, :, :length, :length], expected[0])
+    check_causal(subject, usual)
+    # Hardly anything is seen at first, and that is something.
+    assert subjects.untrained(folder, 1).causal == subject.causal
+    rows = pd.DataFrame({"text": [0, 0, 1, 2], "position": [1, 4, 0, 2]})
+    extract(subject, words.tokens, rows, tmp_path / "v.npy", "float32", 4, torch.device("cpu"))
+    for view, layer in zip(np.load(tmp_path / "v.npy"), range(subject.layers + 1), strict=True):
+        expected = [alone[s].hidden_states[layer][0, p] for s, p in rows.to_numpy()]
+        near(torch.from_numpy(view), torch.stack(expected))
+
+
+def near(found, expected):
+    """Equal to rounding, relative to the size of what is compared."""
+    assert found.shape == expected.shape
+    assert (found - expected).norm() <= 1e-4 * expected.norm()
+
+
+def check_causal(subject, usual):
+    """By what another token at the end does to the first state."""
+    ends = [every_family.read(usual, [[5, 6, 7, end]]).last_hidden_state[0, 0] for end in (8, 9)]
+    assert subject.causal == ((ends[0] - ends[1]).norm() <= 1e-5 * ends[0].norm())
+
+
+@pytest.mark.parametrize("family", EVERY)
+def test_its_own_loss_is_that_of_transformers(family, saved):
+    folder = saved(family, "named")
+    subject = opened(family, folder)
+    objective = subject and objective_of(subject)
+    if objective is None:
+        return
+    predictor = CheckpointPredictor(folder, subject, objective)
+    usual = getattr(transformers, every_family.PREDICTING[family]).from_pretrained(folder).eval()
+    source, lengths = np.array([[5, 6, 7, 8, 9], [10, 3, 0, 0, 0]]), np.array([5, 2])
+    labels = np.where(np.arange(5) < lengths[:, None], source, IGNORE)
+    if objective == "lm":
+        labels = np.pad(labels[:, 1:], [(0, 0), (0, 1)], constant_values=IGNORE)
+    target = source if objective == "mt" else None
+    losses, counts = predictor.losses(Example(source, target, labels, lengths))
+    for row, length in enumerate(lengths):
+        ids = torch.from_numpy(source[row : row + 1, :length])
+        with torch.no_grad():
+            expected = usual(input_ids=ids, labels=ids).loss.item()
+        assert losses[row].item() / counts[row] == pytest.approx(expected, rel=1e-3)
+
+
+def test_most_families_can_be_made():
+    """Or the rule that makes them tiny has worn out."""
+    assert len(FAMILIES) >= 200
+    assert set(KNOWN) <= set(FAMILIES) and set(QUICK) <= set(FAMILIES)
