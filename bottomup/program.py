@@ -4,22 +4,16 @@ import argparse
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Callable
 
 from pydantic import BaseModel
 
 from bottomup import running
+from bottomup.disk import about_the_disk
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
-
-# The system's words when it cannot write, within any words of a library; numpy only gives counts.
-FULL = re.compile(
-    r"No space left on device|Disk quota exceeded|File too large|\d+ requested and \d+ written"
-)
-CLOSED = re.compile(r"Permission denied|Read-only file system")
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -101,13 +95,3 @@ def _tell(given: dict) -> None:
         elif name != "code" and value not in (None, []):
             several = isinstance(value, list | tuple)
             logging.info("%s: %s", name, " ".join(map(str, value)) if several else value)
-
-
-def about_the_disk(error: Exception) -> str | None:
-    """The message for an error of the disk; None for any other error."""
-    text = " ".join(str(error).split())
-    if FULL.search(text):
-        return f"{text}; free some space and run again"
-    if CLOSED.search(text):
-        return f"{text}; let it be read and written, or move the folder to where it can be"
-    return None

@@ -10,12 +10,10 @@ Outputs: a table of PWCCA distances, one row for each group, matching and layer;
 import logging
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_beside
 from bottomup.measures import jackknife
 from bottomup.measures.groups import groups
 from bottomup.measures.influence import influence
@@ -32,11 +30,8 @@ class Settings(Section):
 def main(arguments):
     run, settings = columns_of(arguments.settings.run), arguments.settings.influence
     columns = ["text", "sentence", "position", "input_id", "rank", "block"]
-    tables = [
-        read_table(arguments.occurrences, columns=columns),
-        read_table(arguments.annotations),
-    ]
-    subject, occurrences = subjects.load(arguments.model), pd.concat(tables, axis=1)
+    occurrences = read_beside(arguments.occurrences, arguments.annotations, columns=columns)
+    subject = subjects.load(arguments.model)
     if arguments.written:
         words, _ = of_occurrences(subject, occurrences, *arguments.written)
         text, occurrences = words.tokens, of_subwords(words.tokens, occurrences)

@@ -11,10 +11,8 @@ import importlib
 import logging
 from typing import Any
 
-import pandas as pd
-
 from bottomup import program
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_beside, read_table
 from bottomup.measures import jackknife
 from bottomup.schema import validated
 from bottomup.settings import Label, Section
@@ -32,8 +30,7 @@ class Settings(Section):
 
 def main(arguments):
     settings = arguments.settings
-    tables = [read_table(path) for path in [arguments.occurrences, *arguments.annotations]]
-    occurrences = pd.concat(tables, axis=1)
+    occurrences = read_beside(arguments.occurrences, *arguments.annotations)
     views = [load(path, len(occurrences)) for path in arguments.views]
     occurrences, views = seen_by_all(occurrences, views)
     frequencies = None

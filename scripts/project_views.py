@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup import program
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_beside, read_table
 from bottomup.measures.projection import draw, ends_word, pictures, word_ids
 from bottomup.settings import Projection, Run, Section
 from bottomup.tables import columns_of, seen_by_all
@@ -34,8 +34,7 @@ class Settings(Section):
 def main(arguments):
     settings = arguments.settings.projection
     frequencies = read_table(arguments.frequencies, keep_default_na=False)
-    tables = (arguments.occurrences, arguments.annotations)
-    plain = pd.concat([read_table(table) for table in tables], axis=1)
+    plain = read_beside(arguments.occurrences, arguments.annotations)
     readings = [read(plain, arguments.views)]
     if arguments.masked_occurrences:
         masked = read_table(arguments.masked_occurrences)

@@ -20,9 +20,8 @@ def opening(path: Path | str) -> Iterator[None]:
     try:
         Path(path).open("rb").close()
     except OSError as error:
-        raise UserError(
-            f"{path} cannot be opened: {error.strerror}; run again to make what is missing"
-        ) from error
+        remedy = "run again to make what is missing" if not Path(path).exists() else AGAIN
+        raise UserError(f"{path} cannot be opened: {error.strerror}; {remedy}") from error
     try:
         yield
     except UserError:

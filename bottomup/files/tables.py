@@ -26,6 +26,19 @@ def read_table(path: Path | str, **options) -> pd.DataFrame:
     return table
 
 
+def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFrame:
+    """The columns of tables in files, which have a row for the same things; options of pandas'
+    reader are for the first.
+
+    Raises UserError if one is damaged, or has another number of rows than the first.
+    """
+    tables = [read_table(first, **options), *map(read_table, others)]
+    for path, table in zip(others, tables[1:], strict=True):
+        if len(table) != len(tables[0]):
+            raise damaged(path, f"it has {len(table)} rows, and {first} has {len(tables[0])}")
+    return pd.concat(tables, axis=1)
+
+
 def _ends_in_a_line(path: Path) -> bool:
     with path.open("rb") as file:
         if not file.seek(0, os.SEEK_END):

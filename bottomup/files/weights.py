@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from safetensors.torch import load_file
-from torch import Tensor
+from torch import Tensor, nn
 
 from bottomup.files import damaged, opening
 
@@ -14,6 +14,19 @@ def load_weights(path: Path) -> dict[str, Tensor]:
         tensors = load_file(path)
     require_finite(tensors, path)
     return tensors
+
+
+def load_into(model: nn.Module, path: Path) -> None:
+    """Give `model` the weights in a file; UserError, and no change, unless they are finite and of
+    exactly its names, shapes and types."""
+    tensors = load_weights(path)
+    forms, found = (
+        {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
+        for tensors in (model.state_dict(), tensors)
+    )
+    if wrong := {name for name, _ in forms.items() ^ found.items()}:
+        raise damaged(path, f"{len(wrong)} weights are not those of its model, {min(wrong)} first")
+    model.load_state_dict(tensors)
 
 
 def require_finite(tensors: dict[str, Tensor], path: Path) -> None:

@@ -15,13 +15,15 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import load_file, save_file
+from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
 from bottomup.differences import differences
+from bottomup.disk import FULL
 from bottomup.errors import UserError
-from bottomup.files import as_written, damaged, digest, noted
+from bottomup.files import AGAIN, as_written, damaged, digest, noted, opening
+from bottomup.files.weights import load_into, load_weights
 from bottomup.running import alone
 
 log = logging.getLogger(__name__)
@@ -123,16 +125,17 @@ class Checkpoint:
         self.set_aside()
         if not self._whole():
             return Progress()
-        state = self.state()
-        model.load_state_dict(load_file(self.folder / weights(state["newest"])))
-        saved = load_file(self.folder / optimizer_state(state["newest"]))
-        restored = [optimizer.state_dict() for optimizer in optimizers]
-        for name, tensor in saved.items():
-            which, index, key = name.split(".")
-            restored[int(which)]["state"].setdefault(int(index), {})[key] = tensor
-        for optimizer, state_dict in zip(optimizers, restored, strict=True):
-            optimizer.load_state_dict(state_dict)
-        return Progress(**state["progress"])
+        with opening(self.folder / STATES[0]):
+            state = self.state()
+            load_into(model, self.folder / weights(state["newest"]))
+            saved = load_weights(self.folder / optimizer_state(state["newest"]))
+            restored = [optimizer.state_dict() for optimizer in optimizers]
+            for name, tensor in saved.items():
+                which, index, key = name.split(".")
+                restored[int(which)]["state"].setdefault(int(index), {})[key] = tensor
+            for optimizer, state_dict in zip(optimizers, restored, strict=True):
+                optimizer.load_state_dict(state_dict)
+            return Progress(**state["progress"])
 
     def _whole(self) -> bool:
         """Whether there is a whole state; the newest whole one becomes the newest state."""
@@ -145,7 +148,8 @@ class Checkpoint:
                 passed.append(flaws[0])
                 continue
             if name != STATES[0]:
-                os.replace(path, self.folder / STATES[0])
+                with writing(f"{self.folder / STATES[0]}", self.folder):
+                    os.replace(path, self.folder / STATES[0])
             for flaw in passed:
                 log.info(f"{flaw} is missing or damaged: going on from the checkpoint before")
             return True
@@ -162,7 +166,7 @@ class Checkpoint:
         name = weights(state["best"])
         if not as_written(self.folder / name, state["files"][name]):
             raise damaged(self.folder / name, "its bytes are not those that were written")
-        model.load_state_dict(load_file(self.folder / name))
+        load_into(model, self.folder / name)
 
 
 class Finished:
@@ -194,16 +198,21 @@ class Finished:
 
     def load(self, model: nn.Module) -> Progress | None:
         """Give `model` the weights of the run if it was trained before and is still whole."""
-        if not self.path.exists():
+        if not os.path.lexists(self.path):
             return None
-        if not kept_whole(self.path):
-            log.info(f"{self.path} is damaged, or has no digest: the run is trained again")
+        try:
+            with opening(self.path):
+                if not kept_whole(self.path):
+                    raise damaged(self.path, "it is damaged, or has no digest")
+                with safe_open(self.path, "pt") as file:
+                    progress = Progress(**json.loads(file.metadata()["progress"]))
+                load_into(model, self.path)
+        except UserError as error:
+            reason = str(error).removesuffix(f"; {AGAIN}")
+            log.info(f"{reason}: the run is trained again")
             return None
-        with safe_open(self.path, "pt") as file:
-            progress = json.loads(file.metadata()["progress"])
-        model.load_state_dict(load_file(self.path))
         log.info(f"this run was trained before: taken from {self.path}")
-        return Progress(**progress)
+        return progress
 
 
 def weights(step: int) -> str:
@@ -262,10 +271,17 @@ def writing(what: str, folder: Path) -> Iterator[None]:
     try:
         yield
     except (OSError, SafetensorError) as error:
-        raise UserError(
-            f"{what} cannot be written: {error}; the checkpoint before it is kept in {folder}; "
+        kept = (
+            f"the checkpoint before it is kept in {folder}; "
+            if any(read_state(folder / name) for name in STATES)
+            else ""
+        )
+        remedy = (
             "free some space and run again"
-        ) from error
+            if FULL.search(str(error))
+            else "see to that, and run again"
+        )
+        raise UserError(f"{what} cannot be written: {error}; {kept}{remedy}") from error
 
 
 def optimizer_tensors(optimizers: Sequence[Optimizer]) -> dict[str, Tensor]:

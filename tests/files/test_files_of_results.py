@@ -13,9 +13,10 @@ from bottomup.corpus.tables import Column
 from bottomup.errors import UserError
 from bottomup.files import digest
 from bottomup.files.arrays import load_array
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_beside, read_table
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.files.weights import load_weights
+from bottomup.views import files as views
 from tests.tiny import same_bytes
 
 TABLE = pd.DataFrame({"token": ["null", "b"], "value": [0.125, 12345.5]})
@@ -121,3 +122,26 @@ def test_weights_that_are_no_numbers(files, value):
 def test_a_digest_is_that_of_sha256sum(files):
     path = files / "array.npy"
     assert digest(path) == hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def test_tables_side_by_side_have_a_row_for_the_same_things(tmp_path):
+    for name, column, n in (("first", "a", 3), ("same", "b", 3), ("shorter", "c", 2)):
+        pd.DataFrame({column: range(n)}).to_parquet(tmp_path / f"{name}.parquet")
+    first, same, shorter = (tmp_path / f"{n}.parquet" for n in ("first", "same", "shorter"))
+    both = pd.DataFrame({"a": range(3), "b": range(3)})
+    pd.testing.assert_frame_equal(read_beside(first, same), both)
+    with pytest.raises(UserError, match=f"{shorter} is damaged: it has 2 rows, and {first} has 3"):
+        read_beside(first, same, shorter)
+
+
+def test_arrays_that_torch_cannot_read(tmp_path):
+    np.save(tmp_path / "swapped.npy", np.zeros((1, 2, 3), np.dtype("float32").newbyteorder()))
+    with pytest.raises(UserError, match=r"swapped.npy is damaged: .* of another order of bytes"):
+        load_array(tmp_path / "swapped.npy", mapped=True)
+
+
+@pytest.mark.parametrize("other", [np.zeros((2, 3)), np.zeros((1, 2, 3), int), np.zeros(())])
+def test_views_of_no_views(tmp_path, other):
+    np.save(tmp_path / "views.npy", other)
+    with pytest.raises(UserError, match=r"views.npy is damaged: it has the shape"):
+        views.load(tmp_path / "views.npy", 2)

@@ -3,11 +3,12 @@ import os
 
 import pytest
 import torch
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 
 from bottomup.errors import UserError
+from bottomup.files import digest
 from bottomup.training import checkpoint as checkpoints
-from bottomup.training.checkpoint import Checkpoint, Finished, Progress
+from bottomup.training.checkpoint import Checkpoint, Finished, Progress, digest_of
 from bottomup.training.optimizers import optimizers
 from tests.tiny import files_limited_to, initial, same_bytes
 
@@ -275,3 +276,97 @@ def test_a_finished_run_that_is_damaged_is_not_taken(tmp_path, damage, ending, c
     assert "is damaged, or has no digest: the run is trained again" in caplog.text
     finished.save(model, Progress(step=2))
     assert finished.load(taken) == Progress(step=2)
+
+
+def as_if_whole(finished, tensors, progress='{"step": 2}'):
+    """A finished run that somebody else wrote, with its digest."""
+    save_file(tensors, finished.path, {"progress": progress})
+    finished.path.with_suffix(".sha256").write_text(
+        f"{digest(finished.path)}  {finished.path.name}"
+    )
+
+
+def foreign(tensors):
+    name = min(tensors)
+    return {
+        "not a number": {**tensors, name: tensors[name] * float("nan")},
+        "other names": {**tensors, "other": tensors[name].clone()},
+        "fewer": {key: value for key, value in tensors.items() if key != name},
+        "another shape": {**tensors, name: tensors[name][:1]},
+        "another type": {**tensors, name: tensors[name].half()},
+    }
+
+
+@pytest.mark.parametrize("how", [*foreign({"a": torch.ones(2)}), "a folder", "a forged note"])
+def test_a_finished_run_that_is_another_is_not_taken(tmp_path, how, caplog):
+    """Its digest is right; the line says what is not, and the model stays as it was."""
+    caplog.set_level("INFO")
+    finished = Finished(tmp_path, {"run": "this"})
+    model = trained()[0]
+    finished.save(model, Progress(step=2))
+    if how == "a folder":
+        finished.path.unlink()
+        finished.path.mkdir()
+    elif how == "a forged note":
+        as_if_whole(finished, model.state_dict(), '{"steps": 2}')
+    else:
+        as_if_whole(finished, foreign(model.state_dict())[how])
+    taken, before = initial("lm", seed=2), initial("lm", seed=2).state_dict()
+    assert finished.load(taken) is None
+    assert same_bytes(taken.state_dict(), before)
+    assert caplog.messages[-1].startswith(str(finished.path))
+    assert caplog.messages[-1].endswith(": the run is trained again")
+    finished.save(model, Progress(step=2))
+    assert how == "a folder" or finished.load(taken) == Progress(step=2)
+
+
+@pytest.mark.parametrize("forged", [{"step": "x", "more": 1}, [], None])
+def test_a_state_with_another_content_is_one_line(saved, forged):
+    checkpoint, _ = saved
+    path = checkpoint.folder / "state.json"
+    state = json.loads(path.read_text())["state"] | {"progress": forged}
+    path.write_text(json.dumps({"digest": digest_of(state), "state": state}))
+    with pytest.raises(UserError, match=r"state.json is damaged: .*; delete it and run"):
+        checkpoint.load(*trained(steps=0))
+
+
+def test_weights_of_a_state_that_are_not_numbers_are_one_line(saved):
+    checkpoint, _ = saved
+    name = "step_6.safetensors"
+    save_file(foreign(trained()[0].state_dict())["not a number"], checkpoint.folder / name)
+    path = checkpoint.folder / "state.json"
+    state = json.loads(path.read_text())["state"]
+    state["files"][name] = digest(checkpoint.folder / name)
+    path.write_text(json.dumps({"digest": digest_of(state), "state": state}))
+    with pytest.raises(UserError, match=f"{name} is damaged: .* not finite; delete it and run"):
+        checkpoint.load(*trained(steps=0))
+
+
+@pytest.mark.parametrize("folders", [["state.json"], ["state.json", "previous.json"]])
+def test_a_state_that_is_a_folder_is_one_line(saved, folders):
+    checkpoint, _ = saved
+    for name in folders:
+        (checkpoint.folder / name).unlink()
+        (checkpoint.folder / name / "x").mkdir(parents=True)
+    with pytest.raises(UserError, match=r"state\.json"):
+        checkpoint.load(*trained(steps=0))
+
+
+def test_what_keeps_the_first_checkpoint_from_being_written(checkpoint, monkeypatch):
+    """No line tells of a checkpoint that is not there, nor of space where there is enough."""
+    model, both = trained()
+    checkpoint.folder.parent.mkdir(exist_ok=True)
+    checkpoint.folder.write_text("a file")
+    with pytest.raises(UserError) as error:
+        checkpoint.save(model, both, Progress(step=2), best=True)
+    assert "File exists" in str(error.value)
+    assert "free some space" not in str(error.value) and "is kept" not in str(error.value)
+    checkpoint.folder.unlink()
+
+    def full(*_):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("bottomup.training.checkpoint.save_file", full)
+    with pytest.raises(UserError) as error:
+        checkpoint.save(model, both, Progress(step=2), best=True)
+    assert str(error.value).endswith("No space left on device; free some space and run again")

@@ -1,0 +1,19 @@
+"""What is wrong with a disk that cannot be written."""
+
+import re
+
+# The system's words when it cannot write, within any words of a library; numpy only gives counts.
+FULL = re.compile(
+    r"No space left on device|Disk quota exceeded|File too large|\d+ requested and \d+ written"
+)
+CLOSED = re.compile(r"Permission denied|Read-only file system")
+
+
+def about_the_disk(error: Exception) -> str | None:
+    """The message for an error of the disk; None for any other error."""
+    text = " ".join(str(error).split())
+    if FULL.search(text):
+        return f"{text}; free some space and run again"
+    if CLOSED.search(text):
+        return f"{text}; let it be read and written, or move the folder to where it can be"
+    return None
