@@ -94,6 +94,14 @@ def test_where_nothing_is_true_few_studies_are_decided(calibrated):
     assert shares["both"] <= 0.04
 
 
+def test_where_nothing_is_true_as_many_are_decided_as_may_be():
+    """One claim of one part, with variances that are known: a twentieth of the studies, no less."""
+    one = claim(of("mt"), published=1.5, of_training=False)
+    rows = calibrate(found(study([1.5, 1.5]), [one]), {}, {"change": NO_PRIOR}, 4000, 1)
+    [rate] = rows["decided_if_nothing_is_true"]
+    assert 0.025 <= rate <= 0.055
+
+
 def test_with_as_many_runs_as_are_named_four_of_five_studies_reproduce(calibrated):
     row = calibrated.loc["one"]
     assert row["runs_for_80_percent"] > 3 or row["reproduced_if_as_published"] > 0.75

@@ -2,12 +2,15 @@
 
 import logging
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims import calibration
+from bottomup.claims import calibration, published
 from bottomup.claims.catalog import CLAIMS
+from bottomup.claims.finding import find_all
 from bottomup.claims.reference import reference
+from bottomup.claims.tables import table
 from tests.claims.made_up import INITIAL, moved, value_of
 from tests.tiny import ROOT
 
@@ -134,6 +137,50 @@ def test_a_study_is_calibrated_from_its_tables(study, run_script):
     assert (found["reproduced_if_as_published"] == 1).all()
     assert (found["contradicted_if_reversed"] == 1).all()
     assert (found["decided_if_nothing_is_true"] <= 0.2).all() and (found["runs"] == 2).all()
+
+
+def test_the_judge_knows_the_initial_models(study, run_script):
+    folder, tables = study
+    known = judge(run_script, folder, tables)
+    unknown = judge(run_script, folder, tables, settings=SETTINGS | {"initial": {}})
+    assert known["added"].notna().sum() >= 4 and unknown["added"].isna().all()
+
+
+def test_calibration_holds_the_study_against_the_published_curves(study, run_script, monkeypatch):
+    """Without them each part is as large as the sentence says, whatever the study measured."""
+    folder, tables = study
+    [change] = [path for path in tables if path.stem == "change"]
+    frame = pd.read_parquet(change)
+    moved(frame, frame["distance"] ** 2).to_parquet(change)
+    monkeypatch.setattr(calibration, "calibrate", handed := Handed())
+    run_script(
+        "calibrate_claims",
+        {"estimators": ESTIMATORS, "initial": INITIAL, "studies": 40, "seed": 1},
+        *("--tables", change, "--table", folder / "calibration.csv"),
+    )
+    [(findings, theirs, _, n_studies, seed)] = handed.calls
+    assert (n_studies, seed) == (40, 1)
+    both = [name for name in findings if name in theirs]
+    papers, _ = find_all(
+        [claim for claim in CLAIMS if claim.name in both],
+        {"change": table("change", published.frames()["change"])},
+        INITIAL,
+    )
+    for name in both:
+        np.testing.assert_array_equal(theirs[name].found.whole, papers[name].found.whole)
+    wholes = [(findings[name].found.whole[:, 0], theirs[name].found.whole[:, 0]) for name in both]
+    assert not all(np.allclose(*whole) for whole in wholes)
+
+
+class Handed:
+    """A calibration that only notes what it is handed."""
+
+    def __init__(self):
+        self.calls = []
+
+    def __call__(self, *arguments):
+        self.calls.append(arguments)
+        return pd.DataFrame(columns=calibration.COLUMNS)
 
 
 def test_claims_about_heads_that_are_not_there_are_calibrated_as_if_they_were(study, run_script):

@@ -52,6 +52,18 @@ def share_decided(found, prior, margin=0.0, one_of=False):
 # By hand
 
 
+@pytest.mark.parametrize(
+    ("above", "below", "said"),
+    [
+        *((0.025, 0.975, "reproduced"), (0.975, 0.025, "contradicted")),
+        # Both ways together make up the level.
+        *((0.026, 0.974, "undecided"), (0.974, 0.026, "undecided"), (0.049, 0.951, "undecided")),
+    ],
+)
+def test_a_verdict_takes_half_of_the_level_on_each_side(above, below, said):
+    assert verdict(above, below) == said
+
+
 def test_what_is_known_of_parts():
     draws = np.zeros((2, 1 + 2 * N_DRAWS))
     draws[:, 0] = 3, 5

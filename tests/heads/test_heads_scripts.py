@@ -11,11 +11,15 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
-from bottomup import subjects
+from bottomup import objectives, subjects
 from bottomup.corpus import bpe, encoding
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
+from bottomup.heads import examples
+from bottomup.heads.confidence import head_attention
+from bottomup.heads.importance import RunPredictor, gate_gradient
+from bottomup.heads.relevance import head_relevance
 from bottomup.model import folder as model_folder
 from bottomup.training import run
 from bottomup.training.loop import Trainer
@@ -107,6 +111,53 @@ def test_without_a_block_sentences_of_the_others_count(importance):
     shares = table[table["importance"].str.startswith("relevance")]
     sums = shares.groupby(["importance", "attention", "layer"])["without"].sum()
     np.testing.assert_allclose(np.stack(sums), 1)
+
+
+def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
+    run_script, corpus_files, tmp_path
+):
+    """By a model whose own translations are not the references, and unequal blocks."""
+    sizes = [
+        Tokenizer.from_file(str(corpus_files.tokenizer(side))) for side in ("source", "target")
+    ]
+    model = tiny.noise(tiny.initial("mt", vocab=sizes[0].get_vocab_size()), scale=0.5).eval()
+    assert sizes[0].get_vocab_size() == sizes[1].get_vocab_size()
+    run.save(model, corpus_files.tokenizers("mt"), tmp_path / "model")
+    run_script(
+        "measure_head_importance",
+        SAMPLE | {"run": RUN, "beam": BEAM},
+        *("--model", tmp_path / "model", "--tokens", corpus_files.tokens),
+        *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
+    )
+    table = pd.read_parquet(tmp_path / "importance.parquet")
+    objective = objectives.load("mt", RUN["options"])
+    dev = run.load_text(corpus_files.tokens, "dev", objective)
+    some = examples.sample(dev, 6, 1)
+    text, blocks = dev.select(some), np.load(corpus_files.blocks("dev"))[some]
+    own = examples.translations(model, text, **BEAM)
+    references = examples.references(model, objective, text, 1)
+    expected = {
+        name: head_relevance(model, own, rule)
+        for name, rule in (("relevance_alpha_beta", "alpha_beta"), ("relevance_ratio", "ratio"))
+    }
+    expected |= head_attention(model, own)
+    expected["gradient"] = gate_gradient(RunPredictor(model), references)
+    others = head_attention(model, references) | {
+        "relevance_alpha_beta": head_relevance(model, references, "alpha_beta"),
+        "relevance_ratio": expected["relevance_alpha_beta"],
+    }
+    place = ["attention", "layer", "head"]
+    for name, totals in expected.items():
+        found = table[table["importance"] == name].set_index(place)
+        right = pd.DataFrame(totals.rows(name, blocks, 3)).set_index(place)
+        np.testing.assert_allclose(found["value"], right["value"], rtol=1e-4)
+        without = [np.stack(frame["without"]) for frame in (found, right)]
+        np.testing.assert_allclose(*without, rtol=1e-4)
+        if name in others:
+            wrong = pd.DataFrame(others[name].rows(name, blocks, 3)).set_index(place)
+            assert not np.allclose(found["value"], wrong["value"], rtol=1e-3)
+    # Nor are they those of the blocks in another order.
+    assert not np.array_equal(blocks, blocks[::-1])
 
 
 @pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])

@@ -1,4 +1,5 @@
 import math
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
@@ -216,3 +217,33 @@ def test_program(tmp_path, corpus_files, run_script):
     assert (table[["objective", "seed", "split"]] == ["mt", 1, "test"]).all(axis=None)
     assert table["value"][0] == pytest.approx(size, rel=1)
     assert (table["signature"] != "").tolist() == [False, False, True, True]
+
+
+def test_the_sentences_that_are_drawn_are_held_against_their_own_references(
+    corpus_files, monkeypatch
+):
+    """The target side is the source side spelt backwards, so a translator can be perfect."""
+    asked = []
+
+    def perfect(model, text, tokenizer, *others):
+        source = Tokenizer.from_file(str(corpus_files.tokenizer("source")))
+        offsets = text.source.offsets
+        parts = [text.source.ids[a : b - 1] for a, b in pairwise(offsets)]
+        sentences = [source.decode(ids.tolist()) for ids in parts]
+        asked.extend(sentences)
+        return [" ".join(word[::-1] for word in sentence.split()) for sentence in sentences]
+
+    monkeypatch.setattr(quality, "translations", perfect)
+    how = {"beam_size": 1, "length_penalty": 0.6, "sentences": 7, "language": "en"}
+    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    scores = quality.quality(
+        initial("mt", vocab=size).eval(),
+        objectives.load("mt", {}),
+        Scoring(seed=1, choose=None, translation=how),
+        corpus_files.tokens,
+        np.load(corpus_files.blocks("test")),
+        [corpus_files.text("test"), corpus_files.tokenizer("target")],
+    )
+    assert scores["bleu"].value == pytest.approx(100)
+    first = pd.read_parquet(corpus_files.text("test"))["source"].tolist()[:7]
+    assert len(asked) == 7 and asked != first

@@ -1,6 +1,7 @@
 """The workflow's fixtures: the study after a run, and copies of it to edit."""
 
 import shutil
+from pathlib import Path
 
 import pytest
 
@@ -17,6 +18,12 @@ def built(tmp_path_factory) -> Checkout:
         path.write_text(output)
     checkout.snakemake("--touch", "--forceall", "--cores", "1", "--configfile", "study.yaml")
     return checkout
+
+
+@pytest.fixture(scope="session")
+def unbuilt(tmp_path_factory) -> Path:
+    """A copy in which nothing was run, to plan all of."""
+    return copy_repository(tmp_path_factory.mktemp("workflow") / "unbuilt").path
 
 
 @pytest.fixture(scope="session")

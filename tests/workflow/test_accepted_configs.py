@@ -109,11 +109,6 @@ def write(folder, overlay):
     return folder / "drawn.yaml"
 
 
-@pytest.fixture(scope="module")
-def folder(built):
-    return built.path
-
-
 @settings(
     max_examples=20,
     deadline=None,
@@ -121,14 +116,14 @@ def folder(built):
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 @given(overlay=studies())
-def test_what_is_accepted_can_be_planned(folder, overlay):
-    file = write(folder, overlay)
+def test_what_is_accepted_can_be_planned(unbuilt, overlay):
+    file = write(unbuilt, overlay)
     try:
-        load(*read([folder / "config.yaml", file], {}))
+        load(*read([unbuilt / "config.yaml", file], {}))
     except UserError as error:
         note(str(error))
         raise
-    jobs = planned(folder, file)
+    jobs = planned(unbuilt, file)
     made = [output for job in jobs for output in job.output]
     assert len(made) == len(set(made)) and jobs
 
@@ -173,12 +168,12 @@ def plan(folder, overlay):
     return {(*job.output, *job.input, repr(job.params.settings)) for job in jobs}
 
 
-def test_each_entry_that_is_given_does_something(folder):
-    whole = plan(folder, RICH)
+def test_each_entry_that_is_given_does_something(unbuilt):
+    whole = plan(unbuilt, RICH)
     tried = {}
     for path, overlay in without_each(RICH):
         try:
-            tried[path] = plan(folder, copy.deepcopy(overlay))
+            tried[path] = plan(unbuilt, copy.deepcopy(overlay))
         except SystemExit:  # a key that may not be null, or an entry that others name
             continue
     assert len(tried) >= 15, tried.keys()

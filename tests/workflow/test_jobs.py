@@ -113,15 +113,15 @@ class Study:
 
 
 @pytest.fixture(scope="module")
-def subwords(built):
-    return Study(built.path, "planned", built.path / "study.yaml")
+def subwords(unbuilt):
+    return Study(unbuilt, "planned", unbuilt / "study.yaml")
 
 
 @pytest.fixture(scope="module")
-def words(built, tmp_path_factory):
+def words(unbuilt, tmp_path_factory):
     file = tmp_path_factory.mktemp("words") / "words.yaml"
     file.write_text(OVERLAY)
-    return Study(built.path, "words", built.path / "study.yaml", file)
+    return Study(unbuilt, "words", unbuilt / "study.yaml", file)
 
 
 def check(study, written):
