@@ -265,8 +265,8 @@ MISTAKES = [
         "measures",
         "quality.py",
         (
-            'references = pairs["target"].iloc[some]',
-            'references = pairs["target"].iloc[: len(some)]',
+            'for text in pairs["target"].iloc[some]',
+            'for text in pairs["target"].iloc[: len(some)]',
         ),
         ("2 * source.shape[1] + 10", "source.shape[1]"),
         ("1 / perplexity.without", "perplexity.without"),
@@ -421,7 +421,7 @@ MISTAKES = [
         "workflow",
         "slices.py",
         ("{name: untrained for name, untrained in initial.items() if untrained}", "{}"),
-        ("dict(self.study.corpus.bpe) | language", "dict(self.study.corpus.bpe)"),
+        ("dict(self.study.corpus.bpe) | of_side", "dict(self.study.corpus.bpe)"),
     ),
     *of(
         "scripts",
