@@ -15,6 +15,8 @@ from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
 
+WARNING = "warning: "  # before a line that is to be seen
+
 
 def parser(doc: str) -> argparse.ArgumentParser:
     """A parser with the program's docstring as help and the arguments of every program."""
@@ -60,7 +62,9 @@ def run(
     A user's mistake ends in one line and status 1, and so does a disk that cannot be written; wrong
     settings end in one line each.
     """
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(message)s", datefmt="%H:%M:%S")
+    handler = logging.StreamHandler()
+    handler.setFormatter(_Lines("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
+    logging.basicConfig(level=logging.INFO, handlers=[handler])
     try:
         arguments = parser.parse_args()
         if arguments.gpus == 0:
@@ -84,6 +88,15 @@ def run(
         if not (line := about_the_disk(error)):
             raise
         sys.exit(f"error: {line}")
+
+
+class _Lines(logging.Formatter):
+    """Marks our own warnings, which a study shows on the terminal (see `workflow.progress`)."""
+
+    def formatMessage(self, record: logging.LogRecord) -> str:  # noqa: N802
+        if record.levelno == logging.WARNING and record.name.startswith("bottomup"):
+            record.message = f"{WARNING}{record.message}"
+        return super().formatMessage(record)
 
 
 def _tell(given: dict) -> None:

@@ -10,6 +10,7 @@ import re
 from itertools import pairwise
 from pathlib import Path
 from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
 
 from pydantic import (
     AfterValidator,
@@ -45,6 +46,17 @@ def meant(path: Path) -> Path:
     if re.search("[{}<>]", str(path)):
         raise ValueError("allowed: a name without { } < >, which Snakemake fills in; rename it")
     return path
+
+
+def open_to_all(address: str) -> str:
+    """`address`, if nothing in it can be a secret: it stands in logs, tables and pages."""
+    parts = urlsplit(address)
+    if "@" in parts.netloc or parts.query or parts.fragment:
+        raise ValueError(
+            "allowed: an address without user, password, ? and #, since it is written into logs; "
+            "put a password into ~/.netrc"
+        )
+    return address
 
 
 class Section(BaseModel):
@@ -322,7 +334,9 @@ class Heads(Section):
 class Gallery(Section):
     """Pages of a study that need no server: `snakemake gallery`."""
 
-    repository: Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$")] | None = key(
+    repository: (
+        Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$"), AfterValidator(open_to_all)] | None
+    ) = key(
         "web address of the repository's files, like https://host/name/blob/main; null shows paths"
     )
     sentences: int = key(

@@ -13,6 +13,7 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup import program, subjects
+from bottomup.corpus.losses import Loss, tell
 from bottomup.files.tables import read_table
 from bottomup.settings import Run
 from bottomup.subjects.words import of_occurrences, of_text
@@ -33,6 +34,12 @@ def main(arguments: argparse.Namespace) -> None:
         for name, words in texts.items()
         for row in words.not_read()
     ]
+    name = arguments.settings.objective
+    tell(
+        Loss(f"reading {row['text']}, {row['reason']}", f"checkpoints.{name}", *sizes, row["unit"])
+        for row in rows
+        for sizes in [(row["n"], row["total"])]
+    )
     pd.DataFrame(rows).to_csv(arguments.table, index=False)
 
 

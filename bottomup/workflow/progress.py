@@ -5,9 +5,10 @@ any, from its time in the default study on one core, scaled by the size of this 
 """
 
 import logging
+import re
 import threading
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
 from itertools import takewhile
 from pathlib import Path
@@ -17,11 +18,14 @@ from snakemake.settings.enums import Quietness
 from tqdm import tqdm
 from tqdm.contrib import DummyTqdmFile
 
+from bottomup.program import WARNING
+
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow
 
 log = logging.getLogger("snakemake.logging")
 
+WARNED = re.compile(rf"[\d:]+ ({WARNING}.*)")
 TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
 SHOWN = 3  # names of running jobs
 OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take still
@@ -207,6 +211,7 @@ class Progress:
             for job, name in planned.items()
         }
         began: dict[str, float] = {}
+        told: set[str] = set()
         while True:
             running = [
                 _name(job)
@@ -217,12 +222,23 @@ class Progress:
             began = {name: began.get(name, now) for name in running}
             elapsed = {name: now - start for name, start in began.items()}
             done = {name for job, name in planned.items() if dag.finished(job)}
+            for job, name in planned.items():
+                if name in done - told:
+                    for warning in warnings_in(map(Path, job.log)):
+                        log.warning(warning)
+            told |= done
             estimate = share_and_seconds_left(
                 jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, cores
             )
             say(line(len(done), len(jobs), *estimate, sorted(running), datetime.now()))
             if self.ended.wait(seconds):
                 return
+
+
+def warnings_in(logs: Iterable[Path]) -> list[str]:
+    """What jobs warned of, from their logs."""
+    lines = [line for file in logs if file.exists() for line in file.read_text().splitlines()]
+    return [match[1] for line in lines if (match := WARNED.match(line))]
 
 
 def _name(job) -> str:

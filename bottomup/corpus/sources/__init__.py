@@ -19,6 +19,7 @@ from typing import ClassVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from bottomup.corpus.losses import carried, carry
 from bottomup.errors import UserError
 from bottomup.settings import Language
 
@@ -96,7 +97,7 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
     pairs = source.fetch(checked, Path(download_folder))
     if pairs.empty:
         raise UserError(f"the corpus source {name} gave no pairs; check its options: {options}")
-    return pairs[checked.columns]
+    return carry(pairs[checked.columns], carried(pairs))
 
 
 def _problem(problem: dict) -> str:

@@ -5,6 +5,8 @@ Files are UTF-8 with one sentence a line, plain or compressed by gzip, bzip2, xz
 documents are not known, every line is its own document, so that splits are by sentence.
 """
 
+import re
+import unicodedata
 from pathlib import Path
 
 import pandas as pd
@@ -16,6 +18,9 @@ from bottomup.errors import UserError
 from bottomup.settings import File
 
 MAX_LINE_BYTES = 2**24
+HEAD = 200  # characters of the first line, which tell what a file is
+POINTER = re.compile(r"^version https://\S+/spec/v\d+$|/annex/objects/")
+MARKUP = re.compile(r"\s*(<!doctype\b|<html\b|<\?xml\b|\{\\rtf|%PDF-)", re.IGNORECASE)
 
 
 class Options(SourceOptions):
@@ -91,8 +96,8 @@ def _tsv(path: Path) -> list[list[str]]:
 def lines(path: Path) -> list[str]:
     """The lines of a UTF-8 file, plain or compressed, without their ends.
 
-    Raises UserError if the file is empty or damaged, or if a line (which it names) is not UTF-8 or
-    is longer than `MAX_LINE_BYTES`.
+    Raises UserError if the file is empty, damaged or not text (see `not_text`), or if a line (which
+    it names) is not UTF-8 or is longer than `MAX_LINE_BYTES`.
     """
     texts = []
     try:
@@ -115,4 +120,25 @@ def lines(path: Path) -> list[str]:
     if not texts:
         raise UserError(f"{path} is empty; expected one sentence a line")
     texts[0] = texts[0].removeprefix("\ufeff")
+    if reason := not_text(texts):
+        raise UserError(f"{path} is {reason}; expected UTF-8 with one sentence a line")
     return texts
+
+
+def not_text(lines: list[str]) -> str | None:
+    """What a file is that passes as UTF-8 but has no sentences in its lines, and what to do; None
+    if nothing speaks against it.
+
+    Data of any kind shows itself by control characters at its start, where its kind is told. Single
+    ones further on are left to the cleaning.
+    """
+    first = lines[0]
+    if len(lines) == 1 and "\r" in first.strip("\r"):
+        return "of lines that end in CR alone; convert it, for example with tr '\\r' '\\n'"
+    if any(unicodedata.category(c) == "Cc" and not c.isspace() for c in first[:HEAD]):
+        return "data with control characters, not text; unpack or convert it"
+    if POINTER.search(first[:HEAD]):
+        return "a pointer to a file that is kept elsewhere; get the file (git lfs pull, annex get)"
+    if MARKUP.match(first):
+        return "a page or document with markup, not plain text; get the file itself"
+    return None

@@ -5,8 +5,10 @@ The pages come from the packages of Debian or Ubuntu (`apt`), from the help pack
 Foundation (`archive`), or from a tree on disk (`folder`). Packages are read, never unpacked.
 """
 
+import base64
 import hashlib
 import logging
+import netrc
 import re
 import shutil
 import tempfile
@@ -15,16 +17,18 @@ from collections.abc import Iterator
 from http.client import HTTPException
 from pathlib import Path, PurePosixPath
 from typing import Annotated, ClassVar, Literal
+from urllib.parse import urlsplit
 
 import pandas as pd
 from lxml import etree
-from pydantic import Field, field_validator
+from pydantic import AfterValidator, Field, field_validator
 
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
+from bottomup.corpus.losses import SHOWN, Loss, carry, tell
 from bottomup.errors import UserError
 from bottomup.files import digest
-from bottomup.settings import Folder
+from bottomup.settings import Folder, open_to_all
 
 LOG = logging.getLogger(__name__)
 
@@ -60,11 +64,12 @@ class Options(debian.DebianOptions):
         description="version of the help packs; apt has the version of its distribution, and warns "
         "if that differs",
     )
-    archive_url: str = Field(
+    archive_url: Annotated[str, AfterValidator(open_to_all)] = Field(
         "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
         "LibreOffice_{version}_Linux_x86-64_deb_helppack_{language}.tar.gz",
         pattern=r"^[a-z]+://[!-~]*\{language\}[!-~]*$",
-        description="archive: address of a help pack; {version} and {language} are filled in",
+        description="archive: address of a help pack; {version} and {language} are filled in; a "
+        "password for its host is taken from ~/.netrc",
     )
     sha256: dict[Literal[*TAGS], Checksum] = Field(
         default_factory=dict,
@@ -111,7 +116,20 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         for element, text in source[page].items()
         if all(element in pages.get(page, {}) for pages in target)
     ]
-    return pd.DataFrame(rows, columns=options.columns, dtype=str)
+    lost = Loss(
+        "pairing elements of both languages",
+        "corpus.sources.libreoffice_help",
+        sum(map(len, source.values())) - len(rows),
+        sum(map(len, source.values())),
+        "elements",
+        [
+            text
+            for page, texts in source.items()
+            for element, text in texts.items()
+            if not all(element in pages.get(page, {}) for pages in target)
+        ][:SHOWN],
+    )
+    return carry(pd.DataFrame(rows, columns=options.columns, dtype=str), tell([lost]))
 
 
 def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str, str]]:
@@ -201,7 +219,8 @@ def _download(url: str, path: Path) -> None:
     with tempfile.TemporaryDirectory(dir=path.parent) as own:
         part = Path(own) / "part"
         try:
-            with urllib.request.urlopen(url, timeout=60) as reply, part.open("wb") as file:
+            request = _request(url)
+            with urllib.request.urlopen(request, timeout=60) as reply, part.open("wb") as file:
                 shutil.copyfileobj(reply, file)
                 if missing := getattr(reply, "length", None):
                     raise OSError(f"it ended {missing} bytes too early")
@@ -211,6 +230,22 @@ def _download(url: str, path: Path) -> None:
                 "or set `from: folder` with the `folder` of a help tree"
             ) from error
         part.rename(path)
+
+
+def _request(url: str) -> urllib.request.Request:
+    """A request with the user and password that ~/.netrc has for the host."""
+    request = urllib.request.Request(url)
+    try:
+        known = netrc.netrc().authenticators(urlsplit(url).hostname or "")
+    except FileNotFoundError:
+        known = None
+    except (OSError, netrc.NetrcParseError):  # whose message may quote the secret
+        raise UserError("~/.netrc cannot be read; mend it, or move it away") from None
+    if known:
+        secret = base64.b64encode(f"{known[0]}:{known[2]}".encode()).decode()
+        # Not for another host, to which this one may send us.
+        request.add_unredirected_header("Authorization", f"Basic {secret}")
+    return request
 
 
 def _check_sha256(path: Path, expected: str | None) -> None:

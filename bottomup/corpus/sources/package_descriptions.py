@@ -18,6 +18,7 @@ from pydantic import Field, field_validator
 
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed
+from bottomup.corpus.losses import SHOWN, Loss, carry, tell
 from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
@@ -75,13 +76,24 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             f"the indices cannot be read or written ({error}); move away what is in their place, "
             "or mend their permissions"
         ) from error
-    rows = []
+    rows, md5s = [], set()
     for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):
         # If no index has a package, its source package is not known.
         if md5 in sides[1] and package in sources:
+            md5s.add(md5)
             pairs = aligned(source, sides[1][md5][1])
             rows += [(sources[package], f"{package}:{i}", *pair) for i, pair in enumerate(pairs, 1)]
-    return pd.DataFrame(rows, columns=COLUMNS, dtype=str)
+    translated = sides[options.languages.index("en") - 1]
+    unpaired = [text for md5, (_, text) in translated.items() if md5 not in md5s]
+    lost = Loss(
+        "pairing descriptions with their translations",
+        "corpus.sources.package_descriptions",
+        len(unpaired),
+        len(translated),
+        "translations",
+        unpaired[:SHOWN],
+    )
+    return carry(pd.DataFrame(rows, columns=COLUMNS, dtype=str), tell([lost]))
 
 
 def _from_apt(languages: list[str], download_folder: Path) -> Path:

@@ -135,3 +135,28 @@ def test_one_form_of_input_is_asked_for(write, given):
 def test_input_files_are_those_given(write):
     source, target = write("a", "x"), write("b", "y")
     assert Options(source=source, target=target).input_files() == [str(source), str(target)]
+
+
+@pytest.mark.parametrize(
+    ("content", "found"),
+    [
+        (b"one\rtwo\rthree", "CR alone"),
+        (b"PK\x03\x04a zip\n", "control characters"),
+        (b"\x7fELF of text\n", "control characters"),
+        (b"version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 12\n", "pointer"),
+        (b"../.git/annex/objects/X/Y/SHA256E-s9--0\n", "pointer"),
+        (b"<!DOCTYPE html><html>Not found</html>\n", "markup"),
+        (b'\xef\xbb\xbf<?xml version="1.0"?>\n<a/>\n', "markup"),
+    ],
+)
+def test_what_is_no_text_is_refused(tmp_path, content, found):
+    path = tmp_path / "text"
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=found):
+        lines(path)
+
+
+def test_single_control_characters_and_returns_in_a_text_are_left_to_the_cleaning(tmp_path):
+    path = tmp_path / "text"
+    path.write_bytes(b"a\rb <b>\r\n\x01c\nversion 1")
+    assert lines(path) == ["a\rb <b>", "\x01c", "version 1"]

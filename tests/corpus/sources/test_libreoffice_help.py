@@ -102,7 +102,6 @@ def test_links_in_the_folder_of_downloads_are_not_written_through(help_packs, tm
         "x/{language}/..",
         "{language}%00",
         "x" * 300 + "{language}",
-        "{language}?a=/..",
     ],
 )
 def test_an_address_that_is_no_file_name_is_an_error_or_right(name, tmp_path):
