@@ -12,7 +12,10 @@ READING = f"{RUN}.{{reading}}"
 PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
 # The files of a checkpoint that are fetched and read.
-OF_CHECKPOINTS = ("*.json", "*.txt", "model*.safetensors")
+OF_CHECKPOINTS = (
+    *("*.json", "*.txt", "model*.safetensors"),
+    *("*.spm", "*.model", "*.codes", "*.bpe", "*.tiktoken"),  # what tokenizers in Python read
+)
 # Names that a config may give. Snakemake takes what is repeated 20 times for a rule that calls
 # itself.
 REPEATED = r"(?!.*?(.+)\1{19})"

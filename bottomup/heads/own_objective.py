@@ -90,7 +90,7 @@ class CheckpointPredictor(Predictor):
         return self.model(**read).logits
 
 
-def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
+def text_of(subject: Checkpoint, pairs: pd.DataFrame, objective: str) -> Text:
     """Sentences as a checkpoint reads and predicts them; `pairs` has columns source and target.
 
     Raises UserError if a translator has no target to predict.
@@ -100,11 +100,13 @@ def text_of(subject: Subject, pairs: pd.DataFrame, objective: str) -> Text:
             "the checkpoint translates, but the study's text has no target side; remove its "
             "pruning.penalties, or add a target language to corpus.languages"
         )
-    columns = [pairs["source"], pairs["target"]] if objective == "mt" else [pairs["source"]]
+    sides = [(subject.tokenizer, pairs["source"])]
+    if objective == "mt":
+        sides.append((subject.target_tokenizer, pairs["target"]))
     no_words = [[]] * len(pairs)
     encoded = [
-        encode(subject.tokenizer, [*map(unmarked, column)], no_words, subject.max_length).tokens
-        for column in columns
+        encode(tokenizer, [*map(unmarked, column)], no_words, subject.max_length).tokens
+        for tokenizer, column in sides
     ]
     return Text(*encoded)
 

@@ -20,7 +20,7 @@ def load(folder: str | Path) -> Subject:
     Parameters
     ----------
     folder : str or Path
-        With `config.json`, `model.safetensors` and `tokenizer.json`. Either `model/` in the folder
+        With `config.json`, `model.safetensors` and a tokenizer. Either `model/` in the folder
         of a run, or a model of any family of transformers that reads token ids alone and hands out
         its states after each layer, as it does with a short sentence here.
 
@@ -32,7 +32,7 @@ def load(folder: str | Path) -> Subject:
     Raises
     ------
     UserError
-        Where there is no such model, its family cannot be read, or weights or a fast tokenizer are
+        Where there is no such model, its family cannot be read, or weights or a tokenizer are
         missing.
 
     Examples

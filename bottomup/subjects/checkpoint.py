@@ -11,7 +11,7 @@ import torch
 import transformers
 from torch import Tensor, nn
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedConfig, PreTrainedModel
-from transformers import PreTrainedTokenizerFast as Tokenizer
+from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from bottomup.errors import UserError
 from bottomup.model.transformer import Encoding
@@ -19,9 +19,9 @@ from bottomup.seeds import derive
 from bottomup.subjects import attending
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.folder import AGAIN, require_weights
+from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
 
-TOKENIZERS = ("tokenizer.json", "vocab.txt")
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 NO_CHARACTER = "\U0010fffd"  # of private use
@@ -48,7 +48,10 @@ class Checkpoint(Subject):
     model: PreTrainedModel
 
     def __init__(self, model: PreTrainedModel, pretrained: Tokenizer):
-        super().__init__(model, pretrained.backend_tokenizer)
+        fast = pretrained.is_fast
+        super().__init__(model, pretrained.backend_tokenizer if fast else SlowTokenizer(pretrained))
+        # That of the text which a translator writes.
+        self.target_tokenizer = self.tokenizer if fast else SlowTokenizer(pretrained, target=True)
         self.pretrained = pretrained
         # Some families' tokenizers pad on the left, to go on writing; we read.
         pretrained.padding_side = "right"
@@ -370,17 +373,23 @@ def _attended(model: PreTrainedModel) -> PreTrainedModel:
 
 
 def tokenizer(folder: Path) -> Tokenizer:
-    """The tokenizer of a folder; UserError unless it tells the places of its tokens in the text."""
-    # Without any file, transformers would make a tokenizer without tokens.
-    if not any((folder / name).exists() for name in TOKENIZERS):
-        raise UserError(
-            f"no fast tokenizer in {folder}; expected tokenizer.json (or a vocab.txt of WordPiece):"
-            " install the slow one's package, load it with AutoTokenizer, and save_pretrained it"
-        )
-    with one_line(folder):
+    """The tokenizer of a folder, fast or in Python; UserError if there is none."""
+    if (folder / "tokenizer.json").exists():
+        with one_line(folder):
+            return AutoTokenizer.from_pretrained(folder, **OFFLINE)
+    lacking = (
+        f"no tokenizer in {folder} that transformers opens; expected tokenizer.json, or the files "
+        "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
+        "target.spm, and the packages that it needs"
+    )
+    try:
         found = AutoTokenizer.from_pretrained(folder, **OFFLINE)
-    if not found.is_fast:
-        raise UserError(f"the tokenizer in {folder} is a slow one; expected tokenizer.json")
+    except Exception as error:  # a damaged file can raise anything
+        raise UserError(f"{lacking}: {_first_line(error)}") from error
+    # Without any file, transformers makes a tokenizer without tokens; some need no file.
+    files = {name for name in type(found).vocab_files_names.values() if isinstance(name, str)}
+    if files and not any((folder / name).exists() for name in files - {"tokenizer_config.json"}):
+        raise UserError(lacking)
     return found
 
 

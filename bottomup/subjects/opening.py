@@ -1,6 +1,7 @@
 """Checkpoints, from their sources into the folder of a study."""
 
 import json
+import logging
 import shutil
 import subprocess
 import sys
@@ -28,6 +29,11 @@ def open_checkpoint(
     """
     found = _found(source, downloads)
     subject = subjects.load(found) if twin_seed is None else subjects.untrained(found, twin_seed)
+    # Which language a multilingual tokenizer writes is its own choice, and not a silent one.
+    one = subject.tokenizer.encode("a")
+    added = [i for i, special in zip(one.ids, one.special_tokens_mask, strict=True) if special]
+    names = [subject.tokenizer.decode([i], skip_special_tokens=False).strip() for i in added]
+    logging.info(f"its tokenizer adds to each sentence: {' '.join(names) or 'nothing'}")
     folder.mkdir(parents=True, exist_ok=True)
     if twin_seed is None:
         # Unchanged: saved again, the config would lose what the model was trained to predict.

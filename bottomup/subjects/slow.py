@@ -1,0 +1,114 @@
+"""Tokenizers that transformers has in Python alone, behind the calls that we make of a fast one.
+
+Such a tokenizer does not tell where in the text its pieces stand. They are found again: pieces come
+in the order of the text, and differ from it in case, accents, compatible characters and marks.
+"""
+
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from transformers import PreTrainedTokenizerBase
+
+# What families write before or after a piece whose word goes on.
+BEFORE, AFTER = "##", "@@"  # besides the marks ▁ and </w>, which are spaces
+
+
+@dataclass(frozen=True)
+class Encoded:
+    """One text: ids; the span of each in the text, in characters; and which were added to it."""
+
+    ids: list[int]
+    offsets: list[tuple[int, int]]
+    special_tokens_mask: list[int]
+
+
+class SlowTokenizer:
+    """One side of a tokenizer: what is read, or, of a translator, what is written."""
+
+    def __init__(self, pretrained: PreTrainedTokenizerBase, target: bool = False):
+        self.pretrained, self.target = pretrained, target
+
+    def encode(self, text: str) -> Encoded:
+        pieces, inner, ids = self._pieces(text)
+        starts = range(len(ids) - len(inner) + 1)
+        before = next(i for i in starts if ids[i : i + len(inner)] == inner)
+        after = len(ids) - before - len(inner)
+        offsets = [(0, 0)] * before + places(text, pieces) + [(0, 0)] * after
+        return Encoded(ids, offsets, [1] * before + [0] * len(inner) + [1] * after)
+
+    def _pieces(self, text: str) -> tuple[list[str], list[int], list[int]]:
+        """The pieces of a text, their ids, and these with what is added."""
+        tokenizer = self.pretrained
+        if self.target:
+            tokenizer._switch_to_target_mode()
+        pieces = tokenizer.tokenize(text)
+        inner = tokenizer.convert_tokens_to_ids(pieces)
+        whole = list(tokenizer.build_inputs_with_special_tokens(inner))
+        if self.target:
+            tokenizer._switch_to_input_mode()
+        return pieces, inner, whole
+
+    def encode_batch(self, texts: Sequence[str]) -> list[Encoded]:
+        return [self.encode(text) for text in texts]
+
+    def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
+        special = set(self.pretrained.all_special_ids) if skip_special_tokens else set()
+        pieces = self.pretrained.convert_ids_to_tokens([i for i in ids if i not in special])
+        return "".join(_shown(piece) for piece in pieces)
+
+    def get_vocab(self) -> dict[str, int]:
+        return self.pretrained.get_vocab()
+
+    def get_vocab_size(self) -> int:
+        return len(self.pretrained)
+
+    def no_truncation(self) -> None:
+        """Nothing to switch off: `encode` never does."""
+
+    def no_padding(self) -> None:
+        """Nothing to switch off: `encode` never does."""
+
+
+def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+    """The span of each piece in a text, in characters; start and end are equal for nothing.
+
+    Pieces that are not found, such as unknown ones, share what is between their neighbors.
+    """
+    letters = [(plain, i) for i, letter in enumerate(text) for plain in _plain(letter)]
+    written = "".join(plain for plain, _ in letters)
+    found: list[tuple[int, int]] = []
+    at, lost = 0, 0
+
+    def span(start: int, end: int) -> tuple[int, int]:
+        return (letters[start][1], letters[end - 1][1] + 1) if start < end else (0, 0)
+
+    for piece in pieces:
+        sought = _plain(_shown(piece))
+        start = written.find(sought, at)
+        # Only a piece that was lost leaves room before the next one.
+        if start < 0 or (start > at and not lost):
+            lost += 1
+            continue
+        found += [span(at, start)] * lost + [span(start, start + len(sought))]
+        at, lost = start + len(sought), 0
+    return found + [span(at, len(letters))] * lost
+
+
+def _shown(piece: str) -> str:
+    """A piece with a space for the marks of a word's beginning and end, and none for others."""
+    text = piece.replace("▁", " ").replace("</w>", " ")
+    return text.removeprefix(BEFORE).removesuffix(AFTER) or text
+
+
+def _plain(text: str) -> str:
+    """A text without what normalization may change: white space, case, accents, compatible
+    forms."""
+    folded = unicodedata.normalize("NFKD", unicodedata.normalize("NFKC", text).casefold())
+    return "".join(_visible(folded))
+
+
+def _visible(text: str) -> Iterator[str]:
+    for letter in text:
+        if not letter.isspace() and unicodedata.category(letter) not in ("Mn", "Cf", "Cc"):
+            yield letter

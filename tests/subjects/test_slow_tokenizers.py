@@ -1,0 +1,178 @@
+"""Tokenizers that transformers has in Python alone: Marian as it is published, and others."""
+
+import json
+import re
+
+import numpy as np
+import pandas as pd
+import pytest
+import sentencepiece
+import torch
+from transformers import (
+    AutoTokenizer,
+    EsmConfig,
+    EsmForMaskedLM,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    MarianConfig,
+    MarianMTModel,
+)
+
+from bottomup import subjects
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.errors import UserError
+from bottomup.heads.own_objective import (
+    CheckpointPredictor,
+    objective_of,
+    references,
+    text_of,
+)
+from bottomup.settings import Checkpoint
+from bottomup.subjects.opening import open_checkpoint
+from bottomup.subjects.slow import places
+from bottomup.subjects.words import encode
+from tests.subjects import families
+from tests.tiny import noise
+
+ENGLISH = ["the small dog eats a bone .", "click the green button .", "a big house is near ."]
+GERMAN = ["der kleine Hund frisst .", "klicken Sie auf den Knopf !", "ein großes Haus ist nah ."]
+
+
+def pieces(sentences, path):
+    """A SentencePiece model of the sentences; returns its pieces."""
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(sentences * 10),
+        model_prefix=str(path.with_suffix("")),
+        vocab_size=45,
+        hard_vocab_limit=False,
+        minloglevel=2,
+    )
+    path.with_suffix(".model").rename(path)
+    model = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    return [model.id_to_piece(i) for i in range(model.get_piece_size())]
+
+
+@pytest.fixture
+def marian(tmp_path):
+    """As on the hub: two SentencePiece models, and one vocabulary in an order of its own."""
+    folder = tmp_path / "marian"
+    folder.mkdir()
+    both = [pieces(ENGLISH, folder / "source.spm"), pieces(GERMAN, folder / "target.spm")]
+    words = sorted({*both[0], *both[1]} - {"<unk>", "<s>", "</s>"})
+    words = ["</s>", "<unk>", *words, "<pad>"]
+    # What is in no vocabulary is unknown, though SentencePiece has a number for it.
+    words.remove(next(word for word in both[0] if word.startswith("▁") and len(word) > 1))
+    (folder / "vocab.json").write_text(json.dumps({word: i for i, word in enumerate(words)}))
+    shape = families.BART | {"vocab_size": len(words), "max_position_embeddings": 40}
+    special = {"pad_token_id": len(words) - 1, "decoder_start_token_id": len(words) - 1}
+    config = MarianConfig(**shape | special, eos_token_id=0)
+    noise(MarianMTModel(config), 1, 0.3).save_pretrained(folder)
+    (folder / "tokenizer_config.json").write_text('{"source_lang": "en", "target_lang": "de"}')
+    return folder
+
+
+@pytest.fixture
+def m2m(tmp_path):
+    folder = tmp_path / "m2m"
+    folder.mkdir()
+    words = ["<s>", "<pad>", "</s>", "<unk>"]
+    words += sorted({*pieces(ENGLISH, folder / "sentencepiece.bpe.model")} - {*words})
+    (folder / "vocab.json").write_text(json.dumps({word: i for i, word in enumerate(words)}))
+    shape = families.BART | {"vocab_size": len(words) + 110, "max_position_embeddings": 40}
+    model = M2M100ForConditionalGeneration(M2M100Config(**shape | {"pad_token_id": 1}))
+    noise(model, 1, 0.3).save_pretrained(folder)
+    (folder / "tokenizer_config.json").write_text('{"src_lang": "en"}')
+    return folder
+
+
+def read(subject, sentences):
+    spans = [[m.span() for m in re.finditer(r"\S+", sentence)] for sentence in sentences]
+    return encode(subject.tokenizer, sentences, spans, subject.max_length)
+
+
+@pytest.mark.parametrize("name", ["marian", "m2m"])
+def test_opens_and_reads_as_its_own_tokenizer(name, request):
+    folder = request.getfixturevalue(name)
+    subject, usual = subjects.load(folder), AutoTokenizer.from_pretrained(folder)
+    assert not usual.is_fast
+    found = read(subject, ENGLISH)
+    for i, sentence in enumerate(ENGLISH):
+        assert found.tokens.sentence(i).tolist() == usual(sentence).input_ids
+    # Each word is of its pieces, and nothing but what was added is special.
+    assert sum(found.unaligned.values()) == 0
+    around = {"marian": (0, 1), "m2m": (1, 1)}[name]
+    for i, sentence in enumerate(ENGLISH):
+        words = found.tokens.select(np.array([i]))
+        expected = [True] * around[0] + [False] * (len(words.ids) - sum(around)) + [True]
+        assert words.special.tolist() == expected
+        of_words = set(words.words[~words.special].tolist()) - {NO_WORD}  # a mark of its own
+        assert of_words == set(range(len(sentence.split(" "))))
+        assert (words.words[words.special] == NO_WORD).all()
+    if name == "m2m":
+        assert usual.get_lang_id("en") in subject.special
+
+
+def test_each_side_of_marian_has_its_own_pieces(marian):
+    subject, usual = subjects.load(marian), AutoTokenizer.from_pretrained(marian)
+    pairs = pd.DataFrame({"source": ENGLISH, "target": GERMAN})
+    assert objective_of(subject) == "mt"
+    text = text_of(subject, pairs, "mt")
+    predictor = CheckpointPredictor(marian, subject, "mt")
+    model = MarianMTModel.from_pretrained(marian).eval()
+    examples = references(subject, "mt", text, 1)
+    for i, (source, target, example) in enumerate(zip(ENGLISH, GERMAN, examples, strict=True)):
+        own = usual(source, text_target=target, return_tensors="pt")
+        assert text.source.sentence(i).tolist() == own.input_ids[0].tolist()
+        assert text.target.sentence(i).tolist() == own.labels[0].tolist()
+        losses, counts = predictor.losses(example)
+        with torch.no_grad():
+            expected = model(**own).loss.item()
+        assert losses.item() / counts.item() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["marian", "m2m"])
+@pytest.mark.parametrize("twin", [None, 1])
+def test_goes_into_a_study(name, twin, request, tmp_path):
+    folder = request.getfixturevalue(name)
+    open_checkpoint(tmp_path / "model", tmp_path, Checkpoint(folder=str(folder)), twin)
+    opened, given = subjects.load(tmp_path / "model"), subjects.load(folder)
+    np.testing.assert_array_equal(read(opened, ENGLISH).tokens.ids, read(given, ENGLISH).tokens.ids)
+    ids = torch.tensor([read(given, ENGLISH).tokens.sentence(0).tolist()])
+    same = torch.equal(opened.hidden_states(ids)[-1], given.hidden_states(ids)[-1])
+    assert same == (twin is None)
+
+
+def test_a_tokenizer_of_letters(tmp_path):
+    """ESM reads proteins; it is read like any other."""
+    shape = {**families.BERT, "vocab_size": 8, "pad_token_id": 1}
+    EsmForMaskedLM(EsmConfig(**shape, position_embedding_type="rotary")).save_pretrained(tmp_path)
+    (tmp_path / "vocab.txt").write_text("<cls>\n<pad>\n<eos>\n<unk>\nL\nA\nG\n<mask>\n")
+    subject = subjects.load(tmp_path)
+    found = encode(subject.tokenizer, ["LAG L"], [[(0, 3), (4, 5)]], None)
+    assert found.tokens.ids.tolist() == [0, 4, 5, 6, 4, 2]
+    assert found.first.tolist() == [1, 4] and found.last.tolist() == [3, 4]
+    assert subject.masks
+
+
+@pytest.mark.parametrize(
+    ("text", "parts", "expected"),
+    [
+        ("a bone", ["▁a", "▁bo", "ne"], [(0, 1), (2, 4), (4, 6)]),
+        ("Der Fluß", ["der</w>", "flu", "ss</w>"], [(0, 3), (4, 7), (7, 8)]),
+        ("naïve ﬁt", ["naive</w>", "f", "it</w>"], [(0, 5), (6, 7), (6, 8)]),
+        ("un@ded x", ["un@@", "@", "ded", "x"], [(0, 2), (2, 3), (3, 6), (7, 8)]),
+        # An unknown piece is what its neighbors leave.
+        ("say 你好 now", ["▁say", "<unk>", "▁now"], [(0, 3), (4, 6), (7, 10)]),
+        ("你 x", ["<unk>", "x"], [(0, 1), (2, 3)]),
+        ("x 你", ["x", "▁", "<unk>"], [(0, 1), (0, 0), (2, 3)]),
+    ],
+)
+def test_pieces_are_found_in_the_text(text, parts, expected):
+    assert places(text, parts) == expected
+
+
+def test_what_a_tokenizer_lacks_is_named(marian, tmp_path):
+    (marian / "target.spm").unlink()
+    with pytest.raises(UserError, match=r"no tokenizer in .*source.spm and target.spm") as error:
+        subjects.load(marian)
+    assert "\n" not in str(error.value)
