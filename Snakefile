@@ -23,18 +23,26 @@ from snakemake.utils import min_version
 from bottomup import running
 from bottomup.errors import UserError
 from bottomup.workflow.config import load, require_packages
+from bottomup.workflow.digest import count_versions_of
 from bottomup.workflow.failures import say_what_failed
+from bottomup.workflow.lock import locked, unlike_the_lock
 from bottomup.workflow.progress import Progress
-from bottomup.workflow.reading import started
+from bottomup.workflow.reading import misleading, started
 from bottomup.workflow.reasons import say_what_differs
+from bottomup.workflow.records import REASONS, keep_exact
 
 min_version("9.25")
+keep_exact()
 say_what_differs()
 
 # Read before Snakemake reads it, which would run the code in a template.
 try:
+    if lines := [*misleading(workflow, sys.argv)]:
+        raise UserError("\n".join(lines))
     STUDY = load(*started(workflow, sys.argv))
-    if not workflow.deployment_settings.deployment_method:
+    if workflow.deployment_settings.deployment_method:
+        count_versions_of(locked())
+    else:
         require_packages(STUDY)
 except UserError as error:
     sys.exit(f"error: the study cannot start:\n{error}")
@@ -46,8 +54,10 @@ configfile: "config.yaml"
 report: "docs/report.rst"
 
 
-# Programs in scripts/ find the library from here, wherever a job runs.
+# Programs in scripts/ find the library from here, wherever a job runs. Whatever the locale, text is
+# in UTF-8 for them, and sets are in one order.
 os.environ.update(PYTHONPATH=workflow.basedir, HF_HUB_DISABLE_PROGRESS_BARS="1")
+os.environ.update(PYTHONUTF8="1", PYTHONHASHSEED="0")
 # Set by the Snakemake that sent this one to a node, where the cluster ends jobs.
 os.environ.pop(running.FOLDER, None)
 
@@ -80,8 +90,15 @@ include: "rules/claims.smk"
 include: "rules/pages.smk"
 
 
-if workflow.is_main_process and (line := STUDY.without_annotation(UNKNOWN)):
-    print(line, file=sys.stderr)
+if workflow.is_main_process:
+    for line in filter(None, [STUDY.without_annotation(UNKNOWN), unlike_the_lock()]):
+        print(line, file=sys.stderr)
+    if {"--touch", "-t"} & {*sys.argv}:
+        print(
+            "--touch: results will count as made with today's settings, code, packages and inputs,"
+            " whatever they were made with",
+            file=sys.stderr,
+        )
 
 
 for each in workflow.rules:
@@ -134,4 +151,4 @@ onsuccess:
 
 onerror:
     PROGRESS.end()
-    atexit.register(say_what_failed, workflow.scheduler.failed)
+    atexit.register(say_what_failed, workflow.scheduler.failed, REASONS)

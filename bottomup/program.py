@@ -9,13 +9,16 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
-from bottomup import running
+from bottomup import planned, running
 from bottomup.disk import about_the_disk
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
 
 WARNING = "warning: "  # before a line that is to be seen
+
+# Before the other imports of a program.
+planned.watch(sys.argv)
 
 
 def parser(doc: str) -> argparse.ArgumentParser:
@@ -59,8 +62,8 @@ def run(
     """Call `main` on the command line's arguments, with `settings` as a `model` and `code`
     separate.
 
-    A user's mistake ends in one line and status 1, and so does a disk that cannot be written; wrong
-    settings end in one line each.
+    A user's mistake ends in one line and status 1, and so do a disk that cannot be written, and
+    code or packages that are not those of the plan; wrong settings end in one line each.
     """
     handler = logging.StreamHandler()
     handler.setFormatter(_Lines("%(asctime)s %(message)s", datefmt="%H:%M:%S"))
@@ -79,6 +82,8 @@ def run(
         running.follow()
         if arguments.code is not None:  # from a rule; who calls it by hand has just typed it
             _tell(given)
+        if isinstance(arguments.code, dict):
+            planned.require(arguments.code)
         if arguments.gpus and os.environ.get("BOTTOMUP_DEVICE", "") in ("", "cuda"):
             lease(arguments.gpus)
         main(arguments)

@@ -1,16 +1,14 @@
 # Shared by the rules: names, inputs that depend on wildcards, and the resources of jobs.
 
 import os
-import re
 from functools import partial
 
 from bottomup import names
-from bottomup.kinds import GATED
 from bottomup.names import PAIR, READING, RUN
 from bottomup.workflow import progress
 from bottomup.workflow.config import tables
 from bottomup.workflow.slices import Slices
-from bottomup.workflow.subjects import READINGS, SIDES
+from bottomup.workflow.subjects import READINGS, SIDES, exactly
 
 SLICES = Slices(STUDY)
 SUBJECTS = SLICES.subjects
@@ -63,11 +61,9 @@ VIEWS_MB = (
 )
 # A narrow model does not keep a GPU busy.
 WIDE = STUDY.model.d_model >= 256
-NAMES = "|".join(
-    SUBJECTS.objectives + SUBJECTS.halves + SUBJECTS.steps + SUBJECTS.checkpoints
-)
-ATTENDING = "|".join(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps)) or "(?!)"
-CHECKPOINTS = "|".join(SUBJECTS.checkpoints) or "(?!)"
+OF_RUNS = SUBJECTS.wildcards()
+ATTENDING = exactly(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps))
+CHECKPOINTS = exactly(SUBJECTS.checkpoints)
 
 
 ON_CLUSTER = workflow.nodes is not None or workflow.remote_exec
@@ -77,21 +73,17 @@ OF_ONE_RUN = f"look_at_{RUN}"
 
 
 wildcard_constraints:
-    objective=NAMES,
-    objective_a=NAMES,
-    objective_b=NAMES,
-    seed=r"\d+",
-    seed_a=r"\d+",
-    seed_b=r"\d+",
-    reading="|".join(READINGS),
-    drawn="|".join(
+    **OF_RUNS,
+    objective_a=OF_RUNS["objective"],
+    objective_b=OF_RUNS["objective"],
+    seed_a=OF_RUNS["seed"],
+    seed_b=OF_RUNS["seed"],
+    reading=exactly(READINGS),
+    drawn=exactly(
         ["plain", "words", *(f"as_trained_{name}" for name in SUBJECTS.masked())]
     ),
-    side="|".join([*SIDES, "words"]),
-    split="|".join(SPLITS),
-    attention="|".join(map(re.escape, GATED)),
-    method="none|gates|scratch|random|confidence|relevance|gradient",
-    penalty=r"\d[\d.e+-]*",
+    side=exactly([*SIDES, "words"]),
+    split=exactly(SPLITS),
 
 
 def model_in(folder):

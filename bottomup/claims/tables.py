@@ -32,7 +32,7 @@ ERRORS = {"mi_nats": "clustering_error_nats"}
 ON_DEV = {"head_importance"}
 SEEDS = ("seed", "seed_a", "seed_b")
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
         rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
         if rows.empty and len(frame):
             found = ", ".join(map(str, frame[column].dropna().unique()))
-            logger.info(f"left out: no rows with {column} {value} in {name}, found {found}")
+            log.info(f"left out: no rows with {column} {value} in {name}, found {found}")
         frame = rows
     return frame
 

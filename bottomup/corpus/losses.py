@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass
 
 import pandas as pd
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 KEY = "losses"  # of DataFrame.attrs
 UNIT = {1: "sentences", 2: "pairs"}  # by the number of sides
@@ -42,7 +42,7 @@ def tell(losses: Iterable[Loss]) -> list[Loss]:
     for loss in some:
         if 2 * loss.dropped > loss.of:
             shown = "; ".join(f'"{_short(text)}"' for text in loss.examples[:SHOWN])
-            LOG.warning("%s%s", loss, f", such as {shown}" if shown else "")
+            log.warning("%s%s", loss, f", such as {shown}" if shown else "")
     return some
 
 

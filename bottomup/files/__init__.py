@@ -5,6 +5,7 @@ so that a program depends only on the packages for the kinds that it reads.
 """
 
 import hashlib
+import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -40,6 +41,16 @@ def digest(path: Path) -> str:
     """The SHA-256 of a file's bytes, in hexadecimal."""
     with path.open("rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def by_umask(path: Path) -> None:
+    """Give a file, or all files in a folder, the permissions that a new file has by the umask: some
+    libraries write files that only their owner can read."""
+    umask = os.umask(0o077)
+    os.umask(umask)
+    for file in [path] if path.is_file() else path.rglob("*"):
+        if file.is_file():
+            file.chmod(0o666 & ~umask)
 
 
 def as_written(path: Path, written: str) -> bool:

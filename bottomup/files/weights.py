@@ -1,11 +1,12 @@
 """Weights in files, .safetensors."""
 
+from collections.abc import Mapping
 from pathlib import Path
 
-from safetensors.torch import load_file
+from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
-from bottomup.files import damaged, opening
+from bottomup.files import by_umask, damaged, opening
 
 
 def load_weights(path: Path) -> dict[str, Tensor]:
@@ -27,6 +28,15 @@ def load_into(model: nn.Module, path: Path) -> None:
     if wrong := {name for name, _ in forms.items() ^ found.items()}:
         raise damaged(path, f"{len(wrong)} weights are not those of its model, {min(wrong)} first")
     model.load_state_dict(tensors)
+
+
+def save_weights(
+    tensors: Mapping[str, Tensor], path: Path, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors by name, and text about them, to a file that others may read if the umask says
+    so; safetensors leaves it to its owner."""
+    save_file(dict(tensors), path, metadata and dict(metadata))
+    by_umask(path)
 
 
 def require_finite(tensors: dict[str, Tensor], path: Path) -> None:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from bottomup import objectives, subjects
 from bottomup.device import float32_device as device
+from bottomup.files import by_umask
 from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.kinds import GATED
 from bottomup.model.folder import save as save_model
@@ -212,6 +213,7 @@ def save(
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
         write(folder / "model")
+        by_umask(folder / "model")
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
         gates.to_csv(table, index=False)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)

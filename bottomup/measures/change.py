@@ -30,7 +30,7 @@ from bottomup.views.moments import Moments
 
 KINDS = [("definition", "x")]
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def change(
@@ -56,7 +56,7 @@ def change(
     for group, (matching, draw) in product(groups, DRAWS.items()):
         rows = draw(group, types, n, seed)
         if rows is None:
-            logger.info(f"{group.name} has too few occurrences: left out of {matching}")
+            log.info(f"{group.name} has too few occurrences: left out of {matching}")
         else:
             draws.append((group, matching, np.sort(rows)))
     if not any(matching == "published" for _, matching, _ in draws):

@@ -42,7 +42,7 @@ from bottomup.subjects.subject import from_others
 # Of sentence lengths, for matched groups: each holds about as many of all occurrences.
 STRATA = 5
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -173,7 +173,7 @@ def matched(
         rows = [in_turns(order[whole & (strata == place)], types) for place in range(len(used))]
         scarcest = min(map(len, rows))
         if 2 * scarcest < share:
-            logger.info(
+            log.info(
                 f"{group.name} has {scarcest} words in sentences of some length, fewer than half "
                 f"of {share}: left out of matched"
             )

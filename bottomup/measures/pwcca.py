@@ -45,7 +45,7 @@ BLOCK_ROWS = 2048
 # of two views of equal width.
 WEIGHTS = {"definition": ("x", "y"), "svcca-2019": ("x",)}
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def pwcca_distance(
@@ -220,7 +220,7 @@ def canonical_correlations(moments: Moments) -> np.ndarray:
 def warn_of_few(moments: Moments) -> None:
     """Warn if missing points alone make views coincide."""
     if moments.n - 1 < moments.d_x + moments.d_y:
-        logger.warning(
+        log.warning(
             f"PWCCA of {moments.d_x} and {moments.d_y} neurons on {moments.n} occurrences: "
             f"too few to tell related views from unrelated ones"
         )

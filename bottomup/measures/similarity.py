@@ -45,7 +45,7 @@ MEASURES = ("cka_debiased", "cka", "procrustes_distance", "svcca_distance")
 # Dissimilarities belong to pairs: half a million of them.
 RSA_ROWS = 1000
 
-logger = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
@@ -337,7 +337,7 @@ def _svcca(kept: Moments) -> float:
 def _warn_of_few(kept: Moments) -> None:
     """Warn if missing points alone make components coincide."""
     if kept.n - 1 < kept.d_x + kept.d_y:
-        logger.warning(
+        log.warning(
             f"SVCCA of {kept.d_x} and {kept.d_y} components on {kept.n} occurrences: "
             f"too few to tell related views from unrelated ones"
         )

@@ -9,12 +9,11 @@ from dataclasses import asdict
 from pathlib import Path
 
 import torch
-from safetensors.torch import save_file
 from tokenizers import Tokenizer
 
 from bottomup.corpus.specials import SPECIALS
 from bottomup.files import damaged, opening
-from bottomup.files.weights import load_weights
+from bottomup.files.weights import load_weights, save_weights
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
@@ -31,7 +30,7 @@ def save(model: Transformer | TrunkModel, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     config = asdict(model.config) | {"model_type": model.config.model_type}
     _write(config, folder / CONFIG)
-    save_file(model.state_dict(), folder / WEIGHTS, {"format": "pt"})
+    save_weights(model.state_dict(), folder / WEIGHTS, {"format": "pt"})
 
 
 def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:

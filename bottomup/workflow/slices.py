@@ -15,7 +15,8 @@ from bottomup.kinds import GATED
 from bottomup.names import TWIN
 from bottomup.settings import GOLD
 from bottomup.workflow.config import Study, tables
-from bottomup.workflow.digest import content, digest
+from bottomup.workflow.contents import content
+from bottomup.workflow.digest import digest
 from bottomup.workflow.subjects import SIDES, Subjects
 
 ANNOTATORS = "bottomup.corpus.annotation"

@@ -1,7 +1,8 @@
 """The subjects of a study, by their names in paths (bottomup/names.py): runs and models from
 elsewhere, with their readings, their pairs and their pruned versions."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from bottomup import names
@@ -13,6 +14,11 @@ from bottomup.workflow.config import Study
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
 READINGS = ["plain", names.AS_TRAINED]
+
+
+def exactly(values: Iterable) -> str:
+    """A pattern for these texts and no others."""
+    return "|".join(re.escape(text) for text in dict.fromkeys(map(str, values))) or "(?!)"
 
 
 class Subjects:
@@ -208,6 +214,21 @@ class Subjects:
             return []
         found = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
         return sorted(map(str, found | {folder / "config.json"}))
+
+    def wildcards(self) -> dict[str, str]:
+        """Patterns for what stands for a wildcard in names of runs, and of pruned ones: exactly
+        what this study has, so that no value of a config is without a rule."""
+        objectives = [*self.objectives, *self.halves, *self.steps, *self.checkpoints]
+        every = self.pruned_runs() + self.pruned_checkpoints() + self.whole_runs()
+        parts = [name.split(".", 2)[1:] for name in every]
+        methods = [method.rpartition("_") for _, method in parts]
+        return {
+            "objective": exactly(objectives),
+            "seed": exactly(seed for name in objectives for seed in self.seeds(name)),
+            "attention": exactly(attention for attention, _ in parts),
+            "method": exactly(method for method, *_ in methods),
+            "penalty": exactly(penalty for *_, penalty in methods),
+        }
 
     def labels(self, objective: str, reading: str) -> list[dict]:
         """Which tokens a layer's information is about, and at which positions (evolution, 4)."""

@@ -219,14 +219,14 @@ def test_no_room_at_any_file(checkpoint, monkeypatch, failing):
             raise OSError(28, "No space left on device")
         path.touch()
 
-    monkeypatch.setattr(checkpoints, "save_file", save_file)
+    monkeypatch.setattr(checkpoints, "save_weights", save_file)
     with pytest.raises(UserError, match="No space left on device"):
         checkpoint.save(model, both, Progress(step=4), best=True)
     assert checkpoint.load(model, both).step == 2
     assert same_bytes(model.state_dict(), kept)
 
 
-@pytest.mark.parametrize("function", ["save_file", "os.replace"])
+@pytest.mark.parametrize("function", ["save_weights", "os.replace"])
 def test_stopped_while_it_is_written(checkpoint, monkeypatch, function):
     model, both = trained()
     checkpoint.save(model, both, Progress(step=2), best=True)
@@ -366,7 +366,7 @@ def test_what_keeps_the_first_checkpoint_from_being_written(checkpoint, monkeypa
     def full(*_):
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr("bottomup.training.checkpoint.save_file", full)
+    monkeypatch.setattr("bottomup.training.checkpoint.save_weights", full)
     with pytest.raises(UserError) as error:
         checkpoint.save(model, both, Progress(step=2), best=True)
     assert str(error.value).endswith("No space left on device; free some space and run again")

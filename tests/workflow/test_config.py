@@ -11,7 +11,7 @@ import yaml
 from bottomup.errors import UserError
 from bottomup.names import at_step, objective_and_half, objective_and_step
 from bottomup.workflow.config import load, require_packages
-from bottomup.workflow.digest import content
+from bottomup.workflow.contents import content
 from bottomup.workflow.reference import reference
 from bottomup.workflow.slices import Slices
 from bottomup.workflow.subjects import Subjects

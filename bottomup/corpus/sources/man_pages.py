@@ -26,7 +26,7 @@ from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 ELSEWHERE = (
     "take what is not to be had out of `packages`, or set `from: folder` and the `folder` of "
@@ -194,7 +194,7 @@ def _rendered(mandoc: str, page: bytes, name: str) -> str:
     try:
         return _html(mandoc, plain)
     except subprocess.SubprocessError as error:
-        LOG.warning("mandoc fails on the page %s (%s); it is left out", name, error)
+        log.warning("mandoc fails on the page %s (%s); it is left out", name, error)
         return ""
 
 

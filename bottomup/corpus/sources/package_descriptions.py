@@ -23,7 +23,7 @@ from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 ELSEWHERE = (
     "set `from: folder` and the `folder` of the indices of a mirror: Packages, Translation-en and "
