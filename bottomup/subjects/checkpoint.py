@@ -18,7 +18,7 @@ from bottomup.model.transformer import Encoding
 from bottomup.seeds import derive
 from bottomup.subjects import attending
 from bottomup.subjects.attending import one_pass
-from bottomup.subjects.folder import AGAIN, require_weights
+from bottomup.subjects.folder import AGAIN, model_type, require_weights
 from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
 
@@ -265,17 +265,21 @@ def _missing(subject: Checkpoint) -> str | None:
     reads = getattr(subject.encoder, "main_input_name", "input_ids")
     if reads != "input_ids":
         return f"it reads {reads}, not text"
+    if not subject.tokenizer.encode("a").ids:
+        return "its tokenizer makes no token of a word"
     ids = torch.tensor([subject.ordinary[:4], subject.ordinary[3::-1]])
     states = subject.hidden_states(ids, lengths=torch.tensor([4, 2]))
-    widths = {layer.shape[-1] for layer in states}
     if len(states) != subject.layers + 1:
         return (
             f"transformers hands out {len(states)} states, but config.json says {subject.layers} "
             "layers, and there is one state more than layers"
         )
-    if widths != {subject.d_model}:
-        found = " and ".join(map(str, sorted(widths)))
-        return f"its states are of width {found}, but config.json says {subject.d_model}"
+    shapes = {tuple(layer.shape) for layer in states} - {(*ids.shape, subject.d_model)}
+    if shapes:
+        return (
+            f"a state of two sentences of four tokens is of shape {min(shapes)}, but config.json "
+            f"says width {subject.d_model}"
+        )
     if not all(layer[0].isfinite().all() for layer in states):
         return "its states are not finite numbers"
     alone = subject.hidden_states(ids[1:, :2], lengths=torch.tensor([2]))
@@ -402,7 +406,7 @@ def one_line(folder: Path) -> Iterator[None]:
         raise
     except Exception as error:  # a damaged file can raise anything
         raise UserError(
-            f"transformers does not load {folder}: {_first_line(error)}. Expected: a whole "
+            f"transformers does not load {_named(folder)}: {_first_line(error)}. Expected: a whole "
             f"checkpoint of a kind that the installed transformers knows; {AGAIN}"
         ) from error
 
@@ -410,3 +414,11 @@ def one_line(folder: Path) -> Iterator[None]:
 def _first_line(error: Exception) -> str:
     lines = str(error).strip().splitlines() or [type(error).__name__]
     return lines[0].rstrip(".")
+
+
+def _named(folder: Path) -> str:
+    """A folder, with the family of its model if it has one that can be read."""
+    try:
+        return f"the {model_type(folder)} in {folder}"
+    except UserError:
+        return str(folder)
