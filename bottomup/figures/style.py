@@ -14,13 +14,18 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
+from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
 from bottomup.names import half, objective_and_half
 
+LOG = logging.getLogger(__name__)
+
+SHOWN = 10  # characters without a font
 GRAY = "#7f7f7f"
 SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
 DROPPED = "#E69F00"
@@ -277,10 +282,35 @@ def level(axes: Axes, value: float, name: str) -> None:
     axes.set_ylim(*((high, low) if inverted else (low, high)))
 
 
+def find_fonts(figure: Figure) -> None:
+    """Let the texts of a figure have their characters, such as Chinese words, from any font of the
+    system that has them; warn of those that none has."""
+    texts = figure.findobj(Text)
+    needed = {ord(c) for text in texts for c in text.get_text() if not c.isspace()}
+    families = [*matplotlib.rcParams["font.family"]]
+    needed -= get_font(findfont(FontProperties(family=families))).get_charmap().keys()
+    for font in sorted(fontManager.ttflist, key=lambda font: (font.name, font.weight, font.fname)):
+        if not needed:
+            break
+        if has := needed & get_font(font.fname).get_charmap().keys():
+            families.append(font.name)
+            needed -= has
+    for text in texts if len(families) > 1 else ():
+        text.set_fontfamily(families)
+    if needed:
+        some = "".join(map(chr, sorted(needed)))[:SHOWN]
+        LOG.warning(
+            "no font on this machine has the characters %s, which are drawn as boxes; install one "
+            "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk) and draw again",
+            some,
+        )
+
+
 def save(figure: Figure, png: Path, pdf: Path) -> None:
     """Write both files without date and version, so that drawing again gives the same bytes."""
     logging.getLogger("fontTools").setLevel(logging.WARNING)
     with paper():
+        find_fonts(figure)
         # Laid out twice, as new sizes bring new ticks; not once more for each file's resolution,
         # which would start from the ticks of another.
         for _ in range(2):

@@ -6,6 +6,7 @@ from the picture before, so that it shows only what is in that layer. Then it is
 leaves open, to match the picture before, so that the eye can follow a group from layer to layer.
 """
 
+import logging
 from collections.abc import Iterable
 
 import numpy as np
@@ -17,6 +18,8 @@ from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import EOS
 from bottomup.errors import UserError
 from bottomup.seeds import generator
+
+LOG = logging.getLogger(__name__)
 
 # A word with fewer occurrences forms no visible group.
 MIN_OCCURRENCES = 10
@@ -99,24 +102,34 @@ def word_ids(
     key: the key under measures.projection that names them. occurrences: columns input_id and
     right_id, one row for each token of the text. frequencies: token_id and token.
 
-    Raises UserError if a word is not a token, or has fewer than `MIN_OCCURRENCES` occurrences.
+    A word that is no token, or has fewer than `MIN_OCCURRENCES` occurrences, is replaced by the
+    most frequent one that has more, with a warning: one picture is no reason to end a study.
+
+    Raises UserError if there is no such word.
     """
     tokens = frequencies.set_index("token_id")["token"]
     whole = occurrences["input_id"][ends_word(occurrences, frequencies)]
     counts = whole.map(tokens).value_counts()
     counts = counts[counts.index.str.startswith(WORD_START)]
     counts.index = counts.index.str.removeprefix(WORD_START)
+    frequent = counts[counts.index.str.fullmatch(r"[^\W\d_]{2,}")]
+    examples = ", ".join(f"{other} ({n})" for other, n in frequent.head(SUGGESTIONS).items())
+    spare = [word for word, n in frequent.items() if n >= MIN_OCCURRENCES and word not in words]
+    ids, found = pd.Series(tokens.index, index=tokens), {}
     for word in words:
-        if counts.get(word, 0) < MIN_OCCURRENCES:
-            frequent = counts[counts.index.str.fullmatch(r"[^\W\d_]{2,}")].head(SUGGESTIONS)
-            examples = ", ".join(f"{other} ({count})" for other, count in frequent.items())
-            raise UserError(
-                f'measures.projection.{key}: found "{word}", which occurs {counts.get(word, 0)} '
-                f"times as one token; allowed: words with at least {MIN_OCCURRENCES} occurrences, "
-                f"of which the most frequent are {examples}"
+        shown = word
+        if (n := counts.get(word, 0)) < MIN_OCCURRENCES:
+            rare = (
+                f'measures.projection.{key}: found "{word}", which occurs {n} times as one token; '
+                f"allowed: words with at least {MIN_OCCURRENCES} occurrences, of which the most "
+                f"frequent are {examples}"
             )
-    ids = pd.Series(tokens.index, index=tokens)
-    return {word: int(ids[WORD_START + word]) for word in words}
+            if not spare:
+                raise UserError(rare)
+            shown = spare.pop(0)
+            LOG.warning('%s; "%s" is drawn in its place', rare, shown)
+        found[shown] = int(ids[WORD_START + shown])
+    return found
 
 
 def ends_word(occurrences: pd.DataFrame, frequencies: pd.DataFrame) -> np.ndarray:

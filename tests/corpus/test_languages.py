@@ -64,7 +64,7 @@ PIECES = [*ALPHABET, *"      ", "...", "e.g.", "ΟΣ", "l'", "'s", "▁", "\u030
     st.lists(st.sampled_from(PIECES) | st.characters(codec="utf-8"), max_size=30).map("".join),
     st.sampled_from(["en", "fr", "cs", "el", "tr", "ar", "ko", "zh", "ja", "th"]),
 )
-@settings(deadline=None, max_examples=20000)
+@settings(deadline=None, max_examples=500)
 def test_any_mixture_of_characters_comes_back(mixture, language):
     """Except the character that stands for a word's start. Of the sigmas, only Greek text says
     which is which."""

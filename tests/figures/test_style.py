@@ -2,7 +2,10 @@ import itertools
 
 import matplotlib
 import pytest
+from fontTools.fontBuilder import FontBuilder
+from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.figure import Figure
+from matplotlib.font_manager import fontManager
 
 from bottomup.figures import distance_between_tasks, style
 
@@ -123,3 +126,36 @@ def test_no_file_is_laid_out_by_the_ticks_of_another(tmp_path):
     assert place == pytest.approx(other, abs=1e-6)
     # The solver's last digits differ from one process to the next.
     assert (place == place.round(6)).all()
+
+
+def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_none(
+    tmp_path, monkeypatch, caplog
+):
+    """With a font of one character, a square in the place of a Chinese word."""
+    own = [font for font in fontManager.ttflist if font.name == "DejaVu Sans"]
+    monkeypatch.setattr(fontManager, "ttflist", own)
+    figure = Figure()
+    text = figure.text(0, 0, "a 文件")
+    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    message = next(line for line in caplog.messages if line.startswith("no font"))
+    assert "characters 件文, which are drawn as boxes" in message and "fonts-noto-cjk" in message
+    pen = TTGlyphPen(None)
+    pen.moveTo((0, 0))
+    for corner in [(0, 500), (500, 500), (500, 0)]:
+        pen.lineTo(corner)
+    pen.closePath()
+    font = FontBuilder(1000)
+    font.setupGlyphOrder([".notdef", "square"])
+    font.setupCharacterMap({ord("文"): "square", ord("件"): "square"})
+    font.setupGlyf({".notdef": TTGlyphPen(None).glyph(), "square": pen.glyph()})
+    font.setupHorizontalMetrics({".notdef": (600, 0), "square": (600, 0)})
+    font.setupHorizontalHeader(ascent=800, descent=-200)
+    font.setupNameTable({"familyName": "Square", "styleName": "Regular"})
+    font.setupOS2()
+    font.setupPost()
+    font.save(tmp_path / "square.ttf")
+    fontManager.addfont(tmp_path / "square.ttf")
+    caplog.clear()
+    style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
+    assert text.get_fontfamily()[-1] == "Square"
+    assert not any(line.startswith("no font") for line in caplog.messages)

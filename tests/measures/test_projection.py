@@ -142,18 +142,26 @@ def test_words_are_tokens_that_are_whole_words():
 
 
 @pytest.mark.parametrize(("word", "n"), [("was", 0), ("n", 0), ("rare", 9)])
-def test_a_word_that_the_text_lacks_is_refused_and_frequent_ones_named(word, n):
+def test_a_word_that_the_text_lacks_is_replaced_and_frequent_ones_named(word, n, caplog):
     # `rare` is followed by a token that begins a word in all 9 places.
     table = text()
     table.loc[table["input_id"] == RARE, "right_id"] = IS
-    with pytest.raises(UserError) as refused:
-        word_ids(["is", word], "ccg_word", table, FREQUENCIES)
-    message = str(refused.value)
+    found = word_ids(["is", word], "ccg_word", table, FREQUENCIES)
+    [message] = caplog.messages
     assert f'measures.projection.ccg_word: found "{word}", which occurs {n} times' in message
     whole = table["input_id"][ends_word(table, FREQUENCIES)].value_counts()
+    other = next(i for i in whole.index if i not in (ONE, N, IS))
+    assert [*found.values()] == [IS, other] and len(found) == 2
+    assert message.endswith(f'"{[*found][1]}" is drawn in its place')
     # Not the number, and not the end of a word.
     most = [f"{TOKENS[i - N_SPECIAL][1:]} ({c})" for i, c in whole.items() if i not in (ONE, N)]
     assert f"the most frequent are {', '.join(most)}" in message and "\n" not in message
+
+
+def test_a_text_without_frequent_words_has_no_picture():
+    table = pd.DataFrame({"input_id": [RARE] * 9, "right_id": EOS})
+    with pytest.raises(UserError, match="at least 10 occurrences"):
+        word_ids(["rare"], "words", table, FREQUENCIES)
 
 
 def test_at_most_as_many_occurrences_as_asked_are_drawn():
