@@ -166,9 +166,14 @@ class Code:
         return MESSAGES if names & ANY or None in names else MESSAGES & names
 
     def is_read_beside(self, part: ast.AST, name: str) -> bool:
-        """Whether a name is read elsewhere than in one part of the file, or may be, since it is not
-        a function's own."""
+        """Whether a name is read elsewhere than in one part of the file, and to be shown or asked
+        whether there is a text, or may be, since it is not a function's own."""
         within = {id(node) for node in ast.walk(part)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.If):
+                within.add(id(node.test))
+            elif isinstance(node, ast.Raise) and _shows(self, node):
+                within |= {id(each) for each in ast.walk(node)}
         functions = (n for n in ast.walk(self.tree) if isinstance(n, DOCUMENTED[2:]))
         own = any(part in ast.walk(function) for function in functions)
         uses = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id == name)

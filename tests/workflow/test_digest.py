@@ -179,6 +179,15 @@ SHOWN = [
         *(f"raise ValueError('{t}'){CAUGHT}raise UserError(f'{{error}}') from error" for t in "ab"),
     ),
     (LOG, *(f"raise ValueError('{t}'){CAUGHT}log.info(error)" for t in "ab")),
+    (
+        ERROR,
+        *(
+            f"def f():\n    raise ValueError('{text}')\ndef g():\n    try:\n        f()\n"
+            "    except Exception as error:\n        missing = str(error)\n    if missing:\n"
+            "        raise UserError(missing)"
+            for text in "ab"
+        ),
+    ),
     (KEY, "x = key('a', 'b', ge=1)", "x = key('c', 'd', ge=2)"),
     (FIELD, "x = Field(1, description='a')", "x = Field(1, description='b')"),
     ("import pydantic\n", *(f"x = pydantic.Field(1, description='{t}')" for t in "ab")),
