@@ -22,10 +22,12 @@ from snakemake.utils import min_version
 
 from bottomup import running
 from bottomup.errors import UserError
+from bottomup.workflow import links
 from bottomup.workflow.config import load, require_packages
 from bottomup.workflow.digest import count_versions_of
 from bottomup.workflow.failures import say_what_failed
 from bottomup.workflow.lock import locked, unlike_the_lock
+from bottomup.workflow.lost import make_again_what_was_lost
 from bottomup.workflow.progress import Progress
 from bottomup.workflow.reading import misleading, started
 from bottomup.workflow.reasons import say_what_differs
@@ -46,6 +48,9 @@ try:
         require_packages(STUDY)
 except UserError as error:
     sys.exit(f"error: the study cannot start:\n{error}")
+
+if workflow.is_main_process:
+    make_again_what_was_lost(Path(f"results/{STUDY.study}"))
 
 
 configfile: "config.yaml"
@@ -71,6 +76,10 @@ pathvars:
 onstart:
     try:
         running.start(Path(f"results/{STUDY.study}"))
+        links.require_none(
+            Path(f"results/{STUDY.study}"),
+            links.written_by(workflow.dag.needrun_jobs()),
+        )
     except UserError as error:
         sys.exit(f"error: {error}")
     if not ON_CLUSTER:

@@ -15,7 +15,8 @@ from pathlib import Path
 from bottomup import program
 from bottomup.errors import UserError
 from bottomup.running import require_idle
-from bottomup.workflow.damage import find, records
+from bottomup.workflow.damage import find
+from bottomup.workflow.metadata import records
 
 
 def main(arguments: argparse.Namespace) -> None:

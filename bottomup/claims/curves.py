@@ -123,7 +123,8 @@ def functions(tables: Tables, objective: str, **where) -> Table:
     met = often_enough(found)
     if met.rows.empty:
         names = ", ".join(found.rows["function"].unique())
-        raise NotMeasuredError(f"accuracy of {names} on enough words")
+        most = f"{found.rows['n'].max():g} at most, and a verdict takes {PAIRS}"
+        raise NotMeasuredError(f"accuracy of {names} on enough pairs of words ({most})")
     return met
 
 

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 
 from bottomup import objectives, subjects
 from bottomup.device import float32_device as device
+from bottomup.errors import UserError
 from bottomup.files import by_umask
 from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.kinds import GATED
@@ -86,6 +87,11 @@ class Pruner(FineTuner):
         group = {"params": list(self.gates.parameters()), "lr": learning_rate}
         self.optimizers[0].add_param_group(group)
         self.noise: list[Tensor] = []
+
+    def diverged(self, what: str, step: int) -> UserError:
+        """As in training; a high penalty does it, too."""
+        error = super().diverged(what, step)
+        return UserError(f"{error}; or lower the penalty, which is {self.penalty:g}")
 
     def train(self) -> Progress:
         progress = super().train()

@@ -48,10 +48,17 @@ class Checkpoint:
     `identity` says what the run depends on, in plain values. A checkpoint with another identity
     comes from a run with other settings or other code: it is set aside, and the log says what
     differs. Each state has the digests of its files; a state with a damaged file is skipped.
+
+    Raises UserError if `folder` is a link: what it leads to is somebody else's.
     """
 
     def __init__(self, folder: Path, identity: dict):
         self.folder, self.identity = folder, json.loads(json.dumps(identity))
+        if folder.is_symlink():
+            raise UserError(
+                f"{folder} is a link to {os.readlink(folder)}, and a training deletes what is in "
+                "its checkpoint; delete the link and run again"
+            )
 
     def save(
         self,
@@ -188,6 +195,7 @@ class Finished:
             metadata = {"progress": json.dumps(asdict(progress))}
             save_weights(model.state_dict(), aside, metadata)
             with alone(self.path.with_suffix(".lock")):  # another study may have the same run
+                note_of(self.path).unlink(missing_ok=True)  # not written through, if it is a link
                 note_of(self.path).write_text(f"{digest(aside)}  {self.path.name}\n")
                 os.replace(aside, self.path)
         except (OSError, SafetensorError, UserError) as error:

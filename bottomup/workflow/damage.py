@@ -5,7 +5,6 @@ checkpoint contains the digests of its files, and a finished run has its digest 
 without a digest can at least be read in its format, or not.
 """
 
-import base64
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -32,24 +31,6 @@ READERS: dict[str, Callable[[Path], object]] = {
     ".safetensors": load_weights,
 }
 NOT_RESULTS = ("benchmarks", "logs")
-
-
-def records(folder: Path = Path(".snakemake/metadata")) -> dict[Path, dict]:
-    """What Snakemake has recorded of each output's job, by output, relative to where it runs.
-
-    folder: it has a file for each output, named by the output's path in base64.
-    """
-    found = {}
-    for file in folder.rglob("*"):
-        if not file.is_file():
-            continue
-        try:
-            record = json.loads(file.read_text())
-        except ValueError:
-            continue  # Snakemake also ignores a truncated record
-        name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
-        found[Path(base64.urlsafe_b64decode(name).decode())] = record
-    return found
 
 
 def find(study: Path, trained: Path, made: dict[Path, dict]) -> Iterator[tuple[Path, str]]:

@@ -370,3 +370,12 @@ def test_what_keeps_the_first_checkpoint_from_being_written(checkpoint, monkeypa
     with pytest.raises(UserError) as error:
         checkpoint.save(model, both, Progress(step=2), best=True)
     assert str(error.value).endswith("No space left on device; free some space and run again")
+
+
+def test_a_checkpoint_that_is_a_link_is_left_as_it_is(saved, tmp_path):
+    checkpoint, _ = saved
+    (tmp_path / "link").symlink_to(checkpoint.folder)
+    before = names(checkpoint)
+    with pytest.raises(UserError, match=f"link is a link to {checkpoint.folder}"):
+        Checkpoint(tmp_path / "link", {"run": "another"})
+    assert names(checkpoint) == before

@@ -15,7 +15,8 @@ import torch
 from bottomup import running
 from bottomup.model.folder import save
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
-from bottomup.workflow.damage import find, records
+from bottomup.workflow.damage import find
+from bottomup.workflow.metadata import records
 from tests.tiny import drawn, initial
 
 SNAKEFILE = """

@@ -1,0 +1,27 @@
+"""What Snakemake has recorded of the jobs that made each output."""
+
+import base64
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+
+def records(folder: Path = Path(".snakemake/metadata")) -> dict[Path, dict]:
+    """What Snakemake has recorded of each output's job, by output, relative to where it runs."""
+    return {path: record for _, path, record in recorded(folder)}
+
+
+def recorded(folder: Path) -> Iterator[tuple[Path, Path, dict]]:
+    """Each of Snakemake's records in a folder: its file, the output that it is about, what it says.
+
+    A file's name is the output's path in base64.
+    """
+    for file in folder.rglob("*"):
+        if not file.is_file():
+            continue
+        try:
+            record = json.loads(file.read_text())
+        except (OSError, ValueError):
+            continue  # Snakemake also ignores a truncated record
+        name = "".join(part.removeprefix("@") for part in file.relative_to(folder).parts)
+        yield file, Path(base64.urlsafe_b64decode(name).decode()), record
