@@ -310,7 +310,11 @@ class Thresholds(Section):
         "least excess over the best fixed position, as a share of it", ge=0, le=1000
     )
     pairs: int = key(
-        "least number of pairs of words that a relation is judged by", "pairs", ge=1, le=10**6
+        "least number of pairs of words that a relation is judged by, or of tokens that another "
+        "function is; figures show nothing that rests on fewer",
+        "pairs",
+        ge=1,
+        le=10**6,
     )
     rare: float = key("least share on one of a sentence's two rarest tokens", ge=0, le=1)
     rare_rank: int = key(

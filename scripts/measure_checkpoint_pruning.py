@@ -12,8 +12,6 @@ import argparse
 import math
 from pathlib import Path
 
-import numpy as np
-
 from bottomup import program
 from bottomup.files.arrays import load_array
 from bottomup.files.tables import read_table
@@ -34,8 +32,7 @@ def main(arguments: argparse.Namespace) -> None:
     settings, pruned = arguments.settings, arguments.settings.pruned
     predictor, objective = opened(arguments.model, settings.run.objective, pruned.attention)
     text, blocks = objective.text(arguments.test), load_array(arguments.blocks)
-    whole, *without = right_token(predictor, objective, text, blocks, settings.seed)
-    without = np.array(without)
+    judged_by = right_token(predictor, objective, text, blocks, settings.seed)
     heads = {kind: sum(map(len, gates)) for kind, gates in predictor.gates.items()}
     dev_loss, penalty = math.nan, math.nan
     if pruned.method != "none":
@@ -52,11 +49,11 @@ def main(arguments: argparse.Namespace) -> None:
         "penalty_of_sum": penalty / gated_layers,
         "start": "trained",
         **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
-        **jackknife.estimate("quality", whole, without),
-        "probability": whole,
-        f"probability_{jackknife.WITHOUT}": without,
+        **judged_by.estimate("quality"),
+        "probability": judged_by.value,
+        f"probability_{jackknife.WITHOUT}": judged_by.without,
         **dict.fromkeys(["bleu", "chrf"], math.nan),
-        "test_loss_nats": -math.log(whole),
+        "test_loss_nats": -math.log(judged_by.value),
         "accuracy": math.nan,
         "dev_loss_nats": dev_loss,
         **dict.fromkeys(["parameters", "megabytes"], math.nan),

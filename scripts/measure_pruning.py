@@ -63,7 +63,7 @@ def main(arguments: argparse.Namespace) -> None:
         "penalty_of_sum": penalty / settings.gated_layers,
         "start": "scratch" if pruned.method == "scratch" else "trained",
         **{f"heads_{kind}": heads.get(kind, 0) for kind in KINDS},
-        **jackknife.estimate("quality", judged_by.value, judged_by.without),
+        **judged_by.estimate("quality"),
         "probability": probability.value,
         f"probability_{jackknife.WITHOUT}": probability.without,
         **{name: scores[name].value if name in scores else math.nan for name in ("bleu", "chrf")},

@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> None:
     rows = [
         columns_of(run)
         | {"metric": name, "split": "test"}
-        | jackknife.estimate("value", score.value, score.without)
+        | score.estimate("value")
         | {"signature": score.signature}
         for name, score in scores.items()
     ]

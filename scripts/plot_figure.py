@@ -3,19 +3,21 @@
 Settings: figure, a module of bottomup/figures; options of the figure, for example
           {"objective": "lm"}; tables, a name for each table; tables of one name are joined.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
-Outputs:  the figure as PNG and PDF, its points as CSV.
+Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
+          out, and the figure says so.
 """
 
 import argparse
 import importlib
+import logging
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
 from bottomup import program
-from bottomup.figures.points import load_published
-from bottomup.figures.style import save
+from bottomup.figures.points import COLUMNS, load_published, that_rest_on_enough
+from bottomup.figures.style import note, nothing, save
 from bottomup.files.tables import read_table
 from bottomup.settings import Section
 
@@ -30,8 +32,15 @@ def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tables = read_all(settings.tables, arguments.tables)
     tables |= {path.stem: load_published(path.stem, path.parent) for path in arguments.published}
-    module = importlib.import_module(f"bottomup.figures.{settings.figure}")
-    figure, points = module.draw(tables, **settings.options)
+    tables, left_out = that_rest_on_enough(tables)
+    if any(tables[name].empty for name in settings.tables) and left_out:
+        figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
+    else:
+        module = importlib.import_module(f"bottomup.figures.{settings.figure}")
+        figure, points = module.draw(tables, **settings.options)
+    if left_out:
+        logging.info(left_out.replace("\n", "; "))
+        note(figure, left_out)
     points.convert_dtypes().to_csv(arguments.csv, index=False)
     save(figure, arguments.png, arguments.pdf)
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pandas as pd
+from scipy.stats import chi2
 
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, Replicates, decided, of_condition
@@ -132,7 +133,7 @@ class Truth:
             added = replace(finding.added, values=np.array([self.added]))
             wanted.append(enough(added, prior, margin))
         if finding.condition:
-            known = finding.condition.evidence(finding.text_df)
+            known = finding.condition.evidence(finding.blocks)
             known = replace(known, values=self.condition)
             wanted.append(enough(known, of_condition(finding.claim, prior), margin))
         if not all(wanted):
@@ -172,7 +173,7 @@ class Simulation:
         n = len(truth.parts)
         condition = None
         if finding.condition:
-            known = finding.condition.evidence(finding.text_df)
+            known = finding.condition.evidence(finding.blocks)
             condition = self.evidence([finding.condition], [known], truth.condition)
         added = _columns(drawn, slice(n, None)) if difference else None
         return decided(finding.claim, self.prior, _columns(drawn, slice(n)), added, condition)
@@ -188,8 +189,9 @@ class Simulation:
         run = np.concatenate([variance_of_a_run(part, self.prior) for part in evidence])
         without = np.concatenate([part.without for part in replicates], axis=1)
         runs = self.runs(without, run)
-        df = self.finding.text_df
-        spread = self.rng.chisquare(df, (self.n_studies, 1)) / df
+        df = np.concatenate([part.text_df for part in evidence])
+        # The parts of a study are of the same documents.
+        spread = chi2.ppf(self.rng.random((self.n_studies, 1)), df) / df
         return Evidence(
             values=truth + of_text + runs.mean(0),
             text=(text**2).mean(1) * spread,

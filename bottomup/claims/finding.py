@@ -11,7 +11,7 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
 from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, usual, verdict
-from bottomup.claims.tables import Tables, of_seeds, seeds
+from bottomup.claims.tables import Blocks, Tables, blocks_of, of_seeds, seeds
 
 
 @dataclass(frozen=True)
@@ -29,10 +29,6 @@ class Runs:
         """The runs with these seeds."""
         of_seed = {seed: tables for seed, tables in self.of_seed.items() if seed in some}
         return Runs(of_seeds(self.tables, set(some)), of_seed)
-
-    def n_blocks(self, measure: str) -> int:
-        """The number of blocks of documents in a table."""
-        return self.tables[measure].n_blocks
 
 
 @dataclass(frozen=True)
@@ -58,8 +54,8 @@ class Replicates:
         whole, without = most(self.whole, axis=0, keepdims=True), self.without
         return Replicates(self.seeds, whole, most(without, axis=1, keepdims=True))
 
-    def evidence(self, text_df: int) -> Evidence:
-        return Evidence.of(self.whole, self.without, text_df)
+    def evidence(self, blocks: Blocks) -> Evidence:
+        return Evidence.of(self.whole, self.without, blocks)
 
 
 def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
@@ -97,7 +93,7 @@ class Finding:
 
     found: its parts; before: those of the initial models; beside: those of the runs with the same
     seeds as these; condition: those of its `where`. The last three are None if there are none or
-    they were not measured. text_df: degrees of freedom of the variance over documents.
+    they were not measured. blocks: those of the tables.
     """
 
     claim: Claim
@@ -105,7 +101,7 @@ class Finding:
     before: Replicates | None
     beside: Replicates | None
     condition: Replicates | None
-    text_df: int
+    blocks: Blocks
 
     @property
     def difference(self) -> Replicates | None:
@@ -117,16 +113,16 @@ class Finding:
 
     @cached_property
     def parts(self) -> Evidence:
-        return self.found.evidence(self.text_df)
+        return self.found.evidence(self.blocks)
 
     @cached_property
     def added(self) -> Evidence | None:
-        return self.difference and self.difference.evidence(self.text_df)
+        return self.difference and self.difference.evidence(self.blocks)
 
     def decided(self, prior: Prior) -> "Decided":
         claim = self.claim
         before, condition = (
-            part and part.evidence(self.text_df) for part in (self.before, self.condition)
+            part and part.evidence(self.blocks) for part in (self.before, self.condition)
         )
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
         return decided(claim, prior, self.parts, self.added, condition, initial)
@@ -189,9 +185,7 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
         before = Replicates.of(claim.parts, initial.only(found.seeds), claim.across_seeds)
         beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
-    return Finding(
-        claim, found, before, beside, condition, max(1, runs.n_blocks(claim.measure) - 1)
-    )
+    return Finding(claim, found, before, beside, condition, blocks_of(runs.tables))
 
 
 def find_all(

@@ -23,7 +23,7 @@ import numpy as np
 from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
-from bottomup.claims.tables import NOISE, TEXT
+from bottomup.claims.tables import NOISE, TEXT, Blocks, degrees_of_freedom
 
 LEVEL = 0.05
 # The usual variance counts as much as three runs of one's own. More would make runs that vary more
@@ -38,9 +38,9 @@ MOST_RUNS = 20
 class Evidence:
     """What is known of the parts of a claim: arrays `[..., parts]`.
 
-    text: the variance over other documents. noise: the variance over other draws, such as of
-    clusters. run: the variance of one run's value, NaN for a single run. text_df: degrees of
-    freedom of `text`.
+    text: the variance over other documents, and text_df its degrees of freedom. noise: the variance
+    over other draws, such as of clusters. run: the variance of one run's value, NaN for a single
+    run.
     """
 
     values: np.ndarray
@@ -48,19 +48,20 @@ class Evidence:
     noise: np.ndarray
     run: np.ndarray
     n_runs: int
-    text_df: int
+    text_df: np.ndarray
 
     @classmethod
-    def of(cls, draws: np.ndarray, without_seed: np.ndarray, text_df: int) -> "Evidence":
+    def of(cls, draws: np.ndarray, without_seed: np.ndarray, blocks: Blocks) -> "Evidence":
         """draws: `[parts, 1 + 2 * N_DRAWS]`, as from `tables`. without_seed: `[seeds, parts]`, the
-        values without each seed; none for a single seed."""
+        values without each seed; none for a single seed. blocks: those of the
+        tables."""
         n = max(1, len(without_seed))
         run = np.full(len(draws), np.nan)
         if n > 1:
             # S times the jackknife's variance of the mean.
             run = (n - 1) * ((without_seed - without_seed.mean(0)) ** 2).sum(0)
         text, noise = (mean_square(draws, some) for some in (TEXT, NOISE))
-        return cls(draws[:, 0], text, noise, run, n, text_df)
+        return cls(draws[:, 0], text, noise, run, n, degrees_of_freedom(draws, blocks))
 
 
 def mean_square(draws: np.ndarray, some: slice) -> np.ndarray:
@@ -112,7 +113,7 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
     if evidence.n_runs == 1 and not prior.df:
         # With one run and no text, nothing says how far another run would be.
         variance = np.where(evidence.text > 0, variance, np.nan)
-    runs_df = degrees_of_freedom(evidence, prior)
+    runs_df = degrees_of_runs(evidence, prior)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = variance**2 / (evidence.text**2 / evidence.text_df + of_runs**2 / runs_df)
     # Two runs are often alike by chance, and then only the text's degrees would count.
@@ -120,7 +121,7 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
     return np.sqrt(variance), np.where((variance > 0) & ~hardly_known, df, runs_df)
 
 
-def degrees_of_freedom(evidence: Evidence, prior: Prior) -> np.ndarray:
+def degrees_of_runs(evidence: Evidence, prior: Prior) -> np.ndarray:
     """The degrees of freedom of a run's variance: with those of the prior where it is moderated."""
     own_df = evidence.n_runs - 1
     if not own_df or not prior.df:

@@ -148,7 +148,7 @@ def _until(one: Finding, how: Decided, prior: Prior) -> str:
     if np.isnan(how.own.low):
         return f"more runs, or more documents, give it an interval; or {claim.undecided_until}"
     wanted = [enough(one.parts, prior, claim.margin, claim.one_of)]
-    condition = one.condition and one.condition.evidence(one.text_df)
+    condition = one.condition and one.condition.evidence(one.blocks)
     if one.added:
         wanted.append(enough(one.added, prior, claim.margin))
     if condition:

@@ -18,8 +18,10 @@ import pandas as pd
 from bottomup.claims import NotMeasuredError
 from bottomup.errors import UserError
 from bottomup.files.tables import read_table
+from bottomup.measures import jackknife
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.seeds import generator
+from bottomup.tables import too_few
 
 N_DRAWS = 200
 TEXT = slice(1, 1 + N_DRAWS)
@@ -76,6 +78,7 @@ class Table:
 
 
 Tables = dict[str, Table]
+Blocks = frozenset[tuple[str, int]]  # splits, and how many blocks of documents each has
 
 
 def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
@@ -111,16 +114,15 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
 
 def table(name: str, frame: pd.DataFrame) -> Table:
     """A table with draws of its values, from a frame like `measures/<name>.parquet`."""
-    frame = frame.reset_index(drop=True)
+    frame = frame[~too_few(frame)].reset_index(drop=True)
     if WITHOUT not in frame and not VALUES.keys().isdisjoint(frame):
         raise UserError(
             f"the table {name} has no column {WITHOUT}, the values without each block of "
             f"documents; give measures/{name}.parquet"
         )
     arrays = [column for column in VALUES.values() if column in frame]
-    split = "dev" if name in ON_DEV else "test"
     draws = {
-        column: _draws(frame, column, without, generator(1, "other text", split))
+        column: _draws(frame, column, without, _other_text(_split(name)))
         for column, without in VALUES.items()
         if column in frame and without in frame
     }
@@ -128,14 +130,21 @@ def table(name: str, frame: pd.DataFrame) -> Table:
     return Table(name, frame.drop(columns=dict.fromkeys(arrays)), draws, n_blocks)
 
 
+def _split(name: str) -> str:
+    return "dev" if name in ON_DEV else "test"
+
+
+def blocks_of(tables: Tables) -> Blocks:
+    """The blocks of documents that the values of tables were measured without."""
+    return frozenset((_split(name), one.n_blocks) for name, one in tables.items())
+
+
 def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Generator) -> np.ndarray:
     values = frame[column].to_numpy(float)[:, None]
     blocks = without_blocks(frame[without])
     n_blocks = blocks.shape[1]
-    text = np.full((len(frame), N_DRAWS), np.nan)  # with one block the spread is unknown
-    if n_blocks > 1:
-        deviations = blocks - blocks.mean(1, keepdims=True)
-        text = values + deviations @ mixtures(n_blocks, rng)
+    # With one block the spread is unknown.
+    text = values + jackknife.deviations(values[:, 0], blocks) @ mixtures(n_blocks, rng)
     noise = rng.standard_normal((len(frame), N_DRAWS))
     error = frame[ERRORS[column]].fillna(0).to_numpy()[:, None] if column in ERRORS else 0.0
     return np.hstack([values, text, values + error * noise])
@@ -157,7 +166,30 @@ def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:
     """
     weights = rng.standard_normal((N_DRAWS, n_blocks))
     orthogonal, _ = np.linalg.qr(weights - weights.mean(0))
-    return orthogonal.T * np.sqrt(N_DRAWS * (n_blocks - 1) / n_blocks)
+    return orthogonal.T * np.sqrt(N_DRAWS)
+
+
+def degrees_of_freedom(draws: np.ndarray, blocks: Blocks) -> np.ndarray:
+    """Those of the variance over documents of statistics: `[parts]`.
+
+    draws: of statistics that are computed from values of tables, `[parts, 1 + 2 * N_DRAWS]`.
+    blocks: those of the tables. How much each block adds to a statistic is what the mixtures say of
+    it at best (exactly, if the statistic is linear).
+    """
+    weights = [mixtures(n, _other_text(split)) for split, n in sorted(blocks) if n > 1]
+    if not weights:
+        return np.ones(len(draws))
+    deviations = draws[:, TEXT] - draws[:, :1]
+    known = np.isfinite(deviations).all(axis=1)
+    of_blocks, *_ = np.linalg.lstsq(np.concatenate(weights).T, deviations[known].T, rcond=None)
+    found = np.ones(len(draws))
+    found[known] = jackknife.degrees_of_freedom(of_blocks.T)
+    return found
+
+
+def _other_text(split: str) -> np.random.Generator:
+    """Draws of other text are the same in all tables on a split."""
+    return generator(1, "other text", split)
 
 
 def of_seeds(tables: Tables, seeds: set[int]) -> Tables:

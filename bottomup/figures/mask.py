@@ -121,7 +121,10 @@ def _gain(rows: pd.DataFrame, initial_of: dict[str, str]) -> pd.DataFrame:
     of_trained, of_initial = (pairs[jackknife.WITHOUT + name] for name in ("", "_initial"))
     without = np.stack(of_trained) - np.stack(of_initial)
     noise = np.hypot(pairs["noise"], pairs["noise_initial"])
-    bounds = [*map(jackknife.interval, values, without, noise)]
+    bounds = [
+        jackknife.interval(*one, jackknife.ANY, noise=of_draws)
+        for *one, of_draws in zip(values, without, noise, strict=True)
+    ]
     pairs[["ci_low", "ci_high"]] = np.reshape(bounds, (-1, 2))
     return pairs.assign(value=values)
 

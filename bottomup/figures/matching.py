@@ -13,6 +13,7 @@ from matplotlib.ticker import LogLocator, NullLocator
 from bottomup.figures import groups, style
 from bottomup.figures.points import Tables, over_intervals, points, table
 from bottomup.measures import jackknife
+from bottomup.measures.jackknife import NOT_NEGATIVE
 
 QUANTITY = "PWCCA distance, relative to the mean of the groups"
 LAYER = {"change": "layer_b", "influence": "layer"}
@@ -51,7 +52,7 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
         relative = columns / columns.groupby(run[layer]).transform("mean")
         for group, of_layers in relative.groupby(run["group"]):
             value, *without = of_layers.mean()
-            low, high = jackknife.interval(value, np.array(without))
+            low, high = jackknife.interval(value, np.array(without), NOT_NEGATIVE)
             names = {"panel": f"{objective}, {measure}, {grouping}", "series": matching}
             found.append({**names, "x": group, "value": value, "ci_low": low, "ci_high": high})
     return pd.DataFrame(found)

@@ -8,6 +8,7 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup.errors import UserError
+from bottomup.tables import cases, too_few
 
 COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "source"]
 PAPER_CURVES = Path(__file__).parent / "paper_curves"
@@ -29,6 +30,31 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
     if tables[name].empty:
         raise UserError(f"table {name!r} has no rows; a figure needs at least one; measure first")
     return tables[name]
+
+
+def that_rest_on_enough(tables: Tables) -> tuple[Tables, str]:
+    """The tables without the rows whose value rests on fewer cases than it needs, and a line about
+    what was left out, or "".
+
+    A row says how many cases it rests on in `n_occurrences` or `n`, and how many it needs in
+    `n_needed`.
+    """
+    kept, lines = {}, []
+    for name, rows in tables.items():
+        few = too_few(rows)
+        kept[name] = rows[~few].reset_index(drop=True) if few.any() else rows
+        if few.any():
+            found, needed = cases(rows)[few], rows.loc[few, "n_needed"]
+            lines.append(
+                f"{name.replace('_', ' ')}: {few.sum():,} of {len(rows):,} values are left out, "
+                f"which rest on too few cases: {_span(found)}, where {_span(needed)} are needed"
+            )
+    return kept, "\n".join(lines)
+
+
+def _span(numbers: pd.Series) -> str:
+    least, most = (f"{int(number):,}" for number in (numbers.min(), numbers.max()))
+    return least if least == most else f"{least} to {most}"
 
 
 def load_published(name: str, folder: Path = PAPER_CURVES) -> pd.DataFrame:

@@ -8,6 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
+from textwrap import wrap
 
 import matplotlib
 import pandas as pd
@@ -304,6 +305,29 @@ def find_fonts(figure: Figure) -> None:
             "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk) and draw again",
             some,
         )
+
+
+@paper()
+def nothing() -> Figure:
+    """A figure without a point, for a note that says why."""
+    return Figure(figsize=(5.0, 0.3), layout="constrained")
+
+
+def note(figure: Figure, lines: str) -> None:
+    """Write small lines below a figure, which grows by them."""
+    size = 6.5
+    wrapped = [
+        part
+        for line in lines.splitlines()
+        for part in wrap(line, max(30, int(figure.get_figwidth() * 72 / (0.5 * size))))
+    ]
+    height, room = figure.get_figheight(), 1.5 * size * len(wrapped) / 72
+    figure.set_figheight(height + room)
+    layout = figure.get_layout_engine()
+    if layout is not None:
+        layout.set(rect=(0, room / (height + room), 1, height / (height + room)))
+    place = 0.25 * size / 72 / (height + room)
+    figure.text(0.01, place, "\n".join(wrapped), fontsize=size, color="#555555", va="bottom")
 
 
 def save(figure: Figure, png: Path, pdf: Path) -> None:

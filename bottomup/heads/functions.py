@@ -36,7 +36,7 @@ BASELINE_WITHOUT = "baseline_without"
 COLUMNS = [
     *("attention", "layer", "head", "function", "offset"),
     *("accuracy", "ci_low", "ci_high", jackknife.WITHOUT),
-    *("baseline_accuracy", BASELINE_WITHOUT, "n", "held"),
+    *("baseline_accuracy", BASELINE_WITHOUT, "n", "n_needed", "held"),
 ]
 
 
@@ -129,7 +129,7 @@ def head_functions(
 
     Columns are `COLUMNS`; layers and heads count from 1. accuracy: the share of maxima that are
     right, 0 to 1, with its 95 % interval. n: the number of maxima that count. held: whether
-    accuracy reaches the threshold, of a relation on at least `thresholds.pairs` pairs. offset is
+    accuracy reaches the threshold on at least `n_needed` maxima, `thresholds.pairs`. offset is
     key - query: that of the accuracy for `positional`, in tokens; that of the baseline for a
     relation, in words. All are empty if n is 0. without and baseline_without: accuracy and
     baseline_accuracy without each block, `[n_blocks]`, with the offset of most maxima and that of
@@ -162,7 +162,11 @@ def head_functions(
         ]
         for head, of_head in zip(heads[layer].tolist(), zip(*functions, strict=True), strict=True):
             names = {"attention": "encoder", "layer": layer + 1, "head": head + 1}
-            rows += [names | row for row in of_head]
+            names["n_needed"] = thresholds.pairs
+            rows += [
+                names | row | {"held": row["held"] and row["n"] >= thresholds.pairs}
+                for row in of_head
+            ]
     return pd.DataFrame(rows, columns=COLUMNS).astype({"offset": "Int64"})
 
 
@@ -288,7 +292,9 @@ def positional(
     for offsets in maxima[:, asked] - place:
         hits = counts(offsets)
         best = np.arange(1 + count), hits.argmax(axis=1)
-        row = accuracy(hits[best], possible[best])
+        # Blocks without queries at the best offset hold nothing of its share.
+        cases = possible[0, best[1][0]] - possible[1:, best[1][0]]
+        row = accuracy(hits[best], possible[best], cases)
         offset = int(best[1][0]) - tokens.longest if row["n"] else None
         held = row["accuracy"] >= threshold
         rows.append({**row, "function": "positional", "offset": offset, "held": held})
@@ -338,8 +344,7 @@ def syntactic(maxima: np.ndarray, pairs: Related, thresholds: Thresholds) -> lis
     found = accuracies(maxima[:, pairs.query] == pairs.key, pairs)
     needed = (1 + thresholds.syntactic) * pairs.baseline[0]
     names = {"function": pairs.function, "offset": pairs.offset}
-    enough = len(pairs.query) >= thresholds.pairs
-    return [row | names | {"held": enough and row["accuracy"] >= needed} for row in found]
+    return [row | names | {"held": row["accuracy"] >= needed} for row in found]
 
 
 def rare_tokens(
@@ -407,13 +412,15 @@ def accuracies(right: np.ndarray, asked: Related | Rare) -> list[dict]:
     sizes = jackknife.sums(np.ones(len(asked.query)), asked.block, count)
     value, without = asked.baseline[0], asked.baseline[1:]
     baseline = {"baseline_accuracy": float(value), BASELINE_WITHOUT: without}
-    return [accuracy(of_head, sizes) | baseline for of_head in hits.T]
+    return [accuracy(of_head, sizes, sizes[0] - sizes[1:]) | baseline for of_head in hits.T]
 
 
-def accuracy(hits: np.ndarray, asked: np.ndarray) -> dict:
+def accuracy(hits: np.ndarray, asked: np.ndarray, cases: np.ndarray) -> dict:
     """The share of maxima that are right, as columns of an estimate, and n, the number of queries.
 
-    hits, asked: with all blocks, then without each, `[1 + n_blocks]`.
+    hits, asked: with all blocks, then without each, `[1 + n_blocks]`. cases: the queries of each
+    block, `[n_blocks]`.
     """
     shares = jackknife.ratio(hits, asked)
-    return jackknife.estimate("accuracy", shares[0], shares[1:]) | {"n": int(asked[0])}
+    found = jackknife.estimate("accuracy", shares[0], shares[1:], jackknife.UNIT, cases)
+    return found | {"n": int(asked[0])}

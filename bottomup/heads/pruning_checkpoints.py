@@ -24,7 +24,7 @@ from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_
 from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time, save
 from bottomup.kinds import GATED
 from bottomup.measures import jackknife
-from bottomup.measures.quality import BATCH_TOKENS
+from bottomup.measures.quality import BATCH_TOKENS, Score
 from bottomup.objectives import IGNORE, Example
 from bottomup.seeds import generator
 from bottomup.settings import Gates, Pruned, Run, Training
@@ -301,9 +301,8 @@ def right_token(
     text: OwnText,
     blocks: np.ndarray,
     seed: int,
-) -> np.ndarray:
-    """The geometric mean probability of the right token, 0 to 1, with all blocks, then without
-    each: `[1 + n_blocks]`.
+) -> Score:
+    """The geometric mean probability of the right token, 0 to 1.
 
     blocks: the block of each sentence of `text`, `[n_sentences]`. seed: for the masks.
     """
@@ -315,4 +314,5 @@ def right_token(
         losses, predicted = predictor.losses(example)
         found[sentences] = torch.stack([losses, predicted.double()], dim=1).cpu().numpy()
     losses, predicted = jackknife.sums(found, blocks, jackknife.n_blocks(blocks)).T
-    return np.exp(-jackknife.ratio(losses, predicted))
+    value, *without = np.exp(-jackknife.ratio(losses, predicted))
+    return Score(value, np.array(without), jackknife.UNIT, int(predicted[0]))

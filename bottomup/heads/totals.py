@@ -9,6 +9,8 @@ from torch import Tensor
 from bottomup.measures import jackknife
 
 ByKind = dict[str, np.ndarray]
+# By importance, from where to where it can be; the others are shares.
+RANGES = {"gradient": jackknife.NOT_NEGATIVE, "loss_increase": jackknife.ANY}
 
 
 @dataclass
@@ -54,11 +56,12 @@ class Totals:
         return found
 
     def rows(self, importance: str, blocks: np.ndarray, count: int) -> Iterator[dict]:
-        """Rows of a table for one importance: attention, layer and head from 1, and the mean as an
-        estimate. `blocks` and `count` are those of `without`."""
-        without = self.without(blocks, count)
+        """Rows of a table for one importance: attention, layer and head from 1, the mean as an
+        estimate, and n, the number of terms. `blocks` and `count` are those of `without`."""
+        without, within = self.without(blocks, count), RANGES.get(importance, jackknife.UNIT)
         for kind, means in self.mean().items():
+            n = int(np.concatenate(self.counts[kind]).sum())
             for (layer, head), value in np.ndenumerate(means):
                 place = {"attention": kind, "layer": layer + 1, "head": head + 1}
-                estimate = jackknife.estimate("value", value, without[kind][layer, head])
-                yield place | {"importance": importance} | estimate
+                estimate = jackknife.estimate("value", value, without[kind][layer, head], within)
+                yield place | {"importance": importance} | estimate | {"n": n}

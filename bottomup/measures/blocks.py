@@ -4,7 +4,7 @@ PWCCA needs only the moments of a text. The moments without a block are those of
 own, so leaving one out costs no further pass over the views.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
@@ -35,22 +35,48 @@ def distances(blocks: list[Moments], kinds: list[tuple[str, str]]) -> Iterator[d
     """PWCCA distances over all blocks together, with 95 % intervals.
 
     kinds: (variant, weights), see `pwcca.distances`. Returns one row of a table for each kind:
-    distance, ci_low, ci_high, n_occurrences, and `jackknife.WITHOUT`.
+    distance, ci_low, ci_high, n_occurrences, n_needed (how many a distance needs; with fewer there
+    is none), and `jackknife.WITHOUT`.
     """
     whole = merged(blocks)
-    pwcca.warn_of_few(whole)
-    values = pwcca.distances(whole, kinds)
-    # A block that is empty, or the only one, leaves the values as they are.
-    without = np.stack(
-        [
-            pwcca.distances(whole.without(block), kinds) if 0 < block.n < whole.n else values
-            for block in blocks
-        ]
+    needed = pwcca.rows_needed(whole.d_x, whole.d_y)
+    rest = (
+        whole.without(block) if block.n < whole.n else Moments(whole.d_x, whole.d_y)
+        for block in blocks
     )
+    values, without = measured(whole, rest, kinds)
     for value, of_kind in zip(values, without.T, strict=True):
-        low, high = jackknife.interval(value, of_kind)
-        row = {"distance": float(value), "ci_low": low, "ci_high": high}
-        yield {**row, "n_occurrences": whole.n, jackknife.WITHOUT: of_kind}
+        yield row(value, of_kind, whole.n, needed)
+
+
+def measured(
+    whole: Moments, rest: Iterable[Moments], kinds: list[tuple[str, str]]
+) -> tuple[np.ndarray, np.ndarray]:
+    """The distances `[len(kinds)]`, and those without each block `[n_blocks, len(kinds)]`; NaN
+    where there are too few occurrences.
+
+    whole: the moments of all blocks; rest: those without each. What is left of few large blocks may
+    be half of what is needed: then its distance is lower for that reason alone, and NaN.
+    """
+    if not pwcca.enough(whole):
+        nothing = np.full((sum(1 for _ in rest), len(kinds)), np.nan)
+        return np.full(len(kinds), np.nan), nothing
+    values = pwcca.distances(whole, kinds)
+    least = pwcca.rows_needed(whole.d_x, whole.d_y) / 2
+
+    def of(some: Moments) -> np.ndarray:
+        if some.n == whole.n:
+            return values
+        return pwcca.distances(some, kinds) if some.n >= least else np.full(len(kinds), np.nan)
+
+    return values, np.stack([of(some) for some in rest])
+
+
+def row(value: float, without: np.ndarray, n: int, needed: int) -> dict:
+    """The columns of `distances`."""
+    estimate = jackknife.estimate("distance", value, without, jackknife.UNIT)
+    without = estimate.pop(jackknife.WITHOUT)
+    return {**estimate, "n_occurrences": n, "n_needed": needed, jackknife.WITHOUT: without}
 
 
 def pwcca_rows(

@@ -21,9 +21,8 @@ import numpy as np
 import pandas as pd
 import torch
 
-from bottomup.errors import UserError
 from bottomup.measures import jackknife, pwcca
-from bottomup.measures.blocks import distances, moments_of_blocks
+from bottomup.measures.blocks import distances, measured, moments_of_blocks, row
 from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
 from bottomup.views.moments import Moments
@@ -46,34 +45,35 @@ def change(
     views: `[n_occurrences, d_model]` for each layer, layer 0 first. occurrences: the table of their
     rows, with columns `input_id` and `block`. n: occurrences drawn from each group, the same ones
     for all layers and runs; for matched draws, their degrees of freedom (see `DRAWS`). PWCCA is
-    biased downwards, by about d_model / n of its value, so all groups are compared at one n. A
-    group with fewer occurrences is left out.
-
-    Raises UserError if no group is left.
+    biased downwards, the more so the fewer they are, so all groups are compared at one n, and that
+    is at least what the width needs (`pwcca.rows_needed`). A group with fewer occurrences has no
+    value as published, and no row otherwise.
     """
+    # A multiple of ten, as there are ten types.
+    n = max(n, 10 * -(-pwcca.rows_needed(views[0].shape[1], views[0].shape[1]) // 10))
     types, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
     draws = []
     for group, (matching, draw) in product(groups, DRAWS.items()):
         rows = draw(group, types, n, seed)
-        if rows is None:
-            log.info(f"{group.name} has too few occurrences: left out of {matching}")
-        else:
+        if rows is not None:
             draws.append((group, matching, np.sort(rows)))
-    if not any(matching == "published" for _, matching, _ in draws):
-        raise UserError(
-            f"no group has {n} occurrences; "
-            "lower measures.change.occurrences, or raise corpus.splits.test_words and occurrences.n"
-        )
+            continue
+        log.info(f"{group.name} has too few occurrences for {n}: no value of {matching}")
+        if matching == "published":
+            draws.append((group, matching, None))
     count = jackknife.n_blocks(blocks)
     for group, matching, rows in draws:
         names = {"grouping": group.grouping, "group": group.name, "matching": matching}
-        for layer, (lower, upper) in enumerate(pairwise(view[rows] for view in views)):
-            if matching == "matched":
-                row = within_types(lower, upper, types[rows], blocks[rows], count, device)
+        for layer, (lower, upper) in enumerate(pairwise(views)):
+            if rows is None:
+                found = row(np.nan, np.full(count, np.nan), group.representatives.sum(), n)
+            elif matching == "matched":
+                of_rows = types[rows], blocks[rows]
+                found = within_types(lower[rows], upper[rows], *of_rows, count, device)
             else:
-                parts = moments_of_blocks(lower, upper, blocks[rows], count, device)
-                [row] = distances(parts, KINDS)
-            yield {**names, "layer_a": layer, "layer_b": layer + 1, **row}
+                parts = moments_of_blocks(lower[rows], upper[rows], blocks[rows], count, device)
+                [found] = distances(parts, KINDS)
+            yield {**names, "layer_a": layer, "layer_b": layer + 1, **found}
 
 
 def published(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:
@@ -132,12 +132,9 @@ def within_types(
     with the means of all blocks it would be too small, (m - 1) / m times the true one.
     """
     whole, *others = moments_within(x, y, types, blocks, count, device)
-    pwcca.warn_of_few(whole)
-    value = float(pwcca.distances(whole, KINDS)[0])
-    without = np.array([pwcca.distances(moments, KINDS)[0] for moments in others])
-    low, high = jackknife.interval(value, without)
-    row = {"distance": value, "ci_low": low, "ci_high": high, "n_occurrences": len(types)}
-    return {**row, jackknife.WITHOUT: without}
+    [value], without = measured(whole, others, KINDS)
+    needed = pwcca.rows_needed(whole.d_x, whole.d_y)
+    return row(value, without[:, 0], len(types), needed)
 
 
 def moments_within(

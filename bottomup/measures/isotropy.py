@@ -277,7 +277,9 @@ def _measures(
 
 def _row(measure: str, adjusted: bool, values: np.ndarray) -> dict:
     """A row; values: with all blocks, then without each, `[1 + n_blocks]`."""
-    estimate = jackknife.estimate("value", values[0], values[1:])
+    # Adjusted values are differences of two cosines.
+    within = jackknife.Range(-2, 2) if adjusted else jackknife.COSINE
+    estimate = jackknife.estimate("value", values[0], values[1:], within)
     return {"measure": measure, "adjusted": adjusted, **estimate}
 
 

@@ -1,21 +1,68 @@
-"""Standard errors by leaving out one block of documents at a time.
+"""Intervals by leaving out one block of documents at a time.
 
 The delete-a-group jackknife (Efron 1982, "The Jackknife, the Bootstrap and Other Resampling
 Plans", chapter 3; Kott 2001). Without one block nearly the whole text is left, so whatever depends
 on the number of occurrences, such as the bias of an entropy or the distance to the nearest
 neighbor, hardly moves. Every measure leaves out the same documents, so the values of two layers,
 groups or runs can be compared in pairs.
+
+Only blocks that hold something of what a value is about tell how far other text would move it, and
+of several the large ones tell the most. So they are counted from the values themselves: see
+`degrees_of_freedom`. What a quantity can be is declared where it is measured, as a `Range`, and its
+interval is made on a scale on which that range has no end.
 """
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
-from scipy.special import stdtrit
+from scipy.special import betaincinv, expit, logit, stdtrit
 
 # A column of every table of estimates: the values without each block.
 WITHOUT = "without"
+# What is smaller than this, relative to the values, is their rounding.
+ROUNDING = 1e-12
+# While a share has few hits, or few misses, blocks tell little of how alike the cases of one block
+# are. Then this correlation is assumed, with the weight of so many hits (docs/decisions.md).
+LIKENESS = 0.25
+ASSUMED_HITS = 5
+
+
+@dataclass(frozen=True)
+class Range:
+    """From where to where a quantity can be, both ends included."""
+
+    low: float = -np.inf
+    high: float = np.inf
+
+    def around(self, value: float, half_width: float) -> tuple[float, float]:
+        """The interval of `value` whose half width is that of a small one: symmetric on a scale on
+        which the range has no end, the logit, the logarithm or as it is. Both are NaN at an end of
+        the range, and where the interval would say nothing."""
+        below, above = value - self.low, self.high - value
+        if not (below > 0 and above > 0 and np.isfinite(half_width)):
+            return np.nan, np.nan
+        if np.isinf(below) and np.isinf(above):
+            return float(value - half_width), float(value + half_width)
+        with np.errstate(over="ignore"):
+            if np.isinf(above):
+                found = self.low + below * np.exp(np.array([-1, 1]) * half_width / below)
+            elif np.isinf(below):
+                found = self.high - above * np.exp(np.array([1, -1]) * half_width / above)
+            else:
+                width = self.high - self.low
+                steps = np.array([-1, 1]) * half_width * width / (below * above)
+                found = self.low + width * expit(logit(below / width) + steps)
+        low, high = np.clip(found, self.low, self.high)
+        return (float(low), float(high)) if np.isfinite(high - low) else (np.nan, np.nan)
+
+
+ANY = Range()
+NOT_NEGATIVE = Range(0)
+UNIT = Range(0, 1)  # shares, probabilities, and distances that are 1 less a mean correlation
+COSINE = Range(-1, 1)  # and other correlations
 
 
 def n_blocks(blocks: np.ndarray) -> int:
@@ -23,34 +70,122 @@ def n_blocks(blocks: np.ndarray) -> int:
     return int(np.max(blocks)) + 1
 
 
-def error(without: np.ndarray) -> np.ndarray:
-    """The standard error of a value, from its values without each block: `[..., n_blocks]`.
+def deviations(values: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """What each block adds to the error of values: `[..., n_blocks]`.
 
-    NaN for fewer than two blocks.
+    values: `[...]`; without: the same without each block, `[..., n_blocks]`. The squares add up to
+    the variance. A block without which a value stays as it is holds nothing of it and counts as
+    none. NaN if one block alone holds something, or a value is NaN without a block.
     """
-    n = without.shape[-1]
-    if n < 2:
-        return np.full(without.shape[:-1], np.nan)
-    deviations = without - without.mean(-1, keepdims=True)
-    return np.sqrt((n - 1) / n * (deviations**2).sum(-1))
+    values = np.asarray(values, dtype=float)[..., None]
+    scale = np.maximum(np.abs(values), np.abs(without).max(-1, keepdims=True, initial=0))
+    moved = np.abs(without - values) > ROUNDING * scale
+    n = moved.sum(-1, keepdims=True)
+    mean = np.where(moved, without, 0).sum(-1, keepdims=True) / np.maximum(n, 1)
+    found = np.where(moved, without - mean, 0.0) * np.sqrt(1 - 1 / np.maximum(n, 1))
+    unknown = (n == 1) | np.isnan(without).any(-1, keepdims=True) | (without.shape[-1] < 2)
+    return np.where(unknown, np.nan, found)
 
 
-def interval(value: float, without: np.ndarray, noise: float = 0.0) -> tuple[float, float]:
-    """The 95 % interval of `value`, by Student's t, for one run; other runs may differ by more.
+def error(values: np.ndarray, without: np.ndarray) -> np.ndarray:
+    """The standard error of values, `[...]`; arguments as in `deviations`."""
+    return np.sqrt((deviations(values, without) ** 2).sum(-1))
 
-    without: `[n_blocks]`; noise: the standard error due to other draws than that of the text, such
-    as the first centers of clusters.
+
+def degrees_of_freedom(deviations: np.ndarray) -> np.ndarray:
+    """Those of the variance that is the sum of squared `deviations` `[..., n_blocks]`: `[...]`.
+
+    At most one less than the number of blocks that deviate. With blocks of variances s_i^2, the
+    approximation of Satterthwaite is (sum s_i^2)^2 / sum s_i^4. Of a normal deviation d, the mean
+    of d^4 is 3 s^4, so (sum d_i^2)^2 overestimates by 2 sum s_i^4, and 3 (sum d_i^2)^2 / sum d_i^4
+    is on average 2 too many.
     """
-    n = len(without)
+    squares = deviations**2
+    largest = squares.max(-1, initial=0)
+    shares = squares / np.where(largest > 0, largest, 1)[..., None]
+    n = (shares > ROUNDING).sum(-1)
+    satterthwaite = 3 * shares.sum(-1) ** 2 / np.maximum((shares**2).sum(-1), ROUNDING) - 2
+    return np.maximum(np.minimum(satterthwaite, n - 1), 1)
+
+
+def interval(
+    value: float,
+    without: np.ndarray,
+    within: Range,
+    cases: np.ndarray | None = None,
+    noise: float = 0.0,
+) -> tuple[float, float]:
+    """The 95 % interval of `value`, for one run; other runs may differ by more.
+
+    without: `[n_blocks]`. within: what the quantity can be. cases: for a share of cases, how many
+    of them each block has, `[n_blocks]`. noise: the standard error due to other draws than that of
+    the text, such as the first centers of clusters.
+
+    Both ends are NaN where the text does not tell: if one block has all that the value is about, if
+    no block moves it, or (but for a share of cases) if it lies at an end of its range.
+    """
+    if cases is not None:
+        return _of_share(value, without, np.asarray(cases))
+    spread = deviations(value, np.asarray(without))
+    of_text = np.sqrt((spread**2).sum())
+    width = within.high - within.low
+    size = width if np.isfinite(width) else abs(value)
+    if not of_text > ROUNDING * size:
+        return np.nan, np.nan
+    t = _quantile(degrees_of_freedom(spread))
+    low, high = within.around(value, t * np.hypot(of_text, noise))
+    return (low, high) if low < high else (np.nan, np.nan)
+
+
+def _of_share(value: float, without: np.ndarray, cases: np.ndarray) -> tuple[float, float]:
+    """The interval of Clopper and Pearson for as many independent cases as tell as much about the
+    share as these do (Korn and Graubard 1998, "Confidence intervals for proportions with small
+    expected number of positive counts estimated from survey data").
+
+    Where the share is 0 or 1, or has few hits, its variance says nothing of how alike cases of one
+    block are; see `LIKENESS`.
+    """
+    held = cases[cases > 0]
+    n, n_held = held.sum(), len(held)
+    if n_held < 2 or np.isnan(value):
+        return np.nan, np.nan
+    value = min(max(value, 0.0), 1.0)
+    spread = np.nan_to_num(deviations(value, np.asarray(without)))
+    variance, binomial = (spread**2).sum(), value * (1 - value) / n
+    independent = n * min(1.0, binomial / variance) if variance > 0 else n
+    assumed = min(independent, n / (1 + (n / n_held - 1) * LIKENESS))
+    weight = ASSUMED_HITS / (ASSUMED_HITS + n * min(value, 1 - value))
+    independent = independent ** (1 - weight) * assumed**weight
+    # The variance of independent cases is known; what is above it is as sure as its blocks make it.
+    excess = max(0.0, 1 - binomial / variance) ** 2 if variance > 0 else 0.0
+    df = 1 / ((1 - excess) / (n_held - 1) + excess / degrees_of_freedom(spread))
+    independent *= min(1.0, (_quantile(max(n - 1, 1)) / _quantile(df)) ** 2)
+    hits, misses = value * independent, (1 - value) * independent
+    low = betaincinv(hits, misses + 1, 0.025) if hits > 0 else 0.0
+    high = betaincinv(hits + 1, misses, 0.975) if misses > 0 else 1.0
+    return float(low), float(high)
+
+
+def _quantile(df: float) -> float:
     # As in scipy.stats, but importing that would take most of the time of a small job.
-    half_width = stdtrit(max(n - 1, 1), 0.975) * np.hypot(error(without), noise)
-    return float(value - half_width), float(value + half_width)
+    return float(stdtrit(df, 0.975))
 
 
-def estimate(name: str, value: float, without: np.ndarray) -> dict:
-    """The columns of an estimate: `name`, ci_low, ci_high and `WITHOUT`."""
-    low, high = interval(value, without)
+def estimate(
+    name: str,
+    value: float,
+    without: np.ndarray,
+    within: Range,
+    cases: np.ndarray | None = None,
+) -> dict:
+    """The columns of an estimate: `name`, ci_low, ci_high and `WITHOUT`; see `interval`."""
+    low, high = interval(value, without, within, cases)
     return {name: float(value), "ci_low": low, "ci_high": high, WITHOUT: without}
+
+
+def cases_of(blocks: np.ndarray, count: int) -> np.ndarray:
+    """How many cases each of `count` blocks has, from the block of each case: `[count]`."""
+    return np.bincount(blocks, minlength=count)
 
 
 def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:

@@ -247,7 +247,8 @@ def by_clusters(
     error = np.sqrt(values.var(axis=1, ddof=1).mean() / clusterings)
     for each, value in zip(found, values.mean(axis=1), strict=True):
         without = np.mean([without_blocks(tokens, some, blocks, count) for some in each], axis=0)
-        low, high = jackknife.interval(value, without, error)
+        known = jackknife.Range(0, entropy(tokens))
+        low, high = jackknife.interval(value, without, known, noise=error)
         yield {
             "estimator": "clusters",
             "mi_nats": value,
@@ -255,7 +256,7 @@ def by_clusters(
             "ci_high": high,
             "clustering_error_nats": error,
             "shuffled_mi_nats": np.mean([shuffled(tokens, some, seed) for some in each]),
-            "entropy_nats": entropy(tokens),
+            "entropy_nats": known.high,
             "n_occurrences": len(tokens),
             "n_labels": len(np.unique(tokens)),
             "n_clusters": n_clusters,

@@ -25,6 +25,7 @@ from bottomup.corpus.specials import N_SPECIAL
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
+from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT
 from bottomup.seeds import generator
 
 METRICS = ("cosine", "euclidean")
@@ -194,10 +195,13 @@ def estimates(
         means, found = _weighted(view[rows], values, weights, k, device, metric)
         sums += (means * weights * found).sum(1)
         totals += (weights * found).sum(0)
+    cases = k * jackknife.cases_of(blocks[sample.rows.ravel()], count)
     for name, of_property in zip(sample.values, sums, strict=True):
         value = of_property[0] / totals[0]
         without = np.divide(of_property, totals, where=totals > 0, out=np.full(1 + count, value))
-        low, high = jackknife.interval(value, without[1:])
+        # Each neighbor of each occurrence is a case; a mean distance has none.
+        within, of_pairs = (NOT_NEGATIVE, None) if name == "position" else (UNIT, cases)
+        low, high = jackknife.interval(value, without[1:], within, of_pairs)
         row = {"property": name, "value": value, "ci_low": low, "ci_high": high}
         yield {**row, jackknife.WITHOUT: without[1:]}
 

@@ -36,6 +36,7 @@ from torch.nn import functional
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
+from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, Range
 from bottomup.seeds import generator
 
 # Shares of the sentences, for development and for test.
@@ -57,6 +58,12 @@ PORTIONS = (0.001, 0.002, 0.004, 0.008, 0.016, 0.032, 0.0625, 0.125, 0.25, 0.5, 
 # Examples; a block of the online code with fewer is merged with the next.
 FEW = 10
 VARIANTS = ("definition", "voita-titov-2020")
+# By metric, from where to where it can be; the others are shares of test occurrences.
+RANGES = {
+    "selectivity": Range(-1, 1),
+    "code_length_bits": NOT_NEGATIVE,
+    "compression": NOT_NEGATIVE,
+}
 
 
 @dataclass(frozen=True)
@@ -112,12 +119,14 @@ def probe(
     xs = [standardized(np.asarray(of)[None], device) for of in (view, tells_nothing)]
     accuracies = [_accuracies(x, tasks, len(distinct), parts, blocks, count) for x in xs]
     codes = [_code(x, targets, len(distinct), sentences, blocks, count, seed) for x in xs]
+    of_test = jackknife.cases_of(blocks[parts[-1]], count)
     for (values, baselines), n in ((accuracies, len(parts[-1])), (codes, len(view))):
         for metric, value in values.items():
+            cases = None if metric in RANGES else of_test
             yield {
                 "task": task,
                 "metric": metric,
-                **jackknife.estimate("value", value[0], value[1:]),
+                **jackknife.estimate("value", value[0], value[1:], RANGES.get(metric, UNIT), cases),
                 "baseline": float(baselines[metric][0]),
                 "n": n,
                 "n_labels": len(distinct),
@@ -252,14 +261,16 @@ def scalar_mix(
         sizes = {"n": len(parts[part]), "n_labels": len(distinct)}
         return {**names, **value, "baseline": float(baseline), **sizes}
 
+    of_test = jackknife.cases_of(blocks[parts[-1]], count)
     for layer, score in enumerate(scores):
-        value = jackknife.estimate("value", score[0], score[1:])
+        value = jackknife.estimate("value", score[0], score[1:], UNIT, of_test)
         yield row("mix_accuracy", value, baseline, -1, layer)
     for layer, weight in enumerate(weights):
         yield row("mix_weight", _given(weight), 1 / len(layers), 0, layer)
     yield row("center_of_gravity", _given(layers @ weights), layers.mean(), 0)
     expected = _expected_layer(scores)
-    yield row("expected_layer", jackknife.estimate("value", expected[0], expected[1:]), np.nan, -1)
+    value = jackknife.estimate("value", expected[0], expected[1:], ANY)
+    yield row("expected_layer", value, np.nan, -1)
 
 
 def pairs(

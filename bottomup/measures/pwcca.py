@@ -38,6 +38,10 @@ CUTOFF = 1e-12
 SAFE = 1e-3
 # A variance below this share of the squared mean is a constant's rounding error in float64.
 CONSTANT = 1e-24
+# Occurrences for each neuron, below which no table has a distance. With four, two views without any
+# relation are at 0.57 in place of 1, and correlations of 0.9 come out 3 % too high; with fewer the
+# distance of any two views falls to 0 (docs/decisions.md).
+ROWS_FOR_A_NEURON = 4
 # Blocks that fit a core's cache: 8192 rows take 1.7 times as long at width 128.
 BLOCK_ROWS = 2048
 
@@ -85,8 +89,9 @@ def pwcca_distance(
 
     Notes
     -----
-    With fewer than `d_x + d_y + 2` occurrences some correlations are high whatever the views
-    hold, and with even fewer all are 1; then the log has a warning.
+    With few occurrences correlations are high whatever the views hold, and with fewer than
+    `max(d_x, d_y) + 2` all are 1. With fewer than `2 * (d_x + d_y)` the log has a warning, and the
+    tables of the workflow have no value.
 
     What changes nothing: of `y`, any invertible affine map; of the weighting view `x`, a shift, a
     common scale, and permuting or negating neurons, but not a general rotation, because weights
@@ -191,7 +196,7 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
             f"PWCCA variant {variant!r} with weights {weights!r}; "
             f"allowed: variant {' or '.join(WEIGHTS)}, weights x or y"
         )
-    warn_of_few(moments)
+    enough(moments)
     if weights == "y":
         moments = moments.swapped()
     return float(distances(moments, [(variant, "x")])[0])
@@ -217,13 +222,20 @@ def canonical_correlations(moments: Moments) -> np.ndarray:
     return np.linalg.svd(_whitened(moments)[1], compute_uv=False).clip(0, 1)
 
 
-def warn_of_few(moments: Moments) -> None:
-    """Warn if missing points alone make views coincide."""
-    if moments.n - 1 < moments.d_x + moments.d_y:
+def rows_needed(d_x: int, d_y: int) -> int:
+    """How many occurrences tell related views of these widths from unrelated ones."""
+    return ROWS_FOR_A_NEURON * (d_x + d_y) // 2
+
+
+def enough(moments: Moments, what: str = "PWCCA", parts: str = "neurons") -> bool:
+    """Whether there are as many occurrences as are needed; if not, a warning says so."""
+    needed = rows_needed(moments.d_x, moments.d_y)
+    if moments.n < needed:
         log.warning(
-            f"PWCCA of {moments.d_x} and {moments.d_y} neurons on {moments.n} occurrences: "
-            f"too few to tell related views from unrelated ones"
+            f"{what} of {moments.d_x} and {moments.d_y} {parts} on {moments.n} occurrences: too "
+            f"few to tell related views from unrelated ones; {needed} would do"
         )
+    return moments.n >= needed
 
 
 def _definition(moments: Moments, weights: list[str]) -> dict[str, float]:

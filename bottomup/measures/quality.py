@@ -15,6 +15,7 @@ from bottomup.corpus.segmentation import UNSPACED, base, unmarked
 from bottomup.files.tables import read_table
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.measures import jackknife
+from bottomup.measures.jackknife import UNIT, Range
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
@@ -27,14 +28,27 @@ from bottomup.training.run import load_text
 BATCH_TOKENS = 2048
 
 
+# By metric, from where to where it can be; the others are shares.
+RANGES = {"perplexity": Range(1), "bleu": Range(0, 100), "chrf": Range(0, 100)}
+
+
 @dataclass(frozen=True)
 class Score:
-    """A value, its values without each block of the test split `[n_blocks]`, and sacreBLEU's
-    signature, or ""."""
+    """A value, its values without each block of the test split `[n_blocks]`, what it can be, the
+    number `n` of tokens or sentences it is of, for a share of tokens also how many each block has
+    `[n_blocks]`, and sacreBLEU's signature, or ""."""
 
     value: float
     without: np.ndarray
+    within: Range
+    n: int
+    cases: np.ndarray | None = None
     signature: str = ""
+
+    def estimate(self, name: str) -> dict:
+        """The columns of an estimate called `name`, and n."""
+        columns = jackknife.estimate(name, self.value, self.without, self.within, self.cases)
+        return columns | {"n": self.n}
 
 
 Scores = dict[str, Score]  # by metric
@@ -84,7 +98,14 @@ def as_written(estimates: Path) -> Scores:
     """The scores in what `measure_quality` wrote beside its table."""
     rows = read_table(estimates).to_dict("records")
     return {
-        row["metric"]: Score(row["value"], row[jackknife.WITHOUT], row["signature"]) for row in rows
+        row["metric"]: Score(
+            row["value"],
+            row[jackknife.WITHOUT],
+            RANGES.get(row["metric"], UNIT),
+            row["n"],
+            signature=row["signature"],
+        )
+        for row in rows
     }
 
 
@@ -96,7 +117,7 @@ def compared(scores: Scores) -> Score:
 def right_token(scores: Scores) -> Score:
     """The geometric mean probability of the right token, 0 to 1."""
     perplexity = scores["perplexity"]
-    return Score(1 / perplexity.value, 1 / perplexity.without)
+    return Score(1 / perplexity.value, 1 / perplexity.without, UNIT, perplexity.n)
 
 
 @torch.inference_mode()
@@ -139,11 +160,12 @@ def prediction_quality(
     """
     of_sentence = found[["loss_nats", "correct", "predicted"]].to_numpy()
     losses, correct, predicted = jackknife.sums(of_sentence, blocks, count).T
-    values = {
-        "perplexity": np.exp(jackknife.ratio(losses, predicted)),
-        objective.accuracy: jackknife.ratio(correct, predicted),
+    perplexity = np.exp(jackknife.ratio(losses, predicted))
+    accuracy, n = jackknife.ratio(correct, predicted), int(predicted[0])
+    return {
+        "perplexity": Score(float(perplexity[0]), perplexity[1:], RANGES["perplexity"], n),
+        objective.accuracy: Score(float(accuracy[0]), accuracy[1:], UNIT, n, n - predicted[1:]),
     }
-    return {name: Score(float(value[0]), value[1:]) for name, value in values.items()}
 
 
 def translations(
@@ -196,5 +218,11 @@ def translation_quality(
             metric._compute_score_from_stats(totals.tolist()).score
             for totals in jackknife.sums(of_sentence, blocks, count)
         )
-        scores[name] = Score(value, np.array(without), str(metric.get_signature()))
+        scores[name] = Score(
+            value,
+            np.array(without),
+            RANGES[name],
+            len(hypotheses),
+            signature=str(metric.get_signature()),
+        )
     return scores

@@ -21,7 +21,6 @@ all divided by n, not n - 1. A norm about the mean is linear in the row and its 
 center, so cov(s, t) comes from the second moments of rows with their norm as one more entry.
 """
 
-import logging
 from collections.abc import Callable, Iterator
 
 import numpy as np
@@ -30,22 +29,32 @@ from scipy.stats import spearmanr
 
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
+from bottomup.measures.jackknife import COSINE, UNIT, Range
 from bottomup.measures.pwcca import (
     BLOCK_ROWS,
     CONSTANT,
     CUTOFF,
     canonical_correlations,
+    enough,
     moments_of,
+    rows_needed,
 )
 from bottomup.seeds import generator
 from bottomup.views.moments import Moments, merged
 
 # The measures of `similarity` that come from moments.
 MEASURES = ("cka_debiased", "cka", "procrustes_distance", "svcca_distance")
+RANGES = {
+    "cka_debiased": COSINE,
+    "cka": UNIT,
+    "procrustes_distance": Range(0, 2),
+    "svcca_distance": UNIT,
+    "rsa": COSINE,
+}
+LEAST_DEBIASED = 4  # occurrences: its estimate divides by n - 3
+LEAST_RSA = 3  # occurrences, for more than one pair
 # Dissimilarities belong to pairs: half a million of them.
 RSA_ROWS = 1000
-
-log = logging.getLogger(__name__)
 
 
 def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
@@ -148,8 +157,8 @@ def svcca_distance(x: np.ndarray, y: np.ndarray, variance: float = 0.99) -> floa
     -------
     float
         From 0 (the same up to a linear map of the kept components) to 1 (uncorrelated). Unrelated
-        views are below 1; where the occurrences are fewer than the components of both views, the
-        log has a warning.
+        views are below 1; with fewer than four occurrences for each component the log has a
+        warning.
 
     Raises
     ------
@@ -223,14 +232,14 @@ def procrustes_from_moments(moments: Moments) -> float:
 def svcca_from_moments(moments: Moments, variance: float = 0.99) -> float:
     """As `svcca_distance`, from the moments of the two views."""
     kept = truncated(moments, variance)
-    _warn_of_few(kept)
+    enough(kept, "SVCCA", "components")
     return _svcca(kept)
 
 
 def debiased_cka_from_moments(moments: Moments) -> float:
     """As `linear_cka`, from moments of the two views made by `moments_with_norms`."""
     views = without_norms(moments)
-    _check(views, 4)
+    _check(views, LEAST_DEBIASED)
     squares = _squares(views)
     traces = np.array([np.trace(views.xx), np.trace(views.yy)])
     hsic = squares - _covariance_of_norms(moments) / (views.n - 2)
@@ -268,15 +277,17 @@ def similarity(
     rows = [np.flatnonzero(blocks == number) for number in range(count)]
     parts = [moments_with_norms(x[of], y[of], centers, device) for of in rows]
     whole = merged(parts)
-    _warn_of_few(truncated(without_norms(whole), variance))
-    values = _values(whole, variance)
+    needed = _needed(whole, variance)
+    values = _values(whole, variance, needed)
     without = _without(
         [part.n for part in parts],
-        lambda number: _values(whole.without(parts[number]), variance),
+        # What is left of few large blocks is another number of occurrences, with another bias.
+        lambda number: _values(whole.without(parts[number]), variance, needed / 2),
         values,
     )
-    for measure, value, of_measure in zip(MEASURES, values, without.T, strict=True):
-        yield _row(measure, value, whole.n, of_measure)
+    columns = MEASURES, values, needed.tolist(), without.T
+    for measure, value, least, of_measure in zip(*columns, strict=True):
+        yield _row(measure, value, whole.n, least, of_measure)
     yield _rsa_row(x, y, blocks, count, rsa_rows, seed)
 
 
@@ -334,25 +345,36 @@ def _svcca(kept: Moments) -> float:
     return float(1 - canonical_correlations(kept).mean())
 
 
-def _warn_of_few(kept: Moments) -> None:
-    """Warn if missing points alone make components coincide."""
-    if kept.n - 1 < kept.d_x + kept.d_y:
-        log.warning(
-            f"SVCCA of {kept.d_x} and {kept.d_y} components on {kept.n} occurrences: "
-            f"too few to tell related views from unrelated ones"
-        )
+def _needed(moments: Moments, variance: float) -> np.ndarray:
+    """How many occurrences each of `MEASURES` needs, from moments with norms; the log has a warning
+    of those that there are too few for.
 
-
-def _values(moments: Moments, variance: float) -> np.ndarray:
-    """`MEASURES`, from moments with norms: `[len(MEASURES)]`."""
+    Like PWCCA, the plain CKA, Procrustes and SVCCA take views for alike that have fewer occurrences
+    than neurons, or components.
+    """
     views = without_norms(moments)
+    enough(views, "plain CKA and Procrustes distance")
+    of_views, of_kept = rows_needed(views.d_x, views.d_y), 2
+    if views.n > 1:
+        kept = truncated(views, variance)
+        enough(kept, "SVCCA", "components")
+        of_kept = rows_needed(kept.d_x, kept.d_y)
+    return np.array([LEAST_DEBIASED, of_views, of_views, of_kept])
+
+
+def _values(moments: Moments, variance: float, needed: np.ndarray) -> np.ndarray:
+    """`MEASURES`, from moments with norms: `[len(MEASURES)]`; NaN with fewer occurrences than are
+    `needed` of each."""
+    views = without_norms(moments)
+    measures = (
+        lambda: debiased_cka_from_moments(moments),
+        lambda: cka_from_moments(views),
+        lambda: procrustes_from_moments(views),
+        lambda: _svcca(truncated(views, variance)),
+    )
+    least = np.maximum(needed, [LEAST_DEBIASED, 2, 2, 2])
     return np.array(
-        [
-            debiased_cka_from_moments(moments),
-            cka_from_moments(views),
-            procrustes_from_moments(views),
-            _svcca(truncated(views, variance)),
-        ]
+        [measure() if views.n >= n else np.nan for measure, n in zip(measures, least, strict=True)]
     )
 
 
@@ -397,20 +419,24 @@ def _rsa_row(
 ) -> dict:
     """As `similarity`, for RSA: ranks are those among the remaining pairs."""
     rows = _drawn(x, y, n, seed)
+    if len(rows) < LEAST_RSA:
+        return _row("rsa", np.nan, len(rows), LEAST_RSA, np.full(count, np.nan))
     both = [_dissimilarities(view[rows]) for view in (x, y)]
     value = _rank_correlation(*both)
 
     def rest(number: int) -> float:
         kept = np.flatnonzero(blocks[rows] != number)
+        if len(kept) < LEAST_RSA:
+            return np.nan
         return _rank_correlation(*(of_view[np.ix_(kept, kept)] for of_view in both))
 
     sizes = np.bincount(blocks[rows], minlength=count).tolist()
-    return _row("rsa", value, len(rows), _without(sizes, rest, value))
+    return _row("rsa", value, len(rows), LEAST_RSA, _without(sizes, rest, value))
 
 
-def _row(measure: str, value: float, n: int, without: np.ndarray) -> dict:
-    estimate = jackknife.estimate("value", value, without)
-    return {"measure": measure, **estimate, "n_occurrences": n}
+def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -> dict:
+    estimate = jackknife.estimate("value", value, without, RANGES[measure])
+    return {"measure": measure, **estimate, "n_occurrences": n, "n_needed": needed}
 
 
 def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:

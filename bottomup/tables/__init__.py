@@ -74,6 +74,18 @@ def columns_of(run: Run) -> dict[str, str | int]:
     return {"objective": run.objective, "seed": run.seed}
 
 
+def cases(rows: pd.DataFrame) -> pd.Series:
+    """How many cases each row rests on."""
+    return rows["n_occurrences" if "n_occurrences" in rows else "n"]
+
+
+def too_few(rows: pd.DataFrame) -> pd.Series:
+    """Which rows rest on fewer cases than they need; none in a table that does not say so."""
+    if "n_needed" not in rows:
+        return pd.Series(False, index=rows.index)
+    return cases(rows) < rows["n_needed"]
+
+
 def seen_by_all(
     occurrences: pd.DataFrame, views: list[np.ndarray]
 ) -> tuple[pd.DataFrame, list[np.ndarray]]:

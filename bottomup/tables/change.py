@@ -15,8 +15,9 @@ class Settings(Section):
     """Distance between consecutive layers, for groups of tokens."""
 
     occurrences: int = key(
-        "occurrences drawn from each group; for matched groups not counting the first of each "
-        "type, for ten types a tenth of each; smaller groups are left out",
+        "occurrences drawn from each group, or four for each neuron if that is more; for matched "
+        "groups not counting the first of each type, for ten types a tenth of each; smaller groups "
+        "have no value",
         "occurrences",
         ge=10,
         le=1_000_000,

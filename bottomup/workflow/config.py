@@ -652,12 +652,6 @@ def _contradictions(config: dict) -> Iterator[str]:
         found, limit = at(path), at(other)
         if EXCEEDS[sign](found, limit):
             yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
-    occurrences = at("measures.change.occurrences")
-    if occurrences < 4 * d_model:
-        yield (
-            f"measures.change.occurrences: found {occurrences:g}; allowed: >= 4 * model.d_model "
-            f"({4 * d_model:g}), since with fewer points any two layers seem alike"
-        )
     mutual_information = _section(_section(config, "measures"), "mutual_information")
     n_clusters = _number(mutual_information, "n_clusters")
     for found in _numbers(mutual_information, "other_n_clusters"):

@@ -36,7 +36,8 @@ def without(values, spread, rng, n_blocks=N_BLOCKS):
     values, spread = np.broadcast_arrays(np.asarray(values, float), spread)
     deviations = rng.standard_normal((len(values), n_blocks))
     deviations -= deviations.mean(1, keepdims=True)
-    return values[:, None] + deviations * (spread / jackknife.error(deviations))[:, None]
+    errors = jackknife.error(np.zeros(len(values)), deviations)
+    return values[:, None] + deviations * (spread / errors)[:, None]
 
 
 def value_of(frame):

@@ -77,7 +77,7 @@ def test_pairs_of_seeds_are_left_out_by_seed():
     assert found.whole[0, 0] == pytest.approx(3)
     assert found.without[:, 0] == pytest.approx([6, 2, 1])
     single = of_pairs({("lm", 1, "lm", 2): 1.0})
-    assert single.without.shape == (0, 1) and single.evidence(19).n_runs == 1
+    assert single.without.shape == (0, 1) and single.evidence(frozenset()).n_runs == 1
 
 
 def test_seeds_of_other_runs_are_no_repeats_of_these():
@@ -90,7 +90,7 @@ def test_seeds_of_other_runs_are_no_repeats_of_these():
 
     these = tables({"pwcca_between_runs": pairs(distances | others)})
     found = Replicates.of(apart, Runs.of(these), True)
-    assert found.seeds == [1, 2, 3] and found.evidence(19).n_runs == 3
+    assert found.seeds == [1, 2, 3] and found.evidence(frozenset()).n_runs == 3
 
 
 def test_what_training_adds_is_over_the_same_runs():
@@ -163,7 +163,7 @@ def test_documents_in_one_block_decide_nothing():
     frame["without"] = [np.array([value]) for value in frame["distance"]]
     one = found_of(claim(of("mt")), tables({"change": frame}))
     how = one.decided(NO_PRIOR)
-    assert (one.text_df, how.verdict, how.p) == (1, "undecided", 1)
+    assert (one.parts.text_df.tolist(), how.verdict, how.p) == ([1], "undecided", 1)
     assert how.own.value == pytest.approx(3.1) and math.isnan(how.own.low)
 
 

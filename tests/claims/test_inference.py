@@ -73,11 +73,11 @@ def test_what_is_known_of_parts():
     draws[1, NOISE] = np.tile([4.5, 5.5], N_DRAWS // 2)
     # Without each of three seeds, of which the values are 1, 3 and 8, and 5 each.
     left = np.array([[5.5, 5], [4.5, 5], [2, 5]])
-    found = Evidence.of(draws, left, 19)
+    found = Evidence.of(draws, left, frozenset())
     assert found.values.tolist() == [3, 5] and found.n_runs == 3
     assert found.text.tolist() == [1, 4] and found.noise.tolist() == [0, 0.25]
     assert found.run == pytest.approx([np.var([1, 3, 8], ddof=1), 0])
-    alone = Evidence.of(draws, left[:0], 19)
+    alone = Evidence.of(draws, left[:0], frozenset())
     assert alone.n_runs == 1 and np.isnan(alone.run).all()
 
 

@@ -9,7 +9,18 @@ import pytest
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all
-from bottomup.claims.tables import N_DRAWS, NOISE, TEXT, load, mixtures, of_seeds, seeds, table
+from bottomup.claims.tables import (
+    N_DRAWS,
+    NOISE,
+    TEXT,
+    blocks_of,
+    degrees_of_freedom,
+    load,
+    mixtures,
+    of_seeds,
+    seeds,
+    table,
+)
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from tests.claims.made_up import of_runs, without
@@ -29,7 +40,7 @@ def test_a_linear_statistic_varies_over_draws_as_the_jackknife_says(rng):
     drawn = 2 * a[0] - a[1] + 3 * b[1] / 7
     known = [np.stack(frame[jackknife.WITHOUT]) for frame in (change, influence)]
     by_block = 2 * known[0][0] - known[0][1] + 3 * known[1][1] / 7
-    assert drawn[TEXT].std() == pytest.approx(jackknife.error(by_block), rel=1e-9)
+    assert drawn[TEXT].std() == pytest.approx(jackknife.error(drawn[0], by_block), rel=1e-9)
     assert drawn[TEXT].mean() == pytest.approx(drawn[0]) == pytest.approx(2 - 5 + 12 / 7)
     assert (drawn[NOISE] == drawn[0]).all()
 
@@ -37,8 +48,8 @@ def test_a_linear_statistic_varies_over_draws_as_the_jackknife_says(rng):
 @pytest.mark.parametrize("n_blocks", [2, 5, 20])
 def test_mixtures_are_orthogonal(rng, n_blocks):
     weights = mixtures(n_blocks, rng)
-    # N_DRAWS (n - 1) / n times the identity, and no draw is favored.
-    expected = np.eye(n_blocks) * N_DRAWS * (n_blocks - 1) / n_blocks
+    # N_DRAWS times the identity, and no draw is favored.
+    expected = np.eye(n_blocks) * N_DRAWS
     np.testing.assert_allclose(weights @ weights.T, expected, atol=1e-9)
     np.testing.assert_allclose(weights.sum(1), 0, atol=1e-9)
 
@@ -133,3 +144,32 @@ def test_pairs_of_runs_are_of_both_seeds(rng):
     assert of_seeds(both, {1, 2})["pairs"].rows.index.tolist() == [0, 1, 2]
     assert of_seeds(both, {3})["pairs"].rows.empty
     assert of_seeds(both, {3})["runs"].rows.index.tolist() == [1]
+
+
+def test_degrees_of_freedom_are_those_of_the_blocks_that_a_statistic_depends_on(rng):
+    """Documents of the dev split count beside those of the test split."""
+    frame = of_runs([1.0, 5.0, 2.0], 0.1, rng)
+    others = frame.copy()
+    frame["without"] = [
+        np.where(np.arange(20) < some, without, value)
+        for some, without, value in zip(
+            (20, 3, 2), frame["without"], frame["distance"], strict=True
+        )
+    ]
+    both = {"change": table("change", frame), "head_importance": table("head_importance", others)}
+    blocks = blocks_of(both)
+    assert blocks == {("test", 20), ("dev", 20)}
+    values = both["change"].values("distance")
+    every, three, two = degrees_of_freedom(values, blocks)
+    assert 8 < every <= 19 and 1 <= three <= 2 and two == 1
+    [together] = degrees_of_freedom(values[1:2] - values[2:], blocks)
+    assert together <= 2
+    [apart] = degrees_of_freedom(
+        values[:1] + both["head_importance"].values("distance")[:1], blocks
+    )
+    assert every < apart <= 39
+
+
+def test_without_blocks_there_is_one_degree_of_freedom():
+    draws = np.ones((3, 1 + 2 * N_DRAWS))
+    assert degrees_of_freedom(draws, frozenset({("test", 0)})).tolist() == [1, 1, 1]

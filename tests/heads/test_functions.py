@@ -7,7 +7,6 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
-from scipy.stats import t as student
 from tokenizers import Tokenizer
 
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
@@ -156,7 +155,7 @@ def test_tokens_that_have_none_at_the_position_do_not_count(end):
     assert found["accuracy"].tolist() == [1, 1, 1, 0.5]
     assert found["n"].tolist() == [6, 6, 8, 4]
     assert found["held"].tolist() == [True, True, True, False]
-    assert found["ci_low"].tolist()[:3] == found["ci_high"].tolist()[:3] == [1, 1, 1]
+    assert (found["ci_low"][:3] < 1).all() and found["ci_high"].tolist()[:3] == [1, 1, 1]
     assert found["baseline_accuracy"].isna().all()
 
 
@@ -461,11 +460,7 @@ def slow_row(found, function, blocks):
         without.append(slow_value(flat(rest), function))
     row = slow_value(flat(asked), function)
     accuracies = [value["accuracy"] for value in without]
-    half_width = student.ppf(0.975, len(without) - 1) * np.std(accuracies)
-    half_width *= np.sqrt(len(without) - 1)
     return row | {
-        "ci_low": row["accuracy"] - half_width,
-        "ci_high": row["accuracy"] + half_width,
         "without": accuracies,
         "baseline_without": [value["baseline_accuracy"] for value in without],
     }
@@ -511,7 +506,7 @@ def test_random_heads_against_plain_loops(objective, batch_tokens):
         for layer, head, name in names
     ]
     expected = pd.DataFrame(rows)
-    for column in ("offset", "accuracy", "ci_low", "ci_high", "baseline_accuracy", "n"):
+    for column in ("offset", "accuracy", "baseline_accuracy", "n"):
         np.testing.assert_allclose(
             table[column].astype(float), expected[column].astype(float), atol=1e-12, err_msg=column
         )

@@ -172,7 +172,8 @@ def test_quality_is_the_probability_of_the_right_token(name, start, file):
     block."""
     predictor, objective = opened(start, name, "encoder")
     text, blocks = objective.text(file), np.arange(24) % 3
-    found = right_token(predictor, objective, text, blocks, seed=1)
+    score = right_token(predictor, objective, text, blocks, seed=1)
+    found = [score.value, *score.without]
     model = FAMILIES[name].trained.from_pretrained(start).double().eval()
     sums = []
     for sentence in range(24):
@@ -196,7 +197,8 @@ def test_quality_of_a_masked_model_is_of_the_masked_tokens(name, start, file):
         predictor.model.cls.predictions.transform.LayerNorm.weight.zero_()
         predictor.model.cls.predictions.transform.LayerNorm.bias.zero_()
         predictor.model.cls.predictions.bias.zero_()
-    found = right_token(predictor, objective, objective.text(file), np.arange(24) % 2, seed=1)
+    score = right_token(predictor, objective, objective.text(file), np.arange(24) % 2, seed=1)
+    found = [score.value, *score.without]
     np.testing.assert_allclose(found, 1 / families.VOCAB, rtol=1e-6)
 
 
@@ -320,8 +322,9 @@ def test_programs_prune_and_measure(name, start, file, tmp_path, run_script):
         predictor, objective = opened(model, name, attention)
         found = right_token(predictor, objective, objective.text(file), np.arange(24) % 3, 1)
         estimates = pd.read_parquet(tmp_path / f"{method}.parquet")
-        assert estimates["quality"].tolist() == found[:1].tolist()
-        assert estimates["without"][0].tolist() == found[1:].tolist()
+        assert estimates["quality"].tolist() == [found.value]
+        assert estimates["without"][0].tolist() == found.without.tolist()
+        assert estimates["n"].tolist() == [found.n]
     whole, fewer = (row.iloc[0] for row in rows)
     kept = last(pd.read_csv(gates)).query("kept").groupby("kind").size().to_dict()
     for kind in ("encoder", "decoder", "cross"):

@@ -51,7 +51,7 @@ def test_the_error_is_that_of_drawing_the_text_anew():
     generator = np.random.default_rng(0)
     found = [measured(*text(generator))[0] for _ in range(200)]
     values = np.array([row["distance"] for row in found])
-    errors = np.array([error(row[WITHOUT]) for row in found])
+    errors = np.array([error(row["distance"], row[WITHOUT]) for row in found])
     # 200 values give their own standard deviation to 1 / sqrt(400), that is 5 %: 4 of these.
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(values.std(), rel=0.2)
     covered = [row["ci_low"] < values.mean() < row["ci_high"] for row in found]
@@ -70,7 +70,7 @@ def test_where_points_are_few_the_error_is_too_large_rather_than_too_small():
         y = x + noise * generator.normal(size=(n, d))
         [row] = measured(x, y, np.arange(n) % COUNT)
         values.append(row["distance"])
-        errors.append(error(row[WITHOUT]))
+        errors.append(error(row["distance"], row[WITHOUT]))
     # 100 values give their own standard deviation to 1 / sqrt(200), that is 7 %: 3 of these.
     assert 0.8 < np.sqrt(np.mean(np.square(errors))) / np.std(values) < 1.8
 
@@ -84,5 +84,8 @@ def test_of_a_single_block_there_is_no_interval():
 
 def test_too_few_occurrences_are_warned_of_once(caplog):
     x, y = np.random.default_rng(0).normal(size=(2, 20, 30))
-    measured(x, y, np.arange(20))
+    [row] = measured(x, y, np.arange(20))
+    numbers = row["distance"], row["ci_low"], row["ci_high"], *row[WITHOUT]
+    assert np.isnan(numbers).all() and len(row[WITHOUT]) == COUNT
+    assert (row["n_occurrences"], row["n_needed"]) == (20, 120)
     assert len(caplog.records) == 1 and "on 20 occurrences: too few" in caplog.text

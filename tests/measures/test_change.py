@@ -6,7 +6,6 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.change import KINDS, change, matched, moments_within, published, ten_types
 from bottomup.measures.groups import Group
@@ -51,7 +50,7 @@ def of(rows, matching):
 
 def test_known_changes(views, bins):
     rows = changes(views, bins)
-    assert [[*row] for row in rows] == [[*COLUMNS, "n_occurrences", WITHOUT]] * 12
+    assert [[*row] for row in rows] == [[*COLUMNS, "n_occurrences", "n_needed", WITHOUT]] * 12
     assert [(row["group"], row["layer_a"], row["layer_b"]) for row in of(rows, "published")] == [
         (name, layer, layer + 1) for name in "012" for layer in (0, 1)
     ]
@@ -206,13 +205,30 @@ def test_without_a_block_is_the_rest_of_the_text():
     assert row["ci_low"] < row["distance"] < row["ci_high"]
 
 
-def test_smaller_groups_are_left_out(views, caplog):
+def test_smaller_groups_have_no_value(views, caplog):
     small, large = group(np.arange(N) < 299, "small"), group(np.arange(N) < 300, "large")
     with caplog.at_level(logging.INFO):
         rows = changes(views, [small, large])
-    assert {(row["group"], row["matching"]) for row in rows} == {("large", "published")}
-    for left_out in ("small has too few occurrences: left out of published", "left out of matched"):
+    assert {(row["group"], row["matching"]) for row in rows} == {
+        ("large", "published"),
+        ("small", "published"),
+    }
+    for row in rows:
+        numbers = row["distance"], row["ci_low"], row["ci_high"], *row[WITHOUT]
+        assert np.isnan(numbers).all() == (row["group"] == "small") and len(row[WITHOUT]) == 8
+        n = (299, 300) if row["group"] == "small" else (300, 16)
+        assert (row["n_occurrences"], row["n_needed"]) == n
+    for left_out in ("small has too few occurrences for 300: no value of publ", "of matched"):
         assert left_out in caplog.text
-    with pytest.raises(UserError, match=r"no group has 301 occurrences; lower") as error:
-        changes(views, [small, large], n=301)
-    assert "\n" not in str(error.value)
+    assert np.isnan([row["distance"] for row in changes(views, [small, large], n=301)]).all()
+
+
+@pytest.mark.parametrize(("width", "n"), [(128, 1500), (384, 1540), (768, 3080), (1024, 4100)])
+def test_as_many_are_drawn_as_the_width_needs(width, n):
+    """By default 1,500 of each group; of GPT-2's and BERT's width what these need."""
+    views = np.zeros((2, 5000, width), np.float16)
+    few, types = group(np.arange(5000) < n - 1), np.arange(5000)
+    blocks = types % 20
+    [row] = changes(views, [few], n=1500, types=types, blocks=blocks)
+    assert np.isnan(row["distance"])
+    assert (row["n_occurrences"], row["n_needed"]) == (n - 1, n)

@@ -86,7 +86,7 @@ def test_the_error_is_that_of_the_held_out_text_drawn_anew():
         view = clear * np.eye(4)[labels] + generator.normal(size=(2000, 4)) / 2
         found.append(classifier_bound(view, labels, documents % 20, 20, seed=1))
     values = np.array([one.mi_nats for one in found])
-    errors = np.array([error(one.without) for one in found])
+    errors = np.array([error(one.mi_nats, one.without) for one in found])
     # 60 values give their own standard deviation to 1 / sqrt(120), that is 9 %: 3 of these. What
     # other text would train is in the spread of the values and not in the errors.
     assert np.sqrt(np.mean(errors**2)) == pytest.approx(values.std(), rel=0.3)

@@ -182,7 +182,7 @@ def test_pruned_models_are_compared_by_bleu_or_the_probability_of_the_right_toke
     found = pd.DataFrame({"loss_nats": [math.log(64)], "correct": [1], "predicted": [3]})
     scores = prediction_quality(found, objectives.load("lm", {}), np.array([0]), 1)
     assert compared(scores).value == pytest.approx(1 / 4)
-    bleu = Score(6.0, np.array([5.0, 7.0]))
+    bleu = Score(6.0, np.array([5.0, 7.0]), quality.RANGES["bleu"], 2)
     assert compared(scores | {"bleu": bleu}) is bleu
 
 
@@ -208,7 +208,17 @@ def test_program(tmp_path, corpus_files, run_script):
         *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
     )
     table = pd.read_csv(tmp_path / "quality.csv", keep_default_na=False)
-    columns = ["objective", "seed", "metric", "split", "value", "ci_low", "ci_high", "signature"]
+    columns = [
+        "objective",
+        "seed",
+        "metric",
+        "split",
+        "value",
+        "ci_low",
+        "ci_high",
+        "n",
+        "signature",
+    ]
     assert [*table] == columns
     without = pd.read_parquet(tmp_path / "quality.parquet")["without"]
     assert without.map(len).tolist() == [4] * 4

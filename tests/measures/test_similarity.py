@@ -205,7 +205,7 @@ def test_rows_are_of_all_and_without_a_block_of_the_others(shift):
         "rsa": rsa,
     }
     assert [row["measure"] for row in rows] == [*expected]
-    columns = {"measure", "value", "ci_low", "ci_high", "n_occurrences", WITHOUT}
+    columns = {"measure", "value", "ci_low", "ci_high", "n_occurrences", "n_needed", WITHOUT}
     for row, measure in zip(rows, expected.values(), strict=True):
         assert set(row) == columns and row["n_occurrences"] == 120
         assert row["value"] == pytest.approx(measure(x, y), abs=ROUNDING)
@@ -253,8 +253,23 @@ def test_too_few_occurrences_for_svcca_are_warned_of_once(caplog):
     assert svcca_distance(x, y, variance=1) == pytest.approx(0, abs=ROUNDING)
     assert "components on 20 occurrences: too few" in caplog.text
     caplog.clear()
-    list(similarity(x, y, np.arange(20) % 4))
-    assert len(caplog.records) == 1
+    rows = {row["measure"]: row for row in similarity(x, y, np.arange(20) % 4)}
+    for message in ("Procrustes distance of 30 and 30 neurons", "SVCCA of 18 and 17 components"):
+        assert caplog.text.count(f"{message} on 20 occurrences: too few") == 1
+    missing = {name for name, row in rows.items() if np.isnan(row["value"])}
+    assert missing == {"cka", "procrustes_distance", "svcca_distance"}
+    needed = {name: row["n_needed"] for name, row in rows.items()}
+    assert needed == {
+        **{"cka_debiased": 4, "rsa": 3, "cka": 120, "procrustes_distance": 120},
+        "svcca_distance": needed["svcca_distance"],
+    }
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 4])
+def test_so_few_occurrences_have_only_what_is_defined_for_them(n):
+    x, y = related(n, 3, 3)
+    found = [np.isfinite(row["value"]) for row in similarity(x, y, np.arange(n))]
+    assert found == [n > 3, False, False, False, n > 2]
 
 
 def test_views_that_cannot_be_compared_are_refused():
