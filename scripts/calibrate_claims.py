@@ -17,6 +17,7 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.heads import as_if_there
 from bottomup.claims.tables import load, table
+from bottomup.files.tables import write_table
 from bottomup.settings import Section
 
 
@@ -39,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
     theirs, _ = find_all(shown, papers, settings.initial)
     usual = priors(as_if.values()) | priors(findings.values())
     found = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
-    found.assign(as_if=found["claim"].isin(as_if)).to_csv(arguments.table, index=False)
+    write_table(found.assign(as_if=found["claim"].isin(as_if)), arguments.table)
 
 
 if __name__ == "__main__":

@@ -10,7 +10,7 @@ import argparse
 from pathlib import Path
 
 from bottomup import program
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_table, write_table
 
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 IMPORTANCES = [
@@ -26,7 +26,7 @@ def main(arguments: argparse.Namespace) -> None:
     heads = heads.reindex(columns=IMPORTANCES).reset_index()
     functions = read_table(arguments.functions).query("held").rename(columns=FUNCTION)
     functions = functions[[*HEAD, "function", "function_accuracy", "baseline_accuracy"]]
-    heads.merge(functions, on=HEAD, how="left").to_csv(arguments.table, index=False)
+    write_table(heads.merge(functions, on=HEAD, how="left"), arguments.table)
 
 
 if __name__ == "__main__":

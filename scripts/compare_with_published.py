@@ -14,15 +14,15 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.claims import comparison
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_table, write_table
 
 
 def main(arguments: argparse.Namespace) -> None:
     points = pd.concat([read(path) for path in arguments.figures])
     table = comparison.beside(points)
     correlations = comparison.correlate(table)
-    table.to_csv(arguments.table, index=False)
-    correlations.to_csv(arguments.correlations, index=False)
+    write_table(table, arguments.table)
+    write_table(correlations, arguments.correlations)
     median = correlations["rank_correlation"].median()
     logging.info(f"{len(correlations)} curves, median rank correlation {median:.2f}")
 

@@ -17,7 +17,7 @@ from bottomup import program
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.tables import load
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Section
 
 
@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> None:
     }
     correlations = read_table(arguments.correlations)
     claims = judge(CLAIMS, tables, settings.initial, correlations, others)
-    claims.to_csv(arguments.table, index=False)
+    write_table(claims, arguments.table)
     counts = claims["verdict"].value_counts()
     logging.info(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
 

@@ -14,7 +14,7 @@ import pandas as pd
 
 from bottomup import program, subjects
 from bottomup.corpus.losses import Loss, tell
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Run
 from bottomup.subjects.words import of_occurrences, of_text
 from bottomup.tables import columns_of
@@ -40,7 +40,7 @@ def main(arguments: argparse.Namespace) -> None:
         for row in rows
         for sizes in [(row["n"], row["total"])]
     )
-    pd.DataFrame(rows).to_csv(arguments.table, index=False)
+    write_table(pd.DataFrame(rows), arguments.table)
 
 
 if __name__ == "__main__":

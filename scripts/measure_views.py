@@ -1,7 +1,8 @@
 """Measure the views of one run, or of two runs on the same occurrences.
 
 Settings: table (a module of bottomup/tables); run (the columns that name one run or both); options,
-    the table's section of the config; reading and labels, see bottomup.tables.Seen.
+    the table's section of the config; unit (of occurrences: only words can be unseen); reading and
+    labels, see bottomup.tables.Seen.
 Inputs: the views of each run; the table of their occurrences (those that a run does not see are
     left out); what else the table reads: annotations, frequencies of tokens.
 Outputs: the table (.csv), and the same with values without each block of documents (.parquet).
@@ -9,7 +10,7 @@ Outputs: the table (.csv), and the same with values without each block of docume
 
 import importlib
 import logging
-from typing import Any
+from typing import Any, Literal
 
 from bottomup import program
 from bottomup.files.tables import read_beside, read_table
@@ -24,6 +25,7 @@ class Settings(Section):
     table: str
     run: dict[str, str | int]
     options: dict[str, Any]
+    unit: Literal["subword", "word"] = "subword"
     reading: str = "plain"
     labels: tuple[Label, ...] = ()
 
@@ -31,7 +33,7 @@ class Settings(Section):
 def main(arguments):
     settings = arguments.settings
     occurrences = read_beside(arguments.occurrences, *arguments.annotations)
-    views = [load(path, len(occurrences)) for path in arguments.views]
+    views = [load(path, len(occurrences), settings.unit) for path in arguments.views]
     occurrences, views = seen_by_all(occurrences, views)
     frequencies = None
     for path in arguments.frequencies:

@@ -18,7 +18,7 @@ import pandas as pd
 from bottomup import program
 from bottomup.figures.points import COLUMNS, load_published, that_rest_on_enough
 from bottomup.figures.style import note, nothing, save
-from bottomup.files.tables import read_table
+from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Section
 
 
@@ -41,7 +41,7 @@ def main(arguments: argparse.Namespace) -> None:
     if left_out:
         logging.info(left_out.replace("\n", "; "))
         note(figure, left_out)
-    points.convert_dtypes().to_csv(arguments.csv, index=False)
+    write_table(points.convert_dtypes(), arguments.csv)
     save(figure, arguments.png, arguments.pdf)
 
 

@@ -9,12 +9,13 @@ Outputs: a table with a row for each picture, layer and point. x and y have no u
 """
 
 import logging
+from typing import Literal
 
 import numpy as np
 import pandas as pd
 
 from bottomup import program
-from bottomup.files.tables import read_beside, read_table
+from bottomup.files.tables import read_beside, read_table, write_table
 from bottomup.measures.projection import draw, ends_word, pictures, word_ids
 from bottomup.settings import Projection, Run, Section
 from bottomup.tables import columns_of, seen_by_all
@@ -29,16 +30,17 @@ COLUMNS = [
 class Settings(Section):
     run: Run
     projection: Projection
+    unit: Literal["subword", "word"] = "subword"
 
 
 def main(arguments):
-    settings = arguments.settings.projection
+    settings, unit = arguments.settings.projection, arguments.settings.unit
     frequencies = read_table(arguments.frequencies, keep_default_na=False)
     plain = read_beside(arguments.occurrences, arguments.annotations)
-    readings = [read(plain, arguments.views)]
+    readings = [read(plain, arguments.views, unit)]
     if arguments.masked_occurrences:
         masked = read_table(arguments.masked_occurrences)
-        readings.append(read(masked, arguments.masked_views))
+        readings.append(read(masked, arguments.masked_views, unit))
     plain = readings[0][0]
     named = {  # by picture: the words, and the key of the config that names them
         "token": (settings.words, "words"),
@@ -62,12 +64,12 @@ def main(arguments):
                 "y": xy[:, 1],
             }
             table.append(points.assign(**values))
-    pd.concat(table).reindex(columns=COLUMNS).to_csv(arguments.table, index=False)
+    write_table(pd.concat(table).reindex(columns=COLUMNS), arguments.table)
 
 
-def read(occurrences, path):
+def read(occurrences, path, unit):
     """The occurrences that a run sees, and its views."""
-    occurrences, [views] = seen_by_all(occurrences, [load(path, len(occurrences))])
+    occurrences, [views] = seen_by_all(occurrences, [load(path, len(occurrences), unit)])
     return occurrences, views
 
 

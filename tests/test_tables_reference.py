@@ -17,8 +17,8 @@ from tests.tiny import ROOT
 
 HEADS = [*collect_heads.HEAD, *collect_heads.IMPORTANCES, *collect_heads.FUNCTION.values()]
 STATED = {
-    "change": [*groups.NEEDED, "layer_a", "layer_b", "n_occurrences", WITHOUT],
-    "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS, WITHOUT],
+    "change": [*groups.NEEDED, "layer_a", "layer_b", "n_occurrences", "n_needed", WITHOUT],
+    "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS, "n_needed", WITHOUT],
     "projection": project_views.COLUMNS,
     "head_functions": ["objective", "seed", *functions.COLUMNS],
     "pruned_functions": [*heads.MODEL, *functions.COLUMNS],

@@ -319,7 +319,7 @@ def note(figure: Figure, lines: str) -> None:
     wrapped = [
         part
         for line in lines.splitlines()
-        for part in wrap(line, max(30, int(figure.get_figwidth() * 72 / (0.5 * size))))
+        for part in wrap(line, max(30, int(figure.get_figwidth() * 72 / (0.6 * size))))
     ]
     height, room = figure.get_figheight(), 1.5 * size * len(wrapped) / 72
     figure.set_figheight(height + room)

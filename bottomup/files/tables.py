@@ -4,8 +4,10 @@ import os
 from functools import partial
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
+from bottomup.errors import UserError
 from bottomup.files import damaged, opening
 
 READERS = {
@@ -23,6 +25,8 @@ def read_table(path: Path | str, **options) -> pd.DataFrame:
         # pandas would read a truncated line as one with empty cells, or with a shorter number.
         if path.suffix != ".parquet" and not _ends_in_a_line(path):
             raise damaged(path, "its last line is cut off")
+        if where := _infinite(table):
+            raise damaged(path, f"it has infinity {where}")
     return table
 
 
@@ -37,6 +41,41 @@ def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFra
         if len(table) != len(tables[0]):
             raise damaged(path, f"it has {len(table)} rows, and {first} has {len(tables[0])}")
     return pd.concat(tables, axis=1)
+
+
+def write_table(table: pd.DataFrame, path: Path | str) -> None:
+    """Write a table, without its index, as .csv or .parquet; UserError if a number is infinite.
+
+    An empty value is NaN. Infinity is never measured: it is a division by zero, or a run that has
+    diverged, and whatever reads it would be wrong or end.
+    """
+    path = Path(path)
+    if where := _infinite(table):
+        raise UserError(
+            f"{path} would have infinity {where}; allowed: finite numbers, or nothing; look for a "
+            f"run that has diverged"
+        )
+    if path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    else:
+        table.to_csv(path, index=False)
+
+
+def _infinite(table: pd.DataFrame) -> str:
+    """Where the first infinite number is, or ""."""
+    for name, column in table.items():
+        if column.dtype.kind == "f":
+            found = np.isinf(column.to_numpy())
+        elif column.dtype == object:  # values without each block
+            found = [
+                isinstance(x, np.ndarray) and x.dtype.kind == "f" and np.isinf(x).any()
+                for x in column
+            ]
+        else:
+            continue
+        if np.any(found):
+            return f"in the column {name}, row {int(np.flatnonzero(found)[0])}"
+    return ""
 
 
 def _ends_in_a_line(path: Path) -> bool:

@@ -20,6 +20,8 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaincinv, expit, logit, stdtrit
 
+from bottomup.files.tables import write_table
+
 # A column of every table of estimates: the values without each block.
 WITHOUT = "without"
 # What is smaller than this, relative to the values, is their rounding.
@@ -216,5 +218,5 @@ def write(rows: Iterable[dict] | pd.DataFrame, table: Path) -> None:
     in it."""
     frame = pd.DataFrame(rows)
     arrays = [name for name in frame if name.endswith(WITHOUT)]
-    frame.drop(columns=arrays).to_csv(table, index=False)
-    frame.to_parquet(Path(table).with_suffix(".parquet"), index=False)
+    write_table(frame.drop(columns=arrays), table)
+    write_table(frame, Path(table).with_suffix(".parquet"))

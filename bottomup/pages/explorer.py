@@ -17,6 +17,7 @@ from tokenizers import Tokenizer
 
 from bottomup import names
 from bottomup.corpus.words import located
+from bottomup.errors import UserError
 from bottomup.figures import projection, style
 from bottomup.figures.claims_table import VERDICTS, sign
 from bottomup.figures.head_functions import LABELS
@@ -252,9 +253,20 @@ def page(
         "other": {"name": OTHER, "color": projection.OTHERS},
     }
     # Escaped, so that nothing in it can end the script element around it.
-    written = json.dumps(data, separators=(",", ":"), ensure_ascii=False).replace("<", "\\u003c")
+    written = _json(data).replace("<", "\\u003c")
     seeds = sorted({seed for _, seed in found})
     return render("explorer.html", study=study, data=data, written=Markup(written), seeds=seeds)
+
+
+def _json(data: dict) -> str:
+    """JSON without NaN and infinity, of which a browser would show nothing at all."""
+    try:
+        return json.dumps(data, separators=(",", ":"), ensure_ascii=False, allow_nan=False)
+    except ValueError as error:
+        raise UserError(
+            "a table holds infinity; the explorer needs finite numbers, or empty cells; make the "
+            "tables of the study again"
+        ) from error
 
 
 def _claims(claims: pd.DataFrame) -> list[dict]:

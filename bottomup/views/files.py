@@ -9,10 +9,14 @@ from bottomup.files import damaged
 from bottomup.files.arrays import load_array
 
 
-def load(path: Path | str, n_occurrences: int) -> np.ndarray:
+def load(path: Path | str, n_occurrences: int, unit: str = "subword") -> np.ndarray:
     """The views in a file, memory-mapped: `[layers + 1, n_occurrences, d_model]`, layer 0 first.
 
-    Raises UserError if they do not have one row for each occurrence.
+    unit: of an occurrence, "subword" or "word". A word that the run does not see is NaN in all
+    layers; each sub-word is seen.
+
+    Raises UserError if they do not have one row for each occurrence, or a row that is not finite
+    and no unseen word.
     """
     views = load_array(path, mapped=True)
     if views.ndim != 3 or views.dtype.kind != "f":
@@ -22,4 +26,22 @@ def load(path: Path | str, n_occurrences: int) -> np.ndarray:
             f"{path} has {views.shape[1]} rows; allowed: one for each of the {n_occurrences} rows "
             f"of the occurrence table; extract the views again from this table"
         )
+    _check_finite(path, views, unit)
     return views
+
+
+def _check_finite(path: Path | str, views: np.ndarray, unit: str) -> None:
+    broken = np.array([~np.isfinite(view).all(axis=1) for view in views])
+    if unit == "word":
+        rows = np.flatnonzero(broken.all(axis=0))
+        unseen = rows[np.isnan(views[:, rows]).all(axis=(0, 2))]
+        broken[:, unseen] = False
+    if broken.any():
+        row = int(np.flatnonzero(broken.any(axis=0))[0])
+        layers = ", ".join(map(str, np.flatnonzero(broken[:, row])))
+        raise UserError(
+            f"{path} holds NaN or infinity at {broken.any(axis=0).sum()} of {broken.shape[1]} "
+            f"occurrences, first in row {row} at layers {layers}; allowed: finite numbers"
+            f"{', or NaN in all of a word that is not seen' if unit == 'word' else ''}; "
+            f"extract the views again; if they are so again, the run has diverged"
+        )

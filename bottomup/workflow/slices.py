@@ -229,6 +229,7 @@ class Slices:
         about = tables()[table].TABLE
         options = getattr(self.study.measures, about.section or table)
         values = {"table": table, "run": named(wildcards), "options": options}
+        values["unit"] = self.study.occurrences.unit
         if about.part == "reading":
             labels = self.subjects.labels(wildcards.objective, wildcards.reading)
             values |= {"reading": wildcards.reading, "labels": labels}
@@ -240,6 +241,7 @@ class Slices:
 
     def project_views(self, wildcards) -> Slice:
         values = {"run": named(wildcards), "projection": self.study.measures.projection}
+        values["unit"] = self.study.occurrences.unit
         return settings("project_views", values)
 
     def collect_tables(self) -> Slice:

@@ -218,17 +218,20 @@ def test_matching_without_parts_of_speech_has_no_panels_of_them(study, nothing_c
 
 
 def test_matching_has_the_error_of_what_is_drawn(study):
-    """One of two groups is uncertain: values 2, and 1 to 3 without a block, beside 1."""
+    """One of two groups is uncertain: values 2, and 1, 2.5 and 3 without a block, beside 1."""
     tables = study(layers=1, seeds=(1,), objectives=("lm", "mt"))
     for name in ("change", "influence"):
         table = tables[name].query("group in ['1-10', '10-25', 'NN', 'comma']")
         sure = table["group"].isin(["1-10", "NN"])
-        without = [np.ones(3) if is_sure else np.array([1.0, 2.0, 3.0]) for is_sure in sure]
+        without = [np.ones(3) if is_sure else np.array([1.0, 2.5, 3.0]) for is_sure in sure]
         tables[name] = table.assign(distance=np.where(sure, 1, 2), without=without)
     _, points = matching.draw(tables)
     found = curve(points, "lm, influence, frequency_rank", "published").loc["10-25"]
-    values = np.array([1, 4 / 3, 3 / 2])
+    values = np.array([1, 10 / 7, 3 / 2])
     error = np.sqrt(2 / 3 * ((values - values.mean()) ** 2).sum())
     # 4.303 is the 97.5 % point of Student's t with two degrees of freedom.
     assert found["y"] == pytest.approx(4 / 3)
-    assert found["high"] - found["y"] == pytest.approx(4.303 * error, rel=1e-3)
+    # On the logarithm, since no distance is below 0.
+    factor = np.exp(4.303 * error / (4 / 3))
+    assert found["high"] == pytest.approx(4 / 3 * factor, rel=1e-3)
+    assert found["low"] == pytest.approx(4 / 3 / factor, rel=1e-3)

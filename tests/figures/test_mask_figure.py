@@ -1,5 +1,6 @@
 from itertools import combinations, product
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -127,11 +128,13 @@ def test_what_two_models_share_block_by_block_widens_no_interval():
 
 def test_both_models_clusterings_widen_the_interval():
     tables = study(seeds=(1,))
-    change(tables["mutual_information"], "mi_nats", "untrained", clustering_error_nats=0.03)
-    change(tables["mutual_information"], "mi_nats", "mt", clustering_error_nats=0.04)
+    of_text = {"untrained": [4.0, 5.0, 6.0], "mt": [4.0, 5.0, 6.3]}  # an error of 0.2, as above
+    for name, error in (("untrained", 0.03), ("mt", 0.04)):
+        more = {"without": of_text[name], "clustering_error_nats": error}
+        change(tables["mutual_information"], "mi_nats", name, **more)
     _, points = mask.draw(tables, **SHOWN)
     gain = at_top(points, mask.INFORMATION, mask.GAIN).loc["mt"]
-    assert gain["high"] - gain["y"] == pytest.approx(T * 0.05, rel=1e-6)
+    assert gain["high"] - gain["y"] == pytest.approx(T * np.hypot(0.2, 0.05), rel=1e-6)
 
 
 def test_pairs_are_of_one_seed_and_as_the_study_names_them():

@@ -6,10 +6,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
+from matplotlib.backends.backend_agg import FigureCanvasAgg
+from matplotlib.figure import Figure
 
-from bottomup.figures.points import PAPER_CURVES
+from bottomup.figures.points import PAPER_CURVES, that_rest_on_enough
+from bottomup.figures.style import note
 from bottomup.files.tables import read_table
 from scripts import plot_figure
 
@@ -106,3 +110,44 @@ def test_tables_of_one_name_are_read_as_one(study, tmp_path):
     for path, rows in zip(halves, (whole.iloc[::2], whole.iloc[1::2]), strict=True):
         rows.to_csv(path, index=False)
     assert plot_figure.read_all(["x", "x"], halves)["x"].shape == whole.shape
+
+
+def test_values_that_rest_on_too_few_cases_are_left_out_and_the_figure_says_so(study, tmp_path):
+    """Of one of two objectives, or of all."""
+    table = study(layers=3, objectives=("lm", "mt"))["pwcca_between_layers"]
+    of_lm = (table["objective"] == "lm").to_numpy()
+    table = table.assign(n_occurrences=np.where(of_lm, 48, 500), n_needed=128)
+    table.loc[of_lm, ["distance", "ci_low", "ci_high"]] = np.nan
+    kept, line = that_rest_on_enough({"pwcca_between_layers": table})
+    assert set(kept["pwcca_between_layers"]["objective"]) == {"mt"}
+    assert line == (
+        f"pwcca between layers: {of_lm.sum()} of {len(table)} values are left out, which rest on "
+        "too few cases: 48, where 128 are needed"
+    )
+    done = plot(tmp_path, "distance_between_layers", {"pwcca_between_layers": table})
+    assert done.returncode == 0, done.stderr
+    assert line in done.stderr
+    assert set(pd.read_csv(tmp_path / "distance_between_layers.csv")["series"]) == {"mt"}
+    done = plot(tmp_path, "distance_between_layers", {"pwcca_between_layers": table[of_lm]})
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "distance_between_layers.png").exists()
+    points = pd.read_csv(tmp_path / "distance_between_layers.csv")
+    assert points.empty and "y" in points
+
+
+def test_a_note_stands_below_the_panels():
+    figure = Figure(figsize=(4, 2), layout="constrained")
+    axes = figure.subplots()
+    note(figure, "some values are left out, which rest on too few cases " * 4)
+    figure.draw_without_rendering()
+    [text] = figure.texts
+    assert figure.get_figheight() > 2 and "\n" in text.get_text()
+    renderer = FigureCanvasAgg(figure).get_renderer()
+    below, panel = text.get_window_extent(renderer), axes.get_tightbbox(renderer)
+    assert 0 <= below.y0 < below.y1 <= panel.y0 and below.x1 <= figure.bbox.x1
+
+
+def test_tables_that_do_not_say_what_they_need_are_whole():
+    table = pd.DataFrame({"n": [1, 2], "y": [0.0, 1.0]})
+    kept, line = that_rest_on_enough({"a": table})
+    assert kept["a"] is table and line == ""

@@ -13,13 +13,14 @@ from bottomup.corpus.tables import Column
 from bottomup.errors import UserError
 from bottomup.files import digest
 from bottomup.files.arrays import load_array
-from bottomup.files.tables import read_beside, read_table
+from bottomup.files.tables import read_beside, read_table, write_table
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.files.weights import load_weights
 from bottomup.views import files as views
 from tests.tiny import same_bytes
 
 TABLE = pd.DataFrame({"token": ["null", "b"], "value": [0.125, 12345.5]})
+NULL = {"keep_default_na": False, "na_values": [""]}
 ARRAY = np.arange(1000, dtype=np.int32)
 WEIGHTS = {"a": torch.arange(1000.0), "b": torch.ones(3, 2)}
 
@@ -145,3 +146,25 @@ def test_views_of_no_views(tmp_path, other):
     np.save(tmp_path / "views.npy", other)
     with pytest.raises(UserError, match=r"views.npy is damaged: it has the shape"):
         views.load(tmp_path / "views.npy", 2)
+
+
+@pytest.mark.parametrize("ending", ["csv", "parquet"])
+@pytest.mark.parametrize("value", [np.inf, -np.inf])
+def test_infinity_is_neither_written_nor_read(tmp_path, ending, value):
+    """Empty cells are."""
+    path = tmp_path / f"table.{ending}"
+    table = TABLE.assign(value=[np.nan, 0.5])
+    write_table(table, path)
+    pd.testing.assert_frame_equal(read_table(path, **NULL if ending == "csv" else {}), table)
+    table.loc[1, "value"] = value
+    with pytest.raises(UserError, match=r"table.* would have infinity in the column value, row 1"):
+        write_table(table, path)
+    table.to_csv(path, index=False) if ending == "csv" else table.to_parquet(path, index=False)
+    with pytest.raises(UserError, match="is damaged: it has infinity in the column value, row 1"):
+        read_table(path)
+
+
+def test_infinity_among_values_without_blocks_is_not_written(tmp_path):
+    table = pd.DataFrame({"without": [np.array([1.0, 2.0]), np.array([1.0, np.inf]), None]})
+    with pytest.raises(UserError, match="infinity in the column without, row 1"):
+        write_table(table, tmp_path / "table.parquet")

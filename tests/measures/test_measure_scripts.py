@@ -21,7 +21,7 @@ from tests.subjects import families
 from tests.tiny import initial
 
 N, LAYERS = 1200, 3
-DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences"]
+DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences", "n_needed"]
 CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
 SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "seed": 1}
 
@@ -197,7 +197,16 @@ def test_similarity_of_runs(measure, run):
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert list(table) == [*runs, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
+    assert list(table) == [
+        *runs,
+        "layer",
+        "measure",
+        "value",
+        "ci_low",
+        "ci_high",
+        "n_occurrences",
+        "n_needed",
+    ]
     assert len(table) == LAYERS * 5
     cka = table[table["measure"] == "cka_debiased"].set_index("layer")["value"]
     for layer in range(LAYERS):
@@ -214,6 +223,7 @@ def test_words_that_a_run_does_not_see_are_left_out(measure, run):
         "pwcca_between_runs",
         {},
         {"variants": ["definition"]},
+        {"unit": "word"},
         views=[run / "a.npy", run / "b.npy"],
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
@@ -224,6 +234,34 @@ def test_words_that_a_run_does_not_see_are_left_out(measure, run):
     for row in table.itertuples():  # layers at the same share of the depth
         x, y = a[row.layer, seen], b[row.layer, seen]
         assert row.distance == pytest.approx(pwcca_distance(x, y, weights=row.weights))
+
+
+@pytest.mark.parametrize(
+    ("unit", "layers", "rows", "value"),
+    [
+        ("subword", slice(None), [5, 90], np.nan),  # as of words that are not seen
+        ("word", slice(1, None), [5], np.nan),
+        ("word", slice(None), [5], np.inf),
+        ("subword", 2, [7], -np.inf),
+    ],
+)
+def test_views_that_are_not_finite_are_refused(measure, run, unit, layers, rows, value):
+    a = np.load(run / "a.npy")
+    a[layers, rows, 1 if value == -np.inf else slice(None)] = value
+    np.save(run / "a.npy", a)
+    with pytest.raises(SystemExit) as ended:
+        measure(
+            "isotropy",
+            {"objective": "lm", "seed": 1},
+            {"n": 100, "seed": 1},
+            {"unit": unit},
+            views=run / "a.npy",
+            occurrences=run / "occurrences.parquet",
+            table=run / "table.csv",
+        )
+    said = f"a.npy holds NaN or infinity at {len(rows)} of {N} occurrences, first in row {rows[0]} "
+    assert said in ended.value.code and "\n" not in ended.value.code
+    assert not (run / "table.csv").exists()
 
 
 def test_isotropy_of_each_layer(measure, run):
@@ -278,7 +316,7 @@ def test_change_of_groups(measure, run, caplog):
         measure("change", model, settings, **files, table=run / "table.csv")
     table = pd.read_csv(run / "table.csv")
     columns = ["objective", "seed", "grouping", "group", "matching", "layer_a", "layer_b"]
-    assert list(table) == [*columns, "distance", "ci_low", "ci_high", "n_occurrences"]
+    assert list(table) == [*columns, "distance", "ci_low", "ci_high", "n_occurrences", "n_needed"]
     # Ranks are 1 to 8, that is, of eight types; of the two tags, half of the sub-words end words.
     assert len(table) == 2 * 3 * (LAYERS - 1)
     assert set(table["matching"]) == {"published", "matched"}
@@ -294,9 +332,11 @@ def test_change_of_groups(measure, run, caplog):
     assert "group NN, matching matched, layer_a 1, layer_b 2, distance " in caplog.text
     measure("change", model, settings, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "table.csv").read_bytes()
-    with pytest.raises(SystemExit) as ended:
-        measure("change", model, settings | {"occurrences": N + 1}, **files, table="none")
-    assert f"no group has {N + 1} occurrences" in ended.value.code
+    with caplog.at_level(logging.INFO):
+        measure("change", model, settings | {"occurrences": N + 1}, **files, table=run / "few.csv")
+    few = pd.read_csv(run / "few.csv")
+    assert few["distance"].isna().all() and (few["n_needed"] == N + 1).all()
+    assert f"NN has too few occurrences for {N + 1}: no value of published" in caplog.text
 
 
 @pytest.mark.parametrize("hidden", ["token", "group"])
@@ -322,7 +362,14 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
         call("measure_influence", settings, **files, table=tmp_path / "table.csv")
     found = pd.read_csv(tmp_path / "table.csv")
     columns = ["objective", "seed", "grouping", "group", "matching", "layer", "distance"]
-    assert list(found) == [*columns, "ci_low", "ci_high", "n_occurrences", "n_sentences"]
+    assert list(found) == [
+        *columns,
+        "ci_low",
+        "ci_high",
+        "n_occurrences",
+        "n_needed",
+        "n_sentences",
+    ]
     assert set(found["layer"]) == {1, 2}
     as_published = found[found["matching"] == "published"]
     assert set(as_published["group"]) == {"1-10", "10-25", "25-50", "NN", "VB"}

@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from tokenizers import Tokenizer
 
+from bottomup.errors import UserError
 from bottomup.pages import explorer
 from tests.figures import made_up_claims
 from tests.pages import made_up_study
@@ -148,6 +149,13 @@ def test_a_study_without_heads_pictures_and_claims(corpus_files):
     nothing = explorer.page("made_up", {}, None, [], None, None)
     assert 'id="curves"' not in nothing and 'id="heads"' not in nothing
     assert 'id="heads"' not in page and 'id="pictures"' not in page and 'id="curves"' in page
+
+
+def test_infinity_is_no_page_without_a_word():
+    [name] = [*TABLES][:1]
+    table = TABLES[name].assign(ci_high=np.inf)
+    with pytest.raises(UserError, match="infinity; the explorer needs finite numbers"):
+        explorer.page("made_up", {name: table}, None, [], None, None)
 
 
 def test_no_text_ends_the_data():

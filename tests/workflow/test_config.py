@@ -295,11 +295,6 @@ def test_the_config_loads_without_torch():
             'measures.influence.hidden: found "word"; allowed: one of token, group',
         ),
         (
-            "measures__change__occurrences",
-            511,
-            "measures.change.occurrences: found 511; allowed: >= 4 * model.d_model (512)",
-        ),
-        (
             "views__pooling",
             "mean",
             'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since ',
