@@ -378,7 +378,7 @@ SAID = [
     ("scripts/measure_views.py", '", ".join(f"{name}', '"; ".join(f"{name}'),
     ("scripts/measure_influence.py", "{distance:.5f}", "{distance:.4f}"),
     ("scripts/project_views.py", "occurrences of {', '.join", "of {', '.join"),
-    ("bottomup/corpus/splits.py", "leave no text to ", "leave nothing to "),
+    ("bottomup/corpus/splits.py", "train on: the clean corpus has", "train: the corpus has"),
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "the annotation {len(numbers)}", "the annotation fewer"),
     ("bottomup/measures/neighbors.py", "allowed: more occurrences", "more occurrences"),
