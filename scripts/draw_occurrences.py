@@ -17,6 +17,7 @@ from bottomup import objectives, program
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.files.arrays import load_array
+from bottomup.files.joins import require_equal_lengths
 from bottomup.files.tables import read_table
 from bottomup.settings import Section
 from bottomup.views import occurrences
@@ -55,8 +56,10 @@ def main(arguments: argparse.Namespace) -> None:
             label_ids=frequencies["token_id"].to_numpy()[: settings.masked.n_tokens],
             seed=settings.seed,
         )
-    blocks = load_array(arguments.blocks)[reading.table["sentence"]]
-    reading.table.assign(block=blocks).to_parquet(arguments.table)
+    blocks = load_array(arguments.blocks)
+    require_equal_lengths(sentences=tokens, blocks=blocks)
+    block = blocks[reading.table["sentence"]]
+    reading.table.assign(block=block).to_parquet(arguments.table)
     reading.text.save(arguments.text)
 
 

@@ -24,6 +24,7 @@ from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.files.arrays import load_array
+from bottomup.files.joins import require_equal_lengths
 from bottomup.files.tables import read_table
 from bottomup.heads.confidence import encoder_attention
 from bottomup.heads.examples import sample
@@ -50,6 +51,7 @@ def main(arguments: argparse.Namespace) -> None:
     blocks, text, tokenizer = load_array(arguments.blocks), *arguments.written
     sentences = read_table(text, columns=["source"])["source"].tolist()
     words, _ = of_text(subject, sentences, tokenizer)
+    require_equal_lengths(sentences=sentences, blocks=blocks)
     found, order = encoder_attention(subject, words.tokens, arguments.batch_tokens, device())
     rows = rows_of(found, blocks[order], jackknife.n_blocks(blocks))
     dev_blocks = load_array(arguments.dev_blocks)
@@ -78,7 +80,8 @@ def owed_to_heads(
     """How much the loss of the checkpoint's own objective depends on each head, and in which
     sentences."""
     objective, settings = objective_of(subject), arguments.settings
-    pairs = read_table(arguments.dev)
+    pairs, dev_blocks = read_table(arguments.dev), load_array(arguments.dev_blocks)
+    require_equal_lengths(pairs=pairs, dev_blocks=dev_blocks)
     if objective is None or (objective == "mt" and "target" not in pairs):
         logging.info(
             "no gradient and no loss without a head: the model predicts neither masked tokens, nor "

@@ -15,6 +15,7 @@ from pathlib import Path
 from bottomup import objectives, program, subjects
 from bottomup.device import device
 from bottomup.files.arrays import load_array
+from bottomup.files.joins import require_equal_lengths
 from bottomup.heads.confidence import head_attention
 from bottomup.heads.examples import references, sample, together, translations
 from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase
@@ -46,6 +47,7 @@ def main(arguments: argparse.Namespace) -> None:
     dev = load_text(arguments.tokens, "dev", objective)
     some = sample(dev, settings.sentences, settings.seed)
     text, blocks = dev.select(some), load_array(arguments.blocks)
+    require_equal_lengths(sentences=dev.source, blocks=blocks)
     examples = references(model, objective, text, settings.seed)
     own = examples
     if objective.predicts == "target":

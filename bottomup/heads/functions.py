@@ -19,6 +19,7 @@ from torch import Tensor
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
+from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife
 from bottomup.settings import Thresholds
 from bottomup.subjects import Subject
@@ -140,6 +141,7 @@ def head_functions(
 
     Raises UserError if the annotation is of another text.
     """
+    require_equal_lengths(sentences=tokens, blocks=blocks)
     subject.model.to(device)
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     is_token = ~tokens.special

@@ -19,6 +19,7 @@ from transformers.pytorch_utils import Conv1D
 from bottomup import subjects
 from bottomup.device import device
 from bottomup.errors import UserError
+from bottomup.files.joins import require_equal_lengths
 from bottomup.files.tables import read_table
 from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_of, text_of
 from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time, save
@@ -306,6 +307,7 @@ def right_token(
 
     blocks: the block of each sentence of `text`, `[n_sentences]`. seed: for the masks.
     """
+    require_equal_lengths(sentences=text.source, blocks=blocks)
     found = np.zeros((len(text.source), 2))
     for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
         rng = generator(seed, "quality", index)

@@ -12,6 +12,7 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from bottomup.device import device
+from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife, pwcca
 from bottomup.views.moments import Moments, merged
 
@@ -27,6 +28,7 @@ def moments_of_blocks(
 
     blocks: the block of each row, `[n]`. A block without rows has empty moments.
     """
+    require_equal_lengths(x=x, y=y, blocks=blocks)
     rows = [np.flatnonzero(blocks == number) for number in range(count)]
     return [pwcca.moments_of(x[of_block], y[of_block], device) for of_block in rows]
 
@@ -61,6 +63,7 @@ def measured(
     if not pwcca.enough(whole):
         nothing = np.full((sum(1 for _ in rest), len(kinds)), np.nan)
         return np.full(len(kinds), np.nan), nothing
+    pwcca.tell_left_out(whole)
     values = pwcca.distances(whole, kinds)
     least = pwcca.rows_needed(whole.d_x, whole.d_y) / 2
 

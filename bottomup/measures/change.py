@@ -21,11 +21,13 @@ import numpy as np
 import pandas as pd
 import torch
 
+from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife, pwcca
 from bottomup.measures.blocks import distances, measured, moments_of_blocks, row
 from bottomup.measures.groups import Group, in_turns
 from bottomup.seeds import generator
-from bottomup.views.moments import Moments
+from bottomup.views.moments import Moments, without_rounding
+from bottomup.views.values import CONSTANT, shaped
 
 KINDS = [("definition", "x")]
 
@@ -49,6 +51,8 @@ def change(
     is at least what the width needs (`pwcca.rows_needed`). A group with fewer occurrences has no
     value as published, and no row otherwise.
     """
+    for view in views:
+        require_equal_lengths(occurrences=occurrences, view=shaped(view))
     # A multiple of ten, as there are ten types.
     n = max(n, 10 * -(-pwcca.rows_needed(views[0].shape[1], views[0].shape[1]) // 10))
     types, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
@@ -155,6 +159,8 @@ def moments_within(
     _, places, sizes = np.unique(types, return_inverse=True, return_counts=True)
     sizes = torch.from_numpy(sizes).to(rows)
     deviations = rows - (_sums(rows, places, len(sizes)) / sizes[:, None])[places]
+    # Of a neuron that is the same at all rows of each type, rounding is left, and no more.
+    deviations *= deviations.square().sum(0) > CONSTANT * rows.square().sum(0)
     whole = deviations.T @ deviations
     freedom = len(rows) - len(sizes)
     yield _centered(whole, freedom, x.shape[1])
@@ -165,6 +171,7 @@ def moments_within(
         # Where no row is left, the deviations sum to zero.
         sums = _sums(deviations[gone], of_gone, len(there)) / left.clamp(min=1).sqrt()[:, None]
         scatter = whole - deviations[gone].T @ deviations[gone] - sums.T @ sums
+        without_rounding(scatter, whole)
         lost = len(gone) - int((left == 0).sum())
         yield _centered(scatter, freedom - lost, x.shape[1])
 

@@ -22,6 +22,7 @@ from bottomup.device import device as best_device
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import entropies_without, entropy
+from bottomup.views.values import checked, standardized
 
 PASSES = 5
 # The same number for few and many occurrences, so that each training has as many steps.
@@ -65,15 +66,15 @@ def classifier_bound(
     The bound is at most H(label). It is below 0 if the classifier does worse than the labels'
     frequencies. The information itself is never negative, but the bound is returned as measured.
 
-    Raises UserError if there are too few blocks to halve.
+    Raises UserError if there are too few blocks to halve, the view holds NaN or infinity, or
+    lengths do not match.
     """
+    view = checked(view, "a classifier", labels=labels, blocks=blocks)
     device = torch.device(device or best_device())
     fitted, held_out = _halves(blocks, seed)
     distinct, numbers = np.unique(labels, return_inverse=True)
     y = torch.from_numpy(numbers).to(device)
-    x = torch.from_numpy(np.array(view, dtype=np.float32)).to(device)
-    std, mean = torch.std_mean(x[fitted], dim=0)
-    x.sub_(mean).div_(std.clamp_min(1e-6))
+    x = torch.from_numpy(standardized(view, fitted)).to(device)
     classifier = _fit(x[fitted], y[fitted], len(distinct), seed)
     losses = _losses(x[held_out], y[held_out], classifier)
     return _bound(losses, numbers[held_out], blocks[held_out], count)

@@ -30,8 +30,8 @@ from scipy.sparse import csr_array
 
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
-from bottomup.measures.pwcca import CONSTANT
 from bottomup.seeds import generator
+from bottomup.views.values import checked, varying_deviations
 
 # Occurrences drawn at random, as in the paper.
 DRAWN = 1000
@@ -72,7 +72,8 @@ def anisotropy(view: np.ndarray, words: np.ndarray, n: int = DRAWN, seed: int = 
     >>> round(anisotropy(view, words), 4)  # the mean of 0 and cos 45 degrees
     0.3536
     """
-    rows = _drawn(len(view), n, seed)
+    view = checked(view, "isotropy", words=words)
+    rows, words = _drawn(len(view), n, seed), np.asarray(words)
     return _defined(_between(_units(view[rows]), words[rows]), "two words")
 
 
@@ -107,7 +108,8 @@ def self_similarity(view: np.ndarray, words: np.ndarray) -> float:
     >>> round(self_similarity(view, words), 4)  # "the" alone occurs twice
     0.7071
     """
-    rows, one_block = np.asarray(view, dtype=np.float64), np.zeros(len(view), dtype=int)
+    rows = checked(view, "isotropy", words=words).astype(np.float64)
+    one_block = np.zeros(len(rows), dtype=int)
     return _defined(_self_similarity(rows, _scales(rows), words, one_block, 1)[0], "a word twice")
 
 
@@ -144,7 +146,7 @@ def intra_sentence_similarity(view: np.ndarray, sentences: np.ndarray) -> float:
     >>> round(intra_sentence_similarity(view, sentences), 4)  # the mean of cos 45 degrees and 1
     0.8536
     """
-    rows = np.asarray(view, dtype=np.float64)
+    rows = checked(view, "isotropy", sentences=sentences).astype(np.float64)
     similarities = _intra_sentence(rows, _scales(rows), sentences)
     return _defined(jackknife.ratio(similarities.sum(), len(similarities)), "a sentence")
 
@@ -183,7 +185,7 @@ def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int
     >>> maximum_explainable_variance(view, words, least=2)
     1.0
     """
-    rows = np.asarray(view, dtype=np.float64)
+    rows = checked(view, "isotropy", words=words).astype(np.float64)
     _scales(rows)  # refuses rows without a direction
     shares = _first_shares(rows, words, least)
     return _defined(jackknife.ratio(np.sum(shares), len(shares)), f"a word {least} times")
@@ -213,7 +215,9 @@ def isotropy(
     maximum_explainable_variance has no such values and no interval: each would need the components
     of all words again. Memory holds one layer in float64, and no copy of it.
     """
+    of_rows = {"words": words, "sentences": sentences, "blocks": blocks}
     for layer, view in enumerate(views):
+        view = checked(view, "isotropy", **of_rows)
         for version, rows in versions(view):
             for row in _measures(rows, words, sentences, blocks, n, seed):
                 yield {"layer": layer, "version": version, **row}
@@ -227,19 +231,14 @@ def versions(view: np.ndarray) -> Iterator[tuple[str, np.ndarray]]:
 
     Raises UserError if the view holds NaN or infinity, or is constant.
     """
-    rows = np.array(view, dtype=np.float64)
-    _check_finite(rows)
+    rows = checked(view, "isotropy").astype(np.float64)
     yield "raw", rows
     mean = rows.mean(0)
     rows -= mean
     variance = np.einsum("nd,nd->d", rows, rows) / len(rows)
-    if variance.max() <= CONSTANT * mean @ mean:
-        raise UserError(
-            "a view is the same at all occurrences; centered, it has no direction; "
-            "look for a run or layer that collapsed"
-        )
+    deviation = varying_deviations(variance, mean, "isotropy")
     yield "centered", rows
-    rows /= np.sqrt(np.where(variance > CONSTANT * mean**2, variance, np.inf))
+    rows /= deviation
     yield "standardized", rows
 
 
@@ -372,7 +371,6 @@ def _units(rows: np.ndarray) -> np.ndarray:
 
 def _scales(rows: np.ndarray) -> np.ndarray:
     """What float64 rows have to be multiplied by to be of length 1, `[n]`."""
-    _check_finite(rows)
     lengths = np.sqrt(np.einsum("nd,nd->n", rows, rows))
     if not lengths.all():
         raise UserError(
@@ -392,11 +390,3 @@ def _defined(value: float, wanted: str) -> float:
     if np.isnan(value):
         raise UserError(f"the occurrences do not hold {wanted}, which isotropy needs; look at more")
     return float(value)
-
-
-def _check_finite(rows: np.ndarray) -> None:
-    if not np.isfinite(rows).all():
-        raise UserError(
-            "a view holds NaN or infinity; isotropy needs finite numbers; "
-            "look for a diverged run, or set views.dtype to float32"
-        )

@@ -19,6 +19,7 @@ from bottomup import seeds
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
 from bottomup.measures import jackknife, kmeans
+from bottomup.views.values import checked, in_float32, shaped
 
 SHUFFLES = 5
 # Limits the memory that a variable of many values takes.
@@ -188,6 +189,9 @@ def cluster(
     >>> bool(found[0] == found[1] != found[2] == found[3])
     True
     """
+    view = shaped(view)
+    if n_clusters < 1:
+        raise UserError(f"n_clusters: found {n_clusters}; allowed: at least 1")
     if n_clusters > len(view):
         raise UserError(
             f"found {len(view)} occurrences for measures.mutual_information.n_clusters "
@@ -195,14 +199,8 @@ def cluster(
             f"lower n_clusters, or raise corpus.splits.test_words and occurrences.n"
         )
     device = torch.device(device or best_device())
-    points = torch.from_numpy(np.array(view, dtype=np.float32)).to(device)
-    mean = points.mean(0)
-    if not mean.isfinite().all():
-        raise UserError(
-            "a view holds NaN or infinity; k-means needs finite numbers; "
-            "look for a diverged run, or set views.dtype to float32"
-        )
-    points -= mean
+    points = torch.from_numpy(in_float32(checked(view, "k-means"))).to(device)
+    points -= points.mean(0)
     centers = kmeans.fit(points, n_clusters, seeds.generator(seed, "clusters"))
     index, _ = kmeans.nearest(points, centers)
     return index.cpu().numpy()
@@ -216,8 +214,12 @@ def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
 
 def _numbered(labels: np.ndarray, clusters: np.ndarray) -> tuple[np.ndarray, np.ndarray, int]:
     """Both with their values numbered from 0, `[n]`, and how many values the clusters have."""
-    if len(labels) != len(clusters) or not len(labels):
-        raise ValueError(f"{len(labels)} labels and {len(clusters)} clusters; need as many, not 0")
+    shapes = np.shape(labels), np.shape(clusters)
+    if shapes[0] != shapes[1] or len(shapes[0]) != 1 or not shapes[0][0]:
+        raise ValueError(
+            f"{np.size(labels)} labels and {np.size(clusters)} clusters of shapes {shapes[0]} and "
+            f"{shapes[1]}; allowed: [n] both, n at least 1"
+        )
     _, labels = np.unique(labels, return_inverse=True)
     distinct, clusters = np.unique(clusters, return_inverse=True)
     return labels, clusters, len(distinct)

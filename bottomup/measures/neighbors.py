@@ -24,9 +24,11 @@ from torch.nn.functional import embedding, pad
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.device import device as best_device
 from bottomup.errors import UserError
+from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT
 from bottomup.seeds import generator
+from bottomup.views.values import checked, shaped
 
 METRICS = ("cosine", "euclidean")
 # Distances to compute at once, few enough for a cache; but of no fewer rows than make a matrix
@@ -34,6 +36,12 @@ METRICS = ("cosine", "euclidean")
 BLOCK_CELLS, BLOCK_ROWS = 2**21, 256
 # Columns that share a minimum, to look for the least distances in few of them.
 GROUP_COLUMNS = 8
+# How far rounding moves a product of two rows, in units of sqrt(d_model) times its last digit: one
+# in 10^7 is moved farther (Higham and Mary 2019, "A New Approach to Probabilistic Rounding Error
+# Analysis", theorem 2.4).
+MOVED = 6
+# So far rounding may move a squared distance, as a share of it; nearly always it is a thirtieth.
+MOVED_SHARE = 1e-3
 # Weights of neighbors, without each block, to use at once: few enough for a cache.
 WEIGHT_CELLS = 2**19
 # By property within one token: the column of the table that compares neighbors.
@@ -187,6 +195,7 @@ def estimates(
 
     Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`.
     """
+    require_equal_lengths(view=view, blocks=blocks)
     count = jackknife.n_blocks(blocks)
     sums, totals = np.zeros((len(sample.values), 1 + count)), np.zeros(1 + count)
     for group, rows in enumerate(sample.rows):
@@ -293,7 +302,9 @@ def nearest(
 ) -> np.ndarray:
     """The rows nearest to each row of a view.
 
-    Distances are matrix products in blocks, so memory is that of the view and a block.
+    Distances are matrix products in blocks, so memory is that of the view in float64 and a block.
+    They are in float32 where that tells squared distances to 1e-3 of themselves; else, as where one
+    neuron is much larger than all others, in float64.
 
     Parameters
     ----------
@@ -312,13 +323,14 @@ def nearest(
     -------
     ndarray of shape (n_queries, k), int64
         Row numbers, the nearest first. A row is never its own neighbor, however many rows equal
-        it. Of equally near rows, those of lower number come first; rows are as near as float32
-        tells them apart, but equal rows are always equally near.
+        it. Of equally near rows, those of lower number come first; rows are as near as these
+        numbers tell them apart, but equal rows are always equally near.
 
     Raises
     ------
     UserError
-        If there are no more than `k` rows, or the view holds NaN or infinity.
+        If there are no more than `k` rows, `k` is below 1, the metric is another, the view holds
+        NaN or infinity, or, for cosines, a row of zeros.
 
     Examples
     --------
@@ -327,46 +339,76 @@ def nearest(
     >>> nearest(view, k=1, device="cpu").tolist()
     [[1], [0], [3], [2]]
     """
+    view = shaped(view)
+    if k < 1 or metric not in METRICS:
+        raise UserError(
+            f"found k {k} and metric {metric!r}; allowed: k at least 1, metric "
+            f"{' or '.join(METRICS)}"
+        )
     if len(view) <= k:
         raise UserError(
             f"{len(view)} occurrences for measures.neighbors.k {k}; allowed: more occurrences "
             f"than neighbors; lower k, or raise measures.neighbors.occurrences and "
             f"within_occurrences"
         )
-    points = _points(view, metric).to(device or best_device())
+    points = _points(checked(view, "a search for neighbors"), metric)
     # Equal rows share one column of distances, or rounding could separate them.
-    columns, _ = pd.factorize(_bytes(view))
-    distinct = _with_half_norms(points[np.unique(columns, return_index=True)[1]])
-    columns = torch.from_numpy(columns).to(points.device)
+    columns = torch.from_numpy(pd.factorize(_bytes(view))[0])
     queries = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
+    device = torch.device(device or best_device())
+    neighbors, unsure = _nearest(points.float().to(device), columns.to(device), k, queries)
+    if unsure.any():
+        if device.type == "mps":  # which has no float64
+            device = torch.device("cpu")
+        some = points.to(device), columns.to(device), k, queries[unsure]
+        neighbors[unsure], _ = _nearest(*some)
+    return neighbors.numpy()
+
+
+def _nearest(points: Tensor, columns: Tensor, k: int, queries: Tensor) -> tuple[Tensor, Tensor]:
+    """The rows nearest to each of the `queries`, `[n_queries, k]`, and whether rounding could move
+    the distance of one of them, unless it is equal, by more than `MOVED_SHARE`, `[n_queries]`.
+
+    columns: which of the different rows each row is, `[n]`.
+    """
+    first = torch.from_numpy(np.unique(columns.cpu().numpy(), return_index=True)[1])
+    distinct = _with_half_norms(points[first.to(points.device)])
     block = max(BLOCK_ROWS, BLOCK_CELLS // len(points))
     # Every block is written to the same memory: fresh memory costs a quarter of the product.
     products = points.new_empty(min(block, len(queries)), distinct.shape[1])
-    neighbors = []
+    # The last digit of half a squared distance: a product of two rows and half a squared norm.
+    digit = torch.finfo(points.dtype).eps / 2 * 3 * distinct[-1].max()
+    least = MOVED * points.shape[1] ** 0.5 * digit / MOVED_SHARE
+    neighbors, unsure = [], []
     for rows in queries.to(columns).split(block):
         distances = _product(pad(-points[rows], (0, 1), value=1.0), distinct, products[: len(rows)])
         if distinct.shape[1] < len(points):
             distances = distances.index_select(1, columns)
         distances.scatter_(1, rows[:, None], torch.inf)
-        neighbors.append(_smallest(distances, k).cpu())
-    return torch.cat(neighbors).numpy()
+        near = _smallest(distances, k)
+        halves = distances.gather(1, near) + distinct[-1, columns[rows, None]]
+        unsure.append(((halves < least) & (columns[near] != columns[rows, None])).any(1).cpu())
+        neighbors.append(near.cpu())
+    return torch.cat(neighbors), torch.cat(unsure)
 
 
 def _points(view: np.ndarray, metric: str) -> Tensor:
-    """float32 rows `[n, d_model]` whose Euclidean distances order neighbors as the metric does.
+    """float64 rows `[n, d_model]` whose Euclidean distances order neighbors as the metric does.
 
     The squared distance of two directions is 2 - 2 cosine. A mean near 0 makes it precise.
     """
-    points = torch.from_numpy(np.array(view, dtype=np.float32))
+    points = torch.from_numpy(view.astype(np.float64))
     if metric == "cosine":
-        points /= torch.linalg.vector_norm(points, dim=1, keepdim=True).clamp_min(1e-30)
-    mean = points.mean(0)
-    if not mean.isfinite().all():
-        raise UserError(
-            "a view holds NaN or infinity; neighbors need finite numbers; "
-            "look for a diverged run, or set views.dtype to float32"
-        )
-    points -= mean
+        lengths = torch.linalg.vector_norm(points, dim=1, keepdim=True)
+        if not lengths.all():
+            raise UserError(
+                "a representation is zero; cosines need a direction; "
+                "look for a run or layer that collapsed"
+            )
+        points /= lengths
+    else:
+        points *= 2.0 ** -np.frexp(points.abs().max().item())[1]
+    points -= points.mean(0)
     return points
 
 

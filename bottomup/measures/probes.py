@@ -23,7 +23,7 @@ to each of them, 90 s. All grow with the product of the three numbers: to predic
 take frequent words, or a GPU.
 """
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -38,6 +38,8 @@ from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, Range
 from bottomup.seeds import generator
+from bottomup.views.values import checked
+from bottomup.views.values import standardized as standardized_neurons
 
 # Shares of the sentences, for development and for test.
 HELD_OUT = (0.1, 0.1)
@@ -110,13 +112,14 @@ def probe(
 
     Raises UserError for fewer than two labels or three sentences, and if lengths do not match.
     """
-    _require_rows(view, labels=labels, words=words, sentences=sentences, blocks=blocks)
+    of_rows = {"labels": labels, "words": words, "sentences": sentences, "blocks": blocks}
+    view = checked(view, "a probe", **of_rows)
     distinct, targets = np.unique(labels, return_inverse=True)
     _require_labels(len(distinct))
     parts = split(sentences, seed)
     tasks = targets, control_labels(targets, words, seed)
     tells_nothing = np.zeros((len(view), 1))
-    xs = [standardized(np.asarray(of)[None], device) for of in (view, tells_nothing)]
+    xs = [standardized([of], device) for of in (view, tells_nothing)]
     accuracies = [_accuracies(x, tasks, len(distinct), parts, blocks, count) for x in xs]
     codes = [_code(x, targets, len(distinct), sentences, blocks, count, seed) for x in xs]
     of_test = jackknife.cases_of(blocks[parts[-1]], count)
@@ -188,7 +191,8 @@ def online_code_length(
     >>> online_code_length(telling, labels, 2, device="cpu") < 100  # the uniform code: 200
     True
     """
-    _require_rows(view, labels=labels)
+    sentences = np.arange(len(view)) if sentences is None else sentences
+    view = checked(view, "a probe", labels=labels, sentences=sentences)
     _require_labels(n_labels)
     if np.min(labels) < 0 or np.max(labels) >= n_labels:
         raise UserError(
@@ -197,9 +201,7 @@ def online_code_length(
         )
     if variant not in VARIANTS:
         raise UserError(f"variant of the code length: found {variant}; allowed: {VARIANTS}")
-    sentences = np.arange(len(view)) if sentences is None else sentences
-    _require_rows(view, sentences=sentences)
-    x = standardized(np.asarray(view)[None], device)
+    x = standardized([view], device)
     bits, is_first = _bits(x, np.asarray(labels, dtype=np.int64), n_labels, sentences, seed)
     if variant == "voita-titov-2020":
         bits[~is_first] *= np.log(2)
@@ -245,7 +247,8 @@ def scalar_mix(
 
     Raises UserError as `probe`.
     """
-    _require_rows(views[0], labels=labels, sentences=sentences, blocks=blocks)
+    of_rows = {"labels": labels, "sentences": sentences, "blocks": blocks}
+    views = [checked(view, "a probe", **of_rows) for view in views]
     distinct, targets = np.unique(labels, return_inverse=True)
     _require_labels(len(distinct))
     parts = split(sentences, seed)
@@ -254,7 +257,7 @@ def scalar_mix(
     probes = [_accuracy(standardized(views[: top + 1], device), *of_text) for top in layers]
     scores = np.stack([score for score, _ in probes])
     weights = probes[-1][1].scalars.softmax(0).double().cpu().numpy()
-    baseline = _accuracy(standardized(np.zeros((1, len(labels), 1)), device), *of_text)[0][0]
+    baseline = _accuracy(standardized([np.zeros((len(labels), 1))], device), *of_text)[0][0]
 
     def row(metric: str, value: dict, baseline: float, part: int, layer: int = pd.NA) -> dict:
         names = {"layer": layer, "task": task, "metric": metric}
@@ -287,7 +290,7 @@ def pairs(
 
     Returns `[n_pairs, 2 d]` and `[n_pairs]`. Raises UserError if a word has two rows.
     """
-    _require_rows(view, sentences=sentences, words=words, heads=heads)
+    view = checked(view, "a probe", sentences=sentences, words=words, heads=heads)
     places = pd.MultiIndex.from_arrays([sentences, words])
     if not places.is_unique:
         sentence, word = places[places.duplicated()][0]
@@ -431,16 +434,16 @@ def _ends(sizes: np.ndarray) -> list[int]:
     return [*ends[1:-1], int(totals[-1])]
 
 
-def standardized(views: np.ndarray, device: torch.device | str | None) -> Tensor:
-    """The views `[layers, n, d]` with standardized neurons, in their principal axes.
+def standardized(views: Iterable[np.ndarray], device: torch.device | str | None) -> Tensor:
+    """The views, each `[n, d]`, with standardized neurons, in their principal axes:
+    `[layers, n, d]`.
 
     A rotation that all layers share changes neither the penalty nor the result. But it saves `fit`
     many steps, since `fit` scales coordinates one by one and they should not depend on each other.
     Labels play no part.
     """
-    x = torch.from_numpy(np.array(views, dtype=np.float32)).to(device or best_device())
-    std, mean = torch.std_mean(x, dim=1, keepdim=True)
-    x.sub_(mean).div_(std.clamp_min(1e-6))
+    layers = np.stack([standardized_neurons(view) for view in views])
+    x = torch.from_numpy(layers).to(device or best_device())
     rows = x.flatten(0, 1).double()
     return x @ torch.linalg.eigh(rows.T @ rows).eigenvectors.to(x.dtype)
 
@@ -552,18 +555,6 @@ def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
         for rows, labels in zip(x.split(BLOCK_ROWS, 1), y.split(BLOCK_ROWS), strict=True)
     ]
     return torch.cat(blocks).double().cpu().numpy()
-
-
-def _require_rows(view: np.ndarray, **columns: np.ndarray) -> None:
-    """Raise UserError unless the view is a matrix and each column has a value for each row."""
-    if np.ndim(view) != 2:
-        raise UserError(f"a view of shape {np.shape(view)}; allowed: [occurrences, d]")
-    for name, column in columns.items():
-        if np.shape(column) != (len(view),):
-            raise UserError(
-                f"{name} of shape {np.shape(column)} for a view of {len(view)} occurrences; "
-                f"allowed: one value for each, ({len(view)},)"
-            )
 
 
 def _require_labels(n_labels: int) -> None:

@@ -18,6 +18,7 @@ from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import EOS
 from bottomup.errors import UserError
 from bottomup.seeds import generator
+from bottomup.views.values import checked, in_float32
 
 LOG = logging.getLogger(__name__)
 
@@ -62,7 +63,8 @@ def project(view: np.ndarray, perplexity: float) -> np.ndarray:
     Equal rows are one point, since the approximation (Barnes-Hut) fails if points coincide. If few
     rows differ, the perplexity is lowered to a third of their number.
     """
-    points, index = np.unique(np.asarray(view, dtype=np.float32), axis=0, return_inverse=True)
+    rows = in_float32(checked(view, "a picture"))
+    points, index = np.unique(rows, axis=0, return_inverse=True)
     if len(points) < MIN_POINTS:
         raise UserError(
             f"the {len(view)} occurrences of a picture have {len(points)} different "
@@ -70,7 +72,8 @@ def project(view: np.ndarray, perplexity: float) -> np.ndarray:
             f"measures.projection"
         )
     left, scale, _ = np.linalg.svd(points - points.mean(0), full_matrices=False)
-    start = left[:, :2] * scale[:2]
+    start = np.zeros((len(points), 2), dtype=np.float32)  # one neuron spreads points on a line
+    start[:, : len(scale)] = left[:, :2] * scale[:2]
     tsne = TSNE(
         perplexity=min(perplexity, (len(points) - 1) / 3),
         init=INITIAL_STD * start / start[:, 0].std(),

@@ -30,14 +30,14 @@ from scipy.linalg import solve_triangular
 
 from bottomup.errors import UserError
 from bottomup.views.moments import Moments
+from bottomup.views.values import shaped, varying_deviations
 
-# A variance below this share of the view's largest counts as zero. It is far above the rounding of
-# float64 moments (about 1e-15) and far below any direction of a layer that carries information.
+# A variance below this share of the largest, of neurons of deviation 1, counts as zero. It is far
+# above the rounding of float64 moments (about 1e-15) and far below any direction of a layer that
+# carries information.
 CUTOFF = 1e-12
 # If the smallest pivot of a factor is at least this share of its largest, nothing is cut off.
 SAFE = 1e-3
-# A variance below this share of the squared mean is a constant's rounding error in float64.
-CONSTANT = 1e-24
 # Occurrences for each neuron, below which no table has a distance. With four, two views without any
 # relation are at 0.57 in place of 1, and correlations of 0.9 come out 3 % too high; with fewer the
 # distance of any two views falls to 0 (docs/decisions.md).
@@ -98,8 +98,10 @@ def pwcca_distance(
     add absolute values over neurons. `svcca-2019` also changes with a shift and with the signs of
     `x`, unless its mean is 0.
 
-    Directions with less than `CUTOFF` (1e-12) of the view's largest variance are left out, so
-    constant or duplicated neurons do no harm.
+    Each neuron is first divided by its deviation, so that one may be as much larger than others as
+    it likes. Directions with less than `CUTOFF` (1e-12) of the largest variance are then left out,
+    so constant or duplicated neurons do no harm; the log says how many. (`svcca-2019` compares
+    with the variances of the neurons as they are, as the public code does.)
 
     Examples
     --------
@@ -135,7 +137,7 @@ def moments_of(x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu")
     Raises
     ------
     UserError
-        If the numbers of rows differ.
+        If the numbers of rows differ, or a view is no matrix of real numbers.
 
     Examples
     --------
@@ -145,6 +147,7 @@ def moments_of(x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu")
     >>> moments.n, moments.xy.shape
     (100, (2, 3))
     """
+    x, y = shaped(x), shaped(y)
     moments = Moments(x.shape[1], y.shape[1], device)
     for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
@@ -196,7 +199,10 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
             f"PWCCA variant {variant!r} with weights {weights!r}; "
             f"allowed: variant {' or '.join(WEIGHTS)}, weights x or y"
         )
+    if moments.n < 2:
+        raise UserError(f"views of {moments.n} occurrences; allowed: at least 2; PWCCA needs more")
     enough(moments)
+    tell_left_out(moments)
     if weights == "y":
         moments = moments.swapped()
     return float(distances(moments, [(variant, "x")])[0])
@@ -238,6 +244,20 @@ def enough(moments: Moments, what: str = "PWCCA", parts: str = "neurons") -> boo
     return moments.n >= needed
 
 
+def tell_left_out(moments: Moments) -> None:
+    """Tell the log which directions of the views have no part in the distance, if any."""
+    views = (moments.xx, moments.mean_x), (moments.yy, moments.mean_y)
+    for name, (covariance, mean) in zip("xy", views, strict=True):
+        varying = np.isfinite(_deviations(covariance, mean)).sum()
+        constant, told = len(mean) - varying, varying - _factor(covariance, mean)[0].shape[1]
+        if constant or told:
+            log.info(
+                f"PWCCA leaves out {constant + told} of {len(mean)} directions of {name}: "
+                f"{constant} constant neurons, {told} that the others tell to {CUTOFF:g} of the "
+                "largest variance"
+            )
+
+
 def _definition(moments: Moments, weights: list[str]) -> dict[str, float]:
     """The distance for each weighting view; F, G and W are those of `_whitened`.
 
@@ -277,8 +297,8 @@ def _svcca_2019(moments: Moments, _weights: list[str]) -> dict[str, float]:
     Z Z^T = L L^T, the p_i are the rows of L^-1 Z (up to a sign, which |.| drops), so that
     L^-1 Z X^T holds all <p_i, x_j>; both products are second moments about 0.
     """
-    x = _spectrum(moments.xx, moments.mean_x)
-    y = _spectrum(moments.yy, moments.mean_y)
+    _deviations(moments.xx, moments.mean_x), _deviations(moments.yy, moments.mean_y)
+    x, y = _spectrum(moments.xx), _spectrum(moments.yy)
     rank = min(len(x[0]), len(y[0]))
     # Whitened by symmetric roots, in neurons: the signs depend on it.
     u, correlations, _ = np.linalg.svd(_inverse_root(x) @ moments.xy @ _inverse_root(y))
@@ -295,23 +315,35 @@ def _svcca_2019(moments: Moments, _weights: list[str]) -> dict[str, float]:
 def _factor(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """F `[d, rank]` and its inverse `[rank, d]`; F F^T is the covariance where the view varies.
 
-    Cholesky takes a fourth of the time of a spectrum. It is used unless a neuron hardly varies
-    beyond what the neurons before it tell of it.
+    It is the factor of the correlations, with the deviations put back: so a neuron's size costs no
+    digits. Cholesky takes a fourth of the time of a spectrum. It is used unless a neuron hardly
+    varies beyond what the neurons before it tell of it.
     """
-    _check(covariance, mean)
+    deviation = _deviations(covariance, mean)
+    varying = np.flatnonzero(np.isfinite(deviation))
+    scales = deviation[varying]
+    root, inverse = _root(covariance[np.ix_(varying, varying)] / np.outer(scales, scales))
+    if len(varying) == len(mean):
+        return scales[:, None] * root, inverse / scales
+    f, f_inverse = np.zeros((len(mean), root.shape[1])), np.zeros((len(inverse), len(mean)))
+    f[varying], f_inverse[:, varying] = scales[:, None] * root, inverse / scales
+    return f, f_inverse
+
+
+def _root(correlations: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """As `_factor`, of neurons of deviation 1."""
     try:
-        root = np.linalg.cholesky(covariance)
+        root = np.linalg.cholesky(correlations)
     except np.linalg.LinAlgError:
-        root = np.zeros_like(covariance)
+        root = np.zeros_like(correlations)
     if root.diagonal().min() > SAFE * root.diagonal().max():
         return root, solve_triangular(root, np.eye(len(root)), lower=True)
-    values, vectors = _spectrum(covariance, mean)
+    values, vectors = _spectrum(correlations)
     return vectors * np.sqrt(values), (vectors / np.sqrt(values)).T
 
 
-def _spectrum(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _spectrum(covariance: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The eigenvalues `[rank]` and eigenvectors `[d, rank]` of the directions that vary."""
-    _check(covariance, mean)
     values, vectors = np.linalg.eigh(covariance)
     kept = values > CUTOFF * values[-1]
     return values[kept], vectors[:, kept]
@@ -323,15 +355,6 @@ def _inverse_root(spectrum: tuple[np.ndarray, np.ndarray]) -> np.ndarray:
     return vectors / np.sqrt(values) @ vectors.T
 
 
-def _check(covariance: np.ndarray, mean: np.ndarray) -> None:
-    """Raise UserError if the view cannot be compared with any other."""
-    if not np.isfinite(covariance).all():
-        raise UserError(
-            "a view holds NaN or infinity; PWCCA needs finite numbers; "
-            "look for a diverged run, or set views.dtype to float32"
-        )
-    if covariance.diagonal().max() <= CONSTANT * mean @ mean:
-        raise UserError(
-            "a view is the same at all occurrences; PWCCA needs one that varies; "
-            "look for a run or layer that collapsed"
-        )
+def _deviations(covariance: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """As `deviations`; UserError if the view cannot be compared with any other."""
+    return varying_deviations(covariance.diagonal(), mean, "PWCCA")

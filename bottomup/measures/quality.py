@@ -12,6 +12,7 @@ from torch.nn import functional
 
 from bottomup.corpus.detokenization import detokenize
 from bottomup.corpus.segmentation import UNSPACED, base, unmarked
+from bottomup.files.joins import require_equal_lengths
 from bottomup.files.tables import read_table
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.measures import jackknife
@@ -71,6 +72,7 @@ def quality(
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})
     text, seed = load_text(tokens, "test", objective), scoring.seed
+    require_equal_lengths(sentences=text.source, blocks=blocks)
     count = jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(found, objective, blocks, count)
@@ -78,6 +80,7 @@ def quality(
         return scores
     pairs_file, tokenizer_file = translation
     pairs = read_table(pairs_file)
+    require_equal_lengths(pairs=pairs, blocks=blocks)
     order = generator(seed, "translated").permutation(len(pairs))
     some = np.sort(order[: scoring.translation.sentences])
     references = [unmarked(text) for text in pairs["target"].iloc[some]]

@@ -32,7 +32,6 @@ from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE, UNIT, Range
 from bottomup.measures.pwcca import (
     BLOCK_ROWS,
-    CONSTANT,
     CUTOFF,
     canonical_correlations,
     enough,
@@ -41,6 +40,14 @@ from bottomup.measures.pwcca import (
 )
 from bottomup.seeds import generator
 from bottomup.views.moments import Moments, merged
+from bottomup.views.values import (
+    CONSTANT,
+    checked,
+    require_finite,
+    require_same_rows,
+    shaped,
+    varying_deviations,
+)
 
 # The measures of `similarity` that come from moments.
 MEASURES = ("cka_debiased", "cka", "procrustes_distance", "svcca_distance")
@@ -94,6 +101,7 @@ def linear_cka(x: np.ndarray, y: np.ndarray, debiased: bool = True) -> float:
     >>> abs(linear_cka(x, unrelated)) < 0.1 < linear_cka(x, unrelated, debiased=False)
     True
     """
+    x, y = shaped(x), shaped(y)
     if debiased:
         return debiased_cka_from_moments(moments_with_norms(x, y, _centers(x, y)))
     return cka_from_moments(moments_of(x, y))
@@ -212,6 +220,7 @@ def rsa(x: np.ndarray, y: np.ndarray, n: int = RSA_ROWS, seed: int = 1) -> float
     >>> round(rsa(x, 2 * x), 6)
     1.0
     """
+    x, y = checked(x, "similarity"), checked(y, "similarity")
     rows = _drawn(x, y, n, seed)
     return _rank_correlation(_dissimilarities(x[rows]), _dissimilarities(y[rows]))
 
@@ -272,7 +281,8 @@ def similarity(
     One pass over the views, block by block: the moments without a block are those of all rows less
     its own. RSA without a block uses the rest of the same draw.
     """
-    _check_rows(x, y)
+    require_same_rows(x, y)
+    x, y = (checked(view, "similarity", blocks=blocks) for view in (x, y))
     count, centers = jackknife.n_blocks(blocks), _centers(x, y)
     rows = [np.flatnonzero(blocks == number) for number in range(count)]
     parts = [moments_with_norms(x[of], y[of], centers, device) for of in rows]
@@ -334,7 +344,10 @@ def truncated(moments: Moments, variance: float) -> Moments:
 
 
 def _components(covariance: np.ndarray, variance: float) -> np.ndarray:
-    """The first principal components, `[d, n_kept]`."""
+    """The first principal components, `[d, n_kept]`; for all variance the neurons as they are, of
+    which those with little of it lose no digits."""
+    if variance == 1:
+        return np.eye(len(covariance))
     values, vectors = np.linalg.eigh(covariance)
     shares = np.cumsum(values[::-1]) / values.sum()
     n_kept = np.searchsorted(shares, variance) + 1
@@ -401,7 +414,7 @@ def _covariance_of_norms(moments: Moments) -> np.ndarray:
 def _normalized(products: np.ndarray) -> float:
     """The product of x and y over the geometric mean of the products of each with itself, from
     `[2, 2]`."""
-    return float(np.clip(products[0, 1] / np.sqrt(products.diagonal().prod()), -1, 1))
+    return float(np.clip(products[0, 1] / np.sqrt(products.diagonal()).prod(), -1, 1))
 
 
 def _without(
@@ -441,21 +454,28 @@ def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -
 
 def _drawn(x: np.ndarray, y: np.ndarray, n: int, seed: int) -> np.ndarray:
     """Row numbers of the occurrences that RSA uses, in the order of the text."""
-    _check_rows(x, y)
+    require_same_rows(x, y)
     return np.sort(generator(seed, "rsa").choice(len(x), min(n, len(x)), replace=False))
 
 
 def _dissimilarities(rows: np.ndarray) -> np.ndarray:
-    """1 less Pearson's correlation of each pair of rows `[n, d]`: `[n, n]`."""
+    """1 less Pearson's correlation of each pair of rows `[n, d]`, in a unit of theirs: `[n, n]`."""
     rows = np.array(rows, dtype=np.float64)
-    _check_finite(rows)
     if (rows.var(1) <= CONSTANT * (rows**2).sum(1)).any():
         raise UserError(
             "an occurrence has the same value in all neurons; RSA needs rows that vary; "
             "look for a run or layer that collapsed"
         )
-    # Rounding ties pairs of equal rows, as it should be.
-    return np.round(1 - np.corrcoef(rows), 12)
+    rows -= rows.mean(1, keepdims=True)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    # Half the squared distance of two such rows; less their mean, it is precise however alike they
+    # are, as where one neuron is much larger than all others.
+    rows -= rows.mean(0)
+    squares = np.einsum("nd,nd->n", rows, rows)
+    found = (squares[:, None] + squares) / 2 - rows @ rows.T
+    # Rounding ties pairs that are as dissimilar, as equal rows are: to 12 digits of the largest.
+    unit = np.exp2(np.frexp(found.max())[1])
+    return np.round(found / unit, 12)
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
@@ -472,25 +492,10 @@ def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:
 
 def _centers(x: np.ndarray, y: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The means of the first rows: close enough to the means of all."""
-    means = [np.asarray(view[:BLOCK_ROWS], dtype=np.float64).mean(0) for view in (x, y)]
-    _check_finite(np.concatenate(means))
+    firsts = (np.asarray(view[:BLOCK_ROWS], dtype=np.float64) for view in (x, y))
+    means = [rows.sum(0) / max(len(rows), 1) for rows in firsts]
+    require_finite(np.concatenate(means), "similarity")
     return tuple(means)
-
-
-def _check_rows(x: np.ndarray, y: np.ndarray) -> None:
-    if len(x) != len(y):
-        raise UserError(
-            f"two views of {len(x)} and {len(y)} occurrences; they must have the same rows; "
-            f"extract both from one occurrence table"
-        )
-
-
-def _check_finite(numbers: np.ndarray) -> None:
-    if not np.isfinite(numbers).all():
-        raise UserError(
-            "a view holds NaN or infinity; similarity needs finite numbers; "
-            "look for a diverged run, or set views.dtype to float32"
-        )
 
 
 def _check(moments: Moments, needed: int = 2) -> None:
@@ -500,9 +505,4 @@ def _check(moments: Moments, needed: int = 2) -> None:
             f"views of {moments.n} occurrences; allowed: at least {needed}; raise occurrences.n"
         )
     for covariance, mean in ((moments.xx, moments.mean_x), (moments.yy, moments.mean_y)):
-        _check_finite(covariance)
-        if covariance.diagonal().max() <= CONSTANT * mean @ mean:
-            raise UserError(
-                "a view is the same at all occurrences; similarity needs one that varies; "
-                "look for a run or layer that collapsed"
-            )
+        varying_deviations(covariance.diagonal(), mean, "similarity")

@@ -13,6 +13,7 @@ from typing import Literal
 import numpy as np
 import pandas as pd
 
+from bottomup.files.joins import require_equal_lengths
 from bottomup.settings import Label, Run
 
 
@@ -55,6 +56,12 @@ class Seen:
     frequencies: pd.DataFrame | None = None
     reading: str = "plain"
     labels: tuple[Label, ...] = ()
+
+    def __post_init__(self):
+        parts = {"occurrences": self.occurrences, "views": self.views[0]}
+        if self.others is not None:
+            parts["others"] = self.others[0]
+        require_equal_lengths(**parts)
 
     @property
     def blocks(self) -> np.ndarray:

@@ -12,6 +12,7 @@ import numpy as np
 from bottomup.corpus.specials import PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
+from bottomup.files.joins import require_equal_lengths
 from bottomup.seeds import generator
 
 POOL = 200_000  # sentences to sort by length together, so that epochs of any size stay shuffled
@@ -24,6 +25,10 @@ class Text:
 
     source: TokenFile
     target: TokenFile | None = None
+
+    def __post_init__(self):
+        if self.target is not None:
+            require_equal_lengths(source=self.source, target=self.target)
 
     @cached_property
     def lengths(self) -> np.ndarray:

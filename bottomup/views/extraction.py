@@ -1,5 +1,6 @@
 """Extraction: one pass over the text of a reading writes one array of all layers."""
 
+import logging
 import os
 from pathlib import Path
 
@@ -11,6 +12,11 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
+
+# The share of a neuron's variance that the number format of the views may take without a word.
+LOSS = 0.01
+
+log = logging.getLogger(__name__)
 
 
 def extract(
@@ -32,6 +38,7 @@ def extract(
     shape = (subject.layers + 1, len(table), subject.d_model)
     views = np.lib.format.open_memmap(file, "w+", dtype, shape)
     reserve(file)
+    lost = [Lost(subject.d_model) for _ in views]
     subject.model.to(device)
     positions = table["position"].to_numpy()
     firsts = table.get("first", table["position"]).to_numpy()
@@ -42,10 +49,16 @@ def extract(
         counts = bounds[sentences + 1] - bounds[sentences]
         rows = np.concatenate([np.arange(bounds[s], bounds[s + 1]) for s in sentences])
         row_in_batch = np.repeat(np.arange(len(sentences)), counts)
-        for view, states in zip(views, hidden_states, strict=True):
+        for view, states, of_layer in zip(views, hidden_states, lost, strict=True):
             places = row_in_batch, firsts[rows], positions[rows]
-            view[rows] = means(states.cpu().numpy(), *places)
+            exact = means(states.cpu().numpy(), *places)
+            with np.errstate(over="ignore"):  # `check_finite` tells of it
+                view[rows] = exact
+            seen = positions[rows] >= 0
+            of_layer.add(exact[seen], view[rows[seen]])
     check_finite(views)
+    for layer, of_layer in enumerate(lost):
+        of_layer.warn(layer, views.dtype)
     views[:, positions < 0] = np.nan
     views.flush()
 
@@ -79,6 +92,47 @@ def means(
         return tokens
     sums = np.add.reduceat(tokens, starts, axis=0)
     return sums / lengths[:, None].astype(states.dtype)
+
+
+class Lost:
+    """How much of what its neurons say a layer loses to the number format of the views.
+
+    float16 has 11 digits in base 2, and none below 6e-8. So a neuron that varies little about a
+    large mean, or is tiny, may be lost.
+    """
+
+    def __init__(self, d_model: int):
+        self.n, self.center = 0, None
+        self.sums, self.squares, self.errors = np.zeros((3, d_model))
+
+    def add(self, exact: np.ndarray, written: np.ndarray) -> None:
+        """Count rows as they are, and as they were written: `[n, d_model]`."""
+        if not len(exact):
+            return
+        if self.center is None:
+            self.center = exact[0].astype(np.float64)
+        deviations = exact - self.center
+        with np.errstate(invalid="ignore", over="ignore"):
+            self.errors += np.square(written - exact.astype(np.float64)).sum(0)
+        self.n += len(exact)
+        self.sums += deviations.sum(0)
+        self.squares += np.square(deviations).sum(0)
+
+    def shares(self) -> np.ndarray:
+        """The error as a share of the variance, `[d_model]`; 0 for a neuron that does not vary."""
+        scatter = self.squares - np.square(self.sums) / max(self.n, 1)
+        return np.divide(self.errors, scatter, out=np.zeros_like(scatter), where=scatter > 0)
+
+    def warn(self, layer: int, dtype: np.dtype) -> None:
+        """Warn of neurons that lose more than `LOSS` of their variance."""
+        shares = self.shares()
+        many = int((shares > LOSS).sum())
+        if many:
+            log.warning(
+                f"layer {layer}: {many} of {len(shares)} neurons lose more than {LOSS:.0%} of "
+                f"their variance in {dtype}, neuron {shares.argmax()} the most, "
+                f"{shares.max():.2g} times it; set views.dtype to float32"
+            )
 
 
 def check_finite(views: np.ndarray) -> None:

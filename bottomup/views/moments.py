@@ -8,6 +8,10 @@ from numpy.typing import ArrayLike
 from torch import Tensor
 
 from bottomup.errors import UserError
+from bottomup.views.values import require_same_rows, shaped
+
+# The share of a neuron's scatter that float64 may make of nothing, when scatters are subtracted.
+ROUNDING = 1e-13
 
 
 class Moments:
@@ -72,8 +76,10 @@ class Moments:
         Raises
         ------
         UserError
-            If the numbers of rows differ, or a width is not that of these moments.
+            If the numbers of rows differ, a width is not that of these moments, or a view is no
+            matrix of real numbers.
         """
+        x, y = shaped(x), shaped(y)
         _check(x, y, self)
         rows = torch.cat([self._float64(x), self._float64(y)], dim=1)  # [n, d_x + d_y]
         if len(rows):
@@ -88,7 +94,13 @@ class Moments:
         ----------
         other : Moments
             Of views of the same widths.
+
+        Raises
+        ------
+        UserError
+            If a width is another.
         """
+        _require_widths((other.d_x, other.d_y), self)
         if other.n:
             self._add(other.n, other.mean.to(self.mean), other.scatter.to(self.scatter))
 
@@ -96,7 +108,7 @@ class Moments:
         """The moments of the rows that are left when some go: `merge` undone, to rounding.
 
         A neuron that varies in the rows that go, and hardly in those that are left, keeps as many
-        digits fewer as its variance falls by.
+        digits fewer as its variance falls by. Where that is all digits, it is constant.
 
         Parameters
         ----------
@@ -115,6 +127,7 @@ class Moments:
         left.mean = self.mean - step * share
         left.scatter = self.scatter - part.scatter
         left.scatter -= torch.outer(step, step * (share * self.n))
+        without_rounding(left.scatter, self.scatter)
         return left
 
     def swapped(self) -> "Moments":
@@ -180,6 +193,14 @@ def merged(parts: Sequence[Moments]) -> Moments:
     return total
 
 
+def without_rounding(left: Tensor, whole: Tensor) -> None:
+    """Set to 0 what is left of a neuron if nothing but the rounding of `whole` is: both scatters
+    `[d, d]`."""
+    constant = left.diagonal() <= ROUNDING * whole.diagonal()
+    left[constant] = 0
+    left[:, constant] = 0
+
+
 def _gram(rows: Tensor) -> Tensor:
     """`rows.T @ rows`."""
     if rows.device.type != "cpu":
@@ -191,13 +212,13 @@ def _gram(rows: Tensor) -> Tensor:
 
 
 def _check(x, y, moments: Moments) -> None:
-    if len(x) != len(y):
+    require_same_rows(x, y)
+    _require_widths((x.shape[1], y.shape[1]), moments)
+
+
+def _require_widths(widths: tuple[int, int], moments: Moments) -> None:
+    if widths != (moments.d_x, moments.d_y):
         raise UserError(
-            f"two views of {len(x)} and {len(y)} occurrences; they must have the same rows; "
-            f"extract both from one occurrence table"
-        )
-    if (x.shape[1], y.shape[1]) != (moments.d_x, moments.d_y):
-        raise UserError(
-            f"views of width {x.shape[1]} and {y.shape[1]} given to moments of width "
+            f"views of width {widths[0]} and {widths[1]} given to moments of width "
             f"{moments.d_x} and {moments.d_y}; allowed: these widths only"
         )

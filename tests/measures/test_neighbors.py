@@ -111,7 +111,7 @@ def test_no_more_than_a_block_of_distances_is_made(monkeypatch, cells, rows):
         neighbors, "_smallest", lambda block, k: made.append(block.numel()) or smallest(block, k)
     )
     nearest(np.random.default_rng(0).normal(size=(1000, 4)), 3)
-    assert sum(made) == 1000**2
+    assert 1000**2 <= sum(made) < 1.1 * 1000**2  # some once more, in float64
     assert max(made) == 5000
 
 

@@ -19,7 +19,7 @@ from bottomup.corpus.words import learn
 from bottomup.errors import UserError
 from bottomup.subjects.runs import Run
 from bottomup.training.run import save
-from bottomup.views.extraction import extract, reserve
+from bottomup.views.extraction import Lost, extract, reserve
 from bottomup.views.occurrences import plain
 from tests.subjects import families
 from tests.tiny import drawn, initial, random_tokens
@@ -88,6 +88,41 @@ def test_too_large_for_float16(views):
     with pytest.raises(UserError, match=r"layer 1 .*float16; set views.dtype to float32"):
         views(model, dtype="float16")
     assert views(model)[1][:, 3].min() > 65_504
+
+
+@pytest.mark.parametrize(
+    ("value", "spread", "told"),
+    [
+        (0.0, 1.0, False),
+        (50.0, 1.0, False),
+        (1e4, 1.0, True),  # float16 steps by 8 there
+        (0.0, 1e-8, True),  # below its least number
+        (0.0, 3e4, False),
+        (7.0, 0.0, False),  # a constant neuron says nothing that could be lost
+    ],
+)
+def test_what_float16_loses_of_a_neuron_is_told(value, spread, told, caplog):
+    exact = np.random.default_rng(0).normal(size=(200, 3)).astype(np.float32)
+    exact[:, 1] = value + spread * exact[:, 1].clip(-2, 2)
+    lost = Lost(3)
+    for rows in np.split(exact, [1, 8, 100]):
+        lost.add(rows, rows.astype(np.float16))
+    lost.warn(4, np.dtype(np.float16))
+    assert ("layer 4: 1 of 3 neurons lose more than 1% of their variance" in caplog.text) == told
+    variance = exact.astype(float).var(0)
+    errors = np.square(exact.astype(np.float16) - exact.astype(float)).mean(0)
+    shares = np.divide(errors, variance, out=np.zeros(3), where=variance > 0)
+    np.testing.assert_allclose(lost.shares(), shares, rtol=1e-6)
+
+
+def test_extraction_tells_what_it_loses(views, caplog):
+    model = drawn("lm")
+    with torch.no_grad():
+        model.encoder.layers[0].feed_forward.outer.bias[3] = 3e4
+    views(model, dtype="float32")
+    assert "lose" not in caplog.text
+    views(model, dtype="float16")
+    assert "layer 1: 1 of" in caplog.text and "neuron 3 the most" in caplog.text
 
 
 def test_what_is_not_seen_is_nan(views):

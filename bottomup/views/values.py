@@ -1,0 +1,130 @@
+"""The numbers of a view `[n, d]`: whether they can be measured, and at which scale.
+
+Neurons of one layer may differ a thousandfold in size, and layers too. So every limit is relative
+to the neuron, or to the view, that it is about.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+from numpy.typing import ArrayLike
+from torch import Tensor
+
+from bottomup.errors import UserError
+
+# A variance of at most this share of the squared mean is a constant's rounding error in float64.
+CONSTANT = 1e-24
+# Rows in float64 at once.
+BLOCK_ROWS = 8192
+
+
+def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
+    """The view as an array, if it can be measured; a memory map stays one.
+
+    measure: what needs it, for errors. columns: what else belongs to each of its rows.
+
+    Raises UserError unless the view is a matrix of finite real numbers with at least one row, and
+    each column has one value for each row.
+    """
+    rows = shaped(view)
+    for name, column in columns.items():
+        if np.shape(column) != (len(rows),):
+            raise UserError(
+                f"{name} of shape {np.shape(column)} for a view of {len(rows)} occurrences; "
+                f"allowed: one value for each, ({len(rows)},)"
+            )
+    if not len(rows):
+        raise UserError(f"a view of 0 occurrences; {measure} needs some; raise occurrences.n")
+    for block in blocks_of(rows):
+        require_finite(block, measure)
+    return rows
+
+
+def shaped(view: ArrayLike | Tensor) -> np.ndarray | Tensor:
+    """The view as an array, or the tensor that it is; UserError unless it is a matrix of real
+    numbers, one row for each occurrence."""
+    rows = view if isinstance(view, Tensor) else np.asarray(view)
+    shape = tuple(rows.shape)
+    if len(shape) != 2 or not shape[1]:
+        raise UserError(f"a view of shape {shape}; allowed: [occurrences, d], d at least 1")
+    real = not rows.is_complex() if isinstance(rows, Tensor) else rows.dtype.kind in "biuf"
+    if not real:
+        raise UserError(f"a view of type {rows.dtype}; allowed: real numbers; usual: float32")
+    return rows
+
+
+def require_same_rows(x: np.ndarray | Tensor, y: np.ndarray | Tensor) -> None:
+    """Raise UserError if two views cannot be of the same occurrences."""
+    if len(x) != len(y):
+        raise UserError(
+            f"two views of {len(x)} and {len(y)} occurrences; they must have the same rows; "
+            f"extract both from one occurrence table"
+        )
+
+
+def require_finite(numbers: np.ndarray, measure: str) -> None:
+    """Raise UserError for NaN or infinity."""
+    if not np.isfinite(numbers).all():
+        raise UserError(
+            f"a view holds NaN or infinity; {measure} needs finite numbers; "
+            "look for a diverged run, or set views.dtype to float32"
+        )
+
+
+def blocks_of(rows: np.ndarray) -> Iterator[np.ndarray]:
+    """The rows, `BLOCK_ROWS` at a time."""
+    for start in range(0, len(rows), BLOCK_ROWS):
+        yield rows[start : start + BLOCK_ROWS]
+
+
+def deviations(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
+    """The standard deviation of each neuron, `[d]`; infinity for one that is constant, so that
+    divided by it, it is 0."""
+    varies = variance > CONSTANT * np.square(mean)
+    return np.sqrt(np.where(varies, variance, np.inf))
+
+
+def varying_deviations(variance: np.ndarray, mean: np.ndarray, measure: str) -> np.ndarray:
+    """As `deviations`; UserError if they are not finite, or no neuron varies."""
+    require_finite(variance, measure)
+    found = deviations(variance, mean)
+    if np.isinf(found).all():
+        raise UserError(
+            f"a view is the same at all occurrences; {measure} needs one that varies; "
+            "look for a run or layer that collapsed"
+        )
+    return found
+
+
+def mean_and_deviation(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The mean and standard deviation (with n - 1) of each neuron, float64 `[d]`; see
+    `deviations`."""
+    n = len(rows)
+    mean = sum(block.sum(0, dtype=np.float64) for block in blocks_of(rows)) / n
+    squares = sum(np.square(block - mean).sum(0) for block in blocks_of(rows))
+    return mean, deviations(squares / max(n - 1, 1), mean)
+
+
+def standardized(view: np.ndarray, of: np.ndarray | slice = slice(None)) -> np.ndarray:
+    """The view with neurons of mean 0 and standard deviation 1 over the rows `of`: float32.
+
+    Shift and scale of a neuron change nothing but its rounding. A neuron that is constant over
+    these rows is 0 everywhere.
+    """
+    mean, deviation = mean_and_deviation(view[of])
+    found = np.empty(view.shape, dtype=np.float32)
+    for block, rows in zip(blocks_of(found), blocks_of(view), strict=True):
+        block[:] = (rows - mean) / deviation
+    return found
+
+
+def in_float32(view: np.ndarray) -> np.ndarray:
+    """float32 rows whose distances are those of the view, times one power of two.
+
+    The largest number is then of order 1, so that no square of a distance is too large or too
+    small. What float32 does not hold is centered first, or a large mean would cost digits.
+    """
+    exact = np.can_cast(view.dtype, np.float32)
+    rows = view.astype(np.float32 if exact else np.float64)
+    rows = np.ldexp(rows, -np.frexp(np.abs(rows).max())[1])
+    return rows if exact else (rows - rows.mean(0)).astype(np.float32)
