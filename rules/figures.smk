@@ -388,6 +388,7 @@ for number, (name, figure) in enumerate(FIGURES.items(), start=1):
                 figure.get("module", name),
                 figure.get("options", {}),
                 [key for key, paths in figure["tables"].items() for _ in paths],
+                [path for paths in figure["tables"].values() for path in paths],
             ),
         shell:
             """

@@ -1,7 +1,8 @@
 """Draw one figure from tables: PNG, PDF, and a CSV of its points.
 
 Settings: figure, a module of bottomup/figures; options of the figure, for example
-          {"objective": "lm"}; tables, a name for each table; tables of one name are joined.
+          {"objective": "lm"}; tables, a name for each table; tables of one name are joined;
+          places, of models in the study, which give the colors of those without their own.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
           out, and the figure says so.
@@ -17,7 +18,7 @@ import pandas as pd
 
 from bottomup import program
 from bottomup.figures.points import COLUMNS, load_published, that_rest_on_enough
-from bottomup.figures.style import note, nothing, save
+from bottomup.figures.style import note, nothing, placed, save
 from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Section
 
@@ -26,6 +27,7 @@ class Settings(Section):
     figure: str
     options: dict[str, Any]
     tables: list[str]
+    places: dict[str, int]
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -37,7 +39,8 @@ def main(arguments: argparse.Namespace) -> None:
         figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
     else:
         module = importlib.import_module(f"bottomup.figures.{settings.figure}")
-        figure, points = module.draw(tables, **settings.options)
+        with placed(settings.places):
+            figure, points = module.draw(tables, **settings.options)
     if left_out:
         logging.info(left_out.replace("\n", "; "))
         note(figure, left_out)

@@ -5,6 +5,7 @@ each other, so they have their own row, below ours.
 """
 
 from collections.abc import Callable
+from itertools import zip_longest
 
 import matplotlib
 import pandas as pd
@@ -21,6 +22,7 @@ from bottomup.measures.groups import RANKS
 
 # The light end of the colormap is too faint for lines on white.
 SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
+WIDEST = 6  # panels in a row
 DASHED = (0, (2.5, 1.2))
 # Related parts of speech share a color and a marker; the second of the two is dashed.
 LOOKS = {
@@ -84,20 +86,28 @@ def published(tables: Tables, name: str, panels: dict[str, str]) -> pd.DataFrame
 def draw(
     drawn: pd.DataFrame, panels: list[str], grouping: str, counts: str, finish: Callable
 ) -> Figure:
-    """The figure of `drawn`, a column for each of `panels`.
+    """The figure of `drawn`, a column for each of `panels`; more than `WIDEST` are in several rows.
 
     The legend states the number of occurrences, `counts`; `finish(axes, points)` sets the axes of
     one panel.
     """
     sources = [name for name in ("ours", "published") if (drawn["source"] == name).any()]
     # A single panel has its legend beside it.
-    width = 2.35 * len(panels) + (2.3 if len(panels) == 1 else 0.4)
-    size = (width, 2.5 * len(sources) + 0.2)
-    figure = Figure(figsize=size, layout="constrained")
-    grid = figure.subplots(len(sources), len(panels), sharey="row", squeeze=False)
-    free = None
-    for source, row in zip(sources, grid, strict=True):
-        for panel, axes in zip(panels, row, strict=True):
+    columns = min(len(panels), WIDEST)
+    rows = [(source, some) for source in sources for some in style.in_rows(panels, columns)]
+    rows = [
+        (source, some)
+        for source, some in rows
+        if ((drawn["source"] == source) & drawn["panel"].isin(some)).any()
+    ]
+    width = 2.35 * columns + (2.3 if columns == 1 else 0.4)
+    figure = Figure(figsize=(width, 2.5 * len(rows) + 0.2), layout="constrained")
+    grid = figure.subplots(len(rows), columns, sharey="row", squeeze=False)
+    free, first = None, {}
+    for (source, some), row in zip(rows, grid, strict=True):
+        if (above := first.setdefault(source, row[0])) is not row[0]:
+            row[0].sharey(above)
+        for panel, axes in zip_longest(some, row):
             shown = drawn[(drawn["source"] == source) & (drawn["panel"] == panel)]
             if shown.empty:
                 axes.set_axis_off()

@@ -4,6 +4,8 @@ runs of one objective, and models from elsewhere with these and with their untra
 Not in the papers.
 """
 
+import math
+
 import pandas as pd
 from matplotlib.figure import Figure
 
@@ -22,6 +24,7 @@ TITLES = {
 QUANTITIES = {measure: quantity for quantity, titles in TITLES.items() for measure in titles}
 
 INTERVALS = "95 % intervals"
+MOST_PAIRS = 8  # in a panel
 
 
 @style.paper()
@@ -49,13 +52,22 @@ def _check(found: list[str]) -> None:
 
 
 def _figure(drawn: pd.DataFrame, kept: pd.DataFrame) -> Figure:
-    figure = Figure(figsize=(9.6, 6.4), layout="constrained")
-    grid = figure.subplots(len(TITLES), max(map(len, TITLES.values())))
-    for axes in grid[0, 1:]:
-        axes.sharey(grid[0, 0])
-    for row, (quantity, titles) in zip(grid, TITLES.items(), strict=True):
+    looks = pairs.looks(drawn["series"])
+    every = list(dict.fromkeys(drawn["series"]))
+    # Few enough pairs in a panel to follow each: as equal a number as there can be.
+    size = math.ceil(len(every) / math.ceil(len(every) / MOST_PAIRS))
+    rows = [(quantity, some) for quantity in TITLES for some in style.in_rows(every, size)]
+    figure = Figure(figsize=(9.6, 3.2 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), max(map(len, TITLES.values())))
+    similar = [axes for row, (quantity, _) in zip(grid, rows, strict=True) for axes in row]
+    similar = similar[: len(similar) // len(TITLES)]
+    for axes in similar[1:]:
+        axes.sharey(similar[0])
+    for row, (quantity, some) in zip(grid, rows, strict=True):
+        titles = TITLES[quantity]
         for axes, measure in zip(row, titles, strict=False):
-            style.curves(axes, drawn[drawn["panel"] == measure], pairs.look)
+            shown = drawn[(drawn["panel"] == measure) & drawn["series"].isin(some)]
+            style.curves(axes, shown, pairs.look)
             counts = style.count(kept.loc[kept["measure"] == measure, "n_occurrences"])
             axes.set_title(f"{titles[measure]}\n{counts} occurrences")
             style.layer_axis(axes)
@@ -64,6 +76,5 @@ def _figure(drawn: pd.DataFrame, kept: pd.DataFrame) -> Figure:
             style.level(axes, SAME[quantity], "same")
         for axes in row[len(titles) :]:
             axes.remove()
-    looks = pairs.looks(drawn["series"])
     style.legend(figure, style.key(drawn, looks, INTERVALS), columns=4)
     return figure

@@ -22,7 +22,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
-from bottomup.names import half, objective_and_half
+from bottomup.names import TWIN, half, objective_and_half
 
 LOG = logging.getLogger(__name__)
 
@@ -93,6 +93,8 @@ UNTRAINED = ["untrained", "untrained_causal"]
 SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
 SPARE_MARKERS = ["v", ">", "*", "p", "h", "8", "H"]
 _spared: dict[tuple[str, str], str] = {}  # who has which of them, in one figure
+_places: dict[str, int] = {}  # of models in their study; these decide first
+TWIN_DASHES = (0, (2, 1.5))
 # Attention in MT; colors and markers differ from those of the objectives other than MT.
 KINDS = {
     "encoder": Look("encoder self-attention", "#0072B2", "o"),
@@ -118,21 +120,40 @@ METHODS = {
 
 
 def objective(name: str) -> Look:
-    """The look of an objective, the same in every figure; others than the papers' get a spare look.
+    """The look of an objective or a checkpoint, the same in every figure; others than the papers'
+    get a spare look, and an untrained twin that of its model, dashed.
 
-    The name decides which spare, unless another objective in the figure has it: then the next free
-    one. So no two share a color or a marker while there are others.
+    The place in the study decides which spare. Where it is not known the name does, unless another
+    in the figure has it: then the next free one. So no two share a color or a marker while there
+    are others; beyond these, dashes tell them apart.
     """
     if name in OBJECTIVES:
         return OBJECTIVES[name]
+    label = name.replace("_", " ")
+    if name.endswith(TWIN):
+        return replace(objective(name.removesuffix(TWIN)), label=label, linestyle=TWIN_DASHES)
     n = len(SPARE_COLORS)
+    if name in _places:
+        turn, place = divmod(_places[name], n)
+        dashes = ("-", (0, (6, 1.5)), (0, (6, 1.5, 1, 1.5)))[turn % 3]
+        return Look(label, SPARE_COLORS[place], SPARE_MARKERS[(place + turn) % n], dashes)
     first = zlib.crc32(name.encode()) % n
     for turn, step in product(range(n), range(n)):
         place = (first + step) % n
         spare = SPARE_COLORS[place], SPARE_MARKERS[(place + turn) % n]
         if _spared.setdefault(spare, name) == name:
             break
-    return Look(name.replace("_", " "), *spare)
+    return Look(label, *spare)
+
+
+@contextmanager
+def placed(places: dict[str, int]):
+    """Draw with the looks of models by their places in a study, from 0."""
+    _places.update(places)
+    try:
+        yield
+    finally:
+        _places.clear()
 
 
 def pair(first: str, second: str) -> Look:
@@ -145,7 +166,10 @@ def pair(first: str, second: str) -> Look:
     a, b = objective(first), objective(second)
     if first == second:
         return replace(a, label=f"{a.label}, two seeds", linestyle=(0, (2, 1.5)))
-    return Look(f"{a.label}–{b.label}", a.color, b.marker, (0, (3, 3)), b.color)
+    names, gaps = (first, second), None if a.color == b.color else b.color
+    # With a twin, whose color is its model's, more of the other's.
+    twin = any(name.endswith(TWIN) and name not in OBJECTIVES for name in names)
+    return Look(f"{a.label}–{b.label}", a.color, b.marker, (0, (1, 4) if twin else (3, 3)), gaps)
 
 
 def halves_of_one(first: str, second: str) -> bool:
@@ -172,6 +196,11 @@ def paper():
         matplotlib.rcdefaults()
         matplotlib.rcParams.update(RC)
         yield
+
+
+def in_rows(names: list[str], size: int) -> list[list[str]]:
+    """`names`, at most `size` in a row."""
+    return [names[start : start + size] for start in range(0, len(names), size)]
 
 
 def light(color: str, share: float = 0.5) -> str:

@@ -5,6 +5,7 @@ program and of the modules chosen by name. The program turns it back into its `S
 """
 
 import json
+import re
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -247,9 +248,13 @@ class Slices:
     def collect_tables(self) -> Slice:
         return settings("collect_tables", {})
 
-    def plot(self, figure: str, options: dict, tables: list[str]) -> Slice:
-        """`figure` is a module of bottomup/figures, `tables` a name for each of its tables."""
-        values = {"figure": figure, "options": options, "tables": tables}
+    def plot(self, figure: str, options: dict, tables: list[str], paths: list[str]) -> Slice:
+        """`figure` is a module of bottomup/figures, `tables` a name for each of its tables, whose
+        `paths` say whom it shows."""
+        parts = {part for path in paths for part in re.split("[/.]", path) if "-" in part}
+        shown = {part.rpartition("-")[0].removesuffix(TWIN) for part in parts}
+        places = {name: at for name, at in self.subjects.places().items() if name in shown}
+        values = {"figure": figure, "options": options, "tables": tables, "places": places}
         return settings("plot_figure", values, f"bottomup.figures.{figure}")
 
     def compare_with_published(self) -> Slice:

@@ -9,7 +9,7 @@ from bottomup import names
 from bottomup.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
 from bottomup.tables import Table
-from bottomup.workflow.config import Study
+from bottomup.workflow.config import Study, modules
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
@@ -83,6 +83,13 @@ class Subjects:
 
         untrained = (name for name in self.objectives if name not in self.trained)
         return next((name for name in untrained if encoder(name) == encoder(model)), None)
+
+    def places(self) -> dict[str, int]:
+        """The place among the models whose names are no module's, which have no look of their own:
+        objectives, then checkpoints, as the study has them."""
+        own = [*self.study.objectives, *self.study.checkpoints]
+        named = [name for name in own if name not in modules("objectives")]
+        return {name: place for place, name in enumerate(named)}
 
     def model(self, objective: str) -> dict:
         """What is known of an objective's models, for a figure about their differences."""

@@ -1,6 +1,7 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from bottomup.errors import UserError
@@ -235,3 +236,15 @@ def test_matching_has_the_error_of_what_is_drawn(study):
     factor = np.exp(4.303 * error / (4 / 3))
     assert found["high"] == pytest.approx(4 / 3 * factor, rel=1e-3)
     assert found["low"] == pytest.approx(4 / 3 / factor, rel=1e-3)
+
+
+def test_many_models_are_in_several_rows(study):
+    """Of 12 in one row none could be read."""
+    [table] = [study()[name] for name in ("influence",)]
+    first = table[table["objective"] == table["objective"].iloc[0]]
+    many = pd.concat([first.assign(objective=f"model_{n}") for n in range(12)])
+    figure, _ = influence_of_groups.draw({"influence": many}, "frequency_rank")
+    width, height = figure.get_size_inches()
+    assert len(figure.axes) == 12 and width < 16 and height > 4
+    tops = [axes.get_ylim() for axes in figure.axes]
+    assert len(set(tops)) == 1

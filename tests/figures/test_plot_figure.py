@@ -26,7 +26,7 @@ def plot(folder, figure, tables, *more, options=None, **environment):
     for name, table in tables.items():
         paths.append(str(folder / f"{name}.csv"))
         table.to_csv(paths[-1], index=False)
-    settings = {"figure": figure, "options": options or {}, "tables": list(tables)}
+    settings = {"figure": figure, "options": options or {}, "tables": list(tables), "places": {}}
     outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
     program = [
         sys.executable,

@@ -95,3 +95,15 @@ def test_a_model_from_elsewhere_is_compared_whatever_its_seed(study):
 
 def test_nothing_to_compare():
     fails({}, "table 'similarity_between_runs' is missing")
+
+
+def test_many_pairs_are_in_several_rows_of_panels(study):
+    table = study()["similarity_between_runs"]
+    one = table[(table["objective_a"] == "lm") & (table["objective_b"] == "mlm")]
+    pairs = [(f"a{i}", f"b{i}") for i in range(15)]
+    many = pd.concat([one.assign(objective_a=a, objective_b=b) for a, b in pairs])
+    figure, points = similarity_between_runs.draw({"similarity_between_runs": many})
+    # Of 15 pairs 8 and 7, for three similarities and two distances.
+    lines = [sum(len(line.get_xdata()) > 2 for line in axes.lines) for axes in figure.axes]
+    assert sorted(lines) == [7] * 5 + [8] * 5
+    assert points["series"].nunique() == 15

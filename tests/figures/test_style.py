@@ -159,3 +159,22 @@ def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_n
     style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     assert text.get_fontfamily()[-1] == "Square"
     assert not any(line.startswith("no font") for line in caplog.messages)
+
+
+def test_a_model_has_one_color_by_its_place_in_the_study_and_its_twin_the_same_dashed():
+    names = [f"model_{n}" for n in range(16)]
+    places = {name: place for place, name in enumerate(names)}
+    looks = []
+    for order in (names, names[::-1], names[3:5]):  # as figures may ask
+        with style.paper(), style.placed(places):
+            looks.append({name: style.objective(name) for name in order})
+            twins = {name: style.objective(f"{name}_untrained") for name in order}
+        for name, twin in twins.items():
+            assert looks[-1][name] == looks[0][name]
+            assert twin.color == looks[0][name].color and twin.linestyle == style.TWIN_DASHES
+    drawn = {(look.color, look.marker, look.linestyle) for look in looks[0].values()}
+    assert len(drawn) == len(names)
+    # Without a study the name decides, and twins still follow their models.
+    with style.paper():
+        assert style.objective("bert_untrained").color == style.objective("bert").color
+        assert style.pair("bert_untrained", "bert").second_color is None

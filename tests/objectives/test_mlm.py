@@ -74,3 +74,9 @@ def test_masked_and_replaced_are_shares_of_the_chosen(source):
     assert not (example(source, mask=0.7, replace=0.3).source == source).all()
     with pytest.raises(ValidationError, match="must not exceed 1"):
         objectives.load("mlm", {"mask": 0.8, "replace": 0.3})
+
+
+def test_a_paper_s_shares_are_the_default():
+    """Devlin et al. 2019: 15 % are predicted, of which 80 % are hidden and 10 % replaced."""
+    default = objectives.load("mlm", {})
+    assert (default.choose, default.mask, default.replace) == (0.15, 0.8, 0.1)
