@@ -221,10 +221,10 @@ MISTAKES = [
     *of(
         "measures",
         "jackknife.py",
-        ("np.sqrt((n - 1) / n * (deviations**2).sum(-1))", "np.sqrt((deviations**2).mean(-1))"),
-        ("0.975", "0.95"),
+        ("np.sqrt(1 - 1 / np.maximum(n, 1))", "1.0"),
+        ("stdtrit(df, 0.975)", "stdtrit(df, 0.95)"),
         ("by_block.sum(0) - by_block", "by_block"),
-        ("np.hypot(error(without), noise)", "error(without)"),
+        ("np.hypot(of_text, noise)", "of_text"),
     ),
     *of(
         "measures",
@@ -246,7 +246,7 @@ MISTAKES = [
         "change.py",
         ('"layer_b": layer + 1', '"layer_b": layer + 2'),
         ("if len(rows) < n:", "if len(rows) <= n:"),
-        ("for _, matching, _ in draws", "for _, matching, _ in draws[:1]"),
+        ("for group, matching, rows in draws:", "for group, matching, rows in draws[:1]:"),
     ),
     *of(
         "measures",
@@ -399,7 +399,7 @@ MISTAKES = [
     *of(
         "workflow",
         "config.py",
-        ("if occurrences < 4 * d_model:", "if occurrences < 2 * d_model:"),
+        ("if perplexity >= occurrences / 3:", "if perplexity >= occurrences:"),
         ("if name in known and module != name:", "if module not in known:"),
         ("elif name + TWIN in objectives:", "elif name in []:"),
         ("penalty > 0\n", "penalty >= 0\n"),
@@ -477,8 +477,8 @@ MISTAKES = [
         "scripts",
         "compare_with_published.py",
         (
-            "table.to_csv(arguments.table, index=False)",
-            "correlations.to_csv(arguments.table, index=False)",
+            "write_table(table, arguments.table)",
+            "write_table(correlations, arguments.table)",
         ),
     ),
     *of(
