@@ -196,7 +196,7 @@ MISTAKES = [
         ("lengths = lasts - firsts + 1", "lengths = lasts - firsts"),
         ("sums / lengths[:, None]", "sums / lengths[:1, None]"),
         ("(subject.layers + 1, len(table)", "(subject.layers, len(table)"),
-        ("view[rows] = means", "view[rows[::-1]] = means"),
+        ("view[rows] = exact", "view[rows[::-1]] = exact"),
     ),
     *of(
         "views",
@@ -275,7 +275,7 @@ MISTAKES = [
     *of(
         "measures",
         "similarity.py",
-        ("1 - np.corrcoef(rows)", "np.corrcoef(rows)"),
+        ("np.triu_indices(len(a), 1)", "np.triu_indices(len(a), 0)"),
         ('generator(seed, "rsa")', 'generator(1, "rsa")'),
     ),
     *of(
