@@ -36,9 +36,14 @@ def main(arguments: argparse.Namespace) -> None:
     ]
     name = arguments.settings.objective
     tell(
-        Loss(f"reading {row['text']}, {row['reason']}", f"checkpoints.{name}", *sizes, row["unit"])
-        for row in rows
-        for sizes in [(row["n"], row["total"])]
+        [
+            Loss(
+                f"reading {row['text']}, {row['reason']}",
+                f"checkpoints.{name}",
+                *(row["n"], row["total"], row["unit"]),
+            )
+            for row in rows
+        ]
     )
     write_table(pd.DataFrame(rows), arguments.table)
 

@@ -36,14 +36,18 @@ class Loss:
         return f"{self.step} dropped {self.dropped} of {self.of} {self.unit} ({self.key})"
 
 
-def tell(losses: Iterable[Loss]) -> list[Loss]:
-    """Warn of each step that dropped more than half of what it had. Returns all that dropped."""
-    some = [loss for loss in losses if loss.dropped]
-    for loss in some:
+def of_texts(step: str, key: str, dropped: Sequence[str], of: int, unit: str) -> Loss:
+    """The loss of a step that dropped these texts, out of so many."""
+    return Loss(step, key, len(dropped), of, unit, tuple(dropped[:SHOWN]))
+
+
+def tell(losses: Sequence[Loss]) -> Sequence[Loss]:
+    """Warn of each step that dropped more than half of what it had. Returns the losses."""
+    for loss in losses:
         if 2 * loss.dropped > loss.of:
             shown = "; ".join(f'"{_short(text)}"' for text in loss.examples[:SHOWN])
             log.warning("%s%s", loss, f", such as {shown}" if shown else "")
-    return some
+    return losses
 
 
 def _short(text: str) -> str:
@@ -52,8 +56,8 @@ def _short(text: str) -> str:
 
 
 def carry(pairs: pd.DataFrame, losses: Iterable[Loss]) -> pd.DataFrame:
-    """The pairs with their losses, in place of what they carried before."""
-    pairs.attrs[KEY] = [asdict(loss) for loss in losses]
+    """The pairs with the losses of steps that dropped any, in place of what they carried before."""
+    pairs.attrs[KEY] = [asdict(loss) for loss in losses if loss.dropped]
     return pairs
 
 

@@ -4,7 +4,6 @@ A token of the text may stand for several words of the tree (German zum for zu d
 enhanced dependencies are skipped.
 """
 
-import logging
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import accumulate, pairwise
@@ -15,12 +14,11 @@ from conllu.exceptions import ParseException
 from conllu.models import TokenList
 
 from bottomup.corpus.cleaning import normalize
+from bottomup.corpus.losses import Loss, of_texts
 from bottomup.corpus.sources.files import lines
 from bottomup.errors import UserError
 
 FIELDS = 10  # of a line
-
-log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True)
@@ -51,8 +49,9 @@ def files_in(folder: Path) -> list[Path]:
     return sorted(folder.rglob("*.conllu"))
 
 
-def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
-    """The sentences of a treebank's files, without those whose text cleaning would change.
+def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:
+    """The sentences of a treebank's files, without those whose text cleaning would change, and how
+    many these are.
 
     The newdoc id names a document; without an id its first sentence does, and before the first
     newdoc the file does.
@@ -61,7 +60,7 @@ def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
     missing or occurs twice.
     """
     seen: dict[str, str] = {}
-    n_changed = 0
+    found, changed = [], []
     for path in files:
         document = path.name
         for number, block in _blocks(lines(path)):
@@ -76,11 +75,11 @@ def sentences(files: Iterable[Path]) -> Iterator[Sentence]:
                 document = tree.metadata.get("newdoc id") or name
             sentence = _sentence(document, name, tree, where)
             if sentence.text == normalize(sentence.text) and all(s < e for s, e in sentence.spans):
-                yield sentence
+                found.append(sentence)
             else:
-                n_changed += 1
-    if n_changed:
-        log.info(f"{n_changed} sentences left out, whose text the cleaning would change")
+                changed.append(sentence.text)
+    step, key = "leaving out what cleaning would change", "corpus.sources.conllu"
+    return found, of_texts(step, key, changed, len(found) + len(changed), "sentences")
 
 
 def _blocks(texts: list[str]) -> Iterator[tuple[int, list[str]]]:

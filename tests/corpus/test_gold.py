@@ -18,7 +18,7 @@ FOUND = ["sentence", "text", "tag", "relation", "head"]
 
 
 def table(folder, language):
-    known = list(sentences(files_in(folder)))
+    known, _ = sentences(files_in(folder))
     tokenizer = learn([[one.text for one in known]], 10, lowercase=True, language=language)
     return annotate(known, [one.text for one in known], tokenizer, has_penn(known))
 

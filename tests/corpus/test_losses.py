@@ -25,7 +25,11 @@ def test_a_step_that_drops_more_than_half_says_so_with_its_key_and_two_lines(cap
         Loss("two", "b.key", 3, 4, "pairs", ["x  y", "z" * 99, "w"]),
         Loss("three", "c.key", 0, 0, "pairs"),
     ]
-    assert tell(losses) == losses[:2]
+    assert tell(losses) == losses
+    assert carried(carry(pairs([]), losses)) == [
+        Loss("one", "a.key", 2, 4, "pairs", ["x"]),
+        Loss("two", "b.key", 3, 4, "pairs", ["x  y", "z" * 99, "w"]),
+    ]
     assert caplog.messages == [f'two dropped 3 of 4 pairs (b.key), such as "x y"; "{"z" * 60}…"']
 
 

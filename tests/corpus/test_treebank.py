@@ -6,7 +6,7 @@ from bottomup.errors import UserError
 
 
 def read(folder, **files):
-    return list(sentences(files_in(treebank_in(folder, **files))))
+    return sentences(files_in(treebank_in(folder, **files)))[0]
 
 
 def test_documents_names_and_texts(tmp_path):

@@ -37,7 +37,8 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
     """The words of the source side of a split, annotated by the treebank in the folder
     `told_by`."""
     split = read_table(text, columns=["element", "source"])
-    known = {one.name: one for one in treebank.sentences(treebank.files_in(Path(told_by)))}
+    sentences, _ = treebank.sentences(treebank.files_in(Path(told_by)))
+    known = {one.name: one for one in sentences}
     missing = [
         name
         for name, written in zip(split["element"], split["source"], strict=True)

@@ -10,6 +10,7 @@ import pandas as pd
 from pydantic import Field, field_validator
 
 from bottomup.corpus import treebank
+from bottomup.corpus.losses import carry, tell
 from bottomup.corpus.sources import SourceOptions
 from bottomup.settings import Folder
 
@@ -43,6 +44,6 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
     Raises UserError if a file is not CoNLL-U.
     """
-    found = treebank.sentences(treebank.files_in(options.folder))
+    found, lost = treebank.sentences(treebank.files_in(options.folder))
     rows = [(sentence.document, sentence.name, sentence.text) for sentence in found]
-    return pd.DataFrame(rows, columns=options.columns, dtype=str)
+    return carry(pd.DataFrame(rows, columns=options.columns, dtype=str), tell([lost]))

@@ -25,7 +25,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
-from bottomup.corpus.losses import SHOWN, Loss, carry, tell
+from bottomup.corpus.losses import carry, of_texts, tell
 from bottomup.errors import UserError
 from bottomup.files import digest
 from bottomup.settings import Folder, open_to_all
@@ -110,25 +110,15 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             f"the help cannot be read or written ({error}); move away what is in its place, or "
             "mend its permissions"
         ) from error
-    rows = [
-        (page, element, text, *(pages[page][element] for pages in target))
-        for page in sorted(source.keys())
-        for element, text in source[page].items()
-        if all(element in pages.get(page, {}) for pages in target)
-    ]
-    lost = Loss(
-        "pairing elements of both languages",
-        "corpus.sources.libreoffice_help",
-        sum(map(len, source.values())) - len(rows),
-        sum(map(len, source.values())),
-        "elements",
-        [
-            text
-            for page, texts in source.items()
-            for element, text in texts.items()
-            if not all(element in pages.get(page, {}) for pages in target)
-        ][:SHOWN],
-    )
+    rows, unpaired = [], []
+    for page in sorted(source):
+        for element, text in source[page].items():
+            if all(element in pages.get(page, {}) for pages in target):
+                rows.append((page, element, text, *(pages[page][element] for pages in target)))
+            else:
+                unpaired.append(text)
+    step, key = "pairing elements of both languages", "corpus.sources.libreoffice_help"
+    lost = of_texts(step, key, unpaired, len(rows) + len(unpaired), "elements")
     return carry(pd.DataFrame(rows, columns=options.columns, dtype=str), tell([lost]))
 
 

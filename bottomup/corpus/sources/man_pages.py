@@ -22,6 +22,7 @@ from pydantic import Field, field_validator
 
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed, members
+from bottomup.corpus.losses import Loss, carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
@@ -93,7 +94,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     try:
         download_folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryDirectory(dir=download_folder) as own:
-            rows = _rows(options, download_folder, Path(own))
+            rows, lost = _rows(options, download_folder, Path(own))
     except OSError as error:
         raise UserError(
             f"the pages cannot be read or written ({error}); move away what is in their place, or "
@@ -101,11 +102,14 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         ) from error
     english = ["source", "target"] if options.languages[0] == "en" else ["target", "source"]
     table = pd.DataFrame(rows, columns=["document", "element", *english], dtype=str)
-    return table[COLUMNS]
+    return carry(table[COLUMNS], tell(lost))
 
 
-def _rows(options: Options, download_folder: Path, own: Path) -> list[tuple[str, ...]]:
-    """Document, element, English and translation; programs to run are unpacked to `own`."""
+def _rows(
+    options: Options, download_folder: Path, own: Path
+) -> tuple[list[tuple[str, ...]], list[Loss]]:
+    """Document, element, English and translation, and what was lost; programs to run are unpacked
+    to `own`."""
     names = [name.replace("{language}", options.translation) for name in options.packages]
     if options.folder:
         files = _files(options.folder)
@@ -118,11 +122,18 @@ def _rows(options: Options, download_folder: Path, own: Path) -> list[tuple[str,
             f"man/man1/ls.1 and man/{options.translation}/man1/ls.1 or the like, plain or .gz"
         )
     mandoc = _mandoc(options, files, own)
-    rows = []
+    rows, unaligned, n = [], [], 0
     for page in sorted(both):
-        pairs = aligned(*(_rendered(mandoc, side[page], page) for side in sides))
+        found = aligned(*(_rendered(mandoc, side[page], page) for side in sides))
+        pairs = [pair for _, of_block in found for pair in of_block]
         rows += [(page, str(number), *pair) for number, pair in enumerate(pairs, start=1)]
-    return rows
+        unaligned += [text for text, of_block in found if not of_block]
+        n += len(found)
+    unpaired, key = sorted(sides[1].keys() - both), "corpus.sources.man_pages"
+    return rows, [
+        of_texts("pairing pages with their translations", key, unpaired, len(sides[1]), "pages"),
+        of_texts("aligning pages", key, unaligned, n, "paragraphs, list items and headings"),
+    ]
 
 
 _PAGE = re.compile(r"(?:^|/)man/(?:([a-z]{2})(?:\.UTF-8)?/)?man\d\w*/([^/]+?\.\d\w*)(?:\.gz)?$")
@@ -205,8 +216,12 @@ def _html(mandoc: str, page: bytes) -> str:
     return done.stdout.decode("utf-8")
 
 
-def aligned(english: str, translated: str) -> list[tuple[str, str]]:
-    """The sentences of a rendered page and of its translation, in pairs, in order.
+Pairs = list[tuple[str, str]]
+
+
+def aligned(english: str, translated: str) -> list[tuple[str, Pairs]]:
+    """The blocks of a rendered page, in order, each with the pairs of its sentences and those of
+    the translation; without pairs if it has no counterpart, or is code, or about the page.
 
     Sections are paired in order if both sides have equally many, apart from one about the
     translators at the end of the translation. Blocks of paired sections are paired if their kinds
@@ -214,16 +229,17 @@ def aligned(english: str, translated: str) -> list[tuple[str, str]]:
     """
     sides = [sections(english), sections(translated)]
     if len(sides[1]) - len(sides[0]) not in (0, 1):
-        return []
-    pairs = []
+        sides[1] = [[]] * len(sides[0])
+    found = []
     for blocks in zip(*sides, strict=False):
         kinds = [[kind for kind, _ in side] for side in blocks]
         if kinds[0] != kinds[1] or blocks[0][0][1].upper() in LEFT_OUT:
+            found += [(text, []) for _, text in blocks[0]]
             continue
         for (kind, source), (_, target) in zip(*blocks, strict=True):
-            if kind != "pre" and marks(source) == marks(target):
-                pairs += sentences.aligned(source, target)
-    return pairs
+            same = kind != "pre" and marks(source) == marks(target)
+            found.append((source, sentences.aligned(source, target) if same else []))
+    return found
 
 
 # Options and numbers, but no parts of words, as in "ioctl(2)-Anfragen" and "--format-Option".

@@ -13,6 +13,7 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from bottomup.corpus.archives import BROKEN
+from bottomup.corpus.losses import Loss, carry
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 from bottomup.errors import UserError
 from bottomup.settings import Seed
@@ -64,7 +65,10 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     records = chain.from_iterable(
         _records(dataset, options.languages, download_folder) for dataset in options.datasets
     )
-    return pd.DataFrame(_sample(records, options), columns=COLUMNS, dtype=str)
+    rows, n = _sample(records, options)
+    # Carried and not told at once: the config asks for it.
+    drawing = Loss("drawing", "corpus.sources.mtdata.max_pairs", n - len(rows), n, "pairs")
+    return carry(pd.DataFrame(rows, columns=COLUMNS, dtype=str), [drawing])
 
 
 def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tuple[str, ...]]:
@@ -103,15 +107,14 @@ def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tu
         ) from error
 
 
-def _sample(records: Iterable[tuple[str, ...]], options: Options) -> list[tuple[str, ...]]:
-    """All records or, equally likely, `max_pairs` of them, in order (reservoir sampling)."""
-    if options.max_pairs is None:
-        return list(records)
-    draw = random.Random(options.seed)
+def _sample(records: Iterable[tuple[str, ...]], options: Options) -> tuple[list, int]:
+    """All records or, equally likely, `max_pairs` of them, in order (reservoir sampling); and how
+    many there are."""
+    draw, n = random.Random(options.seed), 0
     kept: list[tuple[int, tuple[str, ...]]] = []
-    for seen, record in enumerate(records):
-        if seen < options.max_pairs:
-            kept.append((seen, record))
-        elif (place := draw.randrange(seen + 1)) < options.max_pairs:
-            kept[place] = (seen, record)
-    return [record for _, record in sorted(kept)]
+    for n, record in enumerate(records, start=1):
+        if options.max_pairs is None or n <= options.max_pairs:
+            kept.append((n, record))
+        elif (place := draw.randrange(n)) < options.max_pairs:
+            kept[place] = (n, record)
+    return [record for _, record in sorted(kept)], n

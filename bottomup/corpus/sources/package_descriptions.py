@@ -18,7 +18,7 @@ from pydantic import Field, field_validator
 
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed
-from bottomup.corpus.losses import SHOWN, Loss, carry, tell
+from bottomup.corpus.losses import carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
 from bottomup.errors import UserError
 from bottomup.settings import Folder
@@ -76,24 +76,25 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
             f"the indices cannot be read or written ({error}); move away what is in their place, "
             "or mend their permissions"
         ) from error
-    rows, md5s = [], set()
+    rows, md5s, parts, unaligned = [], set(), 0, []
     for md5, (package, source) in sorted(sides[0].items(), key=lambda item: (item[1][0], item[0])):
         # If no index has a package, its source package is not known.
         if md5 in sides[1] and package in sources:
             md5s.add(md5)
-            pairs = aligned(source, sides[1][md5][1])
+            found = aligned(source, sides[1][md5][1])
+            pairs = [pair for _, of_block in found for pair in of_block]
             rows += [(sources[package], f"{package}:{i}", *pair) for i, pair in enumerate(pairs, 1)]
+            parts += len(found)
+            unaligned += [text for text, of_block in found if not of_block]
     translated = sides[options.languages.index("en") - 1]
     unpaired = [text for md5, (_, text) in translated.items() if md5 not in md5s]
-    lost = Loss(
-        "pairing descriptions with their translations",
-        "corpus.sources.package_descriptions",
-        len(unpaired),
-        len(translated),
-        "translations",
-        unpaired[:SHOWN],
-    )
-    return carry(pd.DataFrame(rows, columns=COLUMNS, dtype=str), tell([lost]))
+    key = "corpus.sources.package_descriptions"
+    pairing, aligning = "pairing descriptions with their translations", "aligning their paragraphs"
+    lost = [
+        of_texts(pairing, key, unpaired, len(translated), "translations"),
+        of_texts(aligning, key, unaligned, parts, "paragraphs and list items"),
+    ]
+    return carry(pd.DataFrame(rows, columns=COLUMNS, dtype=str), tell(lost))
 
 
 def _from_apt(languages: list[str], download_folder: Path) -> Path:
@@ -165,8 +166,12 @@ def _entries(folder: Path, kind: str, fields: list[str]) -> Iterator[Deb822]:
 _ITEM = re.compile(r"\s*[*+•·o–-]\s+(?=\S)")
 
 
-def aligned(source: str, target: str) -> list[tuple[str, str]]:
-    """The sentences of a description and of its translation, in pairs, in order.
+Pairs = list[tuple[str, str]]
+
+
+def aligned(source: str, target: str) -> list[tuple[str, Pairs]]:
+    """The parts of a description, in order, each with the pairs of its sentences and those of the
+    translation; without pairs if it has no counterpart.
 
     If both sides have the same sequence of paragraphs and list items, all of them; otherwise the
     paragraphs, if both sides have equally many; otherwise the summary.
@@ -176,8 +181,11 @@ def aligned(source: str, target: str) -> list[tuple[str, str]]:
         kept = [[block for block in side if block[0] in kinds] for side in sides]
         if [kind for kind, _ in kept[0]] == [kind for kind, _ in kept[1]]:
             break
-    texts = ((of_source[1], of_target[1]) for of_source, of_target in zip(*kept, strict=True))
-    return [pair for paragraphs in texts for pair in sentences.aligned(*paragraphs)]
+    counterparts = iter(kept[1])
+    return [
+        (text, sentences.aligned(text, next(counterparts)[1]) if kind in kinds else [])
+        for kind, text in sides[0]
+    ]
 
 
 def blocks(description: str) -> list[tuple[str, str]]:

@@ -1,6 +1,7 @@
 import pytest
 from made_up_treebank import GUIDE, treebank_in
 
+from bottomup.corpus.losses import carried
 from bottomup.corpus.sources import fetch
 from bottomup.errors import UserError
 
@@ -14,6 +15,15 @@ def test_sentences_of_a_treebank(tmp_path):
         ["guide", "guide-2", "Files and/or folders are shown."],
         ["a-1", "a-1", "Wait."],
     ]
+
+
+def test_what_cleaning_would_change_is_counted_and_said(tmp_path, caplog):
+    unseen = "\n".join(f"# sent_id = {i}\n1 \u200b _ SYM , _ 0 root _ _\n" for i in range(4))
+    folder = treebank_in(tmp_path / "treebank", a=f"{unseen}\n{GUIDE}")
+    found = fetch("conllu", {"folder": str(folder), "languages": ["en"]}, tmp_path)
+    [lost] = carried(found)
+    assert (lost.dropped, lost.of, len(found)) == (4, 7, 3)
+    assert "dropped 4 of 7 sentences (corpus.sources.conllu)" in caplog.text
 
 
 def test_a_folder_without_a_treebank(tmp_path):

@@ -7,6 +7,7 @@ from archive_forms import deb
 from pydantic import ValidationError
 
 from bottomup.corpus import debian
+from bottomup.corpus.losses import carried
 from bottomup.corpus.sources import man_pages
 from bottomup.corpus.sources.man_pages import Options, aligned, fetch, marks, sections
 from bottomup.errors import UserError
@@ -75,8 +76,14 @@ def test_sections_of_a_page_and_their_blocks():
     assert sections("") == []
 
 
+def pairs(english, translated):
+    return [pair for _, of_block in aligned(english, translated) for pair in of_block]
+
+
 def test_a_page_is_aligned_without_code_copyright_and_translators():
-    assert aligned(ENGLISH, GERMAN) == [*NAME, *OPTIONS, *NOTES]
+    assert pairs(ENGLISH, GERMAN) == [*NAME, *OPTIONS, *NOTES]
+    without = [text for text, of_block in aligned(ENGLISH, GERMAN) if not of_block]
+    assert without == ["ls -a", "COPYRIGHT", "This is free."]
 
 
 @pytest.mark.parametrize(
@@ -94,7 +101,9 @@ def test_a_page_is_aligned_without_code_copyright_and_translators():
 )
 def test_what_the_sides_do_not_agree_in_is_left_out(old, new, expected):
     assert old in GERMAN
-    assert aligned(ENGLISH, GERMAN.replace(old, new)) == expected
+    assert pairs(ENGLISH, GERMAN.replace(old, new)) == expected
+    blocks = [text for section in sections(ENGLISH) for _, text in section]
+    assert [text for text, _ in aligned(ENGLISH, GERMAN.replace(old, new))] == blocks
 
 
 def test_marks_are_options_and_numbers():
@@ -159,6 +168,22 @@ def test_pages_of_a_folder(folder, caplog):
     check(of_folder(folder))
     assert "mandoc fails on the page bad.3" in caplog.text
     check(of_folder(folder, languages=("de", "en")), "target", "source")
+
+
+def test_what_was_lost_is_counted_and_said(folder, caplog):
+    lonely = folder / "usr/share/man/de/man1/lonely.1"
+    lonely.write_bytes(b"")
+    found = carried(of_folder(folder))
+    assert [(loss.dropped, loss.of, loss.unit) for loss in found] == [
+        (1, 3, "pages"),
+        (3, 13, "paragraphs, list items and headings"),
+    ]
+    assert [*found[0].examples] == ["lonely.1"] and [*found[1].examples] == ["ls -a", "COPYRIGHT"]
+    assert not any("dropped" in message for message in caplog.messages)
+    german = GERMAN.replace("<dd>alle Dateien", "<dd>alle<p>Dateien")
+    (folder / "usr/share/man/de/man1/ls.1.gz").write_bytes(gzip.compress(german.encode()))
+    of_folder(folder)
+    assert "aligning pages dropped 8 of 13 paragraphs, list items and headings" in caplog.text
 
 
 def test_packages_of_a_folder_with_mandoc_among_them(folder, mandoc, monkeypatch):

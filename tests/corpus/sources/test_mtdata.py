@@ -7,6 +7,7 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
+from bottomup.corpus.losses import carried
 from bottomup.corpus.sources.mtdata import Options, fetch
 from bottomup.errors import UserError
 
@@ -76,6 +77,9 @@ def test_a_sample_is_in_order_and_of_the_seed(mtdata, tmp_path):
         return fetch(options, tmp_path)["document"].tolist()
 
     everything = fetch(Options(datasets=[EUROPARL, NEWS]), tmp_path)["document"].tolist()
+    assert carried(fetch(Options(datasets=[EUROPARL, NEWS]), tmp_path)) == []
+    [lost] = carried(fetch(Options(datasets=[EUROPARL, NEWS], max_pairs=60), tmp_path))
+    assert (lost.dropped, lost.of, lost.key) == (140, 200, "corpus.sources.mtdata.max_pairs")
     first = sample(1)
     assert len(set(first)) == 60
     assert first == sample(1) != sample(2)

@@ -5,6 +5,7 @@ import pytest
 from pydantic import ValidationError
 
 from bottomup.corpus import debian
+from bottomup.corpus.losses import carried
 from bottomup.corpus.sources.package_descriptions import Options, aligned, blocks, fetch
 from bottomup.errors import UserError
 
@@ -209,5 +210,27 @@ def test_parts_of_a_description():
     ],
 )
 def test_what_the_sides_do_not_agree_in_is_left_out(target, expected):
-    pairs = aligned("short\n one\n  * two\n three", target)
+    found = aligned("short\n one\n  * two\n three", target)
+    assert [text for text, _ in found] == ["short", "one", "two", "three"]
+    pairs = [pair for _, of_block in found for pair in of_block]
     assert "|".join(map(" ".join, pairs)) == expected
+
+
+def test_what_was_lost_is_counted_and_said(folder, caplog):
+    """The translation has one item less; two translations are of nothing that is there."""
+    index = folder / "main/i18n/Translation-de.gz"
+    text = GERMAN.replace("  - Ton\n", "")
+    index.write_bytes(gzip.compress(text.encode()))
+    found = carried(of_folder(folder))
+    assert [(loss.dropped, loss.of, loss.unit) for loss in found] == [
+        (2, 4, "translations"),
+        (2, 6, "paragraphs and list items"),
+    ]
+    assert [[*loss.examples] for loss in found] == [
+        ["nicht im Index der Pakete", "an older description"],
+        ["many levels, even hard ones", "sound"],
+    ]
+    assert not caplog.messages
+    index.write_bytes(gzip.compress(text.replace("Merkmale:", " x").encode()))
+    of_folder(folder)
+    assert "aligning their paragraphs dropped 4 of 6 paragraphs and list items" in caplog.text
