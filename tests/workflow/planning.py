@@ -36,7 +36,7 @@ def planned(folder: Path, *configfiles: Path, targets: tuple[str, ...] = ()) -> 
             snakefile=folder / "Snakefile",
             workdir=folder,
         )
-        opened.dag(dag_settings=DAGSettings(targets=set(targets)))
+        opened.dag(dag_settings=DAGSettings(targets=set(targets), max_checksum_file_size=10**12))
         workflow = opened._workflow
         workflow._prepare_dag(forceall=True, ignore_incomplete=True, lock_warn_only=True)
         workflow._build_dag()
