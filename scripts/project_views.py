@@ -5,7 +5,7 @@ Inputs: the occurrence table of the reading plain and its annotations; frequenci
     views, layer 0 first. For MLM also the table and views of the reading as_trained; then the
     picture token also shows masked occurrences of the words.
 Outputs: a table with a row for each picture, layer and point. x and y have no unit: every picture
-    has mean 0 and mean squared distance 1 from it.
+    has mean 0 and mean squared distance 1 from it. A picture of too few occurrences is left out.
 """
 
 import logging
@@ -51,7 +51,8 @@ def main(arguments):
         del named["ccg"]
     table = []
     for picture, (words, key) in named.items():
-        words = word_ids(words, key, plain, frequencies)
+        if not (words := word_ids(words, key, plain, frequencies)):
+            continue
         shown = readings if picture == "token" else readings[:1]
         chosen = [choose(occurrences, words, frequencies, settings) for occurrences, _ in shown]
         points = pd.concat(chosen)
@@ -64,7 +65,8 @@ def main(arguments):
                 "y": xy[:, 1],
             }
             table.append(points.assign(**values))
-    write_table(pd.concat(table).reindex(columns=COLUMNS), arguments.table)
+    rows = pd.concat(table) if table else pd.DataFrame()
+    write_table(rows.reindex(columns=COLUMNS), arguments.table)
 
 
 def read(occurrences, path, unit):

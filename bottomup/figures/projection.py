@@ -12,10 +12,9 @@ from matplotlib.colors import Normalize, to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.heads import first_seed
-from bottomup.figures.points import Tables, points, table
+from bottomup.figures.points import COLUMNS, Tables, points, table
 
 NEEDED = [
     *("objective", "seed", "picture", "layer", "x", "y", "token", "kind", "position", "ccg"),
@@ -36,9 +35,14 @@ def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
     """The figure of one picture, and its points, from `projection`.
 
     `picture` is `token`, `position` or `ccg`; it also colors the points. Only the lowest seed is
-    shown. The axes have no unit.
+    shown. The axes have no unit. If words had too few occurrences for the picture, it says so.
     """
-    rows = _select(table(tables, "projection", NEEDED), picture)
+    projected = table(tables, "projection", NEEDED)
+    rows = first_seed(projected[projected["picture"] == picture])
+    if rows.empty:
+        figure = style.nothing()
+        style.note(figure, f"The picture by {picture} had too few occurrences in every run.")
+        return figure, pd.DataFrame(columns=COLUMNS)
     objectives, layers = style.ordered(rows["objective"]), sorted(rows["layer"].unique())
     size = (INCHES * len(layers) + 0.5, INCHES * len(objectives) + 0.5)
     figure = Figure(figsize=size, layout="constrained")
@@ -57,17 +61,6 @@ def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
         _legend(figure, rows, picture)
     panels = rows["objective"] + ", layer " + rows["layer"].astype(str)
     return figure, points(rows.assign(panel=panels, series=rows[picture], quantity=rows["kind"]))
-
-
-def _select(projected: pd.DataFrame, picture: str) -> pd.DataFrame:
-    rows = projected[projected["picture"] == picture]
-    if rows.empty:
-        found = ", ".join(sorted(projected["picture"].unique()))
-        raise UserError(
-            f"the table projection has no rows with picture {picture}; found {found}; make it, or "
-            f"leave the figure out"
-        )
-    return first_seed(rows)
 
 
 def _colors(rows: pd.DataFrame, picture: str) -> pd.Series:

@@ -7,6 +7,7 @@ leaves open, to match the picture before, so that the eye can follow a group fro
 """
 
 import logging
+import unicodedata
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,7 +17,6 @@ from sklearn.manifold import TSNE
 
 from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import EOS
-from bottomup.errors import UserError
 from bottomup.seeds import generator
 from bottomup.views.values import checked, in_float32
 
@@ -41,36 +41,39 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
     nothing. Nothing is random: the same views give the same pictures, on the same number of
     threads.
 
-    Raises UserError if there are too few points for the perplexity.
+    Equal rows are one point, since the approximation (Barnes-Hut) fails if points coincide. Too few
+    occurrences are no reason to end a study. With a warning, a perplexity that is too high for them
+    is lowered, or, if a view has less than `MIN_POINTS` different rows, there is no picture.
     """
     found: list[np.ndarray] = []
     for view in views:
-        # t-SNE spreads the perplexity over three times as many neighbors.
-        if len(view) <= 3 * perplexity:
-            raise UserError(
-                f"{len(view)} occurrences for measures.projection.perplexity {perplexity:g}; "
-                f"allowed: more than three times the perplexity; lower it, raise occurrences or "
-                f"name more frequent words"
+        rows = in_float32(checked(view, "a picture"))
+        points, index = np.unique(rows, axis=0, return_inverse=True)
+        if len(points) < MIN_POINTS:
+            LOG.warning(
+                "the %d occurrences of a picture have %d different representations; allowed: at "
+                "least %d; it is left out: name more frequent words in measures.projection",
+                *(len(view), len(points), MIN_POINTS),
             )
-        picture = standardize(project(view, perplexity))
+            return []
+        if not found and len(view) <= 3 * perplexity:
+            LOG.warning(
+                "%d occurrences for measures.projection.perplexity %g; allowed: more than three "
+                "times the perplexity, which is lowered: raise occurrences or name more frequent "
+                "words",
+                *(len(view), perplexity),
+            )
+        picture = standardize(project(points, perplexity)[index])
         found.append(align(picture, found[-1]) if found else picture)
     return found
 
 
-def project(view: np.ndarray, perplexity: float) -> np.ndarray:
-    """The t-SNE of a view `[n, d_model]`, from Euclidean distances: `[n, 2]`.
+def project(points: np.ndarray, perplexity: float) -> np.ndarray:
+    """The t-SNE of different points `[n, d_model]`, from Euclidean distances: `[n, 2]`.
 
-    Equal rows are one point, since the approximation (Barnes-Hut) fails if points coincide. If few
-    rows differ, the perplexity is lowered to a third of their number.
+    It spreads the perplexity over three times as many neighbors, so that with few points the
+    perplexity is lowered to a third of the others.
     """
-    rows = in_float32(checked(view, "a picture"))
-    points, index = np.unique(rows, axis=0, return_inverse=True)
-    if len(points) < MIN_POINTS:
-        raise UserError(
-            f"the {len(view)} occurrences of a picture have {len(points)} different "
-            f"representations; allowed: at least {MIN_POINTS}; name other words in "
-            f"measures.projection"
-        )
     left, scale, _ = np.linalg.svd(points - points.mean(0), full_matrices=False)
     start = np.zeros((len(points), 2), dtype=np.float32)  # one neuron spreads points on a line
     start[:, : len(scale)] = left[:, :2] * scale[:2]
@@ -79,7 +82,7 @@ def project(view: np.ndarray, perplexity: float) -> np.ndarray:
         init=INITIAL_STD * start / start[:, 0].std(),
         early_exaggeration=EXAGGERATION,
     )
-    return tsne.fit_transform(points)[index]
+    return tsne.fit_transform(points)
 
 
 def standardize(picture: np.ndarray) -> np.ndarray:
@@ -106,16 +109,14 @@ def word_ids(
     right_id, one row for each token of the text. frequencies: token_id and token.
 
     A word that is no token, or has fewer than `MIN_OCCURRENCES` occurrences, is replaced by the
-    most frequent one that has more, with a warning: one picture is no reason to end a study.
-
-    Raises UserError if there is no such word.
+    most frequent one that has more, with a warning, and left out if there is none.
     """
     tokens = frequencies.set_index("token_id")["token"]
     whole = occurrences["input_id"][ends_word(occurrences, frequencies)]
     counts = whole.map(tokens).value_counts()
     counts = counts[counts.index.str.startswith(WORD_START)]
     counts.index = counts.index.str.removeprefix(WORD_START)
-    frequent = counts[counts.index.str.fullmatch(r"[^\W\d_]{2,}")]
+    frequent = counts[[is_word(token) for token in counts.index]]
     examples = ", ".join(f"{other} ({n})" for other, n in frequent.head(SUGGESTIONS).items())
     spare = [word for word, n in frequent.items() if n >= MIN_OCCURRENCES and word not in words]
     ids, found = pd.Series(tokens.index, index=tokens), {}
@@ -128,11 +129,19 @@ def word_ids(
                 f"frequent are {examples}"
             )
             if not spare:
-                raise UserError(rare)
+                LOG.warning("%s; it is left out", rare)
+                continue
             shown = spare.pop(0)
             LOG.warning('%s; "%s" is drawn in its place', rare, shown)
         found[shown] = int(ids[WORD_START + shown])
     return found
+
+
+def is_word(token: str) -> bool:
+    """Whether a token is of letters and their marks alone: two, or one of a script without case,
+    such as a Chinese character."""
+    kinds = [unicodedata.category(character) for character in token]
+    return all(kind[0] in "LM" for kind in kinds) and (len(kinds) > 1 or kinds == ["Lo"])
 
 
 def ends_word(occurrences: pd.DataFrame, frequencies: pd.DataFrame) -> np.ndarray:

@@ -5,11 +5,11 @@ import pandas as pd
 import pytest
 
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
-from bottomup.errors import UserError
 from bottomup.measures.projection import (
     align,
     draw,
     ends_word,
+    is_word,
     pictures,
     standardize,
     word_ids,
@@ -86,11 +86,11 @@ def test_equal_representations_share_a_place_and_disturb_no_other():
     assert (np.abs(steps.argmin(1) - np.arange(30)) <= 2).all()
 
 
-def test_few_different_representations_still_give_a_picture_and_fewer_a_line():
+def test_few_different_representations_still_give_a_picture_and_fewer_a_line(caplog):
     view = np.repeat(np.random.default_rng(0).normal(size=(4, 5)), 10, axis=0)
-    assert np.isfinite(pictures([view], perplexity=10)).all()
-    with pytest.raises(UserError, match=r"the 30 occurrences of a picture have 3 different repres"):
-        pictures([view[:30]], perplexity=9)
+    assert np.isfinite(pictures([view], perplexity=10)).all() and not caplog.messages
+    assert pictures([view[10:], view[:30]], perplexity=9) == []
+    assert "the 30 occurrences of a picture have 3 different representations" in caplog.text
 
 
 def test_the_same_views_give_the_same_bits():
@@ -124,9 +124,16 @@ def test_each_picture_is_aligned_with_the_one_before():
     assert align(second, first) == pytest.approx(second, abs=1e-9)
 
 
-def test_too_few_points_for_the_perplexity_are_refused():
-    with pytest.raises(UserError, match=r"30 occurrences for measures.projection.perplexity 10;"):
-        pictures([np.zeros((30, 2))], perplexity=10)
+def test_too_few_points_lower_the_perplexity_which_is_said_once(caplog):
+    views = [np.random.default_rng(seed).normal(size=(31, 5)) for seed in range(3)]
+    lowered = pictures([view[:30] for view in views], perplexity=20)
+    [message] = caplog.messages
+    assert "30 occurrences for measures.projection.perplexity 20;" in message
+    caplog.clear()
+    same = pictures([view[:30] for view in views], perplexity=29 / 3)
+    assert all((a == b).all() for a, b in zip(lowered, same, strict=True))
+    pictures(views, perplexity=10)
+    assert not caplog.messages
 
 
 def test_words_are_tokens_that_are_whole_words():
@@ -158,10 +165,21 @@ def test_a_word_that_the_text_lacks_is_replaced_and_frequent_ones_named(word, n,
     assert f"the most frequent are {', '.join(most)}" in message and "\n" not in message
 
 
-def test_a_text_without_frequent_words_has_no_picture():
+def test_a_text_without_frequent_words_has_no_picture(caplog):
     table = pd.DataFrame({"input_id": [RARE] * 9, "right_id": EOS})
-    with pytest.raises(UserError, match="at least 10 occurrences"):
-        word_ids(["rare"], "words", table, FREQUENCIES)
+    assert word_ids(["rare"], "words", table, FREQUENCIES) == {}
+    [message] = caplog.messages
+    assert "at least 10 occurrences" in message and message.endswith("; it is left out")
+
+
+@pytest.mark.parametrize("token", ["is", "是", "の", "कि", "ไม่", "İş"])
+def test_words_of_any_script_may_be_shown(token):
+    assert is_word(token) and not is_word(token + "1") and not is_word(token + ".")
+
+
+@pytest.mark.parametrize("token", ["", "a", "ж", "1", "x_y", "。", "\u0301"])
+def test_letters_numbers_and_signs_are_no_words(token):
+    assert not is_word(token)
 
 
 def test_at_most_as_many_occurrences_as_asked_are_drawn():
@@ -194,10 +212,10 @@ PROJECTION |= {"occurrences": 30, "perplexity": 5, "seed": 1}
 SETTINGS = {"run": {"objective": "mlm", "seed": 1}, "projection": PROJECTION}
 
 
-def run(run_script, files, table, masked):
+def run(run_script, files, table, masked, settings=SETTINGS):
     run_script(
         "project_views",
-        SETTINGS | {"code": "any"},
+        settings | {"code": "any"},
         *("--views", files / "plain.npy"),
         *("--masked-views", *([files / "masked.npy"] if masked else [])),
         *("--masked-occurrences", *([files / "masked.parquet"] if masked else [])),
@@ -238,6 +256,18 @@ def test_without_categories_there_is_no_picture_of_them(run_script, files):
     table = run(run_script, files, "table.csv", masked=False)
     assert set(table["picture"]) == {"token", "position"}
     assert table[["ccg", "ccg_source"]].isna().all(axis=None)
+
+
+def test_a_picture_of_too_few_occurrences_is_left_out_and_ends_no_study(run_script, files, caplog):
+    settings = SETTINGS | {"projection": PROJECTION | {"occurrences": 3}}
+    table = run(run_script, files, "table.csv", masked=False, settings=settings)
+    assert {*table["picture"]} == {"token"}  # of two words, with six points
+    assert caplog.text.count("3 different representations") == 2
+    text(9).to_parquet(files / "plain.parquet")
+    pd.read_parquet(files / "annotations.parquet")[:9].to_parquet(files / "annotations.parquet")
+    np.save(files / "plain.npy", np.load(files / "plain.npy")[:, :9])
+    table = run(run_script, files, "table.csv", masked=False)
+    assert table.empty and len(table.columns) == 12
 
 
 def test_masked_occurrences_join_the_picture_of_words_only(run_script, files):
