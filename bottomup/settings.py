@@ -403,10 +403,16 @@ class Run(Section):
 
 
 class Trained(Run):
-    """A run, by a module of bottomup/objectives and its options."""
+    """A run, by a module of bottomup/objectives and its options; module None: a checkpoint, whose
+    folder says what it was trained for."""
 
-    module: str
+    module: str | None
     options: dict[str, Any]
+
+    @property
+    def task(self) -> str:
+        """The package of bottomup/heads that prunes and judges it, see `bottomup.heads.tasks`."""
+        return "own" if self.module is None else "ours"
 
 
 class Pruned(Section):

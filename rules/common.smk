@@ -62,8 +62,8 @@ VIEWS_MB = (
 # A narrow model does not keep a GPU busy.
 WIDE = STUDY.model.d_model >= 256
 OF_RUNS = SUBJECTS.wildcards()
-ATTENDING = exactly(SUBJECTS.attending(SUBJECTS.objectives + SUBJECTS.steps))
 CHECKPOINTS = exactly(SUBJECTS.checkpoints)
+OURS = exactly(SUBJECTS.objectives)
 
 
 ON_CLUSTER = workflow.nodes is not None or workflow.remote_exec
@@ -120,23 +120,41 @@ def tokenizers_of(objective):
     )
 
 
-def training_tokens(wildcards):
-    return tokens_of(["train", "dev"], wildcards.objective)
+def of_checkpoint(wildcards):
+    """Whether a job is about a model that the study did not train, which has its own tokens."""
+    return wildcards.objective in SUBJECTS.checkpoints
 
 
-def dev_tokens(wildcards):
-    return tokens_of(["dev"], wildcards.objective)
+def text_of(*splits):
+    """The splits as a model reads and predicts them: token files, or text for a checkpoint."""
+
+    def files(wildcards):
+        if of_checkpoint(wildcards):
+            return expand("<results>/corpus/{split}.parquet", split=splits)
+        return tokens_of(splits, wildcards.objective)
+
+    return files
 
 
-def test_tokens(wildcards):
-    return tokens_of(["test"], wildcards.objective)
+def held_out_tokens(wildcards):
+    """The test split, source side, in sub-words of ours or, for a checkpoint, in words."""
+    side = "words" if of_checkpoint(wildcards) else "source"
+    return expand(
+        "<results>/corpus/tokens/test.{side}/{array}.npy", side=side, array=ARRAYS
+    )
+
+
+def frequencies_of(wildcards):
+    """How frequent the units of `held_out_tokens` are."""
+    return FREQUENCIES["words" if of_checkpoint(wildcards) else "plain"]
 
 
 def translation(wildcards):
-    """Inputs to compare translations with, if the objective translates."""
-    if "target" not in SUBJECTS.sides(wildcards.objective):
+    """Inputs to compare translations with, if a run translates."""
+    tokenizer = target_tokenizer(wildcards)
+    if not tokenizer:
         return []
-    return ["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.target.json"]
+    return ["<results>/corpus/test.parquet", *tokenizer]
 
 
 def masked_views(wildcards):
@@ -194,19 +212,22 @@ def pruned_or_whole(file):
 
 
 def quality_of_whole(wildcards):
-    """For the method none, what was measured of the run itself."""
-    whole = wildcards.method == "none"
+    """For the method none, what was measured of the run itself; not measured of checkpoints."""
+    whole = wildcards.method == "none" and not of_checkpoint(wildcards)
     return "<results>/measures/quality/{objective}-{seed}.parquet" if whole else []
 
 
-def training_and_gates(wildcards):
-    """The files beside the model of a checkpoint, if it was pruned."""
-    if wildcards.method == "none":
+def metrics_of(wildcards):
+    """The metrics of a training: that of the run itself, or of the model with fewer heads."""
+    if wildcards.method == "none" and of_checkpoint(wildcards):
         return []
-    return [
-        f"{PRUNED}/metrics.jsonl",
-        f"<results>/measures/gates/{names.PRUNED}.csv",
-    ]
+    return pruned_or_whole("metrics.jsonl")(wildcards)
+
+
+def gates_of_checkpoint(wildcards):
+    """Which heads of a checkpoint closed, if it was pruned; a run's folder tells it."""
+    whole = wildcards.method == "none"
+    return [] if whole else [f"<results>/measures/gates/{names.PRUNED}.csv"]
 
 
 def parts_ending(ending):
@@ -298,7 +319,11 @@ def pruning(wildcards):
     return STUDY.pruning_training(wildcards.objective)
 
 
-def pruning_minutes(wildcards, attempt):
+def pruning_minutes(wildcards, input, attempt):
+    if of_checkpoint(wildcards):
+        return minutes(24 * 60, 1)(
+            wildcards, input, attempt
+        )  # its width is not known yet
     return training_minutes(wildcards.objective, pruning(wildcards), wildcards, attempt)
 
 
@@ -338,6 +363,6 @@ def files_of_table(table, paths):
 
 def target_tokenizer(wildcards):
     """That of the side which a run of ours translates to, where it does."""
-    of_ours = wildcards.objective not in SUBJECTS.checkpoints
-    translates = of_ours and "target" in SUBJECTS.sides(wildcards.objective)
+    ours = not of_checkpoint(wildcards)
+    translates = ours and "target" in SUBJECTS.sides(wildcards.objective)
     return ["<results>/corpus/tokenizer.target.json"] if translates else []

@@ -1,10 +1,21 @@
-# Attention heads: runs -> importance and functions of each head -> runs with fewer heads.
+# Attention heads: models -> importance and functions of each head -> models with fewer heads.
 
 
+# The held-out text of heads' functions, in sub-words of ours or, for a checkpoint, in words.
+READ_BY_HEADS = {
+    "tokens": held_out_tokens,
+    "blocks": "<results>/corpus/blocks.test.npy",
+    "annotation": ANNOTATION,
+    "frequencies": frequencies_of,
+    "written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else [],
+}
+
+
+# Of a checkpoint, gradient and loss are those under its own objective, if it has one.
 rule measure_head_importance:
     input:
         **MODEL,
-        tokens=dev_tokens,
+        text=text_of("dev"),
         blocks="<results>/corpus/blocks.dev.npy",
     output:
         table="<results>/measures/head_importance/{objective}-{seed}.csv",
@@ -13,8 +24,6 @@ rule measure_head_importance:
         "<logs>/measure_head_importance.{objective}-{seed}.log",
     benchmark:
         "<benchmarks>/measure_head_importance.{objective}-{seed}.tsv"
-    wildcard_constraints:
-        objective=ATTENDING,
     priority: 20
     group:
         OF_ONE_RUN
@@ -28,19 +37,15 @@ rule measure_head_importance:
     shell:
         """
         python scripts/measure_head_importance.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) \
-            --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
-            --table {output.table:q} --gpus {resources.gpu} &>{log:q}
+            --model $(dirname {input.model:q}) --text {input.text:q} \
+            --blocks {input.blocks:q} --table {output.table:q} --gpus {resources.gpu} &>{log:q}
         """
 
 
 rule measure_head_functions:
     input:
         **MODEL,
-        tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
-        blocks="<results>/corpus/blocks.test.npy",
-        annotation=ANNOTATION,
-        frequencies=rules.count_tokens.output.frequencies,
+        **READ_BY_HEADS,
     output:
         table="<results>/measures/head_functions/{objective}-{seed}.csv",
         estimates="<results>/measures/head_functions/{objective}-{seed}.parquet",
@@ -48,8 +53,6 @@ rule measure_head_functions:
         "<logs>/measure_head_functions.{objective}-{seed}.log",
     benchmark:
         "<benchmarks>/measure_head_functions.{objective}-{seed}.tsv"
-    wildcard_constraints:
-        objective=ATTENDING,
     priority: 20
     group:
         OF_ONE_RUN
@@ -66,53 +69,9 @@ rule measure_head_functions:
         python scripts/measure_head_functions.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --tokens $(dirname {input.tokens[0]:q}) \
             --blocks {input.blocks:q} --annotation {input.annotation:q} \
-            --frequencies {input.frequencies:q} --table {output.table:q} \
-            --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
-        """
-
-
-# Gradient and loss are those under the checkpoint's own objective, if it has one.
-rule measure_checkpoint_heads:
-    input:
-        **model_in("<results>/runs/{objective}-0"),
-        written=WRITTEN,
-        words=expand("<results>/corpus/tokens/test.words/{array}.npy", array=ARRAYS),
-        blocks="<results>/corpus/blocks.test.npy",
-        annotation=ANNOTATION,
-        frequencies=FREQUENCIES["words"],
-        dev="<results>/corpus/dev.parquet",
-        dev_blocks="<results>/corpus/blocks.dev.npy",
-    output:
-        importance="<results>/measures/head_importance/{objective}-0.csv",
-        importance_estimates="<results>/measures/head_importance/{objective}-0.parquet",
-        functions="<results>/measures/head_functions/{objective}-0.csv",
-        functions_estimates="<results>/measures/head_functions/{objective}-0.parquet",
-    log:
-        "<logs>/measure_checkpoint_heads.{objective}.log",
-    benchmark:
-        "<benchmarks>/measure_checkpoint_heads.{objective}.tsv"
-    wildcard_constraints:
-        objective=CHECKPOINTS,
-    priority: 20
-    group:
-        with_its_run
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(4000, 30),
-        runtime=minutes(60, 1),
-        batch_tokens=2048,
-    params:
-        settings=SLICES.measure_checkpoint_heads,
-    shell:
-        """
-        python scripts/measure_checkpoint_heads.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --written {input.written:q} \
-            --words $(dirname {input.words[0]:q}) --blocks {input.blocks:q} \
-            --annotation {input.annotation:q} --frequencies {input.frequencies:q} \
-            --dev {input.dev:q} --dev-blocks {input.dev_blocks:q} \
-            --importance {output.importance:q} --functions {output.functions:q} \
-            --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
+            --frequencies {input.frequencies:q} --written {input.written:q} \
+            --table {output.table:q} --batch-tokens {resources.batch_tokens} \
+            --gpus {resources.gpu} &>{log:q}
         """
 
 
@@ -143,10 +102,11 @@ rule collect_heads:
         """
 
 
+# A checkpoint with its own objective, in its own tokens.
 rule prune_heads:
     input:
         **MODEL,
-        tokens=training_tokens,
+        text=text_of("train", "dev"),
         chosen_by=chosen_by,
     output:
         **PRUNED_MODEL,
@@ -156,8 +116,6 @@ rule prune_heads:
         f"<logs>/prune_heads.{names.PRUNED}.log",
     benchmark:
         f"<benchmarks>/prune_heads.{names.PRUNED}.tsv"
-    wildcard_constraints:
-        objective=ATTENDING,
     group:
         "pruned"
     conda:
@@ -172,8 +130,7 @@ rule prune_heads:
     shell:
         """
         python scripts/prune_heads.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) \
-            --tokens $(dirname $(dirname {input.tokens[0]:q})) \
+            --model $(dirname {input.model:q}) --text {input.text:q} \
             --chosen-by {input.chosen_by:q} --folder $(dirname {output.metrics:q}) \
             --gates {output.gates:q} --accumulate {resources.accumulate} \
             --gpus {resources.gpu} --trained trained &>{log:q}
@@ -185,15 +142,18 @@ rule measure_pruning:
         model=pruned_or_whole("model/model.safetensors"),
         config=pruned_or_whole("model/config.json"),
         tokenizer=pruned_or_whole("model/tokenizer.json"),
-        metrics=pruned_or_whole("metrics.jsonl"),
+        metrics=metrics_of,
+        gates=[],
         quality=quality_of_whole,
-        tokens=test_tokens,
+        text=text_of("test"),
         blocks="<results>/corpus/blocks.test.npy",
         translation=translation,
     output:
-        config=f"{PRUNED}/smaller/config.json",
-        weights=f"{PRUNED}/smaller/model.safetensors",
-        tokenizer=f"{PRUNED}/smaller/tokenizer.json",
+        smaller=expand(
+            f"{PRUNED}/smaller/{{file}}",
+            file=["config.json", "model.safetensors", "tokenizer.json"],
+            allow_missing=True,
+        ),
         table=f"<results>/measures/pruning/{names.PRUNED}.csv",
         estimates=f"<results>/measures/pruning/{names.PRUNED}.parquet",
     log:
@@ -201,7 +161,7 @@ rule measure_pruning:
     benchmark:
         f"<benchmarks>/measure_pruning.{names.PRUNED}.tsv"
     wildcard_constraints:
-        objective=ATTENDING,
+        objective=OURS,
     priority: 20
     group:
         with_its_run
@@ -216,95 +176,40 @@ rule measure_pruning:
         """
         python scripts/measure_pruning.py --settings {params.settings:q} \
             --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
-            --quality {input.quality:q} \
-            --tokens $(dirname $(dirname {input.tokens[0]:q})) --blocks {input.blocks:q} \
-            --translation {input.translation:q} --smaller $(dirname {output.config:q}) \
-            --table {output.table:q} --gpus {resources.gpu} &>{log:q}
+            --gates {input.gates:q} --quality {input.quality:q} --text {input.text:q} \
+            --blocks {input.blocks:q} --translation {input.translation:q} \
+            --smaller {output.smaller:q} --table {output.table:q} --gpus {resources.gpu} &>{log:q}
         """
 
 
-# With its own objective and its own tokens.
-rule prune_checkpoint:
-    input:
-        **MODEL,
-        train="<results>/corpus/train.parquet",
-        dev="<results>/corpus/dev.parquet",
-    output:
-        **PRUNED_MODEL,
-        metrics=f"{PRUNED}/metrics.jsonl",
-        gates=f"<results>/measures/gates/{names.PRUNED}.csv",
-    log:
-        f"<logs>/prune_checkpoint.{names.PRUNED}.log",
-    benchmark:
-        f"<benchmarks>/prune_checkpoint.{names.PRUNED}.tsv"
-    wildcard_constraints:
-        objective=CHECKPOINTS,
-        method="gates",
-    group:
-        "pruned"
-    conda:
-        "../envs/bottomup.yaml"
-    threads: training_threads
-    resources:
-        mem_mb=memory(4000, 30),
-        # Its width is unknown until it is there.
-        runtime=minutes(24 * 60, 1),
-        accumulate=lambda wildcards: pruning(wildcards).accumulate,
-    params:
-        settings=SLICES.prune_checkpoint,
-    shell:
-        """
-        python scripts/prune_checkpoint.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --train {input.train:q} --dev {input.dev:q} \
-            --folder $(dirname {output.metrics:q}) --gates {output.gates:q} \
-            --accumulate {resources.accumulate} --gpus {resources.gpu} \
-            --trained trained &>{log:q}
-        """
-
-
-rule measure_checkpoint_pruning:
+# No smaller model is written: most families want as many heads in each layer.
+use rule measure_pruning as measure_pruning_of_checkpoint with:
     input:
         model=pruned_or_whole("model/model.safetensors"),
         config=pruned_or_whole("model/config.json"),
         tokenizer=pruned_or_whole("model/tokenizer.json"),
-        pruned=training_and_gates,
-        test="<results>/corpus/test.parquet",
+        metrics=metrics_of,
+        gates=gates_of_checkpoint,
+        quality=[],
+        text=text_of("test"),
         blocks="<results>/corpus/blocks.test.npy",
+        translation=[],
     output:
+        smaller=[],
         table=f"<results>/measures/pruning/{names.PRUNED}.csv",
         estimates=f"<results>/measures/pruning/{names.PRUNED}.parquet",
     log:
-        f"<logs>/measure_checkpoint_pruning.{names.PRUNED}.log",
+        f"<logs>/measure_pruning_of_checkpoint.{names.PRUNED}.log",
     benchmark:
-        f"<benchmarks>/measure_checkpoint_pruning.{names.PRUNED}.tsv"
+        f"<benchmarks>/measure_pruning_of_checkpoint.{names.PRUNED}.tsv"
     wildcard_constraints:
         objective=CHECKPOINTS,
-    priority: 20
-    group:
-        with_its_run
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(4000, 30),
-        runtime=minutes(60, 1),
-    params:
-        settings=SLICES.measure_checkpoint_pruning,
-    shell:
-        """
-        python scripts/measure_checkpoint_pruning.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --pruned {input.pruned:q} \
-            --test {input.test:q} --blocks {input.blocks:q} --table {output.table:q} \
-            --gpus {resources.gpu} &>{log:q}
-        """
 
 
 use rule measure_head_functions as measure_pruned_functions with:
     input:
         **PRUNED_MODEL,
-        tokens=expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
-        blocks="<results>/corpus/blocks.test.npy",
-        annotation=ANNOTATION,
-        frequencies=rules.count_tokens.output.frequencies,
+        **READ_BY_HEADS,
     output:
         table=f"<results>/measures/pruned_functions/{names.PRUNED}.csv",
         estimates=f"<results>/measures/pruned_functions/{names.PRUNED}.parquet",

@@ -84,8 +84,6 @@ rule measure_attention:
         "<logs>/measure_attention.{objective}-{seed}.log",
     benchmark:
         "<benchmarks>/measure_attention.{objective}-{seed}.tsv"
-    wildcard_constraints:
-        objective=f"{ATTENDING}|{CHECKPOINTS}",
     priority: 20
     group:
         OF_ONE_RUN

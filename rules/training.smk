@@ -88,7 +88,7 @@ for objective in sorted(STUDY.training_steps):
 rule measure_quality:
     input:
         **MODEL,
-        tokens=test_tokens,
+        tokens=text_of("test"),
         blocks="<results>/corpus/blocks.test.npy",
         translation=translation,
     output:

@@ -1,10 +1,14 @@
-"""Measure which functions the encoder heads of one run have: positional, syntactic, rare tokens.
+"""Measure which functions the encoder heads of one model have: positional, syntactic, rare tokens.
 
 Settings: run (the columns that name it: objective and seed; for a pruned run also attention (whose
     heads were pruned), method and penalty); thresholds, that section of the config.
-Inputs: the run's model folder; the token file of the test split, source side, and the blocks of its
-    sentences; annotation.parquet, if its words are annotated; frequencies.csv.
-Outputs: a table with a row for each layer, head with an open gate, and function.
+Inputs: the model's folder; the token file of the test split, source side, and the blocks of its
+    sentences; annotation.parquet, if its words are annotated; frequencies.csv. A checkpoint has
+    tokens of its own: then also test.parquet and tokenizer.words.json, which has the words it
+    reads, and token file and frequencies are those of these words (a token is as rare as its word).
+Outputs: a table with a row for each layer, head with an open gate, and function. No sub-word of a
+    checkpoint stands for its word, whatever views.pooling says: weights to the sub-words of a word
+    are added, and weights from them averaged.
 """
 
 import logging
@@ -19,6 +23,7 @@ from bottomup.files.tables import read_table
 from bottomup.heads.functions import head_functions
 from bottomup.measures import jackknife
 from bottomup.settings import Section, Thresholds
+from bottomup.subjects.words import of_text, types_of
 
 
 class Settings(Section):
@@ -27,19 +32,27 @@ class Settings(Section):
 
 
 def main(arguments):
-    settings = arguments.settings
+    settings, subject = arguments.settings, subjects.load(arguments.model)
     columns = ["sentence", "word", "relation", "head"]
     tokens = TokenFile.load(arguments.tokens)
+    types, unaligned = tokens.ids, 0
+    if arguments.written:
+        text, tokenizer = arguments.written
+        sentences = read_table(text, columns=["source"])["source"].tolist()
+        words, _ = of_text(subject, sentences, tokenizer)
+        types, unaligned = types_of(words.tokens, tokens), sum(words.unaligned.values())
+        tokens = words.tokens
     table = head_functions(
-        subjects.load(arguments.model),
+        subject,
         tokens,
         arguments.annotation and read_table(arguments.annotation, columns=columns),
-        tokens.ids,
+        types,
         shared_ranks(read_table(arguments.frequencies, usecols=["token_id", "count"])),
         settings.thresholds,
         load_array(arguments.blocks),
         arguments.batch_tokens,
         device(),
+        unaligned,
     )
     for function, rows in table.groupby("function", sort=False):
         logging.info(f"{function}: {rows['held'].sum()} of {len(rows)} heads")
@@ -53,5 +66,6 @@ if __name__ == "__main__":
     for name in ("model", "tokens", "blocks", "frequencies", "table"):
         parser.add_argument(f"--{name}", type=Path, required=True)
     parser.add_argument("--annotation", type=Path, nargs="?")
+    parser.add_argument("--written", type=Path, nargs="*", help="text and tokenizer of words")
     parser.add_argument("--batch-tokens", type=int, required=True, help="tokens encoded at once")
     program.run(main, parser, Settings)

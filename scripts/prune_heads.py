@@ -1,11 +1,14 @@
-"""Fine-tune a run with fewer attention heads, chosen by gates or by another method.
+"""Fine-tune a model with fewer attention heads, chosen by gates or by another method.
 
-Settings: objective, seed, module, options (the run); pruned: attention (whose heads may go), method
-          and penalty (on open gates); training; for the method gates, the section gates.
-Inputs:   the run's model folder; the folder of token files; for methods other than gates, the table
-          of gates at the same penalty, and the importance of the run's heads.
-Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. While it runs, checkpoint/
-          beside them: after a stop, the same command resumes from there.
+Settings: objective, seed, module, options (the run; module null: a checkpoint); pruned: attention
+          (whose heads may go), method and penalty (on open gates); training; for the method gates,
+          the section gates.
+Inputs:   the model's folder; the splits train and dev as it reads them, token files or, for a
+          checkpoint, parquet files; for methods other than gates, the table of gates at the same
+          penalty, and the importance of the run's heads.
+Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. Nothing in the model of a
+          checkpoint reads closed heads. While it runs, checkpoint/ beside them: after a stop, the
+          same command resumes from there.
 """
 
 import argparse
@@ -13,7 +16,8 @@ from pathlib import Path
 
 from bottomup import program
 from bottomup.files.tables import read_table
-from bottomup.heads.pruning import Settings, as_many, prune
+from bottomup.heads import tasks
+from bottomup.heads.pruning import Settings, as_many
 from bottomup.seeds import derive
 from bottomup.training.distributed import in_processes
 from bottomup.training.stopping import listening
@@ -28,10 +32,10 @@ def main(arguments: argparse.Namespace) -> None:
         # Each penalty has its own draw: heads kept at one penalty need not be kept at another.
         draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
         gates = as_many(pruned.method, found, *importance, draw=draw)
-    prune(
+    tasks.load(settings, "pruning").prune(
         settings,
         arguments.code,
-        arguments.tokens,
+        arguments.text,
         arguments.model,
         gates,
         arguments.folder,
@@ -44,7 +48,7 @@ def main(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--tokens", type=Path, required=True, help="the folder of token files")
+    parser.add_argument("--text", type=Path, nargs="+", required=True, help="of train and dev")
     parser.add_argument(
         "--chosen-by", type=Path, nargs="*", help="a table of gates, a table of importance"
     )

@@ -51,19 +51,25 @@ from tests.training.test_run import test_program as test_training
 from tests.views.test_extraction import test_program as test_views
 
 MEASURE_VIEWS = "scripts/measure_views.py"
-# By program, and by table where it makes several, a test of it.
+# Programs that choose modules for runs of ours and for checkpoints.
+BY_TASK = {
+    "prune_heads": "pruning",
+    "measure_pruning": "judging",
+    "measure_head_importance": "importances",
+}
+# By program, and by table or kind of model where it has several, a test of it.
 TESTS = {
     "train": test_training,
-    "prune_heads": test_a_pruned_model_is_measured_as_the_smaller_one,
-    "measure_pruning": test_a_pruned_model_is_measured_as_the_smaller_one,
+    "prune_heads ours": test_a_pruned_model_is_measured_as_the_smaller_one,
+    "measure_pruning ours": test_a_pruned_model_is_measured_as_the_smaller_one,
+    "prune_heads own": test_programs_prune_and_measure,
+    "measure_pruning own": test_programs_prune_and_measure,
     "extract_views": test_views,
     "measure_influence": test_influence_in_a_checkpoint_is_by_word,
     "measure_quality": test_quality,
     "measure_head_functions": test_head_functions,
-    "measure_head_importance": test_importance_of_each_head_and_kind,
-    "measure_checkpoint_heads": test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss,
-    "prune_checkpoint": test_programs_prune_and_measure,
-    "measure_checkpoint_pruning": test_programs_prune_and_measure,
+    "measure_head_importance ours": test_importance_of_each_head_and_kind,
+    "measure_head_importance own": test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss,
     "measure_views mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
     "measure_views pwcca_between_layers": test_distances_between_layers,
     "measure_views pwcca_between_runs": test_distances_between_runs,
@@ -107,7 +113,10 @@ def run_script(run_script, request, kind):
         with pretend_gpu(kind) as gpu, pytest.MonkeyPatch.context() as patch:
             patch.setenv("BOTTOMUP_DEVICE", kind)
             run_script(name, settings, *arguments)
-        used[f"{name} {settings.get('table', '')}".strip()] += gpu.used
+        of = settings.get("table", "")
+        if name in BY_TASK:
+            of = "own" if settings.get("run", settings)["module"] is None else "ours"
+        used[f"{name} {of}".strip()] += gpu.used
 
     yield on_gpu
     assert all(used[name] for name in expected)
@@ -118,6 +127,11 @@ def test_every_program_that_computes_is_tested():
     for path in (ROOT / "scripts").glob("*.py"):
         if "bottomup.device" in digest.imported(f"scripts/{path.name}"):
             found.add(path.stem)
+    for script, module in BY_TASK.items():
+        for task in ("ours", "own"):
+            name = f"bottomup.heads.{task}.{module}"
+            if "bottomup.device" in digest.imported(f"scripts/{script}.py", name):
+                found.add(f"{script} {task}")
     for path in (ROOT / "bottomup/tables").glob("[!_]*.py"):
         if "bottomup.device" in digest.imported(MEASURE_VIEWS, f"bottomup.tables.{path.stem}"):
             found.add(f"measure_views {path.stem}")

@@ -135,7 +135,7 @@ class Settings(Trained):
     """What a run with fewer heads depends on, besides the run and its text.
 
     pruned: whose heads may go (a key of GATED), by which method, at which penalty. gates: for the
-    method "gates" only.
+    method "gates" only. Of a checkpoint that is pruned like a run, see `pruning_checkpoints`.
     """
 
     pruned: Pruned
@@ -195,14 +195,14 @@ def prune(
     else:
         close(model, gates)
         progress = FineTuner(*arguments).train()
-    named = pd.DataFrame(columns_of(settings) | dict(pruned), index=gates.index).join(gates)
-    save(partial(save_model, model), start, progress, named, folder, table)
+    save(partial(save_model, model), start, progress, settings, gates, folder, table)
 
 
 def save(
     write: Callable[[Path], None],
     start: Path,
     progress: Progress,
+    settings: Settings,
     gates: pd.DataFrame,
     folder: Path,
     table: Path,
@@ -210,8 +210,10 @@ def save(
     """Write the results of pruning (see `prune`) and remove its checkpoints.
 
     write: a function that writes the model to a folder. start: the folder that the model was opened
-    from. gates: the table, with the columns that name the model.
+    from. gates: the table, without the columns that name the model.
     """
+    named = columns_of(settings) | dict(settings.pruned)
+    gates = pd.DataFrame(named, index=gates.index).join(gates)
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics

@@ -22,16 +22,14 @@ from bottomup.errors import UserError
 from bottomup.files.joins import require_equal_lengths
 from bottomup.files.tables import read_table
 from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_of, text_of
-from bottomup.heads.pruning import PLACE, FineTuner, Pruner, gates_over_time, save
+from bottomup.heads.pruning import PLACE, FineTuner, Pruner, Settings, gates_over_time, save
 from bottomup.kinds import GATED
 from bottomup.measures import jackknife
 from bottomup.measures.quality import BATCH_TOKENS, Score
 from bottomup.objectives import IGNORE, Example
 from bottomup.seeds import generator
-from bottomup.settings import Gates, Pruned, Run, Training
 from bottomup.subjects import checkpoint
 from bottomup.subjects.batches import Batch, side_by_side
-from bottomup.tables import columns_of
 from bottomup.training.batches import Text, in_order
 from bottomup.training.checkpoint import Checkpoint, Finished
 from bottomup.training.precision import autocast
@@ -145,17 +143,6 @@ class CheckpointPruner(Pruner, OwnFineTuner):
     """A `Pruner` whose training loss is the checkpoint's own."""
 
 
-class Settings(Run):
-    """What a checkpoint with fewer heads depends on, besides the checkpoint and the text.
-
-    pruned: whose heads may go (a key of GATED), at which penalty.
-    """
-
-    pruned: Pruned
-    training: Training
-    gates: Gates
-
-
 def opened(folder: Path, name: str, attention: str) -> tuple[CheckpointPredictor, OwnObjective]:
     """A checkpoint with the layers that predict, and its own objective.
 
@@ -228,8 +215,7 @@ def prune(
     ).train()
     gates = gates_over_time(progress)
     take_out(gates, reading)
-    named = pd.DataFrame(columns_of(settings) | dict(pruned), index=gates.index).join(gates)
-    save(model.whole.save_pretrained, start, progress, named, folder, table)
+    save(model.whole.save_pretrained, start, progress, settings, gates, folder, table)
 
 
 @torch.no_grad()

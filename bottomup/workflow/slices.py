@@ -12,7 +12,6 @@ from pydantic_core import to_jsonable_python
 
 from bottomup import names
 from bottomup.corpus.detokenization import keeps_spaces
-from bottomup.kinds import GATED
 from bottomup.names import TWIN
 from bottomup.settings import GOLD
 from bottomup.workflow.config import Study, tables
@@ -117,7 +116,7 @@ class Slices:
 
     def measure_head_importance(self, wildcards) -> Slice:
         heads, beam = self.study.heads, None
-        if "target" in self.subjects.sides(wildcards.objective):
+        if self._translated(wildcards.objective):
             beam = self.study.quality.model_dump(include={"beam_size", "length_penalty"})
         values = {
             "run": self._named_run(wildcards),
@@ -125,7 +124,8 @@ class Slices:
             "seed": heads.seed,
             "beam": beam,
         }
-        return settings("measure_head_importance", values, self._module(wildcards.objective))
+        modules = self._task(wildcards, "importances")
+        return settings("measure_head_importance", values, *modules)
 
     def measure_head_functions(self, wildcards) -> Slice:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
@@ -133,11 +133,6 @@ class Slices:
     def measure_attention(self, wildcards) -> Slice:
         sample = {"sentences": self.study.gallery.sentences, "seed": self.study.heads.seed}
         return settings("measure_attention", {"run": named(wildcards)} | sample)
-
-    def measure_checkpoint_heads(self, wildcards) -> Slice:
-        run, heads = {"objective": wildcards.objective, "seed": 0}, self.study.heads
-        values = {"run": run, "sentences": heads.sentences, "seed": heads.seed}
-        return settings("measure_checkpoint_heads", values | self._functions())
 
     def measure_pruned_functions(self, wildcards) -> Slice:
         run = named(wildcards) | self._pruned(wildcards)
@@ -155,32 +150,15 @@ class Slices:
             values["training"] = self.study.pruning_training(objective)
         if wildcards.method == "gates":
             values["gates"] = pruning.gates
-        return settings("prune_heads", values, self._module(objective))
+        return settings("prune_heads", values, *self._task(wildcards, "pruning"))
 
     def measure_pruning(self, wildcards) -> Slice:
         values = {
             "run": self._named_run(wildcards),
             "pruned": self._pruned(wildcards),
             "scoring": self._scoring(wildcards),
-            "gated_layers": len(GATED[wildcards.attention]) * self.study.model.layers,
         }
-        return settings("measure_pruning", values, self._module(wildcards.objective))
-
-    def prune_checkpoint(self, wildcards) -> Slice:
-        values = named(wildcards) | {
-            "pruned": self._pruned(wildcards),
-            "training": self.study.pruning_training(wildcards.objective),
-            "gates": self.study.pruning.gates,
-        }
-        return settings("prune_checkpoint", values)
-
-    def measure_checkpoint_pruning(self, wildcards) -> Slice:
-        values = {
-            "run": named(wildcards),
-            "pruned": self._pruned(wildcards),
-            "seed": self.study.quality.seed,
-        }
-        return settings("measure_checkpoint_pruning", values)
+        return settings("measure_pruning", values, *self._task(wildcards, "judging"))
 
     def annotate_words(self, wildcards) -> Slice:
         annotation = self.study.annotation
@@ -345,12 +323,23 @@ class Slices:
 
     def _scoring(self, wildcards) -> dict:
         translation, quality = None, self.study.quality
-        if "target" in self.subjects.sides(wildcards.objective):
+        if self._translated(wildcards.objective):
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
         options = self._named_run(wildcards)["options"]
         choose = quality.choose if hasattr(options, "choose") else None
         return {"seed": quality.seed, "translation": translation, "choose": choose}
+
+    def _translated(self, objective: str) -> bool:
+        """Whether it is judged by what it translates: runs alone."""
+        of_ours = objective not in self.subjects.checkpoints
+        return of_ours and "target" in self.subjects.sides(objective)
+
+    def _task(self, wildcards, module: str) -> list[str]:
+        """The modules by which heads are judged or pruned, see `bottomup.heads.tasks`."""
+        if wildcards.objective in self.subjects.checkpoints:
+            return [f"bottomup.heads.own.{module}"]
+        return [f"bottomup.heads.ours.{module}", self._module(wildcards.objective)]
 
     def _functions(self) -> dict:
         return {"thresholds": self.study.heads.thresholds}
@@ -367,6 +356,8 @@ class Slices:
         return self._run(wildcards.objective, wildcards.seed)
 
     def _run(self, objective: str, seed: str) -> dict:
+        if objective in self.subjects.checkpoints:
+            return {"objective": objective, "module": None, "options": {}, "seed": int(seed)}
         module = self.study.objective_module(names.whole(objective))
         options = self.study.objective_options(names.whole(objective))
         return {"objective": objective, "module": module, "options": options, "seed": int(seed)}

@@ -56,6 +56,12 @@ def trained(corpus_files, tmp_path_factory):
 SAMPLE = {"sentences": 6, "seed": 1}
 
 
+def tokens_of(corpus_files, *splits):
+    """The token files of some splits, as a rule hands them to a program."""
+    folders = sorted(p for split in splits for p in corpus_files.tokens.glob(f"{split}.*"))
+    return [folder / f"{array}.npy" for folder in folders for array in ("ids", "offsets", "words")]
+
+
 def pruning(method="gates", attention="all", **training):
     """The settings of a pruning."""
     pruned = {"attention": attention, "method": method, "penalty": 30.0}
@@ -66,7 +72,7 @@ def pruning(method="gates", attention="all", **training):
 @pytest.fixture
 def importance(trained, corpus_files, run_script, tmp_path):
     settings = SAMPLE | {"run": RUN, "beam": BEAM}
-    files = ["--model", trained / "model", "--tokens", corpus_files.tokens]
+    files = ["--model", trained / "model", "--text", *tokens_of(corpus_files, "dev")]
     files += ["--blocks", corpus_files.blocks("dev")]
     run_script("measure_head_importance", settings, *files, "--table", tmp_path / "importance.csv")
     return tmp_path / "importance.csv"
@@ -78,7 +84,7 @@ def prune(trained, corpus_files, run_script, tmp_path):
         run_script(
             "prune_heads",
             settings,
-            *("--model", trained / "model", "--tokens", corpus_files.tokens),
+            *("--model", trained / "model", "--text", *tokens_of(corpus_files, "train", "dev")),
             *(["--chosen-by", *chosen_by] if chosen_by else []),
             *("--folder", tmp_path / name, "--gates", tmp_path / f"{name}.csv"),
             *("--trained", tmp_path / f"{name}.kept"),
@@ -172,7 +178,7 @@ def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
     run_script(
         "measure_head_importance",
         settings,
-        *("--model", tmp_path / "model", "--tokens", corpus_files.tokens),
+        *("--model", tmp_path / "model", "--text", *tokens_of(corpus_files, "dev")),
         *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
     )
     table = pd.read_csv(tmp_path / "importance.csv")
@@ -206,20 +212,24 @@ def measure_checkpoint(run_script, tmp_path):
     dev = pd.DataFrame({"source": ["w3 w4 w5 w6 w7 w8"] * 9, "target": ["w8 w7 w6"] * 9})
     dev.to_parquet(tmp_path / "dev.parquet")
     np.save(tmp_path / "dev_blocks.npy", np.arange(9, dtype=np.int8) % 3)
-    settings = SAMPLE | {"thresholds": THRESHOLDS, "code": "any"}
     tables = [tmp_path / "importance.csv", tmp_path / "functions.csv"]
 
     def measure(family):
-        folder = save(FAMILIES[family], tmp_path / "model")
+        folder, run = save(FAMILIES[family], tmp_path / "model"), {"objective": family, "seed": 0}
         run_script(
-            "measure_checkpoint_heads",
-            settings | {"run": {"objective": family, "seed": 0}},
-            *("--model", folder, "--words", tmp_path / "words"),
-            *("--blocks", tmp_path / "blocks.npy", "--dev-blocks", tmp_path / "dev_blocks.npy"),
+            "measure_head_importance",
+            SAMPLE | {"run": run | {"module": None, "options": {}}, "beam": None, "code": {}},
+            *("--model", folder, "--text", tmp_path / "dev.parquet"),
+            *("--blocks", tmp_path / "dev_blocks.npy", "--table", tables[0]),
+        )
+        run_script(
+            "measure_head_functions",
+            {"run": run, "thresholds": THRESHOLDS, "code": {}},
+            *("--model", folder, "--tokens", tmp_path / "words"),
+            *("--blocks", tmp_path / "blocks.npy", "--frequencies", tmp_path / "frequencies.csv"),
             *("--written", tmp_path / "test.parquet", tmp_path / "words.json"),
-            *("--annotation", tmp_path / "annotation.parquet", "--dev", tmp_path / "dev.parquet"),
-            *("--frequencies", tmp_path / "frequencies.csv"),
-            *("--importance", tables[0], "--functions", tables[1], "--batch-tokens", 40),
+            *("--annotation", tmp_path / "annotation.parquet"),
+            *("--table", tables[1], "--batch-tokens", 40),
         )
         return folder, *map(pd.read_csv, tables)
 
@@ -229,12 +239,13 @@ def measure_checkpoint(run_script, tmp_path):
 def test_heads_of_a_checkpoint(measure_checkpoint):
     """It reads words as they are, but cannot tell a comma from what it stands at."""
     folder, importance, functions = measure_checkpoint("bert")
-    texts = ["w3 w4 w5 w6", "w6 w7,w8", "w9 w9 w3"]
     names = ["confidence", "special", "gradient", "loss_increase"]
     assert importance.groupby("importance").size().to_dict() == dict.fromkeys(names, 4)
     assert importance["value"].notna().all() and (importance["attention"] == "encoder").all()
     confidence = importance.set_index(["importance", "layer", "head"])["value"]["confidence"]
-    np.testing.assert_allclose(confidence, largest_weights(subjects.load(folder), texts), rtol=1e-4)
+    # Of the sentences of the dev split, which are all the same.
+    expected = largest_weights(subjects.load(folder), ["w3 w4 w5 w6 w7 w8"])
+    np.testing.assert_allclose(confidence, expected, rtol=1e-4)
     n = functions.groupby("function")["n"].unique()
     # The second sentence has three that are not read: the comma and what stands around it are one
     # token.
@@ -340,7 +351,7 @@ def test_only_from_scratch_is_what_training_found_forgotten(
             run_script(
                 "prune_heads",
                 pruning(method),
-                *("--model", start, "--tokens", corpus_files.tokens),
+                *("--model", start, "--text", *tokens_of(corpus_files, "train", "dev")),
                 *("--chosen-by", tmp_path / "found.csv"),
                 *("--folder", folder, "--gates", tmp_path / "kept.csv"),
                 *("--trained", tmp_path / "kept"),
@@ -360,26 +371,31 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert not tiny.same_bytes(before.encoder.state_dict(), after.encoder.state_dict())
     beam = BEAM | {"sentences": 5, "language": "en"}
     scoring = {"seed": 1, "translation": beam, "choose": None}
-    settings = {"run": RUN, "scoring": scoring, "gated_layers": 2}
+    settings = {"run": RUN, "scoring": scoring}
     rows, metrics = {}, tmp_path / "metrics.jsonl"
     metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))
     models = [("gates", 30.0, folder), ("scratch", 30.0, folder), ("none", None, trained)]
-    held_out = [
-        *("--tokens", corpus_files.tokens, "--blocks", corpus_files.blocks("test")),
-        *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
-    ]
+    held_out = ["--blocks", corpus_files.blocks("test"), "--translation"]
+    held_out += [corpus_files.text("test"), corpus_files.tokenizer("target")]
     run_script(
         "measure_quality",
         {"run": RUN, "scoring": scoring},
-        *("--model", trained / "model", *held_out, "--table", tmp_path / "quality.csv"),
+        *("--model", trained / "model", "--tokens", corpus_files.tokens, *held_out),
+        *("--table", tmp_path / "quality.csv"),
     )
     for method, penalty, model in models:
         run_script(
             "measure_pruning",
             settings | {"pruned": {"attention": "encoder", "method": method, "penalty": penalty}},
             *("--model", model / "model", "--metrics", metrics, *held_out),
+            *("--text", *tokens_of(corpus_files, "test")),
             *("--quality", *([tmp_path / "quality.parquet"] if method == "none" else [])),
-            *("--smaller", tmp_path / method, "--table", tmp_path / f"{method}.csv"),
+            *(
+                "--smaller",
+                tmp_path / method / "config.json",
+                "--table",
+                tmp_path / f"{method}.csv",
+            ),
         )
         [rows[method]] = pd.read_csv(tmp_path / f"{method}.csv").to_dict("records")
     gated, whole = rows["gates"], rows["none"]

@@ -2,6 +2,8 @@
 
 import json
 import os
+import shutil
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -11,9 +13,9 @@ import torch
 from bottomup.errors import UserError
 from bottomup.figures import quality_against_heads
 from bottomup.heads import pruning_checkpoints
+from bottomup.heads.pruning import Settings
 from bottomup.heads.pruning_checkpoints import (
     CheckpointPruner,
-    Settings,
     closed,
     opened,
     prune,
@@ -42,9 +44,15 @@ TRAINING = {
     "precision": "float32",
 }
 GATES = {"learning_rate": 0.1, "initial_log_alpha": 2.0}
+SCORING = {"seed": 1, "translation": None, "choose": None}
 # A word tells the next one, and, shifted by one, its translation.
 SENTENCES = [" ".join(f"w{5 + (start + i) % 6}" for i in range(6)) for start in range(6)]
 TRANSLATED = [sentence.replace("w5", "w12") for sentence in SENTENCES]
+
+
+def run_of(name):
+    """A checkpoint, as programs know it."""
+    return {"objective": name, "seed": 0, "module": None, "options": {}}
 
 
 @pytest.fixture(autouse=True)
@@ -75,8 +83,7 @@ def pruned(name, start, file, tmp_path):
 
     def run(folder="pruned", penalty=0.0, attention=PRUNED[name], **training):
         settings = Settings(
-            objective=name,
-            seed=0,
+            **run_of(name),
             pruned={"attention": attention, "method": "gates", "penalty": penalty},
             training=TRAINING | training,
             gates=GATES,
@@ -89,6 +96,11 @@ def pruned(name, start, file, tmp_path):
         return pd.read_csv(table), [json.loads(line) for line in lines]
 
     return run
+
+
+def splits(file):
+    """The same text as both splits."""
+    return [Path(shutil.copy(file, file.with_name(f"{name}.parquet"))) for name in ("train", "dev")]
 
 
 def last(gates):
@@ -287,9 +299,9 @@ def test_a_signal_stops_the_program(name, start, file, tmp_path, run_script, sig
     signal_in_call(CheckpointPruner, "update", 2)
     with pytest.raises(SystemExit) as left:
         run_script(
-            "prune_checkpoint",
-            {"objective": name, "seed": 0, "pruned": pruned, "training": TRAINING, "gates": GATES},
-            *("--model", start, "--train", file, "--dev", file, "--folder", tmp_path),
+            "prune_heads",
+            run_of(name) | {"pruned": pruned, "training": TRAINING, "gates": GATES},
+            *("--model", start, "--text", *splits(file), "--folder", tmp_path),
             *("--gates", tmp_path / "found.csv", "--trained", tmp_path / "kept"),
         )
     assert left.value.code == os.EX_TEMPFAIL
@@ -298,24 +310,24 @@ def test_a_signal_stops_the_program(name, start, file, tmp_path, run_script, sig
 def test_programs_prune_and_measure(name, start, file, tmp_path, run_script):
     """The rows of a checkpoint as it is and with fewer heads, as the figure draws them."""
     np.save(tmp_path / "blocks.npy", np.arange(24) % 3)
-    run, folder, gates = {"objective": name, "seed": 0}, tmp_path / "pruned", tmp_path / "found.csv"
+    run, folder, gates = run_of(name), tmp_path / "pruned", tmp_path / "found.csv"
     attention, rows = PRUNED[name], []
     pruned = {"attention": attention, "method": "gates", "penalty": 0.03}
     run_script(
-        "prune_checkpoint",
+        "prune_heads",
         run | {"pruned": pruned, "training": TRAINING, "gates": GATES, "code": {}},
-        *("--model", start, "--train", file, "--dev", file, "--folder", folder),
+        *("--model", start, "--text", *splits(file), "--folder", folder),
         *("--gates", gates, "--trained", tmp_path / "kept"),
     )
     for method, model in (("none", start), ("gates", folder / "model")):
         if method == "none":
             pruned_as, left = pruned | {"method": "none", "penalty": None}, []
         else:
-            pruned_as, left = pruned, [folder / "metrics.jsonl", gates]
+            pruned_as, left = pruned, ["--metrics", folder / "metrics.jsonl", "--gates", gates]
         run_script(
-            "measure_checkpoint_pruning",
-            {"run": run, "pruned": pruned_as, "seed": 1, "code": {}},
-            *("--model", model, "--pruned", *left, "--test", file),
+            "measure_pruning",
+            {"run": run, "pruned": pruned_as, "scoring": SCORING, "code": {}},
+            *("--model", model, *left, "--text", file),
             *("--blocks", tmp_path / "blocks.npy", "--table", tmp_path / f"{method}.csv"),
         )
         rows.append(pd.read_csv(tmp_path / f"{method}.csv"))

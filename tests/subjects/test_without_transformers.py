@@ -11,12 +11,7 @@ from tests.subjects import families
 from tests.subjects.families import FAMILIES
 from tests.tiny import ROOT, drawn
 
-OF_CHECKPOINTS = {
-    "measure_checkpoint_heads",
-    "measure_checkpoint_pruning",
-    "open_checkpoint",
-    "prune_checkpoint",
-}
+OF_CHECKPOINTS = {"open_checkpoint"}
 SCRIPTS = {path.stem for path in (ROOT / "scripts").glob("*.py")}
 USED = """
 import runpy, sys

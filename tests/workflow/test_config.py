@@ -878,7 +878,7 @@ def test_a_checkpoint_is_pruned_by_gates_alone():
         *("lm-1.encoder.none_0", "bert-0.encoder.none_0", "bert-0.all.none_0")
     ]
     wildcards = SimpleNamespace(**vars(PRUNED) | {"objective": "bert", "seed": "0"})
-    training = slices.prune_checkpoint(wildcards)["training"]
+    training = slices.prune_heads(wildcards)["training"]
     own = DEFAULT["training"] | DEFAULT["pruning"]["training"]
     assert training == {key: value for key, value in own.items() if key != "accumulate"}
 

@@ -39,6 +39,22 @@ def test_a_rule_states_what_its_result_depends_on(body):
     assert "python scripts/" in body and "--settings {params.settings:q}" in body
 
 
+def test_each_table_has_one_writer():
+    """Parts that two programs write, runs' and checkpoints', need not have the same columns."""
+    text = "\n".join(file.read_text() for file in FILES)
+    bodies = {name: body for _, name, body in RULE.findall(text) if name}
+    used = re.findall(r"^use rule (\w+) as \w+ with:\n((?:    .*\n|\n)+)", text, re.M)
+    written = [*bodies.items(), *used]
+    programs: dict[str, set[str]] = {}
+    for name, body in written:
+        [program] = re.findall(r"python scripts/(\w+)\.py", bodies[name])
+        output = re.search(r"^ *output:\n((?: {8}.*\n)+)", body, re.M)[1]
+        for table in re.findall(r"measures/(\w+)/", output):
+            programs.setdefault(table, set()).add(program)
+    assert len(programs) > 8
+    assert {table for table, writers in programs.items() if len(writers) > 1} == set()
+
+
 @pytest.fixture(scope="module")
 def records(built):
     """Snakemake's records of what made each output."""

@@ -697,9 +697,16 @@ def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
     assert all(any(part in name for part in of_words) for name in new)
     assert "measures/alignment.csv" in new
     # Our own models are not trained, nor what their heads do with sub-words measured, anew.
-    planned = {rule for rule, plan in summary.values() if plan == "update pending"}
-    assert not planned & {"train_lm", "measure_head_functions", "prune_heads"}
-    assert planned >= {"measure_change", "measure_influence", "measure_checkpoint_heads"}
+    pending = {name: rule for name, (rule, plan) in summary.items() if plan == "update pending"}
+    assert not set(pending.values()) & {"train_lm", "prune_heads"}
+    assert set(pending.values()) >= {"measure_change", "measure_influence"}
+    of_heads = {"measure_head_functions", "measure_head_importance"}
+    assert {name for name, rule in pending.items() if rule in of_heads} == {
+        f"measures/{table}/{model}-0.{ending}"
+        for table in ("head_functions", "head_importance")
+        for model in ("bert", "bert_untrained")
+        for ending in ("csv", "parquet")
+    }
 
 
 def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, outputs):
@@ -756,13 +763,13 @@ def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
         for file in ("metrics.jsonl", *(f"model/{name}" for name in model))
     }
     gates = {f"measures/gates/bert-0.encoder.gates_{penalty}.csv" for penalty in ("0", "0.3")}
-    assert {name for name, rule in new.items() if rule == "prune_checkpoint"} == made | gates
-    assert {name for name, rule in new.items() if rule == "measure_checkpoint_pruning"} == {
+    assert {name for name, rule in new.items() if rule == "prune_heads"} == made | gates
+    assert {name for name, rule in new.items() if rule == "measure_pruning_of_checkpoint"} == {
         f"measures/pruning/bert-0.encoder.{name}.{ending}"
         for name in ("none_0", "gates_0", "gates_0.3")
         for ending in ("csv", "parquet")
     }
-    assert set(new.values()) == {"prune_checkpoint", "measure_checkpoint_pruning"}
+    assert set(new.values()) == {"prune_heads", "measure_pruning_of_checkpoint"}
     pending = [
         {name for name, (_, plan) in summary.items() if plan == "update pending"}
         for summary in (before, after)

@@ -1,0 +1,1 @@
+"""Heads of runs, by the objective that we trained them for, on token files."""
