@@ -15,6 +15,7 @@ from urllib.parse import urlsplit
 from pydantic import (
     AfterValidator,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     DirectoryPath,
     Field,
@@ -65,8 +66,13 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-Folder = Annotated[DirectoryPath, AfterValidator(meant)]
-File = Annotated[FilePath, AfterValidator(meant)]
+def of_home(path: object) -> object:
+    """A path with ~ and ~name as a shell reads them."""
+    return os.path.expanduser(path) if isinstance(path, str) else path
+
+
+Folder = Annotated[DirectoryPath, BeforeValidator(of_home), AfterValidator(meant)]
+File = Annotated[FilePath, BeforeValidator(of_home), AfterValidator(meant)]
 Language = Annotated[str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$")]
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]

@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from safetensors import safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
@@ -17,16 +18,16 @@ def load_weights(path: Path) -> dict[str, Tensor]:
     return tensors
 
 
-def load_into(model: nn.Module, path: Path) -> None:
+def load_into(model: nn.Module, path: Path, form: str = "those of its model") -> None:
     """Give `model` the weights in a file; UserError, and no change, unless they are finite and of
-    exactly its names, shapes and types."""
+    exactly its names, shapes and types. form: what the weights are not, then."""
     tensors = load_weights(path)
     forms, found = (
         {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
         for tensors in (model.state_dict(), tensors)
     )
     if wrong := {name for name, _ in forms.items() ^ found.items()}:
-        raise damaged(path, f"{len(wrong)} weights are not those of its model, {min(wrong)} first")
+        raise damaged(path, f"{len(wrong)} weights are not {form}, {min(wrong)} among them")
     model.load_state_dict(tensors)
 
 
@@ -44,3 +45,10 @@ def require_finite(tensors: dict[str, Tensor], path: Path) -> None:
     for name, tensor in tensors.items():
         if not tensor.isfinite().all():
             raise damaged(path, f"{name} has numbers that are not finite")
+
+
+def header(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a file, by name, without reading them; UserError if it is
+    damaged."""
+    with opening(path), safe_open(path, "pt") as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118

@@ -12,8 +12,8 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup.corpus.specials import SPECIALS
-from bottomup.files import damaged, opening
-from bottomup.files.weights import load_weights, save_weights
+from bottomup.files import opening
+from bottomup.files.weights import header, load_into, save_weights
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
@@ -44,20 +44,22 @@ def save_tokenizer(tokenizer: Tokenizer, folder: Path) -> None:
 
 def load(folder: Path) -> Transformer | TrunkModel:
     """The model in a folder; UserError unless its weights are exactly those of its shape."""
+    with opening(folder / CONFIG):
+        _require_possible(json.loads((folder / CONFIG).read_text()), header(folder / WEIGHTS))
     # Not on the device "meta": PyTorch's imports for it take longer than drawing weights.
     model = initial(folder, seed=0)
-    weights = load_weights(folder / WEIGHTS)
-    shapes, found = (
-        {name: tensor.shape for name, tensor in tensors.items()}
-        for tensors in (model.state_dict(), weights)
-    )
-    if wrong := dict(shapes.items() ^ found.items()):
-        raise damaged(
-            folder / WEIGHTS,
-            f"{len(wrong)} weights are not as {CONFIG} has them, {min(wrong)} among them",
-        )
-    model.load_state_dict(weights)
+    load_into(model, folder / WEIGHTS, f"as {CONFIG} has them")
     return model
+
+
+def _require_possible(shape: dict, weights: dict[str, tuple[int, ...]]) -> None:
+    """Raise ValueError if a shape has more layers than there are weights, or is far wider than
+    any: building it could fill the memory."""
+    widest = max((size for sizes in weights.values() for size in sizes), default=0)
+    for name, value in shape.items():
+        most = len(weights) if "layers" in name else 2 * widest
+        if isinstance(value, int) and value > max(most, 1):
+            raise ValueError(f"{name} is {value}, and the weights beside it allow at most {most}")
 
 
 def initial(folder: Path, seed: int) -> Transformer | TrunkModel:

@@ -41,7 +41,8 @@ def load(folder: str | Path) -> Subject:
     >>> subject.layers, subject.heads, subject.d_model, subject.causal
     (3, 4, 32, True)
     """
-    return _who_opens(Path(folder)).load(Path(folder))
+    folder = Path(folder).expanduser()
+    return _who_opens(folder).load(folder)
 
 
 def untrained(folder: str | Path, seed: int) -> Subject:
@@ -73,7 +74,8 @@ def untrained(folder: str | Path, seed: int) -> Subject:
     >>> twin.layers, twin.d_model
     (3, 32)
     """
-    return _who_opens(Path(folder)).untrained(Path(folder), seed)
+    folder = Path(folder).expanduser()
+    return _who_opens(folder).untrained(folder, seed)
 
 
 def _who_opens(folder: Path) -> ModuleType:

@@ -10,6 +10,7 @@ from pathlib import Path
 import torch
 import transformers
 from torch import Tensor, nn
+from torch.utils._python_dispatch import TorchDispatchMode
 from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedConfig, PreTrainedModel
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
@@ -17,11 +18,17 @@ from bottomup.errors import UserError
 from bottomup.model.transformer import Encoding
 from bottomup.seeds import derive
 from bottomup.subjects import attending
+from bottomup.subjects.admission import admitted, require_numbers, require_size
 from bottomup.subjects.attending import one_pass
-from bottomup.subjects.folder import AGAIN, model_type, require_weights
+from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
 from bottomup.subjects.subject import Subject
 
+# What configs call the most tokens that a model reads, where no table of positions tells.
+LIMITS = (
+    *("max_position_embeddings", "n_positions", "max_seq_len", "max_sequence_length", "seq_length"),
+    *("max_seq_length", "n_ctx", "context_length"),
+)
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
 # As the checkpoint was trained: its config may name another attention, even one to fetch.
 NO_CHARACTER = "\U0010fffd"  # of private use
@@ -136,14 +143,15 @@ class Checkpoint(Subject):
     def translates(self) -> bool:
         return self.model.config.is_encoder_decoder
 
-    @property
+    @cached_property
     def max_length(self) -> int | None:
-        for name, table in self.encoder.named_modules():
-            counted_from_padding = isinstance(table, nn.Embedding) and table.padding_idx is not None
-            if name.endswith("position_embeddings") and counted_from_padding:
-                # RoBERTa's first position follows that of padding.
-                return table.num_embeddings - table.padding_idx - 1
-        return getattr(self.model.config, "max_position_embeddings", None)
+        """The tokens that it reads at once: as many as its smallest table of positions has rows,
+        whatever the table is called and from where it counts; without one, what its config says."""
+        with one_pass(), _Positions() as found:
+            self._states(self.ordinary[:1] * 3)
+        said = (getattr(self.shape, name, None) for name in LIMITS)
+        said = (limit for limit in said if isinstance(limit, int) and limit > 0)
+        return min(found.limits, default=next(said, None))
 
     @property
     def padding(self) -> int:
@@ -235,6 +243,28 @@ class Checkpoint(Subject):
             return kind(self.model.config).get_output_embeddings() is not None
 
 
+class _Positions(TorchDispatchMode):
+    """A context that notes the limits of tables of which consecutive rows are looked up, as those
+    of positions are, for a sentence of one token over and over."""
+
+    def __init__(self):
+        super().__init__()
+        self.limits: list[int] = []
+
+    def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+        looked_up = None
+        if function is torch.ops.aten.embedding.default:
+            looked_up = arguments[:2]
+        elif function is torch.ops.aten.index_select.default and arguments[1] == 0:
+            looked_up = arguments[::2]
+        if looked_up:
+            table, rows = looked_up[0], looked_up[1].flatten()[:3]
+            places = torch.arange(len(rows), device=rows.device)
+            if table.ndim == 2 and len(rows) == 3 and torch.equal(rows - rows[0], places):
+                self.limits.append(len(table) - int(rows[0]))
+        return function(*arguments, **(keywords or {}))
+
+
 def load(folder: Path) -> Checkpoint:
     """The checkpoint in a folder; UserError if it cannot be opened, or no job could read it."""
     return _readable(trained(folder), folder)
@@ -300,22 +330,26 @@ def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
 
     kind: one of transformers' auto classes, such as the one with a layer to predict masked tokens.
     """
-    require_weights(folder)
-    with one_line(folder):
+    with seen(folder, weights=True) as there:
+        config = AutoConfig.from_pretrained(there, **OFFLINE)
+        kind = _encoder_alone(config) or kind
+        require_size(folder, _size(kind, config))
         model, found = kind.from_pretrained(
-            folder,
+            there,
+            config=config,
             output_loading_info=True,
             use_safetensors=True,
             ignore_mismatched_sizes=True,
             **FAMILY_OWN,
             **OFFLINE,
         )
+    require_numbers(folder, learned(model))
     # transformers draws these at random, and only its log says so.
     drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
     # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.
     lacking = {name for name in learned(model) & drawn if "pooler" not in name}
     require_right(folder, model, lacking, _of_more_layers(model, found["unexpected_keys"]))
-    return _attended(model)
+    return _attended(model, folder)
 
 
 def require_right(
@@ -356,10 +390,30 @@ def _not_finite(model: PreTrainedModel) -> list[str]:
 
 def initial(folder: Path, seed: int) -> PreTrainedModel:
     """The model with weights as its family draws them before training, by a seed."""
-    with one_line(folder), torch.random.fork_rng(devices=[]):
+    with seen(folder) as there, torch.random.fork_rng(devices=[]):
         torch.default_generator.manual_seed(derive(seed, "untrained"))
-        config = AutoConfig.from_pretrained(folder, **OFFLINE)
-        return _attended(AutoModel.from_config(config, trust_remote_code=False, **FAMILY_OWN))
+        config = AutoConfig.from_pretrained(there, **OFFLINE)
+        kind = _encoder_alone(config) or AutoModel
+        require_size(folder, _size(kind, config))
+        build = getattr(kind, "from_config", None) or kind._from_config
+        model = build(config, **FAMILY_OWN)
+    # As when it is saved: it was trained for nothing.
+    model.config.architectures = [type(model).__name__]
+    return _attended(model, folder)
+
+
+def _encoder_alone(config: PreTrainedConfig) -> type[PreTrainedModel] | None:
+    """The class of a model that is the encoder of a family with decoders; None for any other."""
+    names = [name for name in config.architectures or [] if name.endswith("EncoderModel")]
+    return getattr(transformers, names[0], None) if names else None
+
+
+def _size(kind: type, config: PreTrainedConfig) -> int:
+    """How many numbers a model has that a config describes, with its buffers."""
+    build = getattr(kind, "from_config", None) or kind._from_config
+    with torch.device("meta"):
+        model = build(config, **FAMILY_OWN)
+    return sum(part.numel() for part in [*model.parameters(), *model.buffers()])
 
 
 def learned(model: PreTrainedModel) -> set[str]:
@@ -370,26 +424,29 @@ def learned(model: PreTrainedModel) -> set[str]:
     return {name for name, weight in fresh.named_parameters() if weight.requires_grad}
 
 
-def _attended(model: PreTrainedModel) -> PreTrainedModel:
+def _attended(model: PreTrainedModel, folder: Path) -> PreTrainedModel:
     """The model with our attention; families that do not call it stay unchanged."""
     model.set_attn_implementation(attending.NAME)
+    model.config.name_or_path = str(folder)
     return model
 
 
 def tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a folder, fast or in Python; UserError if there is none."""
     if (folder / "tokenizer.json").exists():
-        with one_line(folder):
-            return AutoTokenizer.from_pretrained(folder, **OFFLINE)
+        with seen(folder) as there:
+            return _from(AutoTokenizer.from_pretrained(there, **OFFLINE), folder)
     lacking = (
         f"no tokenizer in {folder} that transformers opens; expected tokenizer.json, or the files "
         "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
         "target.spm, and the packages that it needs"
     )
-    try:
-        found = AutoTokenizer.from_pretrained(folder, **OFFLINE)
-    except Exception as error:  # a damaged file can raise anything
-        raise UserError(f"{lacking}: {_first_line(error)}") from error
+    with admitted(folder) as there:
+        try:
+            found = _from(AutoTokenizer.from_pretrained(there, **OFFLINE), folder)
+        except Exception as error:  # a damaged file can raise anything
+            line = _first_line(error).replace(str(there), str(folder))
+            raise UserError(f"{lacking}: {line}") from error
     # Without any file, transformers makes a tokenizer without tokens; some need no file.
     files = {name for name in type(found).vocab_files_names.values() if isinstance(name, str)}
     if files and not any((folder / name).exists() for name in files - {"tokenizer_config.json"}):
@@ -398,17 +455,25 @@ def tokenizer(folder: Path) -> Tokenizer:
 
 
 @contextmanager
-def one_line(folder: Path) -> Iterator[None]:
-    """A context that turns transformers' complaints about a folder into one line."""
-    try:
-        yield
-    except UserError:
-        raise
-    except Exception as error:  # a damaged file can raise anything
-        raise UserError(
-            f"transformers does not load {_named(folder)}: {_first_line(error)}. Expected: a whole "
-            f"checkpoint of a kind that the installed transformers knows; {AGAIN}"
-        ) from error
+def seen(folder: Path, weights: bool = False) -> Iterator[Path]:
+    """What transformers may see of a folder, see `admission`; its complaints become one line."""
+    with admitted(folder, weights) as there:
+        try:
+            yield there
+        except UserError:
+            raise
+        except Exception as error:  # a damaged file can raise anything
+            line = _first_line(error).replace(str(there), str(folder))
+            raise UserError(
+                f"transformers does not load {_named(folder)}: {line}. Expected: a whole "
+                f"checkpoint of a kind that the installed transformers knows; {AGAIN}"
+            ) from error
+
+
+def _from(tokenizer: Tokenizer, folder: Path) -> Tokenizer:
+    """A tokenizer that is said to be from its folder."""
+    tokenizer.name_or_path = str(folder)
+    return tokenizer
 
 
 def _first_line(error: Exception) -> str:

@@ -5,27 +5,24 @@ from pathlib import Path
 
 from bottomup.errors import UserError
 
-WEIGHTS = ("model.safetensors", "model.safetensors.index.json")
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
 AGAIN = "fetch it again, or, where a study has made it, delete it and run again"
+ADAPTER = "adapter_config.json"
+LARGEST = 2**24  # bytes of a config, which is read whole
 
 
 def model_type(folder: Path) -> str | None:
-    """The kind of model in a folder; UserError if there is none, or one with its own code."""
+    """The kind of model in a folder; UserError if there is none."""
     if not (folder / "config.json").exists():
         raise UserError(_no_model(folder))
-    for name in ("config.json", "tokenizer_config.json"):
-        if (folder / name).exists() and "auto_map" in _read(folder / name):
-            raise UserError(
-                f"{folder / name} asks for code of its own (auto_map), which is never run; "
-                "allowed: a checkpoint of a kind that transformers itself knows"
-            )
-    named = _read(folder / "config.json").get("model_type")
+    named = read_json(folder / "config.json").get("model_type")
     return named if isinstance(named, str) else None
 
 
 def require_weights(folder: Path) -> None:
     """Raise UserError unless the folder has weights that can be read without running code."""
-    if any((folder / name).exists() for name in WEIGHTS):
+    if any((folder / name).exists() for name in (WEIGHTS, INDEX)):
         return
     pickled = sorted(path.name for path in folder.glob("*.bin"))
     if pickled:
@@ -37,18 +34,29 @@ def require_weights(folder: Path) -> None:
     raise UserError(_no_model(folder))
 
 
-def _no_model(folder: Path) -> str:
-    return (
-        f"no model in {folder}; expected config.json and model.safetensors, as `model/` of a run "
-        "has them: fetch a model by its name into a folder first"
-    )
-
-
-def _read(path: Path) -> dict:
+def read_json(path: Path) -> dict:
+    """The object in a file; UserError if there is none."""
     try:
+        if path.stat().st_size > LARGEST:
+            raise ValueError(f"more than {LARGEST} bytes")
         found = json.loads(path.read_text())
-    except ValueError as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}); {AGAIN}") from error
     if not isinstance(found, dict):
         raise UserError(f"{path} holds {type(found).__name__}, expected an object; {AGAIN}")
     return found
+
+
+def _no_model(folder: Path) -> str:
+    there = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if ADAPTER in there:
+        base = read_json(folder / ADAPTER).get("base_model_name_or_path")
+        return (
+            f"{folder} holds an adapter alone, for the model {base}; expected a whole model: load "
+            "both where they were made, merge_and_unload() the adapter, and save_pretrained it"
+        )
+    found = f"; found {', '.join(there[:5])}" if there else ""
+    return (
+        f"no model in {folder}{found}; expected config.json and model.safetensors, as `model/` of "
+        "a run has them: fetch a model by its name into a folder first"
+    )

@@ -1,6 +1,5 @@
 """Checkpoints, from their sources into the folder of a study."""
 
-import json
 import logging
 import shutil
 import subprocess
@@ -20,6 +19,8 @@ from bottomup.files.weights import save_weights
 from bottomup.names import OF_CHECKPOINTS
 from bottomup.running import alone
 from bottomup.settings import Checkpoint
+from bottomup.subjects.admission import weight_files
+from bottomup.subjects.folder import WEIGHTS
 
 
 def open_checkpoint(
@@ -37,24 +38,25 @@ def open_checkpoint(
     names = [subject.tokenizer.decode([i], skip_special_tokens=False).strip() for i in added]
     logging.info(f"its tokenizer adds to each sentence: {' '.join(names) or 'nothing'}")
     folder.mkdir(parents=True, exist_ok=True)
-    if twin_seed is None:
-        # Unchanged: saved again, the config would lose what the model was trained to predict.
-        shutil.copyfile(found / "config.json", folder / "config.json")
-        _copy_weights(found, folder / "model.safetensors")
-    else:
-        subject.save_model(folder)
     subject.save_tokenizer(folder)
+    if twin_seed is not None:
+        subject.save_model(folder)
+        by_umask(folder)
+        return
+    # Unchanged: saved again, the config would lose what the model was trained to predict.
+    shutil.copyfile(found / "config.json", folder / "config.json")
+    del subject  # which is as large as what is copied now
+    _copy_weights(found, folder / WEIGHTS)
     by_umask(folder)
 
 
 def _copy_weights(found: Path, weights: Path) -> None:
     """Copy the weights of a checkpoint to one file, also where they are in several."""
-    if (found / weights.name).exists():
-        shutil.copyfile(found / weights.name, weights)
+    parts = weight_files(found)
+    if len(parts) == 1:
+        shutil.copyfile(*parts, weights)
         return
-    index = json.loads((found / f"{weights.name}.index.json").read_text())
-    parts = (load_file(found / Path(name).name) for name in sorted({*index["weight_map"].values()}))
-    tensors = {name: tensor for part in parts for name, tensor in part.items()}
+    tensors = {name: tensor for part in parts for name, tensor in load_file(part).items()}
     save_weights(tensors, weights, {"format": "pt"})
 
 

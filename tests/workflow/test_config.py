@@ -1023,16 +1023,12 @@ def test_variants_stand_apart_from_what_is_compared():
 PRUNED = SimpleNamespace(objective="mt", seed="1", attention="all", method="gates", penalty="0.1")
 
 
-@pytest.mark.parametrize(
-    ("attention", "layers"), [("encoder", 6), ("decoder+cross", 12), ("all", 18)]
-)
-def test_any_kinds_of_attention_may_have_gates(attention, layers):
+@pytest.mark.parametrize("attention", ["encoder", "decoder+cross", "all"])
+def test_any_kinds_of_attention_may_have_gates(attention):
     penalties = {"mt": {attention: [0.1]}}
     study = load(changed(pruning__penalties=penalties, pruning__n_seeds=1))
     [run] = Subjects(study).pruned_runs()
     assert run == f"mt-1.{attention}.gates_0.1"
-    wildcards = SimpleNamespace(**vars(PRUNED) | {"attention": attention})
-    assert Slices(study).measure_pruning(wildcards)["gated_layers"] == layers
 
 
 def test_controls_are_tried_at_penalties_of_the_sweeps():

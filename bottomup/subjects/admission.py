@@ -1,0 +1,208 @@
+"""What of a checkpoint's folder transformers gets to see.
+
+A config can make transformers fetch, install or run something: kernels, adapters, other files of
+weights, code. So transformers never opens the folder itself. It opens another one, made for as long
+as it loads, with
+
+- config.json and tokenizer_config.json without what says how a model is run, not what it is;
+- the files of the tokenizer;
+- model.safetensors, or the files that its index names, all of them bare names in the folder.
+
+What its config says must also be what its weights are, by their headers, before anything is built.
+"""
+
+import json
+import re
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from math import prod
+from pathlib import Path
+
+from huggingface_hub import constants
+from safetensors import safe_open
+
+from bottomup.errors import UserError
+from bottomup.subjects.folder import AGAIN, INDEX, WEIGHTS, read_json, require_weights
+
+CONFIGS = ("config.json", "tokenizer_config.json")
+OF_TOKENIZERS = (
+    *("tokenizer.json", "vocab*.json", "special_tokens_map.json", "added_tokens.json"),
+    *("*.txt", "*.spm", "*.model", "*.codes"),
+)
+# How a model is run: which attention, kernels, adapters, devices, formats of numbers, files. It is
+# not needed, since `checkpoint` says all that.
+MACHINERY = re.compile(
+    r"implementation|_kernels?$|^kernel_config$|kernel_mapping|trust_remote|fusion_config|"
+    r"distributed_config|device_map|transformers_weights|name_or_path|commit_hash|adapter|peft|"
+    r"^(torch_)?dtype$|chat_template|_file$"
+)
+# What weights mean, or code: without it a model would be another one.
+CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
+# Keys that say how often something is built, and how often at most.
+COUNTS = re.compile(r"layer|block|expert|depth|group|stack")
+SIZES = re.compile(r"size|len|dim|width|window|eps|_ids?$|freq|std|scale|every")
+MOST = 4096
+# Buffers that older versions saved, which are no weights and may hold whole numbers.
+BUFFERS = re.compile(
+    r"(position_ids|token_type_ids|masked_bias|attn\.bias|attention\.bias|num_batches_tracked|"
+    r"attn\.(causal_)?mask|relative_position_index)$"
+)
+NUMBERS = ("F64", "F32", "F16", "BF16")  # the types that weights may have
+# A config's model may be so much larger than its weights: what a model computes for itself, such as
+# positions, is not among them.
+SLACK = 2**26
+LARGEST = 2**36  # numbers of a model without weights
+
+
+@dataclass(frozen=True)
+class Tensor:
+    """What a header says of a tensor."""
+
+    dtype: str
+    shape: tuple[int, ...]
+
+
+@contextmanager
+def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
+    """A folder with what may be seen of a checkpoint's, as long as the context lasts; nothing is
+    fetched in this time.
+
+    weights: whether its weights are there, too. UserError for what is never opened.
+    """
+    with tempfile.TemporaryDirectory(prefix="checkpoint") as made, _offline():
+        seen = Path(made)
+        for name in CONFIGS:
+            if (folder / name).exists():
+                (seen / name).write_text(json.dumps(_admissible(folder / name)))
+        found = {path for pattern in OF_TOKENIZERS for path in folder.glob(pattern)}
+        if weights:
+            require_weights(folder)
+            found |= {*weight_files(folder)}
+            if not (folder / WEIGHTS).exists():
+                index = read_json(folder / INDEX)
+                (seen / INDEX).write_text(json.dumps({"metadata": {}, **_map_of(index, folder)}))
+        for path in found:
+            (seen / path.name).symlink_to(path.resolve())
+        yield seen
+
+
+def weight_files(folder: Path) -> list[Path]:
+    """The files with the weights of a folder; UserError if its index names any but safetensors
+    beside it."""
+    if (folder / WEIGHTS).exists():
+        return [folder / WEIGHTS]
+    names = sorted({*_map_of(read_json(folder / INDEX), folder)["weight_map"].values()})
+    for name in names:
+        if not (folder / name).is_file():
+            raise UserError(f"{folder / INDEX} names {name}, which is not there; {AGAIN}")
+    return [folder / name for name in names]
+
+
+def _map_of(index: dict, folder: Path) -> dict:
+    found = index.get("weight_map")
+    names = [*found.values()] if isinstance(found, dict) else [None]
+    for name in names:
+        if not isinstance(name, str) or not re.fullmatch(r"[\w-][\w.-]*\.safetensors", name):
+            raise UserError(
+                f"{folder / INDEX} names {name!r} as a file of weights; allowed: names that end in "
+                f".safetensors, of files in the same folder; {AGAIN}"
+            )
+    return {"weight_map": found}
+
+
+def header(folder: Path) -> dict[str, Tensor]:
+    """What the weights of a folder are, by name, without reading them; nothing where it has none.
+
+    SafetensorError where they are damaged.
+    """
+    found = {}
+    if not (folder / WEIGHTS).exists() and not (folder / INDEX).exists():
+        return found
+    for path in weight_files(folder):
+        with safe_open(path, "pt") as opened:
+            for name in opened.keys():  # noqa: SIM118, it is no dictionary
+                part = opened.get_slice(name)
+                found[name] = Tensor(part.get_dtype(), tuple(part.get_shape()))
+    return found
+
+
+def require_size(folder: Path, size: int) -> None:
+    """Raise UserError if a model of `size` numbers is far larger than the weights of a folder, or
+    than any is, if it has none."""
+    tensors = header(folder)
+    held = sum(prod(tensor.shape) for tensor in tensors.values())
+    if size > (2 * held + SLACK if tensors else LARGEST):
+        there = f"its weights hold {held}" if tensors else f"at most {LARGEST} are built"
+        raise UserError(
+            f"{folder / 'config.json'} describes a model of {size} numbers, and {there}; {AGAIN}"
+        )
+
+
+def require_numbers(folder: Path, learned: set[str]) -> None:
+    """Raise UserError if a weight is stored as anything but floating-point numbers.
+
+    learned: the names of the weights, which tell them from the buffers that older versions saved.
+    """
+    wrong = {
+        name: tensor.dtype
+        for name, tensor in header(folder).items()
+        if tensor.dtype not in NUMBERS
+        and (not BUFFERS.search(name) or any(name.endswith(weight) for weight in learned))
+    }
+    if wrong:
+        name = min(wrong)
+        raise UserError(
+            f"{len(wrong)} weights in {folder} are not stored as numbers that a model computes "
+            f"with: {name} is {wrong[name]}; allowed: {', '.join(NUMBERS)}. If they are quantized, "
+            "load them where they were made, dequantize() the model, and save_pretrained it"
+        )
+
+
+def _admissible(path: Path) -> dict:
+    """A config without machinery, at any depth."""
+
+    def clean(value: object) -> object:
+        if isinstance(value, list):
+            return [clean(one) for one in value]
+        if not isinstance(value, dict):
+            return value
+        for key, inner in value.items():
+            _refuse(path, str(key), inner)
+        return {
+            key: clean(inner)
+            for key, inner in value.items()
+            if not MACHINERY.search(key) and not QUANTIZED.search(key)
+        }
+
+    return clean(read_json(path))
+
+
+def _refuse(path: Path, key: str, value: object) -> None:
+    """Raise UserError for a key of a config that no model may have."""
+    if key == CODE:
+        raise UserError(
+            f"{path} asks for code of its own ({CODE}), which is never run; "
+            "allowed: a checkpoint of a kind that transformers itself knows"
+        )
+    if QUANTIZED.search(key) and value:
+        method = value.get("quant_method") if isinstance(value, dict) else value
+        raise UserError(
+            f"{path} says that its weights are quantized ({key}: {method}), and such weights are "
+            f"not read; allowed: {', '.join(NUMBERS)}. Load it where it was made, dequantize() the "
+            "model, and save_pretrained it"
+        )
+    counts = COUNTS.search(key) and not SIZES.search(key)
+    if counts and isinstance(value, int) and value > MOST:
+        raise UserError(f"{path} has {key}: {value}; allowed: at most {MOST}; {AGAIN}")
+
+
+@contextmanager
+def _offline() -> Iterator[None]:
+    """A context in which the Hugging Face hub is not asked for anything."""
+    before, constants.HF_HUB_OFFLINE = constants.HF_HUB_OFFLINE, True
+    try:
+        yield
+    finally:
+        constants.HF_HUB_OFFLINE = before

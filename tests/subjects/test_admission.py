@@ -1,0 +1,150 @@
+"""What a folder of a checkpoint may not do: all but to hold safetensors and say what they are."""
+
+import json
+import pickle
+import shutil
+
+import pytest
+import torch
+from huggingface_hub import constants
+from safetensors.torch import load_file, save_file
+
+from bottomup import subjects
+from bottomup.errors import UserError
+from bottomup.subjects import admission
+from bottomup.subjects.admission import admitted, weight_files
+from tests.subjects import families
+from tests.subjects.families import FAMILIES
+from tests.subjects.test_checkpoint_folders import edit, refused
+
+IDS = torch.tensor([[3, 4, 5, 6]])
+OPENINGS = [subjects.load, lambda path: subjects.untrained(path, 1)]
+
+
+@pytest.fixture
+def folder(tmp_path):
+    return families.save(FAMILIES["bert"], tmp_path / "model")
+
+
+def states(folder):
+    return torch.stack(subjects.load(folder).hidden_states(IDS))
+
+
+class Run:
+    """What a pickle does to who opens it."""
+
+    def __reduce__(self):
+        return open, ("was_run", "w")
+
+
+@pytest.mark.parametrize("name", ["m.bin", "../p.safetensors", "sub/p.safetensors", "", 3, None])
+def test_an_index_names_safetensors_beside_it_alone(folder, name, monkeypatch, tmp_path):
+    monkeypatch.chdir(tmp_path)
+    shutil.move(folder / "model.safetensors", folder.parent / "p.safetensors")
+    (folder / "m.bin").write_bytes(pickle.dumps(Run()))
+    (folder / "sub").mkdir()
+    shutil.copy(folder.parent / "p.safetensors", folder / "sub")
+    index = folder / "model.safetensors.index.json"
+    for named in (name, str(folder.parent / "p.safetensors")):
+        index.write_text(json.dumps({"weight_map": {"a": "q.safetensors", "b": named}}))
+        refused(folder, "index.json names .* as a file of weights; allowed: names that end in .saf")
+    index.write_text(json.dumps({"weight_map": {"a": "q.safetensors"}}))
+    refused(folder, "index.json names q.safetensors, which is not there")
+    with pytest.raises(UserError):
+        weight_files(folder)
+    assert not (tmp_path / "was_run").exists()
+
+
+def test_nothing_but_what_is_admitted_is_seen(folder):
+    """Not by from_pretrained either, which looks for adapters, templates and other weights."""
+    for name in ("adapter_config.json", "chat_template.jinja", "pytorch_model.bin", "own.py"):
+        (folder / name).write_text("{}")
+    (folder / "model.fp16.safetensors").write_text("")
+    with admitted(folder, weights=True) as there:
+        seen = {path.name for path in there.iterdir()}
+        assert constants.HF_HUB_OFFLINE
+    assert not there.exists()
+    wanted = {"config.json", "model.safetensors", "tokenizer.json", "tokenizer_config.json"}
+    assert wanted <= seen <= wanted | {"special_tokens_map.json"}
+
+
+@pytest.mark.parametrize("inside", [False, True])
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [
+        *((f"{under}attn_implementation", "a/kernel") for under in ("", "_")),
+        ("_experts_implementation", "a/kernel"),
+        ("use_kernels", True),
+        ("kernel_config", {"a": "a/kernel"}),
+        ("transformers_weights", "m.bin"),
+        ("torch_dtype", "hub"),
+        ("dtype", "load"),
+        ("fusion_config", {"patch_embeddings": True}),
+        ("_name_or_path", "a/model"),
+        ("trust_remote_code", True),
+    ],
+)
+def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside):
+    expected = states(folder)
+    edit(folder / "config.json", **({"text_config": {key: value}} if inside else {key: value}))
+    assert torch.equal(states(folder), expected)
+    with admitted(folder) as there:
+        assert key not in (there / "config.json").read_text()
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+@pytest.mark.parametrize(
+    ("values", "pattern"),
+    [
+        ({"quantization_config": {"quant_method": "any"}}, r"quantized \(quantization_config: any"),
+        (
+            {"text_config": {"compression_config": {"a": 1}}},
+            r"are quantized .*dequantize",
+        ),
+        ({"text_config": [{"auto_map": {}}]}, r"asks for code of its own \(auto_map\)"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000; allowed: at most 4096"),
+        ({"hidden_size": 10**9}, r"describes a model of \d+ numbers, and its weights hold \d+"),
+        ({"vocab_size": 10**12}, r"describes a model of \d+ numbers, and its weights hold \d+"),
+    ],
+)
+def test_what_cannot_be_left_out_is_refused_in_a_line(folder, opening, values, pattern):
+    edit(folder / "config.json", **values)
+    refused(folder, pattern, opening)
+
+
+def test_a_config_so_deep_that_json_gives_up(folder):
+    (folder / "config.json").write_text('{"a":' * 100_000)
+    refused(folder, r"config.json is not JSON \(maximum recursion depth")
+
+
+@pytest.mark.parametrize(
+    "dtype", [torch.int8, torch.int32, torch.bool, torch.float8_e4m3fn, torch.uint8]
+)
+def test_weights_are_floating_point_numbers(folder, dtype):
+    weights = load_file(folder / "model.safetensors")
+    name = "bert.encoder.layer.1.output.dense.weight"
+    weights[name] = weights[name].to(dtype)
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    refused(folder, rf"1 weights in .* {name} is .*; allowed: F64, F32, F16, BF16\. If they are q")
+
+
+def test_buffers_of_older_versions_may_be_whole_numbers(folder):
+    expected = states(folder)
+    weights = load_file(folder / "model.safetensors")
+    weights["bert.embeddings.position_ids"] = torch.arange(12)[None]
+    save_file(weights, folder / "model.safetensors", {"format": "pt"})
+    assert torch.equal(states(folder), expected)
+
+
+def test_without_weights_a_twin_is_of_bounded_size(folder, monkeypatch):
+    (folder / "model.safetensors").unlink()
+    assert subjects.untrained(folder, 1).layers == 2
+    monkeypatch.setattr(admission, "LARGEST", 100)
+    refused(folder, "at most 100 are built", OPENINGS[1])
+
+
+def test_an_adapter_alone_is_named(folder):
+    for path in folder.iterdir():
+        path.unlink()
+    (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "a/model"}')
+    refused(folder, r"holds an adapter alone, for the model a/model; .*merge_and_unload")
