@@ -148,7 +148,8 @@ class Checkpoint(Subject):
         """The tokens that it reads at once: as many as its smallest table of positions has rows,
         whatever the table is called and from where it counts; without one, what its config says."""
         with one_pass(), _Positions() as found:
-            self._states(self.ordinary[:1] * 3)
+            for token in self.ordinary[:2]:  # one may be padding for the model, which has no place
+                self._states([token] * 3)
         said = (getattr(self.shape, name, None) for name in LIMITS)
         said = (limit for limit in said if isinstance(limit, int) and limit > 0)
         return min(found.limits, default=next(said, None))

@@ -1,0 +1,94 @@
+"""How many tokens a model reads at once, by whatever name its config has for it."""
+
+import pytest
+import torch
+from transformers import (
+    CTRLConfig,
+    CTRLLMHeadModel,
+    EsmConfig,
+    EsmForMaskedLM,
+    LongformerConfig,
+    LongformerForMaskedLM,
+    MptConfig,
+    MptForCausalLM,
+    OPTConfig,
+    OPTForCausalLM,
+    T5Config,
+    T5EncoderModel,
+    XLMConfig,
+    XLMWithLMHeadModel,
+    XLNetConfig,
+    XLNetLMHeadModel,
+)
+
+from bottomup import subjects
+from bottomup.errors import UserError
+from bottomup.heads.own_objective import objective_of
+from bottomup.settings import Checkpoint
+from bottomup.subjects.opening import open_checkpoint
+from tests.subjects import families
+
+WIDE = {"hidden_size": 8, "num_hidden_layers": 2, "num_attention_heads": 2}
+BERT = WIDE | {"intermediate_size": 16}
+# The config of a family, its class, and how many tokens it reads; None for any number.
+MODELS = {
+    "xlnet": (XLNetConfig(d_model=8, n_layer=2, n_head=2, d_inner=16), XLNetLMHeadModel, None),
+    "opt": (
+        OPTConfig(**WIDE, ffn_dim=16, max_position_embeddings=12, word_embed_proj_dim=8),
+        *(OPTForCausalLM, 12),
+    ),
+    "xlm": (
+        XLMConfig(emb_dim=8, n_layers=2, n_heads=2, max_position_embeddings=12),
+        *(XLMWithLMHeadModel, 12),
+    ),
+    "mpt": (MptConfig(d_model=8, n_layers=2, n_heads=2, max_seq_len=12), MptForCausalLM, 12),
+    "ctrl": (
+        CTRLConfig(n_embd=8, n_layer=2, n_head=2, dff=16, n_positions=12),
+        CTRLLMHeadModel,
+        12,
+    ),
+    # Both count from the place after padding's.
+    "esm": (
+        EsmConfig(**BERT, max_position_embeddings=14, pad_token_id=1, mask_token_id=3),
+        *(EsmForMaskedLM, 12),
+    ),
+    "longformer": (
+        LongformerConfig(**BERT, max_position_embeddings=18, attention_window=4, pad_token_id=1),
+        *(LongformerForMaskedLM, 16),
+    ),
+    "encoder of T5": (
+        T5Config(d_model=8, num_layers=2, num_heads=2, d_ff=16, d_kv=4),
+        *(T5EncoderModel, None),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_as_many_tokens_as_its_table_has_places_for(name, tmp_path):
+    config, kind, most = MODELS[name]
+    config.vocab_size = families.VOCAB
+    kind(config).save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path, ("start", "pad", "mask"))
+    subject = subjects.load(tmp_path)
+    assert subject.max_length == most
+    layers = subject.hidden_states(torch.full((1, most or 40), 5))
+    assert len(layers) == subject.layers + 1
+    if most:
+        with pytest.raises(UserError, match=f"has {most + 1} tokens; .* reads at most {most}; cut"):
+            subject.hidden_states(torch.full((1, most + 1), 5))
+
+
+@pytest.mark.parametrize("family", ["bert", "gpt2", "marian"])
+def test_an_untrained_twin_was_trained_for_nothing_wherever_it_is_made(family, tmp_path):
+    folder = families.save(families.FAMILIES[family], tmp_path / "model")
+    open_checkpoint(tmp_path / "twin", tmp_path, Checkpoint(folder=folder), 1)
+    twins = subjects.untrained(folder, 1), subjects.load(tmp_path / "twin")
+    assert [objective_of(twin) for twin in twins] == [None, None]
+    assert objective_of(subjects.load(folder)) is not None
+
+
+def test_a_folder_at_home(tmp_path, monkeypatch):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    families.save(families.FAMILIES["bert"], tmp_path / "model")
+    assert Checkpoint(folder="~/model").folder == tmp_path / "model"
+    assert subjects.load("~/model").layers == families.LAYERS
