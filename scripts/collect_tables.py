@@ -24,16 +24,20 @@ def main(arguments):
 
 
 def joined(paths, **options):
-    """The parts one below the other; UserError if one has other columns than the first."""
-    parts = [read_table(path, **options) for path in paths]
-    expected = list(parts[0].columns)
-    for path, part in zip(paths, parts, strict=True):
+    """The parts one below the other; UserError if one has other columns than the first.
+
+    Parts without rows do not count: a model without heads has none in a table of heads.
+    """
+    parts = [(path, read_table(path, **options)) for path in paths]
+    parts = [(path, part) for path, part in parts if len(part)] or parts[:1]
+    first, expected = parts[0][0], list(parts[0][1].columns)
+    for path, part in parts:
         if list(part.columns) != expected:
             raise UserError(
-                f"{path} has the columns {', '.join(part.columns)}; allowed: those of {paths[0]}, "
+                f"{path} has the columns {', '.join(part.columns)}; allowed: those of {first}, "
                 f"{', '.join(expected)}; delete the wrong one and run again"
             )
-    return pd.concat(parts, ignore_index=True)
+    return pd.concat([part for _, part in parts], ignore_index=True)
 
 
 if __name__ == "__main__":

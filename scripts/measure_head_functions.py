@@ -8,7 +8,8 @@ Inputs: the model's folder; the token file of the test split, source side, and t
     reads, and token file and frequencies are those of these words (a token is as rare as its word).
 Outputs: a table with a row for each layer, head with an open gate, and function. No sub-word of a
     checkpoint stands for its word, whatever views.pooling says: weights to the sub-words of a word
-    are added, and weights from them averaged.
+    are added, and weights from them averaged. Of a model whose attention cannot be looked at, a
+    table without rows.
 """
 
 import logging
@@ -20,7 +21,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.device import device
 from bottomup.files.arrays import load_array
 from bottomup.files.tables import read_table
-from bottomup.heads.functions import head_functions
+from bottomup.heads.functions import COLUMNS, head_functions
 from bottomup.measures import jackknife
 from bottomup.settings import Section, Thresholds
 from bottomup.subjects.words import of_text, types_of
@@ -33,6 +34,10 @@ class Settings(Section):
 
 def main(arguments):
     settings, subject = arguments.settings, subjects.load(arguments.model)
+    if not subject.heads:
+        logging.info("left out: %s", subject.without_heads())
+        jackknife.write([], arguments.table, dict.fromkeys([*settings.run, *COLUMNS]))
+        return
     columns = ["sentence", "word", "relation", "head"]
     tokens = TokenFile.load(arguments.tokens)
     types, unaligned = tokens.ids, 0

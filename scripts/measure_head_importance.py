@@ -8,10 +8,12 @@ Inputs:   the model's folder; the dev split as it reads it, token files or, for 
 Outputs:  a table with a row for each head and importance. Confidence, attention to special tokens
           and relevance of a run are measured on its own translations, gradient and loss on the
           references. A model that predicts nothing has only the first two. A checkpoint has no
-          relevance, and gradient and loss under its own objective, if it has one.
+          relevance, and gradient and loss under its own objective, if it has one. Of a model whose
+          attention cannot be looked at, a table without rows.
 """
 
 import argparse
+import logging
 from pathlib import Path
 
 from bottomup import program, subjects
@@ -20,18 +22,27 @@ from bottomup.heads import tasks
 from bottomup.measures import jackknife
 from bottomup.tables import columns_of
 
+COLUMNS = [
+    *("objective", "seed", "attention", "layer", "head", "importance"),
+    *("value", "ci_low", "ci_high", jackknife.WITHOUT),
+]
+
 
 def main(arguments: argparse.Namespace) -> None:
     settings, blocks = arguments.settings, load_array(arguments.blocks)
     subject = subjects.load(arguments.model)
     task = tasks.load(settings.run, "importances")
-    found = task.importances(subject, settings, arguments.model, arguments.text, blocks)
+    found = ()
+    if subject.heads:
+        found = task.importances(subject, settings, arguments.model, arguments.text, blocks)
+    else:
+        logging.info("left out: %s", subject.without_heads())
     rows = [
         columns_of(settings.run) | row
         for importance, totals, sentences in found
         for row in totals.rows(importance, blocks[sentences], jackknife.n_blocks(blocks))
     ]
-    jackknife.write(rows, arguments.table)
+    jackknife.write(rows, arguments.table, COLUMNS)
 
 
 if __name__ == "__main__":

@@ -4,7 +4,8 @@ Settings: run (objective and seed); influence, that section of the config.
 Inputs: the run's model folder; the token file of a reading; its table of occurrences, and their
     annotations; if these are words, also test.parquet and tokenizer.words.json, which has them.
 Outputs: a table of PWCCA distances, one row for each group, matching and layer; the usual
-    representations carry the weights.
+    representations carry the weights. Of a model from whose attention nothing can be hidden, a
+    table without rows.
 """
 
 import logging
@@ -21,6 +22,11 @@ from bottomup.settings import Influence, Run, Section
 from bottomup.subjects.words import of_occurrences, of_subwords
 from bottomup.tables import columns_of
 
+COLUMNS = [
+    *("objective", "seed", "grouping", "group", "matching", "layer"),
+    *("distance", "ci_low", "ci_high", "n_occurrences", jackknife.WITHOUT, "n_sentences"),
+]
+
 
 class Settings(Section):
     run: Run
@@ -32,6 +38,10 @@ def main(arguments):
     columns = ["text", "sentence", "position", "input_id", "rank", "block"]
     occurrences = read_beside(arguments.occurrences, arguments.annotations, columns=columns)
     subject = subjects.load(arguments.model)
+    if not subject.heads:
+        logging.info("left out: %s", subject.without_heads("changed"))
+        jackknife.write([], arguments.table, COLUMNS)
+        return
     if arguments.written:
         words, _ = of_occurrences(subject, occurrences, *arguments.written)
         text, occurrences = words.tokens, of_subwords(words.tokens, occurrences)

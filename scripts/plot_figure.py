@@ -5,7 +5,7 @@ Settings: figure, a module of bottomup/figures; options of the figure, for examp
           places, of models in the study, which give the colors of those without their own.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
-          out, and the figure says so.
+          out, and the figure says so, as of a table without rows.
 """
 
 import argparse
@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 
 from bottomup import program
-from bottomup.figures.points import COLUMNS, load_published, that_rest_on_enough
+from bottomup.figures.points import COLUMNS, NoRowsError, load_published, that_rest_on_enough
 from bottomup.figures.style import note, nothing, placed, save
 from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Section
@@ -35,12 +35,14 @@ def main(arguments: argparse.Namespace) -> None:
     tables = read_all(settings.tables, arguments.tables)
     tables |= {path.stem: load_published(path.stem, path.parent) for path in arguments.published}
     tables, left_out = that_rest_on_enough(tables)
-    if any(tables[name].empty for name in settings.tables) and left_out:
-        figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
-    else:
+    figure, points = nothing(), pd.DataFrame(columns=COLUMNS)
+    if not (any(tables[name].empty for name in settings.tables) and left_out):
         module = importlib.import_module(f"bottomup.figures.{settings.figure}")
-        with placed(settings.places):
-            figure, points = module.draw(tables, **settings.options)
+        try:
+            with placed(settings.places):
+                figure, points = module.draw(tables, **settings.options)
+        except NoRowsError as error:
+            left_out = f"{left_out}\nNothing to draw: {error}".strip()
     if left_out:
         logging.info(left_out.replace("\n", "; "))
         note(figure, left_out)

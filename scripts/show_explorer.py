@@ -32,7 +32,7 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.settings.study,
         {path.stem: read_table(path) for path in arguments.tables},
         arguments.heads and read_table(arguments.heads),
-        [read_table(path) for path in arguments.attention],
+        [table for table in map(read_table, arguments.attention) if len(table)],
         projected,
         arguments.claims and read_table(arguments.claims),
     )

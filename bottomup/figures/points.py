@@ -16,6 +16,10 @@ PAPER_CURVES = Path(__file__).parent / "paper_curves"
 Tables = dict[str, pd.DataFrame]
 
 
+class NoRowsError(UserError):
+    """A table has no rows, as one of heads where no model hands out its attention."""
+
+
 def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
     """The table called `name`; UserError if it, its rows or one of `columns` is missing."""
     if name not in tables:
@@ -28,7 +32,7 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
             f"make it again with the workflow"
         )
     if tables[name].empty:
-        raise UserError(f"table {name!r} has no rows; a figure needs at least one; measure first")
+        raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one; measure first")
     return tables[name]
 
 

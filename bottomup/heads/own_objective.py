@@ -42,13 +42,16 @@ def objective_of(subject: Subject) -> str | None:
 class CheckpointPredictor(Predictor):
     """A checkpoint with the layers that predict; the heads of its decoder have gates, too.
 
-    folder: the folder that `subject` was loaded from. objective: as from `objective_of`.
+    folder: the folder that `subject` was loaded from. objective: as from `objective_of`. Raises
+    UserError if the heads of the subject cannot be changed.
     """
 
     def __init__(
         self, folder: Path, subject: Checkpoint, objective: str, device: torch.device | str = "cpu"
     ):
         self.subject = subject
+        if not subject.heads:
+            raise UserError(subject.without_heads("changed"))
         self.model = checkpoint.trained(folder, WHOLE[objective]).eval().to(device)
         self.model.requires_grad_(False)
         self.gates = self._open_gates()

@@ -159,6 +159,11 @@ def opened(folder: Path, name: str, attention: str) -> tuple[CheckpointPredictor
             f"pruning.penalties.{name}, or take a checkpoint with the layers that predict (see "
             "`architectures` in its config.json)"
         )
+    if not subject.heads:
+        raise UserError(
+            f"{name} cannot be pruned: {subject.without_heads('changed')}; remove "
+            f"pruning.penalties.{name}"
+        )
     predictor = CheckpointPredictor(folder, subject, objective, device())
     there = [kind for kind, gates in predictor.gates.items() if gates]
     if not set(GATED[attention]) <= set(there):

@@ -212,11 +212,16 @@ def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
         return parts / wholes
 
 
-def write(rows: Iterable[dict] | pd.DataFrame, table: Path) -> None:
+def write(rows: Iterable[dict] | pd.DataFrame, table: Path, columns: Iterable[str] = ()) -> None:
     """Write rows of estimates as `table` (.csv), and beside it (.parquet) the same rows with their
     values without each block, `[n_blocks]`: in the column `WITHOUT` and in columns whose names end
-    in it."""
+    in it.
+
+    columns: those of a table without rows, such as one of the heads of a model without heads.
+    """
     frame = pd.DataFrame(rows)
+    if frame.empty:
+        frame = pd.DataFrame(columns=[*columns])
     arrays = [name for name in frame if name.endswith(WITHOUT)]
     write_table(frame.drop(columns=arrays), table)
     write_table(frame, Path(table).with_suffix(".parquet"))

@@ -186,6 +186,12 @@ class Checkpoint(Subject):
     def encoder(self) -> nn.Module:
         return self.model.get_encoder() if self.translates else self.model
 
+    def without_heads(self, what: str = "looked at") -> str:
+        return (
+            f"{self._name} has no attention that can be {what}: transformers does not hand it out "
+            "for this family, if it has any"
+        )
+
     def save_model(self, folder: Path) -> None:
         self.model.save_pretrained(folder, max_shard_size="1TB")
 

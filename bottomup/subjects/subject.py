@@ -183,7 +183,7 @@ class Subject(ABC):
             As `hidden_states`; and where the model has no attention.
         """
         if not self.heads:
-            raise UserError(f"{self._name} has no attention that can be looked at")
+            raise UserError(self.without_heads("looked at"))
         return self._checked(ids, gates, hidden, lengths, output_attentions=True).attentions
 
     def tokens(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -262,7 +262,7 @@ class Subject(ABC):
             )
         changed = gates is not None or hidden is not None
         if changed and not self.heads:
-            raise UserError(f"{self._name} has no attention that can be changed")
+            raise UserError(self.without_heads("changed"))
         if gates is not None and gates.shape != (self.layers, self.heads):
             raise UserError(
                 f"gates of shape {tuple(gates.shape)}; allowed: ({self.layers}, {self.heads}), one "
@@ -292,6 +292,10 @@ class Subject(ABC):
     @abstractmethod
     def vocab_size(self) -> int | None:
         """The number of ids that the model knows, from 0; None if it knows any."""
+
+    def without_heads(self, what: str = "looked at") -> str:
+        """One line that says that the model has no heads for that."""
+        return f"{self._name} has no attention that can be {what}"
 
     @property
     def _name(self) -> str:

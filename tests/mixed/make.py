@@ -1,0 +1,140 @@
+"""Make the mixed study: python -m tests.mixed.make FOLDER
+
+Four tiny checkpoints with random weights, of kinds that were once read or planned wrongly, and
+FOLDER/study.yaml, which has them beside runs of its own. Laid over studies/smoke.yaml, it goes
+through every table, figure, claim and page in a few minutes.
+"""
+
+import sys
+from pathlib import Path
+
+import torch
+import yaml
+from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+from transformers import (
+    BloomConfig,
+    BloomForCausalLM,
+    M2M100Config,
+    M2M100ForConditionalGeneration,
+    PreTrainedTokenizerFast,
+    Qwen2MoeConfig,
+    Qwen2MoeForCausalLM,
+    RobertaConfig,
+    RobertaForMaskedLM,
+)
+
+from tests.tiny import ROOT, noise
+
+VOCAB = 400
+SPECIALS = ["<s>", "<pad>", "</s>", "<unk>", "<mask>", "eng_Latn", "deu_Latn"]
+WIDE = {"hidden_size": 16, "num_hidden_layers": 2, "num_attention_heads": 2}
+BART = {"d_model": 16, "encoder_layers": 2, "decoder_layers": 2, "max_position_embeddings": 128}
+BART |= dict.fromkeys(["encoder_attention_heads", "decoder_attention_heads"], 2)
+BART |= dict.fromkeys(["encoder_ffn_dim", "decoder_ffn_dim"], 32)
+# By name: the model, what its tokenizer puts around a text, and what it names special tokens.
+CHECKPOINTS = {
+    # Experts, and two queries to a key.
+    "experts": (
+        Qwen2MoeForCausalLM,
+        Qwen2MoeConfig(
+            **WIDE | {"num_attention_heads": 4},
+            num_key_value_heads=2,
+            intermediate_size=32,
+            moe_intermediate_size=16,
+            shared_expert_intermediate_size=16,
+            num_experts=4,
+            num_experts_per_tok=2,
+            max_position_embeddings=128,
+        ),
+        "$A",
+        {"eos_token": "</s>"},
+    ),
+    # Its tokenizer names no padding, and 0 is the token at the start.
+    "unpadded": (
+        RobertaForMaskedLM,
+        RobertaConfig(**WIDE, intermediate_size=32, max_position_embeddings=130, pad_token_id=1),
+        "<s> $A </s>",
+        {"bos_token": "<s>", "eos_token": "</s>", "cls_token": "<s>", "mask_token": "<mask>"},
+    ),
+    # transformers does not hand out its attention.
+    "hidden": (
+        BloomForCausalLM,
+        BloomConfig(hidden_size=16, n_layer=2, n_head=2),
+        "$A",
+        {"pad_token": "<pad>"},
+    ),
+    # Language codes are part of what it reads.
+    "languages": (
+        M2M100ForConditionalGeneration,
+        M2M100Config(**BART, pad_token_id=1, decoder_start_token_id=2),
+        "eng_Latn $A </s>",
+        {"bos_token": "<s>", "eos_token": "</s>", "pad_token": "<pad>"},
+    ),
+}
+STUDY = {
+    "study": "mixed",
+    "occurrences": {"n": 500, "unit": "word"},
+    "corpus": {"splits": {"test_words": 3000, "dev_words": 1000}, "bpe": {"merges": 200}},
+    "model": {"layers": 2, "heads": 2, "d_model": 16, "d_ff": 32},
+    "training": {"max_tokens": 20_000},
+    "objectives": {
+        **{name: {"training": {"max_tokens": 20_000}} for name in ("mlm", "mt")},
+        **dict.fromkeys(["mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise"]),
+    },
+    "training_halves": [],
+    "quality": {"sentences": 5},
+    "measures": {
+        "mutual_information": {
+            **{"n_tokens": 10, "n_clusters": 10, "other_n_clusters": [5], "clusterings": 2}
+        },
+        "probes": {"occurrences": 200},
+        "influence": {"sentences": 20},
+        "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
+    },
+    "pruning": {
+        "penalties": {
+            "mt": {"all": [1], "encoder": None},
+            "lm": None,
+            "unpadded": {"encoder": [1]},
+        },
+        "controls": {
+            "scratch": [1],
+            "random": [],
+            "confidence": [],
+            "relevance": [],
+            "gradient": [],
+        },
+        "training": {"max_tokens": 3000},
+    },
+    "gallery": {"sentences": 2},
+}
+
+
+def main(folder: Path) -> None:
+    torch.manual_seed(1)
+    for name, (kind, config, template, roles) in CHECKPOINTS.items():
+        tokenizer(template, roles).save_pretrained(folder / name)
+        config.vocab_size = VOCAB
+        noise(kind(config)).save_pretrained(folder / name)
+    checkpoints = {name: {"folder": str(folder / name)} for name in CHECKPOINTS}
+    study = STUDY | {"checkpoints": checkpoints}
+    (folder / "study.yaml").write_text(yaml.safe_dump(study))
+
+
+def tokenizer(template: str, roles: dict[str, str]) -> PreTrainedTokenizerFast:
+    """A tokenizer by bytes, learned on the README."""
+    found = Tokenizer(models.BPE(unk_token="<unk>"))
+    found.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    found.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=VOCAB, special_tokens=SPECIALS, initial_alphabet=alphabet
+    )
+    found.train([str(ROOT / "README.md")], trainer)
+    known = [(name, found.token_to_id(name)) for name in SPECIALS]
+    found.post_processor = processors.TemplateProcessing(single=template, special_tokens=known)
+    return PreTrainedTokenizerFast(tokenizer_object=found, unk_token="<unk>", **roles)
+
+
+if __name__ == "__main__":
+    main(Path(sys.argv[1]).absolute())
