@@ -93,7 +93,7 @@ def influence(
     attends.
 
     Memory holds two layers of everything that is read, in float32, and the moments of one group. A
-    checkpoint is run from its start for each layer and group, see `Subject.after`.
+    model goes on from the layer below, see `Subject.after`, which says where that is not possible.
     """
     subject.model.to(device)
     text, cases = choose(text, occurrences, groups, hidden, n_sentences, seed)

@@ -230,9 +230,10 @@ class Subject(ABC):
     ) -> Tensor:
         """The residual stream after `layer`, counted from 1, `[batch, length, d_model]`.
 
-        ids: padded, `[batch, length]`. below: the stream before this layer; a `Run` continues from
-        it, other subjects read from the start. hidden: tokens that no position but their own sees
-        in this layer, bool `[batch, length]`; layers below are as usual.
+        ids: padded, `[batch, length]`. below: the stream before this layer, with anything where
+        there is padding; it is gone on from where the family allows it, else all is read from the
+        start. hidden: tokens that no position but their own sees in this layer, bool `[batch,
+        length]`; layers below are as usual.
         """
         if hidden is not None:
             of_layers = hidden.new_zeros(self.layers, *hidden.shape)
