@@ -256,13 +256,27 @@ def size_mb(files):
     return there / 1e6 + views * VIEWS_MB
 
 
-def memory(base_mb, per_input_mb):
-    """Memory in MB for a job that holds its input; more at each new attempt."""
+def memory(base_mb, per_input_mb, per_weight_mb=None):
+    """Memory in MB for a job that holds its input; more at each new attempt.
+
+    per_weight_mb: for each MB of a model's weights, if these count otherwise than the rest. A model
+    in half precision takes three times its file, in float32 and mapped; docs/storage.md has what
+    was measured.
+    """
 
     def mem_mb(wildcards, input, attempt):
-        return int(attempt * (base_mb + per_input_mb * size_mb(input)))
+        weights = [path for path in input if path.endswith(".safetensors")]
+        others = [path for path in input if path not in weights]
+        per_weight = per_input_mb if per_weight_mb is None else per_weight_mb
+        held = per_weight * size_mb(weights) + per_input_mb * size_mb(others)
+        return int(attempt * (base_mb + held))
 
     return mem_mb
+
+
+def opening_mb(wildcards, input, attempt):
+    """Memory in MB to open a checkpoint; that of one of a billion weights before it is fetched."""
+    return memory(600, 3.3)(wildcards, input, attempt) if input else 8000 * attempt
 
 
 def minutes(base, per_input_mb):

@@ -30,7 +30,7 @@ rule measure_head_importance:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(4000, 4),
+        mem_mb=memory(900, 4, 6.5),
         runtime=minutes(60, 1),
     params:
         settings=SLICES.measure_head_importance,
@@ -59,7 +59,7 @@ rule measure_head_functions:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(3000, 30),
+        mem_mb=memory(900, 30, 6),
         runtime=minutes(30, 1),
         batch_tokens=2048,
     params:
@@ -122,7 +122,7 @@ rule prune_heads:
         "../envs/bottomup.yaml"
     threads: training_threads
     resources:
-        mem_mb=memory(4000, 4),
+        mem_mb=memory(1800, 4, 16),
         runtime=pruning_minutes,
         accumulate=lambda wildcards: pruning(wildcards).accumulate,
     params:
@@ -168,7 +168,7 @@ rule measure_pruning:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(4000, 4),
+        mem_mb=memory(1500, 4, 8),
         runtime=minutes(30, 1),
     params:
         settings=SLICES.measure_pruning,

@@ -62,8 +62,8 @@ rule measure_influence:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(3000, 30),
-        runtime=minutes(60, 0.02),
+        mem_mb=memory(900, 30, 7),
+        runtime=minutes(60, 0.6),
         batch_tokens=2048,
     params:
         settings=SLICES.measure_influence,

@@ -90,7 +90,7 @@ rule measure_attention:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(2000, 10),
+        mem_mb=memory(900, 10, 4),
         runtime=minutes(5, 0.1),
     params:
         settings=SLICES.measure_attention,

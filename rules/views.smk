@@ -98,7 +98,7 @@ rule open_checkpoint:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=8000,
+        mem_mb=opening_mb,
         runtime=60,
     params:
         settings=SLICES.open_checkpoint,
@@ -127,7 +127,7 @@ rule extract_views:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(3000, 30),
+        mem_mb=memory(900, 30, 6),
         runtime=minutes(30, 0.1),
         batch_tokens=4096,
     params:
@@ -159,7 +159,7 @@ rule measure_alignment:
     conda:
         "../envs/bottomup.yaml"
     resources:
-        mem_mb=memory(2000, 10),
+        mem_mb=memory(900, 10, 4),
         runtime=minutes(5, 0.1),
     params:
         settings=SLICES.measure_alignment,
