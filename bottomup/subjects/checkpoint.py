@@ -149,7 +149,7 @@ class Checkpoint(Subject):
         whatever the table is called and from where it counts; without one, what its config says."""
         with one_pass(), _Positions() as found:
             for token in self.ordinary[:2]:  # one may be padding for the model, which has no place
-                self._states([token] * 3)
+                self._top([token] * 3)
         said = (getattr(self.shape, name, None) for name in LIMITS)
         said = (limit for limit in said if isinstance(limit, int) and limit > 0)
         return min(found.limits, default=next(said, None))
@@ -310,7 +310,7 @@ class Checkpoint(Subject):
         # Any direction does, but for one in which norms leave nothing.
         direction = torch.arange(len(first), device=first.device).cos()
         [slopes] = torch.autograd.grad(first @ direction, embedded[:1])
-        return slopes[0].norm(dim=-1).tolist()
+        return slopes.flatten(0, -2).norm(dim=-1).tolist()  # XLNet has the sentence second
 
     def _top(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""

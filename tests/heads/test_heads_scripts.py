@@ -132,7 +132,7 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
     run_script(
         "measure_head_importance",
         SAMPLE | {"run": RUN, "beam": BEAM},
-        *("--model", tmp_path / "model", "--tokens", corpus_files.tokens),
+        *("--model", tmp_path / "model", "--text", *tokens_of(corpus_files, "dev")),
         *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
     )
     table = pd.read_parquet(tmp_path / "importance.parquet")

@@ -86,7 +86,7 @@ def test_nothing_but_what_is_admitted_is_seen(folder):
 )
 def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside):
     expected = states(folder)
-    edit(folder / "config.json", **({"text_config": {key: value}} if inside else {key: value}))
+    edit(folder / "config.json", **({"other_config": {key: value}} if inside else {key: value}))
     assert torch.equal(states(folder), expected)
     with admitted(folder) as there:
         assert key not in (there / "config.json").read_text()

@@ -95,36 +95,36 @@ collect_tables --tables measures/change/{lm,mt,mlm,untrained}-{1,2}.csv --table 
 collect_tables --tables measures/quality/{lm,mt,mlm}-{1,2}.csv --table measures/quality.csv
 collect_tables --tables measures/projection/{lm,mt,mlm,untrained}-1.csv --table measures/projection.csv
 collect_estimates=collect_tables --tables measures/neighbors/{lm,mt,mlm,untrained}-{1,2}.parquet --table measures/neighbors.parquet
-measure_head_importance --model runs/mt-2/model --tokens corpus/tokens --blocks corpus/blocks.dev.npy --table measures/head_importance/mt-2.csv
+measure_head_importance --model runs/mt-2/model --text corpus/tokens/dev.{source,target}/{arrays} --blocks corpus/blocks.dev.npy --table measures/head_importance/mt-2.csv
 < runs/mt-2/model/{model} corpus/tokens/dev.{source,target}/{arrays}
 > measures/head_importance/mt-2.parquet
 = run.objective mt; run.seed 2
-measure_head_functions --model runs/mt-2/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/head_functions/mt-2.csv
+measure_head_functions --model runs/mt-2/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/head_functions/mt-2.csv --written
 < runs/mt-2/model/{model} corpus/tokens/test.source/{arrays}
 > measures/head_functions/mt-2.parquet
 = run.objective mt; run.seed 2
 collect_heads --importance measures/head_importance.csv --functions measures/head_functions.csv --table measures/heads.csv
-prune_heads --model runs/mt-1/model --tokens corpus/tokens --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
+prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/gates_0.5/model/{model} pruned/mt-1/all/gates_0.5/metrics.jsonl
 = pruned.attention all; pruned.method gates; pruned.penalty 0.5
-prune_heads --model runs/mt-1/model --tokens corpus/tokens --chosen-by measures/gates/mt-1.encoder.gates_0.7.csv measures/head_importance/mt-1.csv --folder pruned/mt-1/encoder/gradient_0.7 --gates measures/gates/mt-1.encoder.gradient_0.7.csv
+prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.encoder.gates_0.7.csv measures/head_importance/mt-1.csv --folder pruned/mt-1/encoder/gradient_0.7 --gates measures/gates/mt-1.encoder.gradient_0.7.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/encoder/gradient_0.7/model/{model} pruned/mt-1/encoder/gradient_0.7/metrics.jsonl
 = pruned.attention encoder; pruned.method gradient; pruned.penalty 0.7
-prune_heads --model runs/lm-1/model --tokens corpus/tokens --chosen-by measures/gates/lm-1.encoder.gates_0.7.csv --folder pruned/lm-1/encoder/random_0.7 --gates measures/gates/lm-1.encoder.random_0.7.csv
+prune_heads --model runs/lm-1/model --text corpus/tokens/{train,dev}.source/{arrays} --chosen-by measures/gates/lm-1.encoder.gates_0.7.csv --folder pruned/lm-1/encoder/random_0.7 --gates measures/gates/lm-1.encoder.random_0.7.csv
 < runs/lm-1/model/{model} corpus/tokens/{train,dev}.source/{arrays}
 > pruned/lm-1/encoder/random_0.7/model/{model} pruned/lm-1/encoder/random_0.7/metrics.jsonl
 = pruned.method random
-measure_pruning --model pruned/mt-1/all/gates_0.5/model --metrics pruned/mt-1/all/gates_0.5/metrics.jsonl --quality --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/gates_0.5/smaller --table measures/pruning/mt-1.all.gates_0.5.csv
+measure_pruning --model pruned/mt-1/all/gates_0.5/model --metrics pruned/mt-1/all/gates_0.5/metrics.jsonl --gates --quality --text corpus/tokens/test.{source,target}/{arrays} --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/gates_0.5/smaller/{config.json,model.safetensors,tokenizer.json} --table measures/pruning/mt-1.all.gates_0.5.csv
 < pruned/mt-1/all/gates_0.5/model/{weights} corpus/tokens/test.{source,target}/{arrays}
 > pruned/mt-1/all/gates_0.5/smaller/{weights} measures/pruning/mt-1.all.gates_0.5.parquet
 = pruned.attention all; pruned.method gates; scoring.translation.language de
-measure_pruning --model runs/mt-1/model --metrics runs/mt-1/metrics.jsonl --quality measures/quality/mt-1.parquet --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/none_0/smaller --table measures/pruning/mt-1.all.none_0.csv
+measure_pruning --model runs/mt-1/model --metrics runs/mt-1/metrics.jsonl --gates --quality measures/quality/mt-1.parquet --text corpus/tokens/test.{source,target}/{arrays} --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/none_0/smaller/{config.json,model.safetensors,tokenizer.json} --table measures/pruning/mt-1.all.none_0.csv
 < runs/mt-1/model/{weights} corpus/tokens/test.{source,target}/{arrays}
 > pruned/mt-1/all/none_0/smaller/{weights} measures/pruning/mt-1.all.none_0.parquet
 = pruned.method none; pruned.penalty null
-measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gates_0.7/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/pruned_functions/mt-1.encoder.gates_0.7.csv
+measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gates_0.7/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/pruned_functions/mt-1.encoder.gates_0.7.csv --written
 < pruned/mt-1/encoder/gates_0.7/model/{model} corpus/tokens/test.source/{arrays}
 > measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
 = run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
@@ -187,20 +187,23 @@ measure_mutual_information=measure_views --views views/bert-0/plain.npy --occurr
 measure_influence --model runs/bert-0/model --text occurrences/words --occurrences occurrences/words/occurrences.parquet --annotations occurrences/words/annotations.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/influence/bert-0.csv
 < runs/bert-0/model/{model} occurrences/words/{arrays}
 > measures/influence/bert-0.parquet
-measure_checkpoint_heads --model runs/bert-0/model --written corpus/test.parquet corpus/tokenizer.words.json --words corpus/tokens/test.words --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/word_frequencies.csv --dev corpus/dev.parquet --dev-blocks corpus/blocks.dev.npy --importance measures/head_importance/bert-0.csv --functions measures/head_functions/bert-0.csv
+measure_head_importance --model runs/bert-0/model --text corpus/dev.parquet --blocks corpus/blocks.dev.npy --table measures/head_importance/bert-0.csv
+< runs/bert-0/model/{model}
+> measures/head_importance/bert-0.parquet
+measure_head_functions --model runs/bert-0/model --tokens corpus/tokens/test.words --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/word_frequencies.csv --written corpus/test.parquet corpus/tokenizer.words.json --table measures/head_functions/bert-0.csv
 < runs/bert-0/model/{model} corpus/tokens/test.words/{arrays}
-> measures/head_{importance,functions}/bert-0.parquet
-prune_heads --model runs/mt-1/model --tokens corpus/tokens --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
+> measures/head_functions/bert-0.parquet
+prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/scratch_0.5/model/{model} pruned/mt-1/all/scratch_0.5/metrics.jsonl
 = pruned.method scratch
-prune_checkpoint --model runs/bert-0/model --train corpus/train.parquet --dev corpus/dev.parquet --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
+prune_heads --model runs/bert-0/model --text corpus/train.parquet corpus/dev.parquet --chosen-by --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
 < runs/bert-0/model/{model}
 > pruned/bert-0/encoder/gates_0.3/model/{model} pruned/bert-0/encoder/gates_0.3/metrics.jsonl
-measure_checkpoint_pruning --model pruned/bert-0/encoder/gates_0.3/model --pruned pruned/bert-0/encoder/gates_0.3/metrics.jsonl measures/gates/bert-0.encoder.gates_0.3.csv --test corpus/test.parquet --blocks corpus/blocks.test.npy --table measures/pruning/bert-0.encoder.gates_0.3.csv
+measure_pruning_of_checkpoint=measure_pruning --model pruned/bert-0/encoder/gates_0.3/model --metrics pruned/bert-0/encoder/gates_0.3/metrics.jsonl --gates measures/gates/bert-0.encoder.gates_0.3.csv --quality --text corpus/test.parquet --blocks corpus/blocks.test.npy --translation --smaller --table measures/pruning/bert-0.encoder.gates_0.3.csv
 < pruned/bert-0/encoder/gates_0.3/model/{weights}
 > measures/pruning/bert-0.encoder.gates_0.3.parquet
-measure_checkpoint_pruning --model runs/bert-0/model --pruned --test corpus/test.parquet --blocks corpus/blocks.test.npy --table measures/pruning/bert-0.encoder.none_0.csv
+measure_pruning_of_checkpoint=measure_pruning --model runs/bert-0/model --metrics --gates --quality --text corpus/test.parquet --blocks corpus/blocks.test.npy --translation --smaller --table measures/pruning/bert-0.encoder.none_0.csv
 < runs/bert-0/model/{weights}
 > measures/pruning/bert-0.encoder.none_0.parquet
 measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokenizer --table measures/attention/bert-0.parquet
