@@ -81,7 +81,9 @@ def require(plan: Mapping[str, str]) -> None:
             )
     for module in [*sys.modules.values()]:
         file = getattr(module, "__file__", None)
-        if file and is_own(path := Path(file).absolute()) and key_of(path) not in _read:
+        path = Path(file or "").absolute()
+        # torch says of modules that it makes by itself that they are in files of no folder.
+        if path.is_file() and is_own(path) and key_of(path) not in _read:
             _take(path, path.read_bytes())
     for name in _read:
         _compare(name)
