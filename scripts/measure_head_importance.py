@@ -24,7 +24,7 @@ from bottomup.tables import columns_of
 
 COLUMNS = [
     *("objective", "seed", "attention", "layer", "head", "importance"),
-    *("value", "ci_low", "ci_high", jackknife.WITHOUT),
+    *("value", "ci_low", "ci_high", jackknife.WITHOUT, "n"),
 ]
 
 

@@ -419,7 +419,8 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert [whole[name] for name in names] == scores[names].to_list() != [gated[n] for n in names]
     assert whole["test_loss_nats"] == pytest.approx(math.log(scores["perplexity"]))
     assert gated["probability"] == pytest.approx(math.exp(-gated["test_loss_nats"]))
-    assert gated["ci_low"] <= gated["quality"] <= gated["ci_high"]
+    # All translations may be as bad as can be, with each block and without: then there is none.
+    assert not (gated["ci_low"] > gated["quality"] or gated["quality"] > gated["ci_high"])
     estimates = pd.concat(pd.read_parquet(tmp_path / f"{name}.parquet") for name in rows)
     assert estimates["without"].map(len).tolist() == [4, 4, 4]
     penalties = estimates.set_index("method")["penalty"]
