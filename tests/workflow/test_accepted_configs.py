@@ -53,7 +53,7 @@ def studies(draw):
     seeds = draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True))
     for name in draw(some(sorted(objectives), max_size=2)):
         objectives[name]["n_seeds"] = 1
-    checkpoints = draw(some(["b", "bert_step1", "words", "gates"], max_size=2))
+    checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
     heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
     pruned = draw(some(heads, max_size=2)) if heads else []
     sweep = st.lists(PENALTY, unique=True, max_size=2)
