@@ -3,8 +3,8 @@
 import logging
 import math
 import zlib
-from collections.abc import Callable, Iterable
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
@@ -15,7 +15,14 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.figure import Figure
-from matplotlib.font_manager import FontProperties, findfont, fontManager, get_font
+from matplotlib.font_manager import (
+    FontEntry,
+    FontProperties,
+    findfont,
+    findSystemFonts,
+    fontManager,
+    get_font,
+)
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
@@ -319,11 +326,14 @@ def find_fonts(figure: Figure) -> None:
     needed = {ord(c) for text in texts for c in text.get_text() if not c.isspace()}
     families = [*matplotlib.rcParams["font.family"]]
     needed -= get_font(findfont(FontProperties(family=families))).get_charmap().keys()
-    for font in sorted(fontManager.ttflist, key=lambda font: (font.name, font.weight, font.fname)):
-        if not needed:
-            break
-        if has := needed & get_font(font.fname).get_charmap().keys():
-            families.append(font.name)
+    having = [
+        (needed & get_font(font.fname).get_charmap().keys(), font.name)
+        for font in (_fonts() if needed else ())
+    ]
+    # First those with most characters, so that few styles are mixed.
+    for has, name in sorted(having, key=lambda each: -len(each[0])):
+        if needed & has:
+            families.append(name)
             needed -= has
     for text in texts if len(families) > 1 else ():
         text.set_fontfamily(families)
@@ -334,6 +344,25 @@ def find_fonts(figure: Figure) -> None:
             "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk) and draw again",
             some,
         )
+
+
+def _fonts() -> Iterator[FontEntry]:
+    """All fonts but the one that has a box for each character.
+
+    Matplotlib keeps its list from the first time that it runs; so at the end come those that the
+    system has got since.
+    """
+    listed = [
+        font
+        for font in fontManager.ttflist
+        if not font.name.startswith("Last Resort") and Path(font.fname).exists()
+    ]
+    yield from sorted(listed, key=lambda font: (font.name, font.weight, font.fname))
+    for path in sorted({*findSystemFonts()} - {font.fname for font in listed}):
+        n = len(fontManager.ttflist)
+        with suppress(Exception):  # of all kinds, for what is damaged or a bitmap
+            fontManager.addfont(path)
+        yield from fontManager.ttflist[n : n + 1]
 
 
 @paper()

@@ -5,7 +5,7 @@ import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.figure import Figure
-from matplotlib.font_manager import fontManager
+from matplotlib.font_manager import FontEntry, fontManager
 
 from bottomup.figures import distance_between_tasks, style
 
@@ -131,9 +131,13 @@ def test_no_file_is_laid_out_by_the_ticks_of_another(tmp_path):
 def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_none(
     tmp_path, monkeypatch, caplog
 ):
-    """With a font of one character, a square in the place of a Chinese word."""
-    own = [font for font in fontManager.ttflist if font.name == "DejaVu Sans"]
-    monkeypatch.setattr(fontManager, "ttflist", own)
+    """With a font of one character, a square in the place of a Chinese word. It is installed after
+    Matplotlib made its list of fonts, which has one that draws a box for any character."""
+    own = [font for font in fontManager.ttflist if font.name.startswith(("DejaVu Sans", "Last"))]
+    assert len({font.name for font in own}) > 1
+    gone = FontEntry(fname=str(tmp_path / "gone.ttf"), name="Gone")
+    monkeypatch.setattr(fontManager, "ttflist", [*own, gone])
+    monkeypatch.setattr(style, "findSystemFonts", lambda: [])
     figure = Figure()
     text = figure.text(0, 0, "a 文件")
     style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
@@ -154,7 +158,9 @@ def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_n
     font.setupOS2()
     font.setupPost()
     font.save(tmp_path / "square.ttf")
-    fontManager.addfont(tmp_path / "square.ttf")
+    (tmp_path / "damaged.ttf").write_text("no font")
+    found = [str(tmp_path / name) for name in ("damaged.ttf", "square.ttf")]
+    monkeypatch.setattr(style, "findSystemFonts", lambda: found)
     caplog.clear()
     style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     assert text.get_fontfamily()[-1] == "Square"
