@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.figures import style
 from bottomup.figures.heads import first_seed
-from bottomup.figures.points import COLUMNS, Tables, points, table
+from bottomup.figures.points import NoRowsError, Tables, points, table
 
 NEEDED = [
     *("objective", "seed", "picture", "layer", "x", "y", "token", "kind", "position", "ccg"),
@@ -35,14 +35,14 @@ def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
     """The figure of one picture, and its points, from `projection`.
 
     `picture` is `token`, `position` or `ccg`; it also colors the points. Only the lowest seed is
-    shown. The axes have no unit. If words had too few occurrences for the picture, it says so.
+    shown. The axes have no unit.
+
+    Raises NoRowsError if words had too few occurrences for the picture.
     """
     projected = table(tables, "projection", NEEDED)
     rows = first_seed(projected[projected["picture"] == picture])
     if rows.empty:
-        figure = style.nothing()
-        style.note(figure, f"The picture by {picture} had too few occurrences in every run.")
-        return figure, pd.DataFrame(columns=COLUMNS)
+        raise NoRowsError(f"words had too few occurrences for the picture by {picture}")
     objectives, layers = style.ordered(rows["objective"]), sorted(rows["layer"].unique())
     size = (INCHES * len(layers) + 0.5, INCHES * len(objectives) + 0.5)
     figure = Figure(figsize=size, layout="constrained")

@@ -160,15 +160,17 @@ def attention(table: pd.DataFrame) -> dict:
     return {"run": run, **sizes, "kinds": kinds}
 
 
-def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict:
+def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict | None:
     """Pictures by t-SNE: `{sentences, pictures}`, with at most `MOST_POINTS` of each word and kind,
     the same points in all layers.
 
     text: sentences of the test split. tokenizer: the one that counts positions in them. Each
     picture has `run`, `picture`, the number of points shown and of all points, `x` and `y` in
     hundredths (a list for each layer), and for each point the number of its sentence, its place
-    there in characters, its color and its kind.
+    there in characters, its color and its kind. None if the table has no picture.
     """
+    if table.empty:
+        return None
     found, shown = [], []
     for (objective, seed, picture), rows in table.groupby(RUN_AND_PICTURE, sort=False):
         bottom = rows[rows["layer"] == rows["layer"].min()]

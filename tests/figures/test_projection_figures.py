@@ -5,6 +5,7 @@ import pytest
 from matplotlib.colors import to_hex, to_rgb
 
 from bottomup.figures import projection, style
+from bottomup.figures.points import NoRowsError
 
 PICTURES = ["token", "position", "ccg"]
 EVERY = pytest.mark.parametrize("picture", PICTURES)
@@ -93,9 +94,9 @@ def test_drawing_again_gives_the_same_bytes(study, tmp_path):
     assert files[0] == files[1]
 
 
-def test_a_picture_of_too_few_occurrences_says_so(study):
+@pytest.mark.parametrize("left", ["picture == 'ccg'", "layer < 0"])
+def test_a_picture_of_too_few_occurrences_says_so(study, left):
     tables = study(layers=1)
-    tables["projection"] = tables["projection"].query("picture == 'ccg'")
-    figure, points = projection.draw(tables, picture="token")
-    [said] = figure.texts
-    assert "too few occurrences" in said.get_text() and points.empty and not figure.axes
+    tables["projection"] = tables["projection"].query(left)
+    with pytest.raises(NoRowsError, match=r"too few occurrences for the picture by token|no rows"):
+        projection.draw(tables, picture="token")

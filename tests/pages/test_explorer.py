@@ -97,6 +97,11 @@ def projected(corpus_files):
     return pictures
 
 
+def test_a_study_without_a_picture_has_no_part_for_them(projected):
+    found, _, _ = projected(1, lambda table: table[:0])
+    assert found is None
+
+
 def test_pictures_have_the_word_of_each_point_in_its_sentence(projected):
     found, table, text = projected(5)
     assert [each["picture"] for each in found["pictures"]] == ["token", "position"]
