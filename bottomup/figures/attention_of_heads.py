@@ -21,7 +21,7 @@ QUANTITIES = {
     "special": "weight on\nspecial tokens",
     "positional": "largest weight at\none relative position, share",
 }
-SHIFT = 0.14  # of the models to the right, and of the twins to the left, in layers
+SHIFT = 0.14  # of the models to the right, and of their twins to the left, in layers
 HEAD = style.Look("a dot for each head; line: mean of the layer", "#000000")
 TWIN = style.Look("the same, untrained", style.GRAY, "D")
 
@@ -88,7 +88,8 @@ def _twins(drawn: pd.DataFrame) -> pd.Series:
 
 
 def _panel(axes: Axes, shown: pd.DataFrame, name: str) -> None:
-    for twin, look, shift in ((True, TWIN, -SHIFT), (False, style.objective(name), SHIFT)):
+    side = SHIFT if _twins(shown).any() else 0
+    for twin, look, shift in ((True, TWIN, -side), (False, style.objective(name), side)):
         part = shown[_twins(shown) == twin]
         axes.plot(part["x"] + shift, part["y"], **_dots(look))
         mean = part.groupby("x")["y"].mean()

@@ -212,6 +212,18 @@ def test_each_model_stands_beside_its_untrained_twin():
     assert (drawn["high"] - drawn["low"]).tolist() == pytest.approx([0.02] * len(drawn))
 
 
+def test_a_model_stands_beside_its_twin_and_without_one_on_its_layer():
+    figure, _ = draw(attention_of_heads, attention(["spans", "bert", "bert_untrained"]))
+    panels = {
+        axes.get_title(loc="left"): axes for axes in figure.axes if axes.get_title(loc="left")
+    }
+    places = {
+        name: {round(float(x), 2) for line in axes.lines for x in line.get_xdata()}
+        for name, axes in panels.items()
+    }
+    assert places == {"spans": {1}, "bert": {0.86, 1.14}}
+
+
 def test_of_untrained_models_alone_there_is_no_figure():
     with pytest.raises(UserError, match="only untrained models"):
         draw(attention_of_heads, attention(["untrained"]))
