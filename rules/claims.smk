@@ -19,6 +19,7 @@ BESIDE_PUBLISHED = [
     for name, figure in FIGURES.items()
     if figure.get("published")
 ]
+TRAINED_RUNS = SUBJECTS.runs(SUBJECTS.trained)
 # Tables that the papers' curves can fill.
 CALIBRATING = [
     *("ib_mi_tasks", "ib_src_dst_lm_mlm", "change_between_tasks", "change_by_task"),
@@ -62,6 +63,8 @@ rule judge_claims:
     input:
         tables=[f"<results>/measures/{name}" for name in JUDGED],
         correlations=rules.compare_with_published.output.correlations,
+        quality=["<results>/measures/quality.csv"] if MEASURES["quality"] else [],
+        metrics=expand("<results>/runs/{run}/metrics.jsonl", run=TRAINED_RUNS),
     output:
         table="<results>/measures/claims.csv",
     log:
@@ -81,6 +84,7 @@ rule judge_claims:
         """
         python scripts/judge_claims.py --settings {params.settings:q} \
             --tables {input.tables:q} --correlations {input.correlations:q} \
+            --quality {input.quality:q} --metrics {input.metrics:q} \
             --table {output.table:q} &>{log:q}
         """
 

@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> None:
     # Claims beyond the papers have no curves, only the size of the effect to tell them from.
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)
-    usual = priors(as_if.values()) | priors(findings.values())
+    usual = priors(as_if) | priors(findings)
     found = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
     write_table(found.assign(as_if=found["claim"].isin(as_if)), arguments.table)
 

@@ -4,8 +4,9 @@ Settings: estimators (for each table with several estimates, those to judge by: 
           others (by name, another choice in one table [table, values by column], whose verdicts are
           given besides); initial (for each objective, that of the models it starts from).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
-          named after their files; rank correlations of our curves with the published ones.
-Outputs:  the claims, a row each, with their verdicts; undecided if their table is not given.
+          named after their files; rank correlations of our curves with the published ones; the
+          table of quality and the learning curves of runs (runs/<run>/metrics.jsonl).
+Outputs:  the claims, a row each, with their verdicts; not measured if their table is not given.
 """
 
 import argparse
@@ -13,9 +14,12 @@ import logging
 from pathlib import Path
 from typing import Any
 
+import pandas as pd
+
 from bottomup import program
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
+from bottomup.claims.readiness import not_ready
 from bottomup.claims.tables import load
 from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Section
@@ -25,6 +29,9 @@ class Settings(Section):
     estimators: dict[str, dict[str, Any]]
     others: dict[str, tuple[str, dict[str, Any]]]
     initial: dict[str, str]
+
+
+NO_QUALITY = pd.DataFrame(columns=["objective", "metric", "value"])
 
 
 def main(arguments: argparse.Namespace) -> None:
@@ -37,7 +44,11 @@ def main(arguments: argparse.Namespace) -> None:
         if path.stem == name
     }
     correlations = read_table(arguments.correlations)
-    claims = judge(CLAIMS, tables, settings.initial, correlations, others)
+    curves = {path.parent.name: read_table(path) for path in arguments.metrics}
+    quality = read_table(arguments.quality) if arguments.quality else NO_QUALITY
+    claims = judge(
+        CLAIMS, tables, settings.initial, correlations, others, not_ready(curves, quality)
+    )
     write_table(claims, arguments.table)
     counts = claims["verdict"].value_counts()
     logging.info(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
@@ -46,6 +57,8 @@ def main(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
+    parser.add_argument("--quality", type=Path, nargs="?")
+    parser.add_argument("--metrics", type=Path, nargs="*", default=[])
     for name in ("correlations", "table"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -15,7 +15,6 @@ from scipy.stats import chi2
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, Replicates, decided, of_condition
 from bottomup.claims.inference import (
-    LEVEL,
     MOST_RUNS,
     POWER,
     Evidence,
@@ -24,6 +23,7 @@ from bottomup.claims.inference import (
     variance_of_a_run,
 )
 from bottomup.claims.tables import N_DRAWS, TEXT
+from bottomup.claims.words import LEVEL
 from bottomup.seeds import generator
 
 COLUMNS = [
@@ -50,15 +50,15 @@ def calibrate(
     for name, finding in findings.items():
         known = published.get(name)
         truth = Truth.of(finding.claim, finding, known)
-        prior, rng = priors[finding.claim.measure], generator(seed, "calibration", name)
+        prior, rng = priors[name], generator(seed, "calibration", name)
         simulated = Simulation(finding, prior, n_studies, rng)
         nothing = max(_decided(simulated.judged(null)) for null in truth.nothing(finding))
         runs, text, there = _enough(finding, prior, truth, n_studies, rng)
         rows.append(
             [
                 *(name, finding.claim.paper, finding.parts.n_runs, nothing),
-                np.mean(simulated.judged(truth).above <= LEVEL / 2),
-                np.mean(simulated.judged(truth.reversed()).below <= LEVEL / 2),
+                np.mean(simulated.judged(truth).p.holds <= LEVEL / 2),
+                np.mean(simulated.judged(truth.reversed()).p.contradicted <= LEVEL / 2),
                 *(runs, text, there),
             ]
         )
@@ -79,14 +79,14 @@ def _enough(
     larger += [(MOST_RUNS, text * factor) for factor in (1, 1.25, 1.5, 2, 3)]
     for more, of_text in larger:
         judged = Simulation(finding, prior, n_studies, rng, more, of_text).judged(truth)
-        share = np.mean(judged.above <= LEVEL / 2)
+        share = np.mean(judged.p.holds <= LEVEL / 2)
         if share >= POWER:
             return more, of_text, share
     return np.nan, np.nan, np.nan
 
 
 def _decided(judged: Decided) -> float:
-    return float(np.mean(np.minimum(judged.above, judged.below) <= LEVEL / 2))
+    return float(np.mean(judged.p.side <= LEVEL))
 
 
 @dataclass(frozen=True)

@@ -35,7 +35,8 @@ class Claim:
         show it as well.
     where: a condition of the sentence; its parts must be above the margin, too.
     where_elsewhere: whether the condition rests on another table, whose runs vary otherwise.
-    published: the statistic on the published curves.
+    published: the statistic on the published curves, or what stands in for it.
+    published_as: what it is, one of `PUBLISHED_AS`.
     curves: the curves that the claim is about, each named by what tells it from others: its figure,
         panel or series, or several of these.
     """
@@ -50,6 +51,7 @@ class Claim:
     published: float
     contradicted_if: str
     undecided_until: str
+    published_as: str = ""
     one_of: bool = False
     across_seeds: bool = False
     of_training: bool = True
@@ -62,17 +64,23 @@ class Claim:
         return MARGIN * self.published
 
     @property
+    def has_published_size(self) -> bool:
+        """Whether the published value is of this statistic, so that ours may be smaller."""
+        return self.published_as in ("", "of MT")
+
+    @property
     def text(self) -> str:
         """What more of would narrow the interval if more runs do not."""
         return TEXT_OF.get(self.measure, "held-out text")
 
 
-def collect(claims: list[Claim], paper: str) -> Callable:
+def collect(claims: list[Claim], paper: str, published_as: str = "") -> Callable:
     """A decorator that adds a claim to `claims`; the function gives its name and `parts`."""
 
     def claim(**data) -> Callable:
         def add(parts: Callable[[Tables], Parts]) -> Callable[[Tables], Parts]:
-            claims.append(Claim(name=parts.__name__, paper=paper, parts=parts, **data))
+            of_all = {"name": parts.__name__, "paper": paper, "published_as": published_as}
+            claims.append(Claim(parts=parts, **of_all | data))
             return parts
 
         return add

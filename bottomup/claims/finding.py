@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
-from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, usual, verdict
-from bottomup.claims.tables import Blocks, Tables, blocks_of, of_seeds, seeds
+from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, usual
+from bottomup.claims.tables import Blocks, Tables, blocks_of, of_seeds, seeds, without_objective
+from bottomup.claims.verdicts import PValues
 
 
 @dataclass(frozen=True)
@@ -62,7 +63,7 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     each, missing = {}, "run"
     for seed, tables in runs.of_seed.items():
         try:
-            each[seed] = np.stack(parts(tables))
+            each[seed] = known(np.stack(parts(tables)))
         except NotMeasuredError as error:
             missing = str(error)
     if not each:
@@ -74,9 +75,16 @@ def _seed_by_seed(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     return Replicates([*each], np.mean([*each.values()], axis=0), without)
 
 
+def known(values: np.ndarray) -> np.ndarray:
+    """Parts with their draws; a run of which a value is missing or not a number says nothing."""
+    if np.isnan(values[:, 0]).any():
+        raise NotMeasuredError("number where a value is NaN")
+    return values
+
+
 def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
     every = [*runs.of_seed]
-    whole = np.stack(parts(runs.tables))
+    whole = known(np.stack(parts(runs.tables)))
     try:
         left = {seed: np.stack(parts(of_seeds(runs.tables, {*every} - {seed}))) for seed in every}
     except NotMeasuredError:  # a single pair of seeds
@@ -136,18 +144,24 @@ def decided(
     condition: Evidence | None,
     initial: Decision | None = None,
 ) -> "Decided":
-    """The sentence holds if its parts do and, where there is evidence, training adds to them. It
-    does not hold if its parts are reversed, whatever training did. If its condition is not met,
-    nothing is decided."""
+    """The sentence holds if its parts do and, where there is evidence, training adds to them. It is
+    contradicted if its parts are reversed and training does not add but takes away. If its
+    condition is not met, nothing is decided."""
     own = decide(parts, prior, claim.margin, claim.one_of)
     more = decide(added, prior, claim.margin) if added else None
-    above, below = own.above, own.below
+    holds, absent, contradicted = own.above, own.below, own.below
     if more:
-        above = np.maximum(above, more.above)
+        holds = np.maximum(holds, more.above)
+        contradicted = np.maximum(contradicted, more.below)
+    smaller = np.ones_like(own.value)
+    if claim.has_published_size:
+        short = replace(parts, values=parts.values - claim.published)
+        smaller = decide(short, prior, 0.0, claim.one_of).below
+    p = PValues(holds, absent, contradicted, smaller)
     if condition:
         unmet = decide(condition, of_condition(claim, prior), claim.margin).above
-        above, below = np.maximum(above, unmet), np.maximum(below, unmet)
-    return Decided(own, more, initial, above, below)
+        p = PValues(*(np.maximum(one, unmet) for one in vars(p).values()))
+    return Decided(own, more, initial, p)
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
@@ -158,23 +172,12 @@ def of_condition(claim: Claim, prior: Prior) -> Prior:
 @dataclass(frozen=True)
 class Decided:
     """Decisions on the parts of a claim, on what training adds to its statistic and on the initial
-    models. `above` and `below` are one-sided p-values that the sentence holds or does not hold,
-    arrays `[...]` as in `Evidence`."""
+    models, and what follows: arrays `[...]` as in `Evidence`."""
 
     own: Decision
     added: Decision | None
     initial: Decision | None
-    above: np.ndarray
-    below: np.ndarray
-
-    @property
-    def p(self) -> float:
-        """The two-sided p-value."""
-        return float(min(1.0, 2 * min(self.above, self.below)))
-
-    @property
-    def verdict(self) -> str:
-        return verdict(self.above, self.below)
+    p: PValues
 
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
@@ -186,6 +189,18 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
         beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
     return Finding(claim, found, before, beside, condition, blocks_of(runs.tables))
+
+
+def rests_on(one: Finding, tables: Tables, objective: str) -> bool:
+    """Whether a claim is about models of this objective: without them it has another value or
+    none."""
+    claim = one.claim
+    known = tables if claim.across_seeds else of_seeds(tables, {one.found.seeds[0]})
+    try:
+        left = claim.parts(without_objective(known, objective))
+    except NotMeasuredError:
+        return True
+    return not np.array_equal(np.stack(left), np.stack(claim.parts(known)), equal_nan=True)
 
 
 def find_all(
@@ -205,10 +220,17 @@ def find_all(
     return found, missing
 
 
-def priors(findings: Iterable[Finding]) -> dict[str, Prior]:
-    """By table, how much runs usually vary in the statistics of claims."""
+def priors(findings: Mapping[str, Finding]) -> dict[str, Prior]:
+    """By claim, how much runs usually vary in the statistics of its table.
+
+    They are pooled in units of the published effect, and are in the unit of each claim.
+    """
     by_measure: dict[str, list[Evidence]] = {}
-    for one in findings:
-        known = by_measure.setdefault(one.claim.measure, [])
-        known += [part for part in (one.parts, one.added) if part]
-    return {measure: usual(known) for measure, known in by_measure.items()}
+    for one in findings.values():
+        pooled = by_measure.setdefault(one.claim.measure, [])
+        unit = one.claim.published**2
+        pooled += [replace(part, run=part.run / unit) for part in (one.parts, one.added) if part]
+    found = {measure: usual(pooled) for measure, pooled in by_measure.items()}
+    return {
+        name: found[one.claim.measure].of(one.claim.published) for name, one in findings.items()
+    }

@@ -44,12 +44,13 @@ from bottomup.claims.curves import (
     rows,
     top,
 )
-from bottomup.claims.tables import N_DRAWS, TEXT, Table, Tables
+from bottomup.claims.tables import N_DRAWS, NOISE, TEXT, Table, Tables, seeds
+from bottomup.seeds import generator
 
 ANEW = "heads, asked anew"
 CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="heads")
-anew = collect(CLAIMS, paper=ANEW)
+anew = collect(CLAIMS, paper=ANEW, published_as="assumed")
 
 RELEVANCE = "relevance"
 # Accuracies from which a head has a function, as the paper defines them; for syntactic heads, in
@@ -315,8 +316,8 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
     "Feature?",
     statistic="share of maxima on one of the two rarest tokens, best head of the first layer: a "
     "half, less that with token dropout; only if there is such a head without",
-    # The post gives no number; it counts as if nothing was left.
     published=0.5,
+    published_as="assumed",  # the post gives no number; it counts as if nothing was left
     where=rare_token_head,
     contradicted_if="with token dropout, too, a head of the first layer points to rare tokens",
     undecided_until=f"studies/token_dropout.yaml, with {LONGER}",
@@ -538,7 +539,8 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
 def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
     shares = [with_any(model).to_numpy().mean(axis=0) for model in (whole, *models)]
-    return [mean(shares[1:]) - shares[0]]
+    one_head = mean([1 / _count(model) for model in models]) / len(models)
+    return [rounded(mean(shares[1:]) - shares[0], one_head, tables)]
 
 
 @claim(
@@ -565,7 +567,8 @@ def functions_stay(tables: Tables, objective: str = "mt") -> Parts:
     still = (named(model).reindex(of_whole.index, fill_value=0) > 0).to_numpy()
     chance = 1 - hypergeom(n_heads, of_whole.to_numpy(), _count(model)).pmf(0)
     kept = (had & still).sum(axis=0) - (had * chance).sum(axis=0)
-    return [kept / np.maximum(had.sum(axis=0), 1)]
+    n_functions = np.maximum(had.sum(axis=0), 1)
+    return [rounded(kept / n_functions, 1 / n_functions[0], tables)]
 
 
 def named(found: Table) -> pd.DataFrame:
@@ -579,9 +582,23 @@ def _count(found: Table) -> int:
     return len(found.rows[["layer", "head"]].drop_duplicates())
 
 
-def exact(of_models: Sequence[float]) -> np.ndarray:
-    """The mean over models of a value that other text would not change."""
-    return np.full(1 + 2 * N_DRAWS, np.mean(of_models))
+def rounded(draws: np.ndarray, step: float, tables: Tables) -> np.ndarray:
+    """A statistic on counts, which one more of what is counted changes by `step`.
+
+    Counts are rounded values, so runs may tie by chance: draws of noise differ by as much as
+    rounding hides.
+    """
+    rng = generator(1, "rounding", *map(str, seeds(tables)))
+    noise = np.zeros_like(draws)
+    noise[NOISE] = rng.uniform(-step / 2, step / 2, N_DRAWS)
+    return draws + noise
+
+
+def counted(of_models: Sequence[float], one_head: float, tables: Tables) -> np.ndarray:
+    """The mean over models of a difference of shares of heads, which other text would not change.
+    One head more changes it by `one_head` in one model."""
+    draws = np.full(1 + 2 * N_DRAWS, np.mean(of_models))
+    return rounded(draws, one_head / len(of_models), tables)
 
 
 def left_by_kind(tables: Tables) -> pd.DataFrame:
@@ -591,6 +608,29 @@ def left_by_kind(tables: Tables) -> pd.DataFrame:
     if shares.empty:
         raise NotMeasuredError("model pruned in all kinds of attention")
     return shares
+
+
+def longer(tables: Tables, kind: str, others: Sequence[str]) -> Parts:
+    """How much larger a share of this kind of heads is left than of each other kind."""
+    left = left_by_kind(tables)
+    whole = rows(tables, "pruning", objective="mt", attention="all", method="none").rows.iloc[0]
+    return [
+        counted(
+            left[kind] - left[other],
+            1 / min(whole[f"heads_{kind}"], whole[f"heads_{other}"]),
+            tables,
+        )
+        for other in others
+    ]
+
+
+def lower_longer(tables: Tables, kind: str) -> np.ndarray:
+    """How much larger a share of this kind of heads is left in the bottom third of the layers than
+    in the top third."""
+    layers = layers_left(tables, "mt", kind).T
+    found = rows(tables, "gates", objective="mt", attention="all", method="gates", kind=kind).rows
+    one_head = 1 / (found["head"].nunique() * len(bottom(layers)))
+    return counted(mean(bottom(layers)) - mean(top(layers)), one_head, tables)
 
 
 @claim(
@@ -605,8 +645,7 @@ def left_by_kind(tables: Tables) -> pd.DataFrame:
     of_training=False,
 )
 def encoder_heads_go_first(tables: Tables) -> Parts:
-    left = left_by_kind(tables)
-    return [exact(left[kind] - left["encoder"]) for kind in ("decoder", "cross")]
+    return [-part for part in longer(tables, "encoder", ("decoder", "cross"))]
 
 
 @claim(
@@ -621,8 +660,7 @@ def encoder_heads_go_first(tables: Tables) -> Parts:
     of_training=False,
 )
 def cross_attention_heads_go_last(tables: Tables) -> Parts:
-    left = left_by_kind(tables)
-    return [exact(left["cross"] - left[kind]) for kind in ("encoder", "decoder")]
+    return longer(tables, "cross", ("encoder", "decoder"))
 
 
 @claim(
@@ -637,8 +675,7 @@ def cross_attention_heads_go_last(tables: Tables) -> Parts:
     of_training=False,
 )
 def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
-    layers = layers_left(tables, "mt", "decoder").T
-    return [exact(mean(bottom(layers)) - mean(top(layers)))]
+    return [lower_longer(tables, "decoder")]
 
 
 @claim(
@@ -653,8 +690,7 @@ def lower_decoder_keeps_self_attention(tables: Tables) -> Parts:
     of_training=False,
 )
 def upper_decoder_keeps_cross_attention(tables: Tables) -> Parts:
-    layers = layers_left(tables, "mt", "cross").T
-    return [exact(mean(top(layers)) - mean(bottom(layers)))]
+    return [-lower_longer(tables, "cross")]
 
 
 # The same for LM and MLM, and what the paper does not compare
@@ -702,6 +738,7 @@ def of(objective: str, asked: Claim) -> Claim:
         asked,
         name=f"{objective}_{asked.name}",
         paper=ANEW,
+        published_as=asked.published_as or "of MT",
         statement=f"{name}: {OWN_WORDS.get(asked.name, asked.statement)}",
         statistic=f"{name}, {statistic}",
         contradicted_if=asked.contradicted_if.replace("BLEU", "probability"),

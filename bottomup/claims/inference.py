@@ -12,8 +12,12 @@ large it usually is. A smaller estimate is moderated, that is, drawn towards the
 (Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression in
 microarray experiments", equations 3 to 8); this also tells what one run alone would hide. A larger
 estimate stays, with the degrees of freedom of its own runs alone: the prior knows nothing of runs
-that vary more than is usual. Student's t has the degrees of freedom of Welch and Satterthwaite; of
-two runs without a usual variance, those of the runs alone.
+that vary more than is usual. Student's t has the degrees of freedom of Welch and Satterthwaite, but
+at most `MOST_DF` for each run beyond the first; of two runs without a usual variance, those of the
+runs alone.
+
+Variances are in units of the published effect (`Prior.of`): statistics of one table may be shares,
+correlations or tokens, and only as parts of what is published do their variances compare.
 """
 
 from collections.abc import Sequence
@@ -24,11 +28,14 @@ from scipy.special import digamma, polygamma
 from scipy.stats import t as student
 
 from bottomup.claims.tables import NOISE, TEXT, Blocks, degrees_of_freedom
+from bottomup.claims.words import LEVEL
 
-LEVEL = 0.05
 # The usual variance counts as much as three runs of one's own. More would make runs that vary more
 # than usual look certain (tests/claims/test_inference.py has the error rates).
 MOST_PRIOR_DF = 2.0
+# Where runs look alike by chance only the text's degrees would count, and p-values would be too
+# small in the far tail, where a correction for many claims reads them (docs/decisions.md).
+MOST_DF = 4
 POWER = 0.8  # of a study that is large enough
 # Nobody trains more than this to decide a claim.
 MOST_RUNS = 20
@@ -77,6 +84,10 @@ class Prior:
     variance: float
     df: float
 
+    def of(self, unit: float) -> "Prior":
+        """The same for statistics in this unit, from a prior in units of the published effect."""
+        return Prior(self.variance * unit**2, self.df)
+
 
 NO_PRIOR = Prior(0.0, 0.0)
 
@@ -116,9 +127,9 @@ def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
     runs_df = degrees_of_runs(evidence, prior)
     with np.errstate(divide="ignore", invalid="ignore"):
         df = variance**2 / (evidence.text**2 / evidence.text_df + of_runs**2 / runs_df)
-    # Two runs are often alike by chance, and then only the text's degrees would count.
-    hardly_known = (evidence.n_runs > 1) & (runs_df < 2)
-    return np.sqrt(variance), np.where((variance > 0) & ~hardly_known, df, runs_df)
+    if evidence.n_runs > 1:
+        df = np.minimum(df, np.where(runs_df < 2, runs_df, MOST_DF * (evidence.n_runs - 1)))
+    return np.sqrt(variance), np.where(variance > 0, df, runs_df)
 
 
 def degrees_of_runs(evidence: Evidence, prior: Prior) -> np.ndarray:
@@ -176,19 +187,11 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
 
 
 def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
-    """One-sided p-values of "the true room is not positive"; 1 where nothing is known."""
+    """One-sided p-values of "the true room is not positive"; 1 where nothing is known. A finite
+    sample without any spread says nothing of how far another would be."""
     with np.errstate(divide="ignore", invalid="ignore"):
-        t = np.where(error == 0, np.sign(room) * np.inf, room / error)
-    return np.where((room == 0) | np.isnan(t), 1.0, student.sf(t, df))
-
-
-def verdict(above: float, below: float) -> str:
-    """`reproduced` or `contradicted` at a level of 5 % for the two together, else `undecided`."""
-    if above <= LEVEL / 2:
-        return "reproduced"
-    if below <= LEVEL / 2:
-        return "contradicted"
-    return "undecided"
+        t = np.where(error > 0, room / error, np.nan)
+    return np.where(np.isnan(t), 1.0, student.sf(t, df))
 
 
 def enough(

@@ -5,22 +5,37 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy.stats import false_discovery_control
 
 from bottomup.claims.claim import Claim
-from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors
-from bottomup.claims.inference import LEVEL, Prior, enough
+from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
+from bottomup.claims.inference import Prior, enough
 from bottomup.claims.tables import Tables
+from bottomup.claims.verdicts import corrected
+from bottomup.claims.words import (
+    AGAINST,
+    ESTIMATOR,
+    LACKING,
+    LEVEL,
+    NOT_MEASURED,
+    NOT_YET,
+    REPRODUCED,
+    UNDECIDED,
+)
 
-OF_CLAIM = ("paper", "statement", "section", "measure", "statistic", "margin", "published")
+OF_CLAIM = (
+    *("paper", "statement", "section", "measure", "statistic", "margin", "published"),
+    "published_as",
+)
 COLUMNS = [
     *("claim", "paper", "statement", "section", "measure", "statistic"),
-    *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
-    *("added", "added_low", "added_high", "verdict", "uncorrected", "p_value", "provisional"),
-    *("other_estimators", "runs", "seeds", "contradicted_if", "rank_correlation", "curves"),
-    "undecided_until",
+    *("value", "ci_low", "ci_high", "margin", "published", "published_as"),
+    *("share", "share_low", "share_high", "untrained"),
+    *("added", "added_low", "added_high", "verdict", "otherwise", "uncorrected", "p_value"),
+    *("provisional", "same_number_as", "not_ready", "other_estimators", "runs", "seeds"),
+    *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
 ]
-OPPOSITE = {"reproduced": "contradicted", "contradicted": "reproduced"}
+TEXTS = ["otherwise", "provisional", "not_ready", "other_estimators", "seeds", "undecided_until"]
+NUMBER = ["value", "ci_low"]  # its other end is wider where the claim has more parts
 
 
 def judge(
@@ -29,22 +44,22 @@ def judge(
     initial: Mapping[str, str],
     correlations: pd.DataFrame,
     others: Mapping[str, tuple[str, Tables]],
+    not_ready: Mapping[str, str],
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 
     initial: see `find_all`. correlations: those of our curves with the published ones, as from
     `comparison.correlate`; a claim has the mean over its curves. others: for the name of each other
-    estimator, the table that it changes and the tables with it. A claim that was not measured is
-    undecided.
+    estimator, the table that it changes and the tables with it. not_ready: by objective, why its
+    models could still come to what they lack, as from `readiness`.
 
-    Of the verdicts on one paper that are not "undecided", the expected share of wrong ones is at
-    most 5 %, however the claims depend on each other (Benjamini and Yekutieli 2001). `uncorrected`
-    is the verdict on the claim alone.
+    Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
+    the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
     """
     found, missing = find_all(claims, tables, initial)
-    usual = priors(found.values())
-    decided = {name: one.decided(usual[one.claim.measure]) for name, one in found.items()}
-    verdicts = corrected(claims, decided)
+    usual = priors(found)
+    decided = {name: one.decided(usual[name]) for name, one in found.items()}
+    words = _corrected(claims, decided)
     elsewhere = {
         other: verdicts_of(
             [claim for claim in claims if claim.measure == measure], with_it, initial
@@ -58,26 +73,34 @@ def judge(
         if claim.name in found:
             one, how = found[claim.name], decided[claim.name]
             by_others = {name: of[claim.name] for name, of in elsewhere.items() if claim.name in of}
+            why = [f"{name}: {of}" for name, of in not_ready.items() if rests_on(one, tables, name)]
             row |= _numbers(one, how) | _marks(one, how, by_others)
-            row |= _verdict(one, how, verdicts[claim.name], by_others, usual[claim.measure])
+            row |= _verdict(words[claim.name], how.p.alone, by_others, why)
+            if row["verdict"] == UNDECIDED:
+                row |= {"undecided_until": _until(one, how, usual[claim.name])}
         else:
             row |= _not_measured(missing[claim.name])
         rows.append(row)
-    return pd.DataFrame(rows, columns=COLUMNS)
+    table = _counted_once(pd.DataFrame(rows, columns=COLUMNS))
+    return table.fillna(dict.fromkeys(TEXTS, ""))
 
 
-def corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[str, str]:
-    """The verdict on each claim, by name, corrected for the number of claims on its paper."""
-    verdicts = {}
+def _corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[str, str]:
+    """The verdict on each measured claim, corrected for the number of claims on its paper."""
+    words = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
-        if names:
-            adjusted = false_discovery_control([decided[name].p for name in names], method="by")
-            verdicts |= {
-                name: decided[name].verdict if p <= LEVEL else "undecided"
-                for name, p in zip(names, adjusted, strict=True)
-            }
-    return verdicts
+        words |= corrected({name: decided[name].p for name in names})
+    return words
+
+
+def _counted_once(rows: pd.DataFrame) -> pd.DataFrame:
+    """Two claims of a paper that rest on one number are one finding: the second names the first."""
+    rows["same_number_as"] = ""
+    measured = rows[rows["value"].notna()]
+    for _, same in measured.groupby(["paper", *NUMBER], dropna=False, sort=False):
+        rows.loc[same.index[1:], "same_number_as"] = same["claim"].iloc[0]
+    return rows
 
 
 def verdicts_of(
@@ -85,8 +108,8 @@ def verdicts_of(
 ) -> dict[str, str]:
     """The verdict on each claim alone, by name, if the tables have what it needs."""
     found, _ = find_all(claims, tables, initial)
-    usual = priors(found.values())
-    return {name: one.decided(usual[one.claim.measure]).verdict for name, one in found.items()}
+    usual = priors(found)
+    return {name: one.decided(usual[name]).p.alone for name, one in found.items()}
 
 
 def _numbers(one: Finding, how: Decided) -> dict:
@@ -96,7 +119,11 @@ def _numbers(one: Finding, how: Decided) -> dict:
     if how.added:
         numbers |= {"added": how.added.value}
         numbers |= {"added_low": how.added.low, "added_high": how.added.high}
-    return numbers | {"p_value": how.p}
+    if one.claim.has_published_size:
+        of = one.claim.published
+        numbers |= {"share": how.own.value / of}
+        numbers |= {"share_low": how.own.low / of, "share_high": how.own.high / of}
+    return numbers | {"p_value": float(how.p.side)}
 
 
 def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
@@ -130,20 +157,25 @@ def _known_before(how: Decided) -> bool:
     return bool(initial and initial.above <= LEVEL / 2 and initial.value != how.own.value)
 
 
-def _verdict(
-    one: Finding, how: Decided, corrected: str, by_others: Mapping[str, str], prior: Prior
-) -> dict:
-    final = corrected
-    if OPPOSITE.get(how.verdict) in by_others.values():
-        final = "depends on the estimator"
-    until = _until(one, how, prior) if final == "undecided" else ""
-    return {"verdict": final, "uncorrected": how.verdict, "undecided_until": until}
+def _verdict(word: str, alone: str, by_others: Mapping[str, str], not_ready: list[str]) -> dict:
+    otherwise = ""
+    found = {alone, *by_others.values()}
+    if REPRODUCED in found and not found.isdisjoint(AGAINST):
+        word = ESTIMATOR
+    elif word in LACKING and not_ready:
+        word, otherwise = NOT_YET, word
+    return {
+        "verdict": word,
+        "otherwise": otherwise,
+        "uncorrected": alone,
+        "not_ready": "; ".join(not_ready),
+    }
 
 
 def _until(one: Finding, how: Decided, prior: Prior) -> str:
     """What would decide the claim if the values stayed."""
     claim = one.claim
-    if how.verdict != "undecided":
+    if how.p.alone != UNDECIDED:
         return "it stands among fewer claims, or more runs: alone it is decided"
     if np.isnan(how.own.low):
         return f"more runs, or more documents, give it an interval; or {claim.undecided_until}"
@@ -163,8 +195,8 @@ def _until(one: Finding, how: Decided, prior: Prior) -> str:
 
 def _not_measured(error: Exception) -> dict:
     return {
-        "verdict": "undecided",
-        "uncorrected": "undecided",
+        "verdict": NOT_MEASURED,
+        "uncorrected": NOT_MEASURED,
         "runs": 0,
         "undecided_until": f"the study measures it ({error} is missing)",
     }

@@ -33,6 +33,7 @@ ERRORS = {"mi_nats": "clustering_error_nats"}
 # Importances are measured on the dev split, all else on the test split.
 ON_DEV = {"head_importance"}
 SEEDS = ("seed", "seed_a", "seed_b")
+OBJECTIVES = ("objective", "objective_a", "objective_b")
 
 log = logging.getLogger(__name__)
 
@@ -198,6 +199,16 @@ def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
     def kept(rows: pd.DataFrame) -> pd.Series:
         columns = [name for name in SEEDS if name in rows]
         return rows[columns].isin(seeds).all(axis="columns")
+
+    return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
+
+
+def without_objective(tables: Tables, objective: str) -> Tables:
+    """The rows of other objectives; of pairs of runs, those without it."""
+
+    def kept(rows: pd.DataFrame) -> pd.Series:
+        columns = [name for name in OBJECTIVES if name in rows]
+        return (rows[columns] != objective).all(axis="columns")
 
     return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
 

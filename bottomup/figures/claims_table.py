@@ -7,15 +7,18 @@ from typing import NamedTuple
 
 import pandas as pd
 
+from bottomup.claims import words
 from bottomup.errors import UserError
 
 NUMBERS = [
     *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
-    *("added", "added_low", "added_high", "p_value", "rank_correlation", "runs"),
+    *("share", "share_low", "share_high", "added", "added_low", "added_high"),
+    *("p_value", "rank_correlation", "runs"),
 ]
 TEXTS = [
     *("claim", "paper", "statement", "section", "measure", "statistic", "verdict", "uncorrected"),
-    *("provisional", "other_estimators", "seeds", "contradicted_if", "curves", "undecided_until"),
+    *("otherwise", "provisional", "published_as", "same_number_as", "not_ready"),
+    *("other_estimators", "seeds", "contradicted_if", "curves", "undecided_until"),
 ]
 PAPERS = {
     "evolution": "Voita, Sennrich, Titov 2019: The Bottom-up Evolution of Representations",
@@ -34,14 +37,20 @@ class Sign(NamedTuple):
 
 
 CIRCLE = "M10 1a9 9 0 1 0 0 18a9 9 0 1 0 0-18z"
+SQUARE = "M2 2h16v16h-16z"
+DIAMOND = "M10 0l10 10l-10 10l-10-10z"
 # Shape and strokes alone tell them apart, with any color vision and in gray print.
 VERDICTS = {
-    "reproduced": Sign("#0072B2", CIRCLE, "M6 10.5l3 3l5-7"),
-    "contradicted": Sign("#D55E00", "M2 2h16v16h-16z", "M6 6l8 8m0-8l-8 8"),
-    "depends on the estimator": Sign(
-        "#CC79A7", "M10 0l10 10l-10 10l-10-10z", "M6 8h8m-8 4h8m-1.5-6.5l-5 9"
+    words.REPRODUCED: Sign("#0072B2", CIRCLE, "M6 10.5l3 3l5-7"),
+    words.SMALLER: Sign("#56B4E9", CIRCLE, "M13 5l-6 5l6 5"),
+    words.ABSENT: Sign("#E69F00", SQUARE, "M5 10h10"),
+    words.CONTRADICTED: Sign("#D55E00", SQUARE, "M6 6l8 8m0-8l-8 8"),
+    words.NOT_YET: Sign("#009E73", DIAMOND, "M10 5v5l3 3"),
+    words.ESTIMATOR: Sign("#CC79A7", DIAMOND, "M6 8h8m-8 4h8m-1.5-6.5l-5 9"),
+    words.UNDECIDED: Sign(
+        "#7f7f7f", CIRCLE, "M7.3 7.8a2.7 2.7 0 1 1 4.3 2.2q-1.6 1-1.6 2.4m0 2.4v.6"
     ),
-    "undecided": Sign("#7f7f7f", CIRCLE, "M7.3 7.8a2.7 2.7 0 1 1 4.3 2.2q-1.6 1-1.6 2.4m0 2.4v.6"),
+    words.NOT_MEASURED: Sign("#b0b0b0", SQUARE, "M6 14l8-8"),
 }
 DRAWN = {
     "value": "our models",
@@ -62,10 +71,10 @@ COLUMNS = {
 SORTED_BY = ("verdict", "measure", "paper")
 INTRODUCTION = """<p>Every claim rests on a statistic that is above 0 as far as the claim holds.
 Each picture shows it on its own scale, with 0 in the middle: what lies to the right speaks for
-the claim, what lies to the left against it. Open a claim to see its numbers.</p>
-<p><b>Reproduced</b>: the value lies to the right of the margin. <b>Contradicted</b>: to the left
-of it. Both by more than chance, given how many claims are asked at once. <b>Undecided</b>: neither.
-<b>Depends on the estimator</b>: estimated in another way, the claim has another verdict.</p>"""
+the claim, what lies to the left against it. Open a claim to see its numbers. <i>Surely</i> means by
+more than chance, given how many claims are asked at once: of the verdicts on one paper that a claim
+lies on either side, of those that it is contradicted, and of those that it is smaller than
+published, one in twenty is expected to be wrong at most (Benjamini and Yekutieli 2001).</p>"""
 # No script element and no ids: the report embeds this page in a script, beside other pages.
 SORT = """
 const button = event.target.closest('th button');
@@ -128,7 +137,9 @@ STYLE = """
 .claims td:is(.measure, .paper), .claims .numbers { font-size: .87em; }
 .claims .numbers { display: block; text-align: center; font-variant-numeric: tabular-nums; }
 .claims summary { cursor: pointer; }
-.claims dl { display: grid; grid-template-columns: 7.5rem 1fr; gap: .3rem 1rem; }
+.claims .meanings { max-width: 60rem; font-size: .93em; }
+.claims .meanings dt { color: inherit; }
+.claims dl { display: grid; grid-template-columns: 12rem 1fr; gap: .3rem 1rem; }
 .claims dl { margin: .7rem 0 .3rem; font-size: .93em; }
 .claims dt { color: var(--faint, #595959); font-weight: normal; }
 .claims dt, .claims dd { margin: 0; padding: 0; min-width: 0; }
@@ -190,7 +201,7 @@ def section(claims: pd.DataFrame) -> str:
     return (
         f"<style>{STYLE}{_filters()}</style>\n"
         f'<div class="claims" onclick="{escape(SORT)}">\n<h2>Claims</h2>\n'
-        f"{_counts(claims)}\n{INTRODUCTION}\n{_legend()}\n{_choice()}\n{_table(claims)}\n"
+        f"{_counts(claims)}\n{INTRODUCTION}\n{_meanings()}\n{_legend()}\n{_choice()}\n{_table(claims)}\n"
         f"</div>\n"
     )
 
@@ -224,12 +235,24 @@ def _counts(claims: pd.DataFrame) -> str:
 def _count(paper: str, claims: pd.DataFrame) -> str:
     provisional = (claims["provisional"] != "").sum()
     total = "1 claim" if len(claims) == 1 else f"{len(claims)} claims"
+    if repeated := (claims["same_number_as"] != "").sum():
+        total += f", {repeated} by the number of another and not counted"
     if provisional:
         total += f", {provisional} provisional"
     name = f"<b>{_name(paper)}</b>: {total}<small>{escape(PAPERS[paper])}</small>"
-    found = [(verdict, (claims["verdict"] == verdict).sum()) for verdict in VERDICTS]
+    once = claims[claims["same_number_as"] == ""]
+    found = [(verdict, (once["verdict"] == verdict).sum()) for verdict in VERDICTS]
     cells = [f"{sign(verdict)}{count} {verdict}" if count else "" for verdict, count in found]
     return "<tr>" + "".join(f"<td>{cell}</td>" for cell in (name, *cells)) + "</tr>"
+
+
+def _meanings() -> str:
+    """What each verdict means, in a sentence."""
+    terms = [
+        f"<dt>{sign(verdict)}{verdict}</dt><dd>{words.MEANING[verdict]}</dd>"
+        for verdict in VERDICTS
+    ]
+    return f'<dl class="meanings">{"".join(terms)}</dl>'
 
 
 def _name(paper: str) -> str:
@@ -337,8 +360,14 @@ def _details(claim: dict) -> str:
         "Margin": _number(claim["margin"]),
         "Before training": _number(claim["untrained"]),
         "Training adds": added,
-        "The paper’s models": _number(claim["published"]),
+        "The paper’s models": _number(claim["published"], after=_published_as(claim)),
+        "Share of that": _with_interval(
+            claim["share"], claim["share_low"], claim["share_high"], ".0%"
+        ),
         "p-value": _number(claim["p_value"], ".2g"),
+        "If the models were ready": claim["otherwise"],
+        "Models not ready": claim["not_ready"],
+        "Same number as": claim["same_number_as"],
         "Verdict without correction": claim["uncorrected"],
         "Other estimators": claim["other_estimators"],
         "Contradicted if": claim["contradicted_if"],
@@ -363,9 +392,14 @@ def _value(claim: dict) -> str:
     return _with_interval(claim["value"], claim["ci_low"], claim["ci_high"]) or "not measured"
 
 
-def _with_interval(value: float, low: float, high: float) -> str:
-    interval = "" if pd.isna(low) or pd.isna(high) else f" ({_number(low)} to {_number(high)})"
-    return _number(value, after=interval)
+def _published_as(claim: dict) -> str:
+    return f" ({words.PUBLISHED_AS[claim['published_as']]})" if claim["published_as"] else ""
+
+
+def _with_interval(value: float, low: float, high: float, digits: str = ".3g") -> str:
+    known = pd.notna(low) and pd.notna(high)
+    interval = f" ({_number(low, digits)} to {_number(high, digits)})" if known else ""
+    return _number(value, digits, interval)
 
 
 def _number(value: float, digits: str = ".3g", after: str = "") -> str:

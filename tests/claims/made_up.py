@@ -83,8 +83,10 @@ def tables(frames):
     return {name: table(name, frame) for name, frame in frames.items()}
 
 
-def judged(frames, claims=CLAIMS, correlations=NO_CORRELATIONS, others=()):
-    rows = judge(claims, tables(frames), INITIAL, correlations, {**dict(others)})
+def judged(frames, claims=CLAIMS, correlations=NO_CORRELATIONS, others=(), not_ready=()):
+    rows = judge(
+        claims, tables(frames), INITIAL, correlations, {**dict(others)}, {**dict(not_ready)}
+    )
     return rows.set_index("claim")
 
 

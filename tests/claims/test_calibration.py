@@ -50,7 +50,7 @@ def found(frames, claims=(BOTH, ONE)):
 
 @pytest.fixture(scope="module")
 def calibrated():
-    priors = {"change": NO_PRIOR}
+    priors = dict.fromkeys([BOTH.name, "one"], NO_PRIOR)
     rows = calibrate(found(study([1.5, 1.5])), {}, priors, 4000, 1)
     assert [*rows] == COLUMNS
     return rows.set_index("claim")
@@ -70,7 +70,7 @@ def by_brute_force(truth, n_studies=150):
     rng, verdicts = np.random.default_rng(0), []
     for _ in range(n_studies):
         findings = found(study(truth, rng))
-        verdicts.append([findings[name].decided(NO_PRIOR).verdict for name in ("<lambda>", "one")])
+        verdicts.append([findings[name].decided(NO_PRIOR).p.alone for name in ("<lambda>", "one")])
     verdicts = pd.DataFrame(verdicts, columns=["both", "one"])
     return (verdicts == "reproduced").mean(), (verdicts == "contradicted").mean()
 
@@ -97,7 +97,7 @@ def test_where_nothing_is_true_few_studies_are_decided(calibrated):
 def test_where_nothing_is_true_as_many_are_decided_as_may_be():
     """One claim of one part, with variances that are known: a twentieth of the studies, no less."""
     one = claim(of("mt"), published=1.5, of_training=False)
-    rows = calibrate(found(study([1.5, 1.5]), [one]), {}, {"change": NO_PRIOR}, 4000, 1)
+    rows = calibrate(found(study([1.5, 1.5]), [one]), {}, {one.name: NO_PRIOR}, 4000, 1)
     [rate] = rows["decided_if_nothing_is_true"]
     assert 0.025 <= rate <= 0.055
 
@@ -136,7 +136,7 @@ def test_noise_of_measuring_is_that_of_each_run():
     # Of three runs' mean 0.5, of one run 1.5, of the mean of 12 runs 1.5 / 12.
     runs, _ = enough(noisy, NO_PRIOR, 0.0)
     object.__setattr__(one, "parts", noisy)
-    priors = {"change": Prior(0.0, 0.0)}
+    priors = {"one": Prior(0.0, 0.0)}
     rows = calibrate({"one": one}, {}, priors, 4000, 1).set_index("claim")
     assert rows.loc["one", "runs_for_80_percent"] == pytest.approx(runs, abs=runs)
     assert rows.loc["one", "reproduced_there"] > 0.74

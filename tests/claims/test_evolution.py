@@ -80,11 +80,11 @@ def test_much_noise_leaves_every_claim_undecided():
     assert claims["value"].notna().all()
 
 
-def test_without_tables_every_claim_is_undecided_and_empty(as_published):
+def test_without_tables_no_claim_is_measured(as_published):
     empty = {name: frame.iloc[:0] for name, frame in as_published.items() if name != "gates"}
     for frames in ({}, empty):
         claims = judged(frames)
-        assert (claims["verdict"] == "undecided").all() and claims["value"].isna().all()
+        assert (claims["verdict"] == "not measured").all() and claims["value"].isna().all()
 
 
 ABOUT = {
@@ -105,7 +105,7 @@ def test_a_study_without_an_objective_decides_the_rest(two_seeds, objective):
     claims = judged({name: without(two_seeds[name]) for name in measures})
     decided = claims[claims["verdict"] == "reproduced"]
     rest = claims.drop(decided.index)
-    assert (rest["verdict"] == "undecided").all() and rest["value"].isna().all()
+    assert (rest["verdict"] == "not measured").all() and rest["value"].isna().all()
     assert rest["undecided_until"].str.startswith("the study measures it").all()
     about_others, about_it = ABOUT[objective]
     assert about_others in decided.index and about_it in rest.index

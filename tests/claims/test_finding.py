@@ -118,7 +118,7 @@ def test_each_objective_is_beside_the_model_with_its_mask():
 
 def decided(**values):
     one = found_of(claim(of(*(name for name in values if name != "untrained"))), runs_of(**values))
-    return one.decided(NO_PRIOR).verdict
+    return one.decided(NO_PRIOR).p.alone
 
 
 def test_training_must_add_to_what_a_claim_shows():
@@ -127,8 +127,9 @@ def test_training_must_add_to_what_a_claim_shows():
     # As much before training; and more: the sentence itself is not refuted.
     assert decided(mt=[3, 3.1, 3.2], untrained=[3.1, 3, 3.2]) == "undecided"
     assert decided(mt=[3, 3.1, 3.2], untrained=[5, 5, 5]) == "undecided"
-    # It adds, but not enough to turn what is against the sentence.
-    assert decided(mt=[-3, -3.1, -3.2], untrained=[-5, -5, -5]) == "contradicted"
+    # It adds, but not enough to turn what is against the sentence; it takes away.
+    assert decided(mt=[-3, -3.1, -3.2], untrained=[-5, -5, -5]) == "absent, as before training"
+    assert decided(mt=[-3, -3.1, -3.2], untrained=[5, 5, 5]) == "contradicted"
 
 
 @pytest.mark.parametrize(
@@ -137,10 +138,10 @@ def test_training_must_add_to_what_a_claim_shows():
 def test_nothing_is_said_unless_the_condition_is_met(condition, expected):
     these = runs_of(mt=[3, 3.1, 3.2], lm=[condition, condition + 0.1, condition - 0.1])
     conditional = claim(of("mt"), where=of("lm"))
-    assert found_of(conditional, these).decided(NO_PRIOR).verdict == expected
+    assert found_of(conditional, these).decided(NO_PRIOR).p.alone == expected
     against = claim(lambda found: [-part for part in of("mt")(found)], where=of("lm"))
     expected = "contradicted" if expected == "reproduced" else "undecided"
-    assert found_of(against, these).decided(NO_PRIOR).verdict == expected
+    assert found_of(against, these).decided(NO_PRIOR).p.alone == expected
 
 
 @pytest.mark.parametrize(("elsewhere", "expected"), [(False, "reproduced"), (True, "undecided")])
@@ -149,7 +150,7 @@ def test_a_condition_on_another_table_has_its_own_runs_alone(elsewhere, expected
     four degrees of freedom of runs and prior, and for 4.3 with the two of three runs."""
     these = runs_of(mt=[30, 30.1, 30.2], lm=[1.12, 2.12, 3.12])
     conditional = claim(of("mt"), where=of("lm"), where_elsewhere=elsewhere)
-    assert found_of(conditional, these).decided(Prior(1.001, 2.0)).verdict == expected
+    assert found_of(conditional, these).decided(Prior(1.001, 2.0)).p.alone == expected
 
 
 def test_a_condition_that_was_not_measured_leaves_the_claim_so():
@@ -163,19 +164,46 @@ def test_documents_in_one_block_decide_nothing():
     frame["without"] = [np.array([value]) for value in frame["distance"]]
     one = found_of(claim(of("mt")), tables({"change": frame}))
     how = one.decided(NO_PRIOR)
-    assert (one.parts.text_df.tolist(), how.verdict, how.p) == ([1], "undecided", 1)
+    assert (one.parts.text_df.tolist(), how.p.alone, how.p.side) == ([1], "undecided", 1)
     assert how.own.value == pytest.approx(3.1) and math.isnan(how.own.low)
 
 
 def test_the_prior_of_a_table_is_that_of_its_claims():
     zero = {"untrained": [0, 0, 0], "untrained_causal": [0, 0, 0]}
     these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2], **zero)
-    found, _ = find_all([claim(of("mt", "lm", "mlm"))], these, INITIAL)
-    prior = priors(found.values())["change"]
+    about = claim(of("mt", "lm", "mlm"))
+    found, _ = find_all([about], these, INITIAL)
+    prior = priors(found)[about.name]
     # Geometric mean of 1, 9, 1/4 and of the least part's, 1/4: three runs have the factor of two
     # degrees of freedom, as the prior has.
     assert prior.df == 2
     assert prior.variance == pytest.approx((1 * 9 * 0.25 * 0.25) ** 0.25, rel=1e-6)
+
+
+def test_what_is_usual_does_not_hang_on_the_units_of_claims():
+    """In units of 0.01 or of 100, a claim lends its neighbors the same and has its own."""
+
+    def found(unit):
+        def large(tables):
+            return [unit * part for part in of("mt")(tables)]
+
+        claims = [claim(large, published=2 * unit), claim(of("lm")), claim(of("mlm"))]
+        for one, name in zip(claims, ("large", "lm", "mlm"), strict=True):
+            object.__setattr__(one, "name", name)
+        these = runs_of(mt=[1, 2, 3], lm=[1, 4, 7], mlm=[1, 1.5, 2])
+        return priors(find_all(claims, these, {})[0])
+
+    one, hundred = found(1.0), found(100.0)
+    assert one["lm"].variance == pytest.approx(hundred["lm"].variance)
+    assert hundred["large"].variance == pytest.approx(100**2 * one["large"].variance)
+
+
+def test_a_run_without_numbers_is_no_run():
+    these = runs_of(mt=[3.0, math.nan, 3.2], lm=[1.0, 1.0, 1.0])
+    assert found_of(claim(of("mt"), of_training=False), these).found.seeds == [1, 3]
+    nothing = runs_of(mt=[math.nan] * 3)
+    with pytest.raises(NotMeasuredError, match="NaN"):
+        found_of(claim(of("mt")), nothing)
 
 
 def test_a_claim_without_its_table_is_missing():

@@ -94,10 +94,10 @@ def test_the_published_numbers_reproduce_every_claim(as_published):
     assert not marked[[*BY_SWEEPS]].any() and marked["positional_heads"]
 
 
-def test_reversed_numbers_contradict_every_claim(two_seeds):
+def test_reversed_numbers_contradict_every_claim(as_published):
     names = [name for name in NAMES if not name.startswith("lm_")]
     verdicts = pd.DataFrame(
-        {reverse.__name__: judged(reverse(two_seeds), names)["verdict"] for reverse in REVERSED}
+        {reverse.__name__: judged(reverse(as_published), names)["verdict"] for reverse in REVERSED}
     )
     contradicted = (verdicts == "contradicted").any(axis="columns")
     assert contradicted.all(), verdicts[~contradicted]
@@ -110,10 +110,10 @@ def test_reversed_numbers_contradict_every_claim(two_seeds):
     }
 
 
-def test_much_noise_leaves_every_claim_about_text_undecided():
+def test_much_noise_leaves_every_claim_undecided():
     claims = judged(blurred(published.frames((1, 2)), 3.0))
-    decided = set(claims.index[claims["verdict"] != "undecided"])
-    assert decided == COUNTED, claims["verdict"]
+    # Nor do two runs decide that tie in what is counted, though no text changes it.
+    assert (claims["verdict"] == "undecided").all(), claims["verdict"]
 
 
 def test_one_run_shows_nothing_of_what_is_counted():
@@ -125,31 +125,31 @@ def test_one_run_shows_nothing_of_what_is_counted():
 
 
 @pytest.mark.parametrize("name", TABLES)
-def test_a_table_that_is_missing_leaves_its_claims_undecided(two_seeds, name):
+def test_a_table_that_is_missing_leaves_its_claims_undecided(as_published, name):
     about = [claim for claim in NAMES if not claim.startswith(("lm_", "mlm_"))]
-    claims = judged({key: frame for key, frame in two_seeds.items() if key != name}, about)
-    missing = claims[claims["verdict"] == "undecided"]
+    claims = judged({key: frame for key, frame in as_published.items() if key != name}, about)
+    missing = claims[claims["verdict"] == "not measured"]
     assert len(missing) and missing["value"].isna().all()
     assert missing["undecided_until"].str.contains(name).all()
     assert (claims.drop(missing.index)["verdict"] == "reproduced").all()
 
 
 @pytest.mark.parametrize("objective", ["mt", "lm", "mt_noise"])
-def test_a_study_without_an_objective_decides_the_rest(two_seeds, objective):
+def test_a_study_without_an_objective_decides_the_rest(as_published, objective):
     claims = judged(
-        {name: two_seeds[name][two_seeds[name]["objective"] != objective] for name in TABLES}
+        {name: as_published[name][as_published[name]["objective"] != objective] for name in TABLES}
     )
-    undecided = set(claims.index[claims["verdict"] == "undecided"])
+    missing = set(claims.index[claims["verdict"] == "not measured"])
     expected = {
         "mt": {name for name in NAMES if not name.startswith(("lm_", "mlm_"))},
         "lm": {name for name in NAMES if name.startswith("lm_")},
         "mt_noise": {"token_dropout_removes_rare_token_head"},
     }
-    assert undecided == expected[objective]
-    assert (claims.drop(list(undecided))["verdict"] == "reproduced").all()
+    assert missing == expected[objective]
+    assert (claims.drop(list(missing))["verdict"] == "reproduced").all()
 
 
-def test_lm_and_mlm_are_told_apart_from_the_paper_and_have_its_margins(two_seeds):
+def test_lm_and_mlm_are_told_apart_from_the_paper_and_have_its_margins(as_published):
     asked = {claim.name: claim for claim in CLAIMS if claim.paper == ANEW}
     assert {claim.paper for claim in CLAIMS} == {"heads", ANEW}
     assert not set(NAMES) & {claim.name for claim in evolution.CLAIMS}
@@ -157,7 +157,7 @@ def test_lm_and_mlm_are_told_apart_from_the_paper_and_have_its_margins(two_seeds
     lm, mt = BY_NAME["lm_positional_heads"], BY_NAME["positional_heads"]
     assert lm.margin == mt.margin and lm.statement.startswith("LM: ")
     # Each is of its own objective.
-    frame = two_seeds["head_importance"]
+    frame = as_published["head_importance"]
     even = frame["value"].mask(frame["objective"] == "lm", 1 / 8)
     frames = {"head_importance": moved(frame, even)}
     assert value("lm_few_heads_stand_out", frames) == pytest.approx(0)
@@ -216,8 +216,8 @@ def test_few_heads_stand_out_if_the_excess_is_above_the_mean():
     assert few(0.9, 0.1) == pytest.approx(0) == few(1.0)
 
 
-def test_positional_heads_of_mt_are_needed_on_both_sides(two_seeds):
-    frame = two_seeds["head_functions"]
+def test_positional_heads_of_mt_are_needed_on_both_sides(as_published):
+    frame = as_published["head_functions"]
     frames = {"head_functions": frame[frame["offset"] != 1]}
     # None has most of its maxima on the next token; the one with 93.6 % on the previous has the
     # most left for it.
@@ -226,8 +226,8 @@ def test_positional_heads_of_mt_are_needed_on_both_sides(two_seeds):
     assert verdict_of("lm_positional_heads", frames) == "reproduced"
 
 
-def test_functions_that_were_not_met_are_not_measured(two_seeds):
-    frame = two_seeds["head_functions"]
+def test_functions_that_were_not_met_are_not_measured(as_published):
+    frame = as_published["head_functions"]
     adverbs = frame["function"].str.startswith("advmod")
     columns = ["accuracy", "baseline_accuracy"]
     unmet = frame.assign(**{name: frame[name].mask(adverbs) for name in columns})
@@ -246,15 +246,15 @@ def test_functions_that_were_not_met_are_not_measured(two_seeds):
         assert found == expected
 
 
-def test_where_no_head_points_to_rare_tokens_none_can_be_the_most_relevant(two_seeds):
-    frame = two_seeds["head_functions"]
+def test_where_no_head_points_to_rare_tokens_none_can_be_the_most_relevant(as_published):
+    frame = as_published["head_functions"]
     rare = where(frame, function="two_rarest", objective="mt")
     frame = moved(frame, frame["accuracy"].mask(rare, 0.3))
     names = ["rare_token_head", "rare_token_head_is_most_relevant"]
     names.append("token_dropout_removes_rare_token_head")
-    claims = judged(two_seeds | {"head_functions": frame}, names)
+    claims = judged(as_published | {"head_functions": frame}, names)
     # Nothing to be relevant, nothing to remove.
-    assert claims["verdict"].tolist() == ["contradicted", "undecided", "undecided"]
+    assert claims["verdict"].tolist() == ["contradicted", "not measured", "undecided"]
 
 
 def sweep(left, quality, **columns):
@@ -285,18 +285,18 @@ def test_models_that_do_not_translate_decide_nothing():
         value("most_encoder_heads_can_go", sweep([48, 12], [0.0, 0.0]))
 
 
-def test_what_lm_loses_is_a_share_of_its_quality(two_seeds):
-    frame = two_seeds["pruning"]
+def test_what_lm_loses_is_a_share_of_its_quality(as_published):
+    frame = as_published["pruning"]
     lost = where(frame, objective="lm", heads_encoder=12, method="gates")
     worse = {"pruning": moved(frame, frame["quality"] * np.exp(-0.1 * lost))}
-    before = value("lm_most_encoder_heads_can_go", two_seeds)
+    before = value("lm_most_encoder_heads_can_go", as_published)
     # 29.45 of 29.6 are left, now times exp(-0.1).
     expected = 29.45 / 29.6 * (1 - math.exp(-0.1))
     assert before - value("lm_most_encoder_heads_can_go", worse) == pytest.approx(expected)
 
 
-def test_importances_that_are_measured_decide_and_the_best_of_them_counts(two_seeds):
-    frame = two_seeds["pruning"]
+def test_importances_that_are_measured_decide_and_the_best_of_them_counts(as_published):
+    frame = as_published["pruning"]
     some = {"pruning": frame[~frame["method"].isin(["gradient", "confidence"])]}
     assert verdict_of("mlm_gates_beat_importance", some) == "reproduced"
     none = {"pruning": frame[~frame["method"].isin(["gradient", "confidence", "relevance"])]}
@@ -307,15 +307,15 @@ def test_importances_that_are_measured_decide_and_the_best_of_them_counts(two_se
     assert verdict_of("mlm_gates_beat_importance", better) == "contradicted"
 
 
-def test_heads_left_are_those_of_the_last_step(two_seeds):
-    found = {"gates": table("gates", two_seeds["gates"].query("seed == 1"))}
+def test_heads_left_are_those_of_the_last_step(as_published):
+    found = {"gates": table("gates", as_published["gates"].query("seed == 1"))}
     layers = curves.layers_left(found, "mt", "decoder")
     # Published of the last model: 6 of 16 in layers 1 and 2, 3 of 16, none.
     assert layers[-1] == pytest.approx([6 / 8, 0, 3 / 8, 0, 0, 0])
 
 
-def test_several_values_for_a_head_are_a_mistake(two_seeds):
-    frame = two_seeds["head_importance"]
+def test_several_values_for_a_head_are_a_mistake(as_published):
+    frame = as_published["head_importance"]
     twice = pd.concat([frame.assign(rule=rule) for rule in ("alpha_beta", "ratio")])
     with pytest.raises(UserError, match="several values for one head that differ in rule"):
         judged({"head_importance": twice}, ["few_heads_stand_out"])
@@ -367,8 +367,8 @@ def test_as_if_there_five_heads_are_positional_with_their_own_spread():
     assert draws[1] - draws[0] == pytest.approx(np.full_like(draws[0], 0.85))
 
 
-def test_as_if_there_raises_no_more_than_is_lacking(two_seeds):
-    found = made_up.tables(two_seeds)
+def test_as_if_there_raises_no_more_than_is_lacking(as_published):
+    found = made_up.tables(as_published)
     after = as_if_there(found)
     old, new = (of["head_functions"] for of in (found, after))
     mt = where(old.rows, objective="mt", function="two_rarest")

@@ -7,7 +7,8 @@ import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.judge import COLUMNS, corrected
+from bottomup.claims.judge import COLUMNS
+from bottomup.claims.verdicts import PValues, corrected
 from tests.claims import made_up
 from tests.claims.made_up import NO_CORRELATIONS, claim, of_runs
 from tests.claims.test_finding import of
@@ -24,8 +25,9 @@ def frame(spread=0.01, **values):
     )
 
 
-def judged(table, *claims, correlations=NO_CORRELATIONS, others=()):
-    rows = made_up.judged({"change": table}, claims, correlations, others).reset_index()
+def judged(table, *claims, correlations=NO_CORRELATIONS, others=(), not_ready=()):
+    rows = made_up.judged({"change": table}, claims, correlations, others, not_ready)
+    rows = rows.reset_index()
     assert list(rows) == COLUMNS and len(rows) == len(claims)
     return rows.iloc[0]
 
@@ -33,19 +35,21 @@ def judged(table, *claims, correlations=NO_CORRELATIONS, others=()):
 def test_the_row_of_a_claim():
     row = judged(frame(mt=[3.0, 3.1, 3.2], untrained=[1.0, 1.0, 1.3]), claim(of("mt")))
     assert (row["verdict"], row["uncorrected"], row["provisional"]) == (*["reproduced"] * 2, "")
-    assert (row["runs"], row["seeds"], row["undecided_until"]) == (3, "1 2 3", "")
+    assert (row["runs"], row["seeds"]) == (3, "1 2 3") and row["undecided_until"] == ""
+    # Of the published 2.
+    assert row["share"] == pytest.approx(1.55) and row["share_low"] < 1.55 < row["share_high"]
     assert (row["value"], row["untrained"], row["added"]) == pytest.approx((3.1, 1.1, 2.0))
     assert row["ci_low"] < 3.1 < row["ci_high"] and row["added_low"] < 2 < row["added_high"]
     assert row["margin"] == pytest.approx(0.1) and row["p_value"] < 0.01
 
 
-def test_what_was_not_measured_is_undecided_and_empty():
+def test_what_was_not_measured_says_so_and_is_empty():
     def second(tables):
         raise NotMeasuredError("second row")
 
     row = judged(frame(mt=[3.0]), claim(second))
     assert row[["value", "ci_low", "ci_high", "p_value", "added"]].isna().all()
-    assert (row["verdict"], row["runs"]) == ("undecided", 0)
+    assert (row["verdict"], row["runs"]) == ("not measured", 0)
     assert row["undecided_until"] == "the study measures it (second row is missing)"
 
 
@@ -85,7 +89,8 @@ def test_a_claim_about_initial_models_is_not_marked_for_them():
 
 def test_what_would_decide():
     def until(*values, spread=0.01, **data):
-        row = judged(frame(spread, mt=values), claim(of("mt"), of_training=False, **data))
+        data |= {"of_training": False, "published_as": "assumed"}
+        row = judged(frame(spread, mt=values), claim(of("mt"), **data))
         assert row["verdict"] == "undecided"
         return row["undecided_until"]
 
@@ -115,28 +120,92 @@ def test_one_part_of_several_may_be_near_to_none():
     assert row["undecided_until"].endswith("runs, if the values stay; or a larger model")
 
 
-class Decision:
-    """A claim decided with this p, as `corrected` reads it."""
-
-    def __init__(self, p, verdict="reproduced"):
-        self.p, self.verdict = p, verdict
+def for_it(p):
+    """A claim that holds with this two-sided p-value."""
+    return PValues(holds=p / 2, absent=1.0, contradicted=1.0, smaller=1.0)
 
 
 def test_verdicts_on_a_paper_are_corrected_together():
     # Benjamini and Yekutieli: of m = 4, p k-th of them times 4 (1 + 1/2 + 1/3 + 1/4) / k.
-    names = ["a", "b", "c", "d"]
-    claims = [claim(of("mt")) for _ in names]
-    for one, name in zip(claims, names, strict=True):
-        object.__setattr__(one, "name", name)
     ps = [0.001, 0.011, 0.03, 0.5]
     factor = 4 * (1 + 1 / 2 + 1 / 3 + 1 / 4)
     assert [p * factor / k < 0.05 for k, p in enumerate(ps, 1)] == [True, True, False, False]
-    found = corrected(claims, {name: Decision(p) for name, p in zip(names, ps, strict=True)})
+    found = corrected({str(p): for_it(p) for p in ps})
     assert [*found.values()] == ["reproduced", "reproduced", "undecided", "undecided"]
-    # Those of another paper are another family; what was not measured is in none.
-    object.__setattr__(claims[1], "paper", "another")
-    found = corrected(claims, {"a": Decision(0.02), "b": Decision(0.04, "contradicted")})
-    assert found == {"a": "reproduced", "b": "contradicted"}
+    assert corrected({}) == {}
+
+
+def test_claims_of_another_paper_are_another_family():
+    # A p-value of 0.02 twice among four is 0.08; among two it is 0.03.
+    values = {name: [1.2, 2.0, 2.8] for name in "ab"} | {name: [0.0, -1.0, 1.0] for name in "cd"}
+    claims = [claim(of(name), of_training=False, published_as="assumed") for name in values]
+    for one, name in zip(claims, values, strict=True):
+        object.__setattr__(one, "name", name)
+    together = judged(frame(**values), *claims)
+    for one in claims[2:]:
+        object.__setattr__(one, "paper", "another")
+    apart = judged(frame(**values), *claims)
+    assert together["p_value"] == apart["p_value"] and 0.013 < apart["p_value"] < 0.033
+    assert (together["verdict"], apart["verdict"]) == ("undecided", "reproduced")
+
+
+@pytest.mark.parametrize(
+    ("p", "word"),
+    [
+        # The p-values are one-sided, and half of 5 % is the level of each side.
+        ({"holds": 0.024}, "reproduced"),
+        ({"holds": 0.026}, "undecided"),
+        ({"absent": 0.024, "contradicted": 0.024}, "contradicted"),
+        ({"absent": 0.024, "contradicted": 0.5}, "absent, as before training"),
+        ({"absent": 0.026, "contradicted": 0.026}, "undecided"),
+        ({"smaller": 0.024}, "smaller than published"),
+        ({"smaller": 0.026}, "undecided"),
+        # It is there, though smaller; it is on the other side, and so smaller.
+        ({"smaller": 0.001, "holds": 0.001}, "reproduced"),
+        ({"smaller": 0.001, "absent": 0.001}, "absent, as before training"),
+    ],
+)
+def test_the_word_follows_from_p_values(p, word):
+    one = PValues(**dict.fromkeys(("holds", "absent", "contradicted", "smaller"), 1.0) | p)
+    assert one.alone == word
+    assert corrected({"a claim": one}) == {"a claim": word}
+
+
+@pytest.mark.parametrize(
+    ("trained", "initial", "word"),
+    [
+        ([-3.0, -3.1, -3.2], [1.0, 1.1, 1.0], "contradicted"),
+        # An untrained network says the same: training did not move it there.
+        ([-3.0, -3.1, -3.2], [-3.1, -3.2, -3.0], "absent, as before training"),
+        ([-3.0, -3.1, -3.2], [-5.0, -5.1, -5.0], "absent, as before training"),
+        ([0.05, 0.1, 0.0], [0.0, 0.1, 0.05], "smaller than published"),
+        ([1.9, 1.0, 0.1], [0.0, 0.1, 0.05], "undecided"),
+    ],
+)
+def test_what_is_missing_is_told_from_what_is_against(trained, initial, word):
+    assert judged(frame(mt=trained, untrained=initial), claim(of("mt")))["verdict"] == word
+
+
+def test_what_a_model_that_still_learns_lacks_is_not_held_against_the_claim():
+    def row(values, objective):
+        found = frame(mt=values, lm=[9.0, 9.0, 9.1], untrained=[1.0, 1.1, 1.0])
+        return judged(found, claim(of("mt")), not_ready={objective: "BLEU 3"})
+
+    late = row([-3.0, -3.1, -3.2], "mt")
+    assert (late["verdict"], late["otherwise"]) == ("not yet", "contradicted")
+    assert late["not_ready"] == "mt: BLEU 3"
+    # What is there is there; and a claim that is not about these models is not touched.
+    assert row([3.0, 3.1, 3.2], "mt")["verdict"] == "reproduced"
+    assert row([-3.0, -3.1, -3.2], "lm")["verdict"] == "contradicted"
+
+
+def test_one_number_is_counted_once():
+    table = frame(mt=[3.0, 3.1, 3.2], lm=[5.0, 5.1, 5.0])
+    claims = [claim(of(*names), of_training=False) for names in (("mt",), ("mt", "lm"), ("lm",))]
+    for one, name in zip(claims, "abc", strict=True):
+        object.__setattr__(one, "name", name)
+    rows = made_up.judged({"change": table}, claims)
+    assert rows["same_number_as"].fillna("").tolist() == ["", "a", ""]
 
 
 def test_a_verdict_that_falls_to_the_others_says_so():
@@ -166,7 +235,7 @@ def test_verdicts_of_other_estimators_stand_beside():
 
     row = of_others(same=same, none=none)
     assert row["verdict"] == "reproduced"
-    assert row["other_estimators"] == "same: reproduced; none: undecided"
+    assert row["other_estimators"] == "same: reproduced; none: smaller than published"
     assert of_others(same=same, opposite=opposite)["verdict"] == "depends on the estimator"
     # Another table's estimator says nothing of this claim.
     others = {"other": ("influence", made_up.tables({"change": opposite}))}

@@ -161,7 +161,7 @@ def alike(frames, penalties, rng):
 
 
 def verdict_of(name, frames):
-    return finding(name, frames).decided(NO_PRIOR).verdict
+    return finding(name, frames).decided(NO_PRIOR).p.alone
 
 
 @pytest.mark.parametrize("first", [0, 1, 2])

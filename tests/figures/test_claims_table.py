@@ -36,8 +36,26 @@ FIRST = {
     "rank_correlation": 0.9429,
     "curves": "lm",
     "undecided_until": "ten times the text",
+    "published_as": "of MT",
+    "share": 0.25,
+    "share_low": 0.2,
+    "share_high": 0.3,
+    "otherwise": "",
+    "not_ready": "",
+    "same_number_as": "",
 }
-MEASURED = ("value", "ci_low", "ci_high", "untrained", "added", "added_low", "added_high")
+MEASURED = (
+    "share",
+    "share_low",
+    "share_high",
+    "value",
+    "ci_low",
+    "ci_high",
+    "untrained",
+    "added",
+    "added_low",
+    "added_high",
+)
 NOT_MEASURED = FIRST | {
     **dict.fromkeys((*MEASURED, "p_value", "rank_correlation"), NAN),
     **dict.fromkeys(("provisional", "other_estimators", "seeds", "undecided_until"), ""),
@@ -108,7 +126,8 @@ def test_a_row_has_the_sentence_the_verdict_and_all_that_decides_it():
         "Margin": "0.01",
         "Before training": "−0.03",
         "Training adds": "0.15 (0.1 to 0.2)",
-        "The paper’s models": "0.4",
+        "The paper’s models": "0.4 (the paper gives it for MT alone)",
+        "Share of that": "25% (20% to 30%)",
         "p-value": "0.012",
         "Verdict without correction": "reproduced",
         "Other estimators": "classifier: contradicted",

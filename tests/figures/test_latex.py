@@ -104,9 +104,12 @@ def test_claims_go_by_verdict():
 
 def test_verdicts_are_counted():
     heading, evolution, heads = lines(made("verdicts"))
-    assert heading[1:] == ["reproduced", "contradicted", "depends on the estimator", "undecided"]
-    assert evolution == ["evolution", "1", "0", "0", "0"]
-    assert heads == ["heads", "0", "1", "0", "1"]
+    assert heading[1:] == [
+        *("reproduced", "smaller than published", "absent, as before training", "contradicted"),
+        *("not yet", "depends on the estimator", "undecided", "not measured"),
+    ]
+    assert evolution == ["evolution", "1", *"0000000"]
+    assert heads == ["heads", *"00010010"]
 
 
 def test_quality_is_the_mean_over_seeds_with_their_deviation():

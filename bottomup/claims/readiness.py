@@ -1,0 +1,46 @@
+"""Whether a study's models could show what a claim asks for, or may still come to it.
+
+What a weak model lacks, or one that still learns, says nothing of the objective: heads of a
+translation model took on positions after 20 million tokens, and were not there after 3 million.
+"""
+
+from collections.abc import Mapping
+
+import pandas as pd
+
+# Below these a model hardly does what it was trained for: few translations give the gist, few
+# predictions are right.
+FLOORS = {"bleu": 10.0, "accuracy": 0.1, "masked_accuracy": 0.1}
+# Nats of dev loss over the second half of the tokens; the papers' models, trained until they no
+# longer improve, have less.
+STILL_FALLING = 0.05
+
+
+def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict[str, str]:
+    """By objective, in words, why what its models lack may still come; others are left out.
+
+    curves: by run (`lm-1`), its metrics.jsonl, with tokens and dev_loss_nats. quality: quality.csv.
+    """
+    found: dict[str, list[str]] = {}
+    for metric, floor in FLOORS.items():
+        of_metric = quality[quality["metric"] == metric]
+        for objective, value in of_metric.groupby("objective")["value"].mean().items():
+            if value < floor:
+                found.setdefault(objective, []).append(f"{metric} {value:.2g}, below {floor:g}")
+    falls: dict[str, list[float]] = {}
+    for run, curve in curves.items():
+        objective, _, _ = run.rpartition("-")
+        falls.setdefault(objective, []).append(late_fall(curve))
+    for objective, of_runs in falls.items():
+        if (fall := sum(of_runs) / len(of_runs)) > STILL_FALLING:
+            found.setdefault(objective, []).append(
+                f"dev loss fell by {fall:.2f} nats over the second half of its tokens"
+            )
+    return {objective: ", ".join(why) for objective, why in found.items()}
+
+
+def late_fall(curve: pd.DataFrame) -> float:
+    """How much the dev loss fell over the second half of the tokens, nats."""
+    known = curve.dropna(subset="dev_loss_nats")
+    half = known[known["tokens"] >= known["tokens"].iloc[-1] / 2]
+    return float(half["dev_loss_nats"].iloc[0] - half["dev_loss_nats"].iloc[-1])

@@ -1,0 +1,65 @@
+"""From p-values on a claim to the word for it, alone or among the claims of one paper.
+
+Every p-value is one-sided, of a null that the word denies. A word is given at half of `LEVEL`, so
+that the two directions together are at `LEVEL`.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.stats import false_discovery_control
+
+from bottomup.claims.words import ABSENT, CONTRADICTED, LEVEL, REPRODUCED, SMALLER, UNDECIDED
+
+
+@dataclass(frozen=True)
+class PValues:
+    """One-sided p-values on a claim, each small if the data speak for its word; numbers, or arrays
+    of simulated studies.
+
+    holds: the sentence holds. absent: the statistic is on the other side. contradicted: and
+    training moved it there. smaller: it is less than published; 1 where no size is published.
+    """
+
+    holds: np.ndarray
+    absent: np.ndarray
+    contradicted: np.ndarray
+    smaller: np.ndarray
+
+    @property
+    def side(self) -> np.ndarray:
+        """The two-sided p-value that the statistic is on either side of the margin."""
+        return np.minimum(1.0, 2 * np.minimum(self.holds, self.absent))
+
+    @property
+    def alone(self) -> str:
+        """The word for the claim alone."""
+        return self.word(self.side, 2 * self.contradicted, 2 * self.smaller)
+
+    def word(self, side: float, contradicted: float, smaller: float) -> str:
+        """The word by these two-sided p-values, which may be corrected for other claims."""
+        if side <= LEVEL and self.holds < self.absent:
+            return REPRODUCED
+        if side <= LEVEL:
+            return CONTRADICTED if contradicted <= LEVEL else ABSENT
+        return SMALLER if smaller <= LEVEL else UNDECIDED
+
+
+def corrected(claims: Mapping[str, PValues]) -> dict[str, str]:
+    """The word for each claim of one family.
+
+    Of the claims on either side, of those that are contradicted and of those that are smaller than
+    published, the expected share of wrong ones is at most `LEVEL` each, however the claims depend
+    on each other (Benjamini and Yekutieli 2001).
+    """
+    each = [*claims.values()]
+    side = _adjusted([one.side for one in each])
+    contradicted = _adjusted([2 * one.contradicted for one in each])
+    smaller = _adjusted([2 * one.smaller for one in each])
+    words = zip(each, side, contradicted, smaller, strict=True)
+    return dict(zip(claims, (one.word(*of) for one, *of in words), strict=True))
+
+
+def _adjusted(p: Sequence[float]) -> np.ndarray:
+    return false_discovery_control(np.minimum(p, 1.0), method="by") if len(p) else np.array([])

@@ -1,0 +1,36 @@
+"""The words for what a study says of a claim, each defined in a sentence."""
+
+LEVEL = 0.05
+
+REPRODUCED = "reproduced"
+SMALLER = "smaller than published"
+ABSENT = "absent, as before training"
+CONTRADICTED = "contradicted"
+NOT_YET = "not yet"
+ESTIMATOR = "depends on the estimator"
+UNDECIDED = "undecided"
+NOT_MEASURED = "not measured"
+MEANING = {
+    REPRODUCED: "The statistic is surely above the margin; where the sentence is about training, "
+    "training surely adds to it.",
+    SMALLER: "It is not surely above the margin, but surely below the published size.",
+    ABSENT: "The statistic is surely on the other side, but training does not surely move it "
+    "there: what the paper's models learned is not there.",
+    CONTRADICTED: "The statistic is surely on the other side, and where the sentence is about "
+    "training, training surely moves it there.",
+    NOT_YET: "It is smaller, absent or contradicted in models that may still come to it: they are "
+    "weak, or their loss was still falling.",
+    ESTIMATOR: "One estimator finds it reproduced, another finds the statistic on the other side.",
+    UNDECIDED: "None of these is sure: this study cannot tell.",
+    NOT_MEASURED: "The study lacks what the statistic needs.",
+}
+# What a longer training could turn.
+LACKING = (SMALLER, ABSENT, CONTRADICTED)
+AGAINST = (ABSENT, CONTRADICTED)
+# What a published value is, if it is not the statistic on the paper's own curves.
+PUBLISHED_AS = {
+    "": "",
+    "of MT": "the paper gives it for MT alone",
+    "of another statistic": "the paper's curve is of something alike, not of the same",
+    "assumed": "no number is published; this one stands in for it",
+}
