@@ -7,7 +7,14 @@ import numpy as np
 import pandas as pd
 import torch
 from torch import Tensor
-from transformers import AutoModelForCausalLM, AutoModelForMaskedLM, AutoModelForSeq2SeqLM
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+)
 
 from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
@@ -23,6 +30,12 @@ from bottomup.training.batches import Text
 
 # The classes with the layers that predict, by our name for a checkpoint's objective.
 WHOLE = {"mlm": AutoModelForMaskedLM, "lm": AutoModelForCausalLM, "mt": AutoModelForSeq2SeqLM}
+# The configs that these classes know.
+KNOWN = {
+    "mlm": MODEL_FOR_MASKED_LM_MAPPING,
+    "lm": MODEL_FOR_CAUSAL_LM_MAPPING,
+    "mt": MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+}
 TRANSLATOR = "MarianMTModel"  # T5 and BART have a decoder, too, but learned to restore text
 
 
@@ -30,13 +43,16 @@ def objective_of(subject: Subject) -> str | None:
     """Which of our objectives a checkpoint was trained for: "mlm", "lm", or "mt" (Marian).
 
     None if it predicts no tokens, like a sentence model or ELECTRA's discriminator, and if its
-    objective is none of ours.
+    objective is none of ours, or one for which transformers has no class of its family: a decoder
+    of bert-generation that sees both sides, a model of sound that writes text.
     """
     if not subject.predicts_tokens:
         return None
     if subject.translates:
-        return "mt" if TRANSLATOR in subject.model.config.architectures else None
-    return "mlm" if subject.masks else "lm" if subject.causal else None
+        found = "mt" if TRANSLATOR in subject.model.config.architectures else None
+    else:
+        found = "mlm" if subject.masks else "lm" if subject.causal else None
+    return found if found and type(subject.model.config) in KNOWN[found] else None
 
 
 class CheckpointPredictor(Predictor):

@@ -1,17 +1,27 @@
 """Checkpoints as subjects: transformers opens them, offline and without running their code."""
 
+import logging
 import re
 from collections.abc import Collection, Iterator, Sequence
 from contextlib import contextmanager
+from copy import deepcopy
 from functools import cached_property
 from itertools import islice
 from pathlib import Path
 
+import tokenizers
 import torch
 import transformers
 from torch import Tensor, nn
 from torch.utils._python_dispatch import TorchDispatchMode
-from transformers import AutoConfig, AutoModel, AutoTokenizer, PreTrainedConfig, PreTrainedModel
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoTokenizer,
+    PreTrainedConfig,
+    PreTrainedModel,
+    PreTrainedTokenizerFast,
+)
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
 from bottomup.errors import UserError
@@ -30,10 +40,14 @@ LIMITS = (
     *("max_seq_length", "n_ctx", "context_length"),
 )
 OFFLINE = {"local_files_only": True, "trust_remote_code": False}
-# As the checkpoint was trained: its config may name another attention, even one to fetch.
+# What tokenizers cut differently: case, digits, marks, accents, spaces, other scripts.
+SAMPLE = "The 1234 cats don't sit; w5 w10,\u00c9lan na\u00efve  x1y2 \u732b\n"
 NO_CHARACTER = "\U0010fffd"  # of private use
 # How far apart states may be, as a share of their size, that are the same but for rounding.
 ROUNDING = 1e-5
+# The least slope of a state by another token, as a share of that by its own, that is not 0.
+SEEN = 1e-9
+# As the checkpoint was trained: its config may name another attention, even one to fetch.
 FAMILY_OWN = {"attn_implementation": "eager", "dtype": torch.float32}
 
 
@@ -117,14 +131,18 @@ class Checkpoint(Subject):
         other tokens, where experts or kernels of a GPU add in another order, and in an untrained
         model that sees both sides by hardly more. They decide where slopes cannot be had.
         """
-        first, *others = self.ordinary[:4]
+        first, *others = ids = self.ordinary[:4]
         try:
-            own, *from_others = self._slopes([first, *others])
+            own, *from_others = self._slopes(ids)
+            if max(from_others) <= SEEN * own and max(self._slopes(ids, place=-1)[:-1]) <= SEEN:
+                # Not even the last one sees others: some families begin with zeros.
+                with _stirred(self.model):
+                    own, *from_others = self._slopes(ids)
         except (RuntimeError, ValueError, TypeError, AttributeError):  # as of quantized families
             with one_pass(), torch.inference_mode():
                 one, other = (self._top([first, *rest])[:1] for rest in (others, others[::-1]))
             return _same(one, other, ROUNDING)
-        return max(from_others) <= 1e-9 * own
+        return max(from_others) <= SEEN * own
 
     @cached_property
     def masks(self) -> bool:
@@ -163,7 +181,9 @@ class Checkpoint(Subject):
     def pads_alone(self) -> bool:
         unknown = self.tokenizer.encode(NO_CHARACTER).ids  # not every tokenizer names it
         others = {*self._around, *unknown, self.pretrained.mask_token_id}
-        return self.pretrained.pad_token_id is not None and self.padding not in others
+        # A word that is named for padding may stand in a sentence; <pad> and [PAD] look otherwise.
+        named = re.fullmatch(r"[^\w\s].*\w.*[^\w\s]", self.pretrained.pad_token or "")
+        return named is not None and self.padding not in others
 
     @property
     def special(self) -> list[int]:
@@ -293,8 +313,8 @@ class Checkpoint(Subject):
 
     @torch.inference_mode(False)
     @torch.enable_grad()
-    def _slopes(self, ids: list[int]) -> list[float]:
-        """How much the first token's top layer depends on the embedding of each token."""
+    def _slopes(self, ids: list[int], place: int = 0) -> list[float]:
+        """How much the top layer at a place depends on the embedding of each token."""
         embedded = []
 
         def keep(module: nn.Module, inputs: tuple, output: Tensor) -> Tensor:
@@ -304,12 +324,12 @@ class Checkpoint(Subject):
         hook = self._table.register_forward_hook(keep)
         try:
             with one_pass():  # so that a pass that asks for this does not count these layers
-                first = self._top(ids)[0]
+                state = self._top(ids)[place]
         finally:
             hook.remove()
         # Any direction does, but for one in which norms leave nothing.
-        direction = torch.arange(len(first), device=first.device).cos()
-        [slopes] = torch.autograd.grad(first @ direction, embedded[:1])
+        direction = torch.arange(len(state), device=state.device).cos()
+        [slopes] = torch.autograd.grad(state @ direction, embedded[:1])
         return slopes.flatten(0, -2).norm(dim=-1).tolist()  # XLNet has the sentence second
 
     def _top(self, ids: Sequence[int]) -> Tensor:
@@ -321,8 +341,27 @@ class Checkpoint(Subject):
         kind = getattr(transformers, architecture, None)
         if kind is None:
             return False
+        config = deepcopy(self.model.config)
+        # Some families, such as GIT, have a class for each attention, and none for ours.
+        config._attn_implementation = "eager"
         with torch.device("meta"):
-            return kind(self.model.config).get_output_embeddings() is not None
+            return kind(config).get_output_embeddings() is not None
+
+
+@contextmanager
+def _stirred(model: nn.Module) -> Iterator[None]:
+    """A context in which no weight is 0; afterwards all are as before."""
+    usual = [weight.detach().clone() for weight in model.parameters()]
+    drawing = torch.Generator().manual_seed(0)
+    try:
+        with torch.no_grad():
+            for weight in model.parameters():
+                weight += 0.1 * torch.randn(weight.shape, generator=drawing).to(weight)
+        yield
+    finally:
+        with torch.no_grad():
+            for weight, before in zip(model.parameters(), usual, strict=True):
+                weight.copy_(before)
 
 
 class _Positions(TorchDispatchMode):
@@ -398,7 +437,8 @@ def _missing(subject: Checkpoint) -> str | None:
     for beside, layer in zip(states, alone, strict=True):
         if not _same(beside[1, :2], layer[0], 10 * ROUNDING):
             return "its states of a sentence change with the padding beside it"
-    subject.causal, subject.heads  # noqa: B018  (found once, here, and kept)
+    # Found once, here, and kept.
+    subject.causal, subject.heads, subject.predicts_tokens  # noqa: B018
     return None
 
 
@@ -517,7 +557,8 @@ def tokenizer(folder: Path) -> Tokenizer:
     """The tokenizer of a folder, fast or in Python; UserError if there is none."""
     if (folder / "tokenizer.json").exists():
         with seen(folder) as there:
-            return _from(AutoTokenizer.from_pretrained(there, **OFFLINE), folder)
+            found = AutoTokenizer.from_pretrained(there, **OFFLINE)
+            return _from(_as_saved(found, there), folder)
     lacking = (
         f"no tokenizer in {folder} that transformers opens; expected tokenizer.json, or the files "
         "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
@@ -534,6 +575,26 @@ def tokenizer(folder: Path) -> Tokenizer:
     if files and not any((folder / name).exists() for name in files - {"tokenizer_config.json"}):
         raise UserError(lacking)
     return found
+
+
+def _as_saved(found: Tokenizer, folder: Path) -> Tokenizer:
+    """A tokenizer that cuts text as tokenizer.json says.
+
+    For some families transformers makes it anew by the family's rule, whatever the file says, such
+    as for a model of Qwen's shape with the tokenizer of another.
+    """
+    saved = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
+    if found.is_fast and _pieces(found.backend_tokenizer) == _pieces(saved):
+        return found
+    # A class has names of its own, for tokens that the file may lack.
+    known, names = saved.get_vocab(), found.special_tokens_map
+    names = {name: str(token) for name, token in names.items() if str(token) in known}
+    logging.info(f"text is cut by tokenizer.json, not as {type(found).__name__} would cut it")
+    return PreTrainedTokenizerFast(tokenizer_object=saved, **names)
+
+
+def _pieces(cutter: tokenizers.Tokenizer) -> list[int]:
+    return cutter.encode(SAMPLE, add_special_tokens=False).ids
 
 
 @contextmanager

@@ -139,8 +139,8 @@ class Subject(ABC):
             Tokens that no position but their own sees, in all layers or in each.
         lengths : Tensor of shape (batch,), int64, optional
             The number of tokens of each sentence; what comes after is padding. Without it a
-            sentence ends where nothing but padding follows, if the tokenizer has a token for
-            padding alone, and else with its row.
+            sentence ends where nothing but padding follows, if the tokenizer has a token of marks
+            for padding alone, such as `<pad>`, and else with its row.
 
         Returns
         -------

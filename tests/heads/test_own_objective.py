@@ -19,7 +19,7 @@ from bottomup.heads.own_objective import (
 )
 from bottomup.objectives import IGNORE, Example, mlm
 from bottomup.seeds import generator
-from tests.subjects import families
+from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
 from tests.tiny import plausible
 
@@ -187,6 +187,16 @@ def test_a_model_without_a_head_has_no_objective(kind, tmp_path):
     getattr(transformers, kind)(family.config).save_pretrained(tmp_path)
     families.save_tokenizer(tmp_path, family.tokens)
     assert objective_of(subjects.load(tmp_path)) is None
+
+
+@pytest.mark.parametrize("name", ["bert-generation", "glmasr"])
+def test_a_family_without_a_class_for_what_it_seems_to_predict_has_no_objective(name, tmp_path):
+    """It has a layer that predicts tokens; transformers cannot open it as a model of masked tokens,
+    or as one of the next token."""
+    every_family.save(name, tmp_path, ("pad", "mask"))
+    subject = subjects.load(tmp_path)
+    assert subject.predicts_tokens and (subject.masks or subject.causal)
+    assert objective_of(subject) is None
 
 
 def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_path):

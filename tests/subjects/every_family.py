@@ -6,12 +6,13 @@ a width, becomes small. Where that does not do, `ODD` says what else a family wa
 """
 
 import contextlib
+import string
 from pathlib import Path
 
 import torch
 import transformers
-from transformers import AutoModel, PreTrainedConfig, PreTrainedModel
-from transformers.models.auto import configuration_auto, modeling_auto
+from transformers import AutoModel, PreTrainedConfig, PreTrainedModel, PreTrainedTokenizerBase
+from transformers.models.auto import configuration_auto, modeling_auto, tokenization_auto
 
 from tests.subjects import families
 from tests.tiny import noise
@@ -23,6 +24,8 @@ PREDICTING = {
     **modeling_auto.MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING_NAMES,
 }
 FAMILIES = sorted(set(PREDICTING) & set(modeling_auto.MODEL_MAPPING_NAMES))
+# The classes that transformers opens for a family whatever tokenizer_config.json names.
+OF_BYTES = ("Qwen2Tokenizer", "Qwen3_5Tokenizer")
 # More weights than this, and it was not made tiny.
 MOST = 4_000_000
 LAYERS, HEADS, WIDTH, INNER, VOCAB, POSITIONS = 2, 2, 32, 24, 64, 64
@@ -59,11 +62,13 @@ TRIED: list[dict] = [
     {"num_hidden_layers": 8, "num_key_value_heads": HEADS},
 ]
 ODD = {
-    "codegen": {"n_head": 4, "n_embd": 64, "rotary_dim": 8},
+    "codegen": {"num_attention_heads": 4, "hidden_size": 64, "rotary_dim": 8},
+    "deepseek_v2": {"num_experts_per_tok": HEADS, "num_key_value_heads": HEADS},
     "esm": {"vocab_size": VOCAB, "position_embedding_type": "rotary"},
     "funnel": {"block_sizes": [1, 1]},
     "gpt_neo": {"attention_types": [[["global", "local"], 1]]},
     "gptj": {"rotary_dim": 8},
+    "mobilebert": {"embedding_size": WIDTH, "intra_bottleneck_size": WIDTH},
     "reformer": {"axial_pos_embds_dim": [16, 16], "axial_pos_shape": [8, 8]},
     "squeezebert": {"embedding_size": WIDTH},
 }
@@ -130,5 +135,20 @@ def save(family: str, folder: Path, tokens: tuple[str, ...]) -> bool:
     if model is None:
         return False
     model.save_pretrained(folder)
-    families.save_tokenizer(folder, tokens)
+    name = tokenization_auto.TOKENIZER_MAPPING_NAMES.get(family)
+    if name in OF_BYTES:
+        _save_tokenizer_of_bytes(getattr(transformers, name), folder, tokens)
+    else:
+        families.save_tokenizer(folder, tokens)
     return True
+
+
+def _save_tokenizer_of_bytes(
+    kind: type[PreTrainedTokenizerBase], folder: Path, tokens: tuple[str, ...]
+) -> None:
+    """A tokenizer of letters and digits, as the family's own class has it; without a token named
+    for padding, the class pads with the one that ends a text."""
+    signs = ["<|endoftext|>", "<pad>", "Ġ", *string.digits, *string.ascii_lowercase, "Ġw"]
+    vocab = {sign: number for number, sign in enumerate(signs)}
+    named = {"pad_token": "<pad>"} if "pad" in tokens else {}
+    kind(vocab=vocab, merges=[("Ġ", "w")], **named).save_pretrained(folder)

@@ -5,11 +5,12 @@ import json
 import pytest
 import torch
 from safetensors.torch import load_file, save_file
+from transformers import AutoTokenizer
 
 from bottomup import subjects
 from bottomup.errors import UserError
 from bottomup.model.folder import save
-from tests.subjects import families
+from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES
 from tests.tiny import drawn, same_bytes
 
@@ -209,3 +210,18 @@ def test_a_list_of_word_pieces_is_a_tokenizer(folder):
     subject = subjects.load(folder)
     assert subject.tokenizer.encode("a b").ids == [2, 5, 6, 3]
     assert subject.masks
+
+
+def test_text_is_cut_by_the_file_whatever_the_family_has(tmp_path):
+    """A model of Qwen's shape with the tokenizer of another, as distilled ones are published; also
+    once it was saved again."""
+    every_family.made("qwen2").save_pretrained(tmp_path)
+    families.save_tokenizer(tmp_path, ("pad", "mask"))
+    for folder in (tmp_path, tmp_path / "again"):
+        assert type(AutoTokenizer.from_pretrained(folder)).__name__ == "Qwen2Tokenizer"
+        subject = subjects.load(folder)
+        assert subject.tokenizer.encode("w5 w10").ids == [5, 10]
+        assert (subject.padding, subject.special) == (0, [0])
+        assert subject.pretrained.mask_token_id == 1
+        subject.save_model(tmp_path / "again")
+        subject.save_tokenizer(tmp_path / "again")

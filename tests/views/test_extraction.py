@@ -9,9 +9,8 @@ from tokenizers import Tokenizer
 from tokenizers.models import WordPiece
 from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import BertProcessing
-from transformers import PreTrainedTokenizerFast
+from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
-from bottomup import subjects
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tokens import TokenFile
@@ -160,15 +159,20 @@ SPLIT = [
 ]
 
 
-@pytest.fixture
-def checkpoint(tmp_path):
-    """A checkpoint whose tokenizer splits words, and the words of `SPLIT` as occurrences."""
+@pytest.fixture(params=["[PAD]", None])
+def checkpoint(request, tmp_path):
+    """A checkpoint whose tokenizer splits words, and the words of `SPLIT` as occurrences.
+
+    Where the tokenizer names no padding, its token 0 is one that each sentence has.
+    """
     folder = families.save(families.FAMILIES["bert"], tmp_path / "model")
-    vocabulary = {piece: number for number, piece in enumerate(PIECES)}
+    pieces = PIECES if request.param else ["[CLS]", "[UNK]", "[PAD]", *PIECES[3:]]
+    vocabulary = {piece: number for number, piece in enumerate(pieces)}
     tokenizer = Tokenizer(WordPiece(vocabulary, unk_token="[UNK]"))
     tokenizer.pre_tokenizer = WhitespaceSplit()
-    tokenizer.post_processor = BertProcessing(("[SEP]", 3), ("[CLS]", 2))
-    PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token="[PAD]").save_pretrained(folder)
+    tokenizer.post_processor = BertProcessing(("[SEP]", 3), ("[CLS]", vocabulary["[CLS]"]))
+    named = {"tokenizer_object": tokenizer, "pad_token": request.param}
+    PreTrainedTokenizerFast(**named).save_pretrained(folder)
     texts = [text for text, _ in SPLIT]
     pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
     words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
@@ -193,12 +197,15 @@ def test_a_word_is_seen_through_its_last_sub_word_or_their_mean(checkpoint, run_
         *("--views", checkpoint / "views.npy", "--batch-tokens", 40),
     )
     found = np.load(checkpoint / "views.npy")
-    subject = subjects.load(checkpoint / "model")
+    tokenizer = AutoTokenizer.from_pretrained(checkpoint / "model")
+    model = AutoModel.from_pretrained(checkpoint / "model").eval()
     expected = []
     for text, places in SPLIT:
-        ids = subject.tokenizer.encode(text).ids
+        ids = tokenizer(text)["input_ids"]
         ids = torch.tensor([[*ids[:11], ids[-1]] if len(ids) > 12 else ids])
-        states = torch.stack(subject.hidden_states(ids))[:, 0].numpy()
+        with torch.no_grad():
+            states = model(ids, output_hidden_states=True).hidden_states
+        states = torch.cat(states).numpy()
         for some in places:
             some = some if pooling == "mean" else some[-1:]
             nothing = np.full_like(states[:, 0], np.nan)
