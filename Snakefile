@@ -31,7 +31,7 @@ from bottomup.workflow.lost import make_again_what_was_lost
 from bottomup.workflow.progress import Progress
 from bottomup.workflow.reading import misleading, started
 from bottomup.workflow.reasons import say_what_differs
-from bottomup.workflow.records import REASONS, keep_exact
+from bottomup.workflow.records import REASONS, keep_exact, write_plan
 
 min_version("9.25")
 keep_exact()
@@ -80,6 +80,7 @@ onstart:
             Path(f"results/{STUDY.study}"),
             links.written_by(workflow.dag.needrun_jobs()),
         )
+        write_plan(workflow.dag.needrun_jobs())
     except UserError as error:
         sys.exit(f"error: {error}")
     if not ON_CLUSTER:

@@ -5,6 +5,8 @@ edited meanwhile, a branch switched and back, a package installed. What ran woul
 and kept in `trained/`, as what was planned. So the modules of the project, and others that are no
 part of an installed package, are read by the importer below, which knows what it read. It reads no
 bytecode, which Python compares with its source by size and second alone.
+
+A program imports this module first: it begins to watch as it is imported.
 """
 
 import json
@@ -47,9 +49,9 @@ class _Finder:
         return None
 
 
-def watch(arguments: list[str]) -> None:
-    """Keep in mind what is imported from here on, if the arguments of a program have a plan; a
-    process that another one started for itself is refused what is not as planned at once."""
+def _watch(arguments: list[str]) -> None:
+    """Keep in mind what is imported, if the arguments of a program have a plan; a process that
+    another one started for itself is refused what is not as planned at once."""
     global _is_strict
     try:
         settings = json.loads(arguments[arguments.index("--settings") + 1])
@@ -58,6 +60,7 @@ def watch(arguments: list[str]) -> None:
         return  # started by hand
     _is_strict = multiprocessing.parent_process() is not None
     sys.meta_path.insert(0, _Finder)
+    _take_imported()
 
 
 def require(plan: Mapping[str, str]) -> None:
@@ -79,12 +82,8 @@ def require(plan: Mapping[str, str]) -> None:
                 f"planned with {name} {planned}, but runs with {found or 'none'} "
                 f"({sys.executable}); install that version, or {AGAIN}"
             )
-    for module in [*sys.modules.values()]:
-        file = getattr(module, "__file__", None)
-        path = Path(file or "").absolute()
-        # torch says of modules that it makes by itself that they are in files of no folder.
-        if path.is_file() and is_own(path) and key_of(path) not in _read:
-            _take(path, path.read_bytes())
+    _take_imported()
+    _require_script()
     for name in _read:
         _compare(name)
     _is_strict = True
@@ -92,6 +91,31 @@ def require(plan: Mapping[str, str]) -> None:
 
 def _is_file(name: str) -> bool:
     return "." in name  # which no normal name of a package has
+
+
+def _take_imported() -> None:
+    """Take what others than the importer have read: it is that which is there now, unless it was
+    edited in the hundredths of a second before this module was imported."""
+    for module in [*sys.modules.values()]:
+        file = getattr(module, "__file__", None)
+        path = Path(file or "").absolute()
+        # torch says of modules that it makes by itself that they are in files of no folder.
+        if path.is_file() and is_own(path) and key_of(path) not in _read:
+            _take(path, path.read_bytes())
+
+
+def _require_script() -> None:
+    """Raise UserError if the program that runs was compiled from something else than was taken."""
+    frame = sys._getframe()
+    while frame and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    if frame and frame.f_globals is vars(sys.modules["__main__"]):
+        path = Path(frame.f_code.co_filename).absolute()
+        source = path.read_bytes()
+        _take(path, source)
+        # What ran has no bytes any more, but two equal sources give equal code.
+        if compile(source, path, "exec", dont_inherit=True) != frame.f_code:
+            raise UserError(f"{key_of(path)} was edited as this job started; {AGAIN}")
 
 
 def _take(file: Path, source: bytes) -> None:
@@ -108,3 +132,6 @@ def _compare(name: str) -> None:
             f"{name} is not as it was when this job was planned: edited since, or another branch; "
             f"{AGAIN}"
         )
+
+
+_watch(sys.argv)

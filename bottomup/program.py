@@ -9,16 +9,13 @@ from collections.abc import Callable
 
 from pydantic import BaseModel
 
-from bottomup import planned, running
+from bottomup import planned, running  # `planned` first: it watches the imports that follow
 from bottomup.disk import about_the_disk
 from bottomup.errors import UserError
 from bottomup.schema import problems, validated
 from bottomup.workflow.leases import lease
 
 WARNING = "warning: "  # before a line that is to be seen
-
-# Before the other imports of a program.
-planned.watch(sys.argv)
 
 
 def parser(doc: str) -> argparse.ArgumentParser:

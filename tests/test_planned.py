@@ -116,3 +116,26 @@ def test_bytecode_of_other_code_is_not_run(copy):
     path.write_text(text)
     os.utime(path, (1000, 1000))
     assert collected(copy) == ""
+
+
+def test_a_program_that_was_edited_as_it_started(copy):
+    """Python had read it by then, and says nowhere what it read."""
+    script = copy / SCRIPT
+    planned = script.read_text()
+    edit = f"import pathlib\npathlib.Path(__file__).write_text({planned!r})\n"
+    script.write_text(planned.replace("import pandas as pd\n", f"{edit}import pandas as pd\n"))
+    assert collected(copy) == (
+        f"error: {SCRIPT} was edited as this job started; run the same command again, which plans "
+        "anew"
+    )
+    assert script.read_text() == planned
+
+
+def test_code_that_is_put_back_as_the_job_starts(copy):
+    """What is imported before the importer is there counts as it was then."""
+    package, script = copy / "bottomup/__init__.py", copy / SCRIPT
+    back = f'    Path("bottomup/__init__.py").write_text({package.read_text()!r})\n'
+    script.write_text(script.read_text().replace("    program.run(", f"{back}    program.run("))
+    edited(package, "OTHER = 1\n")
+    line = collected(copy, **{SCRIPT: digest_of(copy, SCRIPT)})
+    assert line.startswith("error: bottomup/__init__.py is not as it was when this job was planned")

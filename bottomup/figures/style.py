@@ -31,7 +31,7 @@ from matplotlib.transforms import Bbox
 
 from bottomup.names import TWIN, half, objective_and_half
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 SHOWN = 10  # characters without a font
 GRAY = "#7f7f7f"
@@ -339,7 +339,7 @@ def find_fonts(figure: Figure) -> None:
         text.set_fontfamily(families)
     if needed:
         some = "".join(map(chr, sorted(needed)))[:SHOWN]
-        LOG.warning(
+        log.warning(
             "no font on this machine has the characters %s, which are drawn as boxes; install one "
             "(Debian, Ubuntu: fonts-noto-core, fonts-noto-cjk) and draw again",
             some,

@@ -20,7 +20,7 @@ from bottomup.corpus.specials import EOS
 from bottomup.seeds import generator
 from bottomup.views.values import checked, in_float32
 
-LOG = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 # A word with fewer occurrences forms no visible group.
 MIN_OCCURRENCES = 10
@@ -50,14 +50,14 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
         rows = in_float32(checked(view, "a picture"))
         points, index = np.unique(rows, axis=0, return_inverse=True)
         if len(points) < MIN_POINTS:
-            LOG.warning(
+            log.warning(
                 "the %d occurrences of a picture have %d different representations; allowed: at "
                 "least %d; it is left out: name more frequent words in measures.projection",
                 *(len(view), len(points), MIN_POINTS),
             )
             return []
         if not found and len(view) <= 3 * perplexity:
-            LOG.warning(
+            log.warning(
                 "%d occurrences for measures.projection.perplexity %g; allowed: more than three "
                 "times the perplexity, which is lowered: raise occurrences or name more frequent "
                 "words",
@@ -129,10 +129,10 @@ def word_ids(
                 f"frequent are {examples}"
             )
             if not spare:
-                LOG.warning("%s; it is left out", rare)
+                log.warning("%s; it is left out", rare)
                 continue
             shown = spare.pop(0)
-            LOG.warning('%s; "%s" is drawn in its place', rare, shown)
+            log.warning('%s; "%s" is drawn in its place', rare, shown)
         found[shown] = int(ids[WORD_START + shown])
     return found
 

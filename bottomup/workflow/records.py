@@ -6,7 +6,8 @@ By itself, Snakemake (9.27)
 - compares inputs as a set, whatever their order and names;
 - records today's settings for a job that failed, and deletes its output: where something older was
   made from that output, nothing is planned from then on;
-- does not see that an input was written while a job read it.
+- does not see that an input was written while a job read it, nor that another Snakemake, on a node
+  of a cluster, runs a job by a plan of its own.
 
 Nothing in its settings or plugins changes this, so the methods that decide it are replaced here,
 and everything else is left to them. tests/workflow/test_records.py fails if they decide it no
@@ -16,7 +17,8 @@ longer.
 import hashlib
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from pathlib import Path
 
 from snakemake.exceptions import WorkflowError
 from snakemake.io import _IOFile
@@ -25,7 +27,7 @@ from snakemake.persistence import PersistenceBase
 from snakemake.persistence.file import FilePersistence
 
 from bottomup.differences import INPUTS
-from bottomup.workflow import contents
+from bottomup.workflow import contents, nodes
 from bottomup.workflow.reading import misleading
 from bottomup.workflow.slices import Slice
 
@@ -39,6 +41,7 @@ def keep_exact() -> None:
     PersistenceBase._input_changed = _input_changed
     PersistenceBase.started = _started
     FilePersistence._write_record = _write_record
+    Job.prepare = _prepare
     Job.postprocess = _postprocess
     _IOFile.checksum = _checksum
 
@@ -54,9 +57,19 @@ def _open(persistence: FilePersistence, *arguments, dag=None, **options) -> None
 
 
 def _params(persistence: PersistenceBase, job: Job) -> list[str]:
-    """The slice of a job, as text, with the order and names of its inputs."""
+    return [] if (found := slice_of(job)) is None else [found]
+
+
+def slice_of(job: Job) -> str | None:
+    """The slice of a job, as text, with the order and names of its inputs; None if it has none."""
     settings = job.params.get("settings")
-    return [] if settings is None else [repr(Slice(settings, **{INPUTS: ordered(job.input)}))]
+    return None if settings is None else repr(Slice(settings, **{INPUTS: ordered(job.input)}))
+
+
+def write_plan(jobs: Iterable[Job]) -> None:
+    """Keep the slices of jobs for the Snakemakes that will run them."""
+    slices = ((job, slice_of(job)) for job in jobs)
+    nodes.write_down((str(job.output[0]), planned) for job, planned in slices if planned)
 
 
 def ordered(inputs) -> dict[str, str]:
@@ -139,6 +152,20 @@ def _started(persistence: PersistenceBase, job: Job, external_jobid: str | None 
     _stamps[job] = {path: contents.stamp(path) for path in map(str, job.input)}
     _stamps[job] = {path: of for path, of in _stamps[job].items() if path not in unmade}
     _start(persistence, job, external_jobid)
+
+
+_prepare_by_snakemake = Job.prepare
+
+
+async def _prepare(job: Job) -> None:
+    """Prepare a job, unless it is not the one that was planned."""
+    now = slice_of(job)
+    if now and (line := nodes.unlike_its_plan(str(job.output[0]), now)):
+        for log in map(Path, job.log):  # from which the first Snakemake says why a job failed
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(f"error: {line}\n")
+        raise WorkflowError(line, rule=job.rule)
+    await _prepare_by_snakemake(job)
 
 
 _end = Job.postprocess

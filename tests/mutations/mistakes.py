@@ -19,8 +19,10 @@ TESTS = {
     "workflow": ["tests/workflow/test_config.py", "tests/workflow/test_accepted_configs.py"],
     "scripts": ["tests/corpus", "tests/views", "tests/measures", "tests/heads", "tests/claims"],
     "rules": ["tests/workflow/test_jobs.py"],
+    "stale": [f"tests/workflow/test_{name}.py" for name in ("contents", "digest", "wildcards")],
 }
 TESTS["scripts"] += ["tests/figures/test_plot_figure.py"]
+TESTS["stale"] += ["tests/test_planned.py", "tests/workflow/test_records.py"]
 
 
 @dataclass(frozen=True)
@@ -609,5 +611,44 @@ MISTAKES = [
             "--images {input.points:q} --points {input.images:q}",
         ),
         ("--heads {input.heads:q}", "--heads {input.claims:q}"),
+    ),
+    *of(
+        "stale",
+        "bottomup/workflow/contents.py",
+        ("found.st_mtime_ns, found.st_ctime_ns", "found.st_mtime_ns, found.st_mtime_ns"),
+        ("< time.time_ns() - SETTLED_NS", "< time.time_ns()"),
+    ),
+    *of(
+        "stale",
+        "bottomup/workflow/records.py",
+        ("json.dumps([*map(str, paths)])", "json.dumps(sorted(map(str, paths)))"),
+        ('named = dict(inputs.items()) or {"files": inputs}', 'named = {"files": inputs}'),
+        ("if now and (line := nodes", "if not now and (line := nodes"),
+        ("if before and contents.stamp(path) != before", "if not before"),
+    ),
+    *of("stale", "bottomup/workflow/nodes.py", ("if planned != now:", "if not planned:")),
+    *of(
+        "stale",
+        "bottomup/workflow/digest.py",
+        ("versions[PYTHON] = _version(PYTHON)", 'versions[PYTHON] = "3"'),
+        ("if spec and spec.origin and is_own(spec.origin):", "if not spec:"),
+    ),
+    *of(
+        "stale",
+        "bottomup/planned.py",
+        ('if {found, found.partition("+")[0]}.isdisjoint(planned.split(", ")):', "if not found:"),
+        ("_take_imported()\n    _require_script()", "_take_imported()"),
+        ("insert(0, _Finder)\n    _take_imported()", "insert(0, _Finder)"),
+        ("if _plan[name] not in _read[name]:", "if not _read[name]:"),
+    ),
+    *of(
+        "stale",
+        "bottomup/workflow/config.py",
+        ("return value + 0.0 if isinstance(value, float) else value", "return value"),
+    ),
+    *of(
+        "stale",
+        "bottomup/workflow/subjects.py",
+        ("re.escape(text) for text in", "text for text in"),
     ),
 ]

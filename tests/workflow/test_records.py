@@ -1,11 +1,27 @@
 """Snakemake's records say what was: of jobs that failed, of outputs that are missing, and of files
 that were written while a job ran."""
 
+import pytest
+from snakemake.iocontainers import InputFiles
+
+from bottomup.workflow.records import ordered
 from tests.workflow.checkouts import RESULTS
 from tests.workflow.test_stale import NEIGHBOURS
 
 STUDY = ("--configfile", "study.yaml")
 PART = "measures/neighbors/lm-1.csv"
+
+
+def test_order_and_names_of_inputs_are_told():
+    paths = {"views": ["a", "b"], "table": "c"}
+    others = [{"views": ["b", "a"], "table": "c"}, {"tables": ["a", "b"], "view": "c"}]
+    first, *rest = (ordered(InputFiles(fromdict=some)) for some in (paths, *others))
+    assert [first == ordered(InputFiles(fromdict=paths)), *(first == other for other in rest)] == [
+        True,
+        False,
+        False,
+    ]
+    assert ordered(InputFiles(["a", "b"])) != ordered(InputFiles(["b", "a"]))
 
 
 def test_a_job_that_failed_is_planned_again_with_what_shows_its_result(checkout, outputs):
@@ -76,3 +92,39 @@ def test_code_that_is_edited_between_plan_and_job(checkout):
     assert done.returncode == 1
     [*_, line] = done.stderr.splitlines()
     assert f"error: {file} is not as it was when this job was planned" in line
+
+
+ON_NODE = ("--mode", "remote", "--target-jobs", "fetch_corpus:origin=files", "--force")
+ON_NODE += ("--allowed-rules", "fetch_corpus", "--nolock", "--no-hooks", "--ignore-incomplete")
+OTHER_PYDANTIC = """
+import importlib.metadata
+found = importlib.metadata.version
+importlib.metadata.version = lambda name: "0.1" if name == "pydantic" else found(name)
+"""
+
+
+@pytest.mark.parametrize(
+    "file, old, new, said",
+    [
+        ("bottomup/corpus/sources/files.py", "    n_sides =", "    n = n_sides =", "code: {file}"),
+        ("study.yaml", "text/de.txt}", "text/en.txt}", "options.target "),
+        ("text/de.txt", "A sentence.", "B sentence.", "content "),
+        ("Snakefile", "import atexit\n", OTHER_PYDANTIC, "package: pydantic "),
+    ],
+)
+def test_what_changed_before_a_node_plans_the_job_anew(checkout, file, old, new, said):
+    """Its records would be those of the plan from which it was sent."""
+    checkout.edit("text/de.txt", "One more", "And more")
+    run_of_text(checkout)
+    on_node = ("--cores", "1", *ON_NODE, *STUDY)
+    checkout.snakemake(*on_node)
+    text = (checkout.path / file).read_text()
+    checkout.edit(file, old, old + new if file == "Snakefile" else new)
+    done = checkout.snakemake(*on_node, check=False)
+    assert done.returncode == 1 and "changed since the study was planned, on " in done.stderr
+    assert said.format(file=file) in done.stderr
+    log = checkout.path / RESULTS / "logs/fetch_corpus.files.log"
+    assert log.read_text().startswith("error: changed since the study was planned")
+    assert (checkout.path / RESULTS / "corpus/pairs/files.parquet").exists()
+    (checkout.path / file).write_text(text)
+    checkout.snakemake(*on_node)
