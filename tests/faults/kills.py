@@ -89,6 +89,7 @@ class Kills:
     wanted: Counter
     draw: random.Random
     done: Counter = field(default_factory=Counter)  # by rule and victim
+    deck: list[str] = field(default_factory=list)  # victims to come; so each has its turn
     lives: int = 0
     lock: threading.Lock = field(default_factory=threading.Lock)
 
@@ -106,7 +107,7 @@ class Kills:
             rule, seconds = self.jobs[job]
             if self.wanted[rule] > 0:
                 moment = 0.9 * self.draw.random() * seconds
-                arguments = (snakemake, rule, job, self.draw.choice(VICTIMS), moment)
+                arguments = (snakemake, rule, job, moment)
                 threading.Thread(target=self.kill, args=arguments, daemon=True).start()
         failed = snakemake.wait()
         with self.lock:  # else the kill that ended it may not be counted yet
@@ -115,8 +116,8 @@ class Kills:
             sys.exit(f"{log.read_text()}error: this life failed by itself: {log}")
         return snakemake.returncode == 0
 
-    def kill(self, snakemake: subprocess.Popen, rule: str, job: str, victim: str, moment: float):
-        """Kill the program of a job, or Snakemake, when the program has computed so long."""
+    def kill(self, snakemake: subprocess.Popen, rule: str, job: str, moment: float) -> None:
+        """Kill the next victim when the program of a job has computed so long."""
         output = self.study.folder.resolve() / job
         while snakemake.poll() is None and not (program := writing(output, snakemake.pid)):
             time.sleep(0.02)
@@ -126,7 +127,8 @@ class Kills:
             with self.lock:
                 if self.wanted[rule] <= 0 or snakemake.poll() is not None:
                     return
-                whole = psutil.Process(snakemake.pid)
+                self.deck = self.deck or self.draw.sample(VICTIMS, len(VICTIMS))
+                victim, whole = self.deck[-1], psutil.Process(snakemake.pid)
                 program.kill() if victim == "program" else whole.suspend()
                 if victim == "everything":
                     for child in whole.children(recursive=True):
@@ -134,6 +136,7 @@ class Kills:
                             child.kill()
                 if victim != "program":
                     whole.kill()
+                self.deck.pop()
                 self.wanted[rule] -= 1
                 self.done[rule, victim] += 1
         except psutil.NoSuchProcess:
