@@ -83,6 +83,11 @@ class Objective(BaseModel, ABC):
         0.0, ge=0, lt=1, description="probability spread over the other tokens of the vocabulary"
     )
 
+    @property
+    def read_as(self) -> list[str]:
+        """What becomes of chosen tokens, where `masked`: "masked", "replaced" or both."""
+        return ["masked"]
+
     @abstractmethod
     def example(
         self,
