@@ -3,6 +3,7 @@
 import re
 from importlib import metadata
 
+from bottomup.errors import UserError
 from bottomup.workflow.digest import ROOT
 
 HEADER = """# Licenses of dependencies
@@ -19,8 +20,8 @@ Packages under a license with copyleft, which asks something of those who pass t
   The MIT license is compatible with the GPL, and to run the two together is restricted by neither.
   This repository holds no part of python-debian and is passed on under the MIT license; who passes
   on both as one, as in an image of a container, follows the GPL for it.
-- The MPL (`certifi`, `pathspec`, part of `tqdm`) asks that changed files of the package itself stay
-  under it; here they are not changed.
+- The MPL (`certifi`, `hypothesis`, `pathspec`, part of `tqdm`) asks that changed files of the
+  package itself stay under it; here they are not changed.
 - `docutils` has one file under the GPL, a mode for an editor, which nothing imports.
 
 `apt-get`, `man` and `mandoc` are run as programs of the machine where they are installed. The text
@@ -38,6 +39,8 @@ OF_OTHER_SYSTEMS = {
     "pycparser": "BSD-3-Clause",
     "pyreadline3": "BSD License",
 }
+# What packages say in the words of a text alone.
+IN_A_TEXT = {"ipadic": "of NAIST and ICOT: free to use, change and pass on with its notice"}
 COPYLEFT = re.compile("GPL|MPL|GNU|Mozilla")
 
 
@@ -45,7 +48,8 @@ def page() -> str:
     """docs/licenses.md: a row for each package of the lock."""
     pins = (ROOT / "envs/requirements.lock").read_text().splitlines()
     names = sorted({pin.partition("==")[0] for pin in pins if "==" in pin})
-    found = {name: OF_OTHER_SYSTEMS.get(name) or stated(name) for name in names}
+    known = OF_OTHER_SYSTEMS | IN_A_TEXT
+    found = {name: known.get(name) or stated(name) for name in names}
     copyleft = {name: text for name, text in found.items() if COPYLEFT.search(text)}
     header = HEADER.format(copyleft=_table(copyleft))
     return "\n".join([header, _table(found), "", FOOTER, ""])
@@ -53,7 +57,7 @@ def page() -> str:
 
 def stated(name: str) -> str:
     """The license that an installed package states: an expression, its classifiers, or the first
-    line of a text."""
+    line of a text. UserError where it states none."""
     about = metadata.metadata(name)
     if expression := about["License-Expression"]:
         return expression
@@ -65,8 +69,10 @@ def stated(name: str) -> str:
 
 
 def _license_file(name: str) -> str:
-    (file, *_) = (path for path in metadata.files(name) or [] if path.name == "LICENSE")
-    return file.read_text()
+    for path in metadata.files(name) or []:
+        if path.name in ("LICENSE", "COPYING"):
+            return path.read_text()
+    raise UserError(f"{name} states no license; read its text and add it to IN_A_TEXT")
 
 
 def _table(licenses: dict[str, str]) -> str:
