@@ -333,19 +333,37 @@ MISTAKES = [
     *of(
         "claims",
         "inference.py",
-        ("LEVEL = 0.05", "LEVEL = 0.1"),
-        ("if above <= LEVEL / 2:", "if above <= LEVEL:"),
-        ("if below <= LEVEL / 2:", "if below <= LEVEL:"),
-        ("(room == 0) | np.isnan(t), 1.0", "(room == 0) | np.isnan(t), 0.0"),
+        ("np.isnan(t), 1.0", "np.isnan(t), 0.0"),
+        ("MOST_DF = 4", "MOST_DF = 400"),
+        ("self.variance * unit**2", "self.variance"),
         ("/ evidence.n_runs", "/ 1"),
         ("if len(variances) < 3:", "if len(variances) < 30:"),
     ),
     *of(
         "claims",
         "judge.py",
+        ("_corrected(claims, decided)\n", "{name: of.p.alone for name, of in decided.items()}\n"),
+        ("word in LACKING and not_ready", "not_ready"),
+    ),
+    *of(
+        "claims",
+        "words.py",
+        ("LEVEL = 0.05", "LEVEL = 0.1"),
+        ("LACKING = (SMALLER, ABSENT, CONTRADICTED)", "LACKING = (SMALLER, ABSENT)"),
+    ),
+    *of(
+        "claims",
+        "verdicts.py",
         ('method="by"', 'method="bh"'),
-        ("if p <= LEVEL else", "if p <= 2 * LEVEL else"),
-        ("corrected(claims, decided)", "{name: one.verdict for name, one in decided.items()}"),
+        ("CONTRADICTED if contradicted <= LEVEL else ABSENT", "CONTRADICTED"),
+        ("self.holds < self.absent", "True"),
+        ("[2 * one.smaller", "[one.smaller"),
+    ),
+    *of(
+        "claims",
+        "readiness.py",
+        ("STILL_FALLING = 0.05", "STILL_FALLING = 5"),
+        ("if value < floor", "if value > floor"),
     ),
     *of(
         "claims",
@@ -357,7 +375,7 @@ MISTAKES = [
         "claims",
         "calibration.py",
         ("return theirs.whole[:, 0]", "return measured.whole[:, 0]"),
-        ("np.minimum(judged.above, judged.below) <= LEVEL / 2", "judged.above <= LEVEL / 8"),
+        ("judged.p.side <= LEVEL", "judged.p.holds <= LEVEL / 8"),
     ),
     *of(
         "claims",
@@ -426,15 +444,14 @@ MISTAKES = [
         ("dict(self.study.corpus.bpe) | of_side", "dict(self.study.corpus.bpe)"),
     ),
     *of(
-        "scripts",
-        "measure_head_importance.py",
+        "heads",
+        "bottomup/heads/ours/importances.py",
         (
             'head_relevance(model, own, "alpha_beta")',
             'head_relevance(model, examples, "alpha_beta")',
         ),
         ('head_relevance(model, own, "ratio")', 'head_relevance(model, own, "alpha_beta")'),
         ("found = head_attention(model, own)", "found = head_attention(model, examples)"),
-        ("blocks[some], jackknife", "blocks[some][::-1], jackknife"),
         (
             '"gradient": gate_gradient(predictor, examples)',
             '"gradient": gate_gradient(predictor, own)',
@@ -524,9 +541,14 @@ MISTAKES = [
         ),
     ),
     *of(
+        "scripts",
+        "measure_head_importance.py",
+        ("blocks[sentences], jackknife", "blocks[sentences][::-1], jackknife"),
+    ),
+    *of(
         "rules",
         "training.smk",
-        ("tokens=test_tokens", "tokens=dev_tokens"),
+        ('tokens=text_of("test")', 'tokens=text_of("dev")'),
         ('blocks="<results>/corpus/blocks.test.npy"', 'blocks="<results>/corpus/blocks.dev.npy"'),
         (
             'tokens=tokens_of(["train", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n        output',
@@ -542,9 +564,9 @@ MISTAKES = [
     *of(
         "rules",
         "heads.smk",
-        ("tokens=dev_tokens", "tokens=test_tokens"),
-        ("--dev-blocks {input.dev_blocks:q}", "--dev-blocks {input.blocks:q}"),
-        ("tokens=training_tokens", "tokens=dev_tokens"),
+        ('text=text_of("dev")', 'text=text_of("test")'),
+        ('blocks="<results>/corpus/blocks.dev.npy"', 'blocks="<results>/corpus/blocks.test.npy"'),
+        ('text=text_of("train", "dev")', 'text=text_of("dev", "train")'),
         (
             "--importance {input.importance:q} --functions {input.functions:q}",
             "--importance {input.functions:q} --functions {input.importance:q}",
@@ -554,14 +576,6 @@ MISTAKES = [
         "rules",
         "common.smk",
         ("for run in names.runs_of(part)]", "for run in names.runs_of(part)[::-1]]"),
-        (
-            '["<results>/corpus/test.parquet", "<results>/corpus/tokenizer.target.json"]',
-            '["<results>/corpus/dev.parquet", "<results>/corpus/tokenizer.target.json"]',
-        ),
-        (
-            'return tokens_of(["train", "dev"], wildcards.objective)',
-            'return tokens_of(["train", "test"], wildcards.objective)',
-        ),
         ('folder = f"as_trained_{wildcards.objective}" if masked else ROWS', "folder = ROWS"),
         (
             "return f\"{run if wildcards.method == 'none' else PRUNED}/{file}\"",
@@ -585,8 +599,8 @@ MISTAKES = [
         "rules",
         "claims.smk",
         (
-            "correlations=rules.compare_with_published.output.correlations,\n    output",
-            "correlations=rules.compare_with_published.output.table,\n    output",
+            "correlations=rules.compare_with_published.output.correlations,\n        quality",
+            "correlations=rules.compare_with_published.output.table,\n        quality",
         ),
         (
             "--table {output.table:q} \\\n            --correlations {output.correlations:q}",
