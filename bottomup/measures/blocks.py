@@ -4,6 +4,7 @@ PWCCA needs only the moments of a text. The moments without a block are those of
 own, so leaving one out costs no further pass over the views.
 """
 
+import logging
 from collections.abc import Iterable, Iterator
 
 import numpy as np
@@ -15,6 +16,8 @@ from bottomup.device import device
 from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife, pwcca
 from bottomup.views.moments import Moments, merged
+
+log = logging.getLogger(__name__)
 
 
 def moments_of_blocks(
@@ -55,12 +58,16 @@ def measured(
     whole: Moments, rest: Iterable[Moments], kinds: list[tuple[str, str]]
 ) -> tuple[np.ndarray, np.ndarray]:
     """The distances `[len(kinds)]`, and those without each block `[n_blocks, len(kinds)]`; NaN
-    where there are too few occurrences.
+    where there are too few occurrences, or a view is the same at all of them.
 
     whole: the moments of all blocks; rest: those without each. What is left of few large blocks may
     be half of what is needed: then its distance is lower for that reason alone, and NaN.
     """
-    if not pwcca.enough(whole):
+    known = pwcca.enough(whole)
+    if known and not pwcca.varies(whole):
+        log.warning(f"a view is the same at all {whole.n} occurrences: no distance")
+        known = False
+    if not known:
         nothing = np.full((sum(1 for _ in rest), len(kinds)), np.nan)
         return np.full(len(kinds), np.nan), nothing
     pwcca.tell_left_out(whole)
@@ -70,7 +77,8 @@ def measured(
     def of(some: Moments) -> np.ndarray:
         if some.n == whole.n:
             return values
-        return pwcca.distances(some, kinds) if some.n >= least else np.full(len(kinds), np.nan)
+        known = some.n >= least and pwcca.varies(some)
+        return pwcca.distances(some, kinds) if known else np.full(len(kinds), np.nan)
 
     return values, np.stack([of(some) for some in rest])
 

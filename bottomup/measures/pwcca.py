@@ -30,7 +30,7 @@ from scipy.linalg import solve_triangular
 
 from bottomup.errors import UserError
 from bottomup.views.moments import Moments
-from bottomup.views.values import shaped, varying_deviations
+from bottomup.views.values import deviations, require_finite, shaped, varying_deviations
 
 # A variance below this share of the largest, of neurons of deviation 1, counts as zero. It is far
 # above the rounding of float64 moments (about 1e-15) and far below any direction of a layer that
@@ -242,6 +242,18 @@ def enough(moments: Moments, what: str = "PWCCA", parts: str = "neurons") -> boo
             f"few to tell related views from unrelated ones; {needed} would do"
         )
     return moments.n >= needed
+
+
+def varies(moments: Moments) -> bool:
+    """Whether both views vary; UserError if they hold NaN or infinity.
+
+    Layer 0 of a model that tells no positions there is the same at all occurrences of a type.
+    """
+    variances = moments.xx.diagonal(), moments.yy.diagonal()
+    for variance in variances:
+        require_finite(variance, "PWCCA")
+    scales = map(deviations, variances, (moments.mean_x, moments.mean_y))
+    return all(np.isfinite(scale).any() for scale in scales)
 
 
 def tell_left_out(moments: Moments) -> None:

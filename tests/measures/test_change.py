@@ -65,6 +65,18 @@ def test_known_changes(views, bins):
             assert 1 > row["distance"] > 1 - 1.3 * 2 * np.sqrt(D) / np.sqrt(300)
 
 
+def test_a_layer_that_tells_types_alone_has_no_distance_where_types_are_one(views, bins, caplog):
+    """As layer 0 of models that tell positions in their attention: Llama, GPT-NeoX, BLOOM, T5."""
+    of_types = np.random.default_rng(3).normal(size=(40, D)).astype(np.float16)
+    some, one_type = [of_types[TYPES], views[2]], group(TYPES == 0, "of one type")
+    rows = changes(some, [*bins, one_type], n=20)
+    for row in rows:
+        alone = row["matching"] == "matched" or row["group"] == "of one type"
+        assert np.isnan(row["distance"]) == alone == np.isnan(row[WITHOUT]).all()
+        assert row["n_occurrences"] >= 20
+    assert "a view is the same at all 20 occurrences: no distance" in caplog.text
+
+
 def test_the_change_is_the_distance_at_the_rows_drawn_weighted_by_the_lower_layer(views, bins):
     mixed = [views[0], views[0] + 0.5 * views[2] * [1, 2, 3, 4]]
     for row, some in zip(of(changes(mixed, bins), "published"), bins, strict=True):
