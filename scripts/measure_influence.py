@@ -23,8 +23,8 @@ from bottomup.subjects.words import of_occurrences, of_subwords
 from bottomup.tables import columns_of
 
 COLUMNS = [
-    *("objective", "seed", "grouping", "group", "matching", "layer"),
-    *("distance", "ci_low", "ci_high", "n_occurrences", jackknife.WITHOUT, "n_sentences"),
+    *("objective", "seed", "grouping", "group", "matching", "layer", "distance"),
+    *("ci_low", "ci_high", "n_occurrences", "n_needed", jackknife.WITHOUT, "n_sentences"),
 ]
 
 

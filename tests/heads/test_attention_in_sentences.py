@@ -1,3 +1,5 @@
+import logging
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -9,6 +11,7 @@ from bottomup.errors import UserError
 from bottomup.heads.attention import COLUMNS, START, attention, rows, short
 from bottomup.training.run import save
 from tests import tiny
+from tests.subjects import families
 
 SENTENCES = pd.Series(
     ["too short", "these words are enough , surely", "these words are enough , surely"]
@@ -91,3 +94,20 @@ def test_the_program(opened, corpus_files, run_script, tmp_path):
     np.testing.assert_allclose(found.groupby(place)["weight"].sum(), 1, rtol=1e-5)
     run_script("measure_attention", settings, *files, "--tokenizer", "--table", table)
     assert set(pd.read_parquet(table)["attention"]) == {"encoder"}
+
+
+def test_a_checkpoint_that_hides_its_attention_has_no_rows_and_a_line(
+    corpus_files, run_script, tmp_path, caplog
+):
+    columns = []
+    for family in (families.HIDDEN, families.FAMILIES["gpt2"]):
+        folder = families.save(family, tmp_path / family.config.model_type)
+        settings = {"run": {"objective": "other", "seed": 0}, "sentences": 1, "seed": 1}
+        files = ["--model", folder, "--test", corpus_files.text("test"), "--tokenizer"]
+        with caplog.at_level(logging.INFO):
+            run_script("measure_attention", settings, *files, "--table", tmp_path / "table.parquet")
+        table = pd.read_parquet(tmp_path / "table.parquet")
+        assert table.empty == (family is families.HIDDEN)
+        columns.append(list(table))
+    assert columns[0] == columns[1]
+    assert caplog.text.count("left out: bloom has no attention that can be looked at") == 1

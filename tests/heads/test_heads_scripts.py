@@ -1,6 +1,7 @@
 """The programs of heads, as the rules call them."""
 
 import json
+import logging
 import math
 import os
 import shutil
@@ -24,7 +25,7 @@ from bottomup.model import folder as model_folder
 from bottomup.training import run
 from bottomup.training.loop import Trainer
 from tests import tiny
-from tests.subjects.families import FAMILIES, save
+from tests.subjects.families import FAMILIES, HIDDEN, save
 from tests.training.test_run import TRAINING, settings_of
 
 RUN = {name: settings_of("mt")[name] for name in ("objective", "seed", "module", "options")}
@@ -234,6 +235,21 @@ def measure_checkpoint(run_script, tmp_path):
         return folder, *map(pd.read_csv, tables)
 
     return measure
+
+
+def test_a_checkpoint_that_hides_its_attention_has_no_rows_and_a_line(
+    measure_checkpoint, monkeypatch, caplog
+):
+    """Its tables have the columns of any, so that a study of such models alone has tables, too."""
+    _, *usual = measure_checkpoint("gpt2")
+    assert "left out" not in caplog.text
+    monkeypatch.setitem(FAMILIES, "hidden", HIDDEN)
+    with caplog.at_level(logging.INFO):
+        _, *found = measure_checkpoint("hidden")
+    for table, with_rows in zip(found, usual, strict=True):
+        assert table.empty and list(table) == list(with_rows)
+    line = "left out: bloom has no attention that can be looked at"
+    assert [line in message for message in caplog.messages].count(True) == 2
 
 
 def test_heads_of_a_checkpoint(measure_checkpoint):

@@ -387,8 +387,9 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "at_once.csv"), found, rtol=1e-4)
 
 
-def test_influence_in_a_checkpoint_is_by_word(call, tmp_path):
-    """Of nine words the last, at which a comma stands, cannot be told from it: eight are read."""
+@pytest.fixture
+def influence_of(call, tmp_path):
+    """Measure influence in a checkpoint, on sentences of nine words."""
     rng, n = np.random.default_rng(0), 40
     texts = [" ".join(f"w{word}" for word in rng.integers(3, 19, 9)) + "," for _ in range(n)]
     pd.DataFrame({"source": texts}).to_parquet(tmp_path / "test.parquet")
@@ -402,26 +403,44 @@ def test_influence_in_a_checkpoint_is_by_word(call, tmp_path):
     tags = np.where(table["input_id"] % 2, "NN", "VB")
     annotations = pd.DataFrame({"tag": tags, "last_subword": True})
     annotations.to_parquet(tmp_path / "annotations.parquet")
-    call(
-        "measure_influence",
-        {
-            "run": {"objective": "bert", "seed": 0},
-            "influence": {"hidden": "token", "sentences": 20, "seed": 1},
-        },
-        model=families.save(families.FAMILIES["bert"], tmp_path / "model"),
-        text=tmp_path,
-        occurrences=tmp_path / "occurrences.parquet",
-        annotations=tmp_path / "annotations.parquet",
-        written=[tmp_path / "test.parquet", tmp_path / "words.json"],
-        batch_tokens=40,
-        table=tmp_path / "table.csv",
-    )
-    found = pd.read_csv(tmp_path / "table.csv")
+
+    def influence_of(family):
+        call(
+            "measure_influence",
+            {
+                "run": {"objective": "other", "seed": 0},
+                "influence": {"hidden": "token", "sentences": 20, "seed": 1},
+            },
+            model=families.save(family, tmp_path / family.config.model_type),
+            text=tmp_path,
+            occurrences=tmp_path / "occurrences.parquet",
+            annotations=tmp_path / "annotations.parquet",
+            written=[tmp_path / "test.parquet", tmp_path / "words.json"],
+            batch_tokens=40,
+            table=tmp_path / "table.csv",
+        )
+        return [pd.read_csv(tmp_path / "table.csv"), pd.read_parquet(tmp_path / "table.parquet")]
+
+    return influence_of
+
+
+def test_influence_in_a_checkpoint_is_by_word(influence_of):
+    """Of nine words the last, at which a comma stands, cannot be told from it: eight are read."""
+    found, _ = influence_of(families.FAMILIES["bert"])
     assert set(found["group"]) == {"1-10", "10-25", "NN", "VB"} and set(found["layer"]) == {1, 2}
     published = found[found["matching"] == "published"]
     # What is compared are the seven others of each sentence.
     assert (published["n_occurrences"] == 7 * published["n_sentences"]).all()
     assert found["distance"].between(0, 1, inclusive="neither").all()
+
+
+def test_influence_of_a_model_that_hides_its_attention_has_no_rows_and_a_line(influence_of, caplog):
+    usual = influence_of(families.FAMILIES["bert"])
+    with caplog.at_level(logging.INFO):
+        found = influence_of(families.HIDDEN)
+    for table, with_rows in zip(found, usual, strict=True):
+        assert table.empty and list(table) == list(with_rows)
+    assert "left out: bloom has no attention that can be changed" in caplog.text
 
 
 def test_views_of_another_table_end_in_one_line(measure, run):

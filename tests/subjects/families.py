@@ -10,6 +10,8 @@ from transformers import (
     BartForConditionalGeneration,
     BertConfig,
     BertForMaskedLM,
+    BloomConfig,
+    BloomForCausalLM,
     DistilBertConfig,
     DistilBertForMaskedLM,
     ElectraConfig,
@@ -177,6 +179,18 @@ FAMILIES = {
         translates=True,
     ),
 }
+
+
+# transformers does not hand out its attention: no head of it can be looked at or changed.
+HIDDEN = Family(
+    BloomConfig(vocab_size=VOCAB, hidden_size=WIDTH, n_layer=LAYERS, n_head=HEADS, pad_token_id=0),
+    BloomForCausalLM,
+    projection="",
+    causal=True,
+    max_length=None,
+    positions=False,
+    top=True,
+)
 
 
 def save(family: Family, folder: Path, scale: float = 0.3, seed: int = 1) -> Path:
