@@ -7,11 +7,9 @@ Outputs: the table, of the same kind.
 
 from pathlib import Path
 
-import pandas as pd
-
 from bottomup import program
 from bottomup.errors import UserError
-from bottomup.files.tables import read_table
+from bottomup.files.tables import below, read_table
 
 
 def main(arguments):
@@ -24,10 +22,7 @@ def main(arguments):
 
 
 def joined(paths, **options):
-    """The parts one below the other; UserError if one has other columns than the first.
-
-    Parts without rows do not count: a model without heads has none in a table of heads.
-    """
+    """The parts one below the other; UserError if those with rows differ in their columns."""
     parts = [(path, read_table(path, **options)) for path in paths]
     parts = [(path, part) for path, part in parts if len(part)] or parts[:1]
     first, expected = parts[0][0], list(parts[0][1].columns)
@@ -37,7 +32,7 @@ def joined(paths, **options):
                 f"{path} has the columns {', '.join(part.columns)}; allowed: those of {first}, "
                 f"{', '.join(expected)}; delete the wrong one and run again"
             )
-    return pd.concat([part for _, part in parts], ignore_index=True)
+    return below([part for _, part in parts])
 
 
 if __name__ == "__main__":

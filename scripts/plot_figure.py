@@ -19,7 +19,7 @@ import pandas as pd
 from bottomup import program
 from bottomup.figures.points import COLUMNS, NoRowsError, load_published, that_rest_on_enough
 from bottomup.figures.style import note, nothing, placed, save
-from bottomup.files.tables import read_table, write_table
+from bottomup.files.tables import below, read_table, write_table
 from bottomup.settings import Section
 
 
@@ -57,7 +57,7 @@ def read_all(names: list[str], paths: list[Path]) -> dict[str, pd.DataFrame]:
         # Only an empty cell is missing: a token called "null" stays a token.
         empty = {"keep_default_na": False, "na_values": [""]} if path.suffix == ".csv" else {}
         parts.setdefault(name, []).append(read_table(path, **empty))
-    return {name: pd.concat(tables, ignore_index=True) for name, tables in parts.items()}
+    return {name: below(tables) for name, tables in parts.items()}
 
 
 if __name__ == "__main__":

@@ -43,6 +43,15 @@ def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFra
     return pd.concat(tables, axis=1)
 
 
+def below(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Parts of one table, of which there is at least one, one below the other.
+
+    Parts without rows do not count, since their columns have no type: a model without heads has
+    none in a table of heads.
+    """
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
 def write_table(table: pd.DataFrame, path: Path | str) -> None:
     """Write a table, without its index, as .csv or .parquet; UserError if a number is infinite.
 

@@ -151,3 +151,14 @@ def test_tables_that_do_not_say_what_they_need_are_whole():
     table = pd.DataFrame({"n": [1, 2], "y": [0.0, 1.0]})
     kept, line = that_rest_on_enough({"a": table})
     assert kept["a"] is table and line == ""
+
+
+def test_a_part_without_rows_takes_no_type_from_the_others(tmp_path):
+    """As that of a model whose attention cannot be looked at; text in a column has no bounds."""
+    paths = [tmp_path / f"{name}.csv" for name in ("full", "none")]
+    rows = pd.DataFrame({"objective": ["lm"], "layer": [1], "distance": [0.5]})
+    for path, part in zip(paths, (rows, rows[:0]), strict=True):
+        part.to_csv(path, index=False)
+    for order in (paths, paths[::-1]):
+        pd.testing.assert_frame_equal(plot_figure.read_all(["x", "x"], order)["x"], rows)
+    assert plot_figure.read_all(["x"], paths[1:])["x"].empty
