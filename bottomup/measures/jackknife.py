@@ -220,7 +220,7 @@ def write(rows: Iterable[dict] | pd.DataFrame, table: Path, columns: Iterable[st
     columns: those of a table without rows, such as one of the heads of a model without heads.
     """
     frame = pd.DataFrame(rows)
-    if frame.empty:
+    if not len(frame.columns):
         frame = pd.DataFrame(columns=[*columns])
     arrays = [name for name in frame if name.endswith(WITHOUT)]
     write_table(frame.drop(columns=arrays), table)
