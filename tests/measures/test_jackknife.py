@@ -240,14 +240,6 @@ def test_arrays_are_in_the_parquet_alone(tmp_path):
     assert parquet["baseline_without"][1] is None
 
 
-def test_a_frame_without_rows_keeps_its_columns(tmp_path):
-    """Of a model whose heads are all closed."""
-    frame = pd.DataFrame(columns=["layer", "accuracy", jackknife.WITHOUT])
-    jackknife.write(frame, tmp_path / "table.csv")
-    assert (tmp_path / "table.csv").read_text() == "layer,accuracy\n"
-    assert [*pd.read_parquet(tmp_path / "table.parquet")] == [*frame]
-
-
 def test_a_table_without_rows_has_the_same_columns(tmp_path):
     jackknife.write(pd.DataFrame(columns=["head", "accuracy", "without"]), tmp_path / "none.csv")
     assert [*pd.read_csv(tmp_path / "none.csv")] == ["head", "accuracy"]
