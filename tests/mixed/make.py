@@ -73,13 +73,14 @@ CHECKPOINTS = {
 }
 STUDY = {
     "study": "mixed",
-    "occurrences": {"n": 500, "unit": "word"},
-    "corpus": {"splits": {"test_words": 3000, "dev_words": 1000}, "bpe": {"merges": 200}},
+    "occurrences": {"n": 3000, "unit": "word"},
+    "corpus": {"splits": {"test_words": 6000, "dev_words": 1000}, "bpe": {"merges": 200}},
     "model": {"layers": 2, "heads": 2, "d_model": 16, "d_ff": 32},
     "training": {"max_tokens": 20_000},
     "objectives": {
         **{name: {"training": {"max_tokens": 20_000}} for name in ("mlm", "mt")},
         **dict.fromkeys(["mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise"]),
+        "untrained_causal": None,
     },
     "training_halves": [],
     "quality": {"sentences": 5},
