@@ -17,6 +17,7 @@ from bottomup.settings import Model
 from bottomup.training import run
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model, load_text, train
+from bottomup.workflow.digest import digest
 from tests.tiny import DROPOUT, ROOT, SHAPE, files_limited_to, same_bytes
 
 TRAINING = {
@@ -414,7 +415,7 @@ def test_what_goes_wrong_leaves_no_model(trained, tmp_path, monkeypatch):
 
 
 CPU = {"PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
-DIGEST = {"scripts/train.py": "digest"}
+DIGEST = digest("scripts/train.py", "bottomup.objectives.mlm")
 # Runs the program that follows, and has the system kill it in update 30.
 KILLED = """
 import os, runpy, signal, sys
@@ -494,7 +495,7 @@ def test_program(corpus_files, tmp_path, run_script):
     tokenizers = corpus_files.tokenizers("mt").values()
     run_script(
         "train",
-        settings_of("mt", max_tokens=500) | {"code": {"scripts/train.py": "digest"}},
+        settings_of("mt", max_tokens=500),
         *("--tokens", corpus_files.tokens, "--run", tmp_path, "--accumulate", 2),
         *("--trained", tmp_path / "trained"),
         *("--tokenizers", *tokenizers),
