@@ -350,7 +350,7 @@ CODE = {
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
     "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
-    "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *ISOTROPY, *CHANGE, *INFLUENCE],
+    "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/probes.py": PROBES,
