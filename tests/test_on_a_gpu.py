@@ -29,6 +29,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 from tests.measures import test_measure_scripts
 from tests.measures.test_measure_scripts import (  # noqa: F401
     call,
+    influence_of,
     measure,
     run,
     test_change_of_groups,

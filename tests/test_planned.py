@@ -123,7 +123,8 @@ def test_a_program_that_was_edited_as_it_started(copy):
     script = copy / SCRIPT
     planned = script.read_text()
     edit = f"import pathlib\npathlib.Path(__file__).write_text({planned!r})\n"
-    script.write_text(planned.replace("import pandas as pd\n", f"{edit}import pandas as pd\n"))
+    first = "from bottomup import program\n"
+    script.write_text(planned.replace(first, edit + first))
     assert collected(copy) == (
         f"error: {SCRIPT} was edited as this job started; run the same command again, which plans "
         "anew"

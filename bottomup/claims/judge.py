@@ -82,7 +82,7 @@ def judge(
             row |= _not_measured(missing[claim.name])
         rows.append(row)
     table = _counted_once(pd.DataFrame(rows, columns=COLUMNS))
-    return table.fillna(dict.fromkeys(TEXTS, ""))
+    return table.assign(**{name: table[name].astype(object).fillna("") for name in TEXTS})
 
 
 def _corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[str, str]:

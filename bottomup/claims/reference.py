@@ -81,11 +81,12 @@ those said to be contradicted, and of those said to be smaller than published, t
 wrong ones is at most {LEVEL:.0%} each, however the claims depend on each other (Benjamini and
 Yekutieli 2001). In simulated families of 32 claims of which none is true, anything is decided in at
 most 3.6 % of studies of 2, 3 or 5 runs: whether all statistics vary alike from run to run, or as
-the usual variance has it, or a tenth of them at thirty times (tests/claims/test_families.py). With
-one run the promise does not hold, and the mark *one run* says so. The column `uncorrected` has the
-verdict on the claim alone. Claims of the paper on heads about MT are asked again of LM and MLM,
-with the margin of MT's claim; for comparisons that the paper does not make, the published value is
-set to 0.03. These claims, and those beyond the papers, are families of their own.
+the usual variance has it, or a tenth of them at thirty times
+(tests/claims/test_families_of_claims.py). With one run the promise does not hold, and the mark
+*one run* says so. The column `uncorrected` has the verdict on the claim alone. Claims of the paper
+on heads about MT are asked again of LM and MLM, with the margin of MT's claim; for comparisons that
+the paper does not make, the published value is set to 0.03. These claims, and those beyond the
+papers, are families of their own.
 
 **Other estimators.** Some measures leave a choice open (clusters or a classifier, how groups are
 matched, the variant of PWCCA, the metric of neighbors, the rule of relevance). `other_estimators`

