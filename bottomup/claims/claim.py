@@ -37,6 +37,7 @@ class Claim:
     where_elsewhere: whether the condition rests on another table, whose runs vary otherwise.
     published: the statistic on the published curves, or what stands in for it.
     published_as: what it is, one of `PUBLISHED_AS`.
+    differs: where the statistic is narrower or wider than the sentence; empty where it is neither.
     curves: the curves that the claim is about, each named by what tells it from others: its figure,
         panel or series, or several of these.
     """
@@ -52,6 +53,7 @@ class Claim:
     contradicted_if: str
     undecided_until: str
     published_as: str = ""
+    differs: str = ""
     one_of: bool = False
     across_seeds: bool = False
     of_training: bool = True
@@ -74,13 +76,15 @@ class Claim:
         return TEXT_OF.get(self.measure, "held-out text")
 
 
-def collect(claims: list[Claim], paper: str, published_as: str = "") -> Callable:
-    """A decorator that adds a claim to `claims`; the function gives its name and `parts`."""
+def collect(claims: list[Claim], **of_all: str) -> Callable:
+    """A decorator that adds a claim to `claims`; the function gives its name and `parts`.
+
+    of_all: what its claims have in common, unless one says otherwise.
+    """
 
     def claim(**data) -> Callable:
         def add(parts: Callable[[Tables], Parts]) -> Callable[[Tables], Parts]:
-            of_all = {"name": parts.__name__, "paper": paper, "published_as": published_as}
-            claims.append(Claim(parts=parts, **of_all | data))
+            claims.append(Claim(name=parts.__name__, parts=parts, **of_all | data))
             return parts
 
         return add

@@ -24,11 +24,11 @@ from bottomup.claims.words import (
 
 OF_CLAIM = (
     *("paper", "statement", "section", "measure", "statistic", "margin", "published"),
-    "published_as",
+    *("published_as", "differs"),
 )
 COLUMNS = [
     *("claim", "paper", "statement", "section", "measure", "statistic"),
-    *("value", "ci_low", "ci_high", "margin", "published", "published_as"),
+    *("differs", "value", "ci_low", "ci_high", "margin", "published", "published_as"),
     *("share", "share_low", "share_high", "untrained"),
     *("added", "added_low", "added_high", "verdict", "otherwise", "uncorrected", "p_value"),
     *("provisional", "same_number_as", "not_ready", "other_estimators", "runs", "seeds"),

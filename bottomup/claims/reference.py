@@ -31,7 +31,8 @@ effect. Bottom, middle and top are thirds of the layers, so that no claim depend
 
 A published value may be of something else than the statistic, and then says so: of MT, where the
 claim is asked of LM or MLM; of another statistic, such as groups that are not matched; or assumed,
-where the paper gives no number. Only the first is a size that ours may be smaller than.
+where the paper gives no number. Only the first is a size that ours may be smaller than. Where a
+statistic is narrower or wider than the sentence, the column `differs` says in what.
 
 Models are **not ready** where they are weak ({_floors()}) or where their dev loss fell by more than
 {STILL_FALLING} nats over the second half of their tokens.
@@ -139,12 +140,13 @@ def _published_as(claim: Claim) -> str:
 
 def _entry(claim: Claim, calibration: dict | None) -> str:
     about = " Also judged on what training adds." if claim.of_training else ""
+    differs = f"\n- **Differs from the sentence.** {claim.differs}" if claim.differs else ""
     entry = f"""### `{claim.name}`
 
 {claim.statement} *({claim.section})*
 
 - **Statistic:** {claim.statistic}. Published: {claim.published:.3g}\
-{_published_as(claim)}; margin: {claim.margin:.2g}.{about}
+{_published_as(claim)}; margin: {claim.margin:.2g}.{about}{differs}
 - **Contradicted if** {claim.contradicted_if}.
 - **If undecided**, this would decide it: {claim.undecided_until}."""
     return entry if calibration is None else f"{entry}\n{_calibrated(**calibration)}"

@@ -17,7 +17,7 @@ NUMBERS = [
 ]
 TEXTS = [
     *("claim", "paper", "statement", "section", "measure", "statistic", "verdict", "uncorrected"),
-    *("otherwise", "provisional", "published_as", "same_number_as", "not_ready"),
+    *("differs", "otherwise", "provisional", "published_as", "same_number_as", "not_ready"),
     *("other_estimators", "seeds", "contradicted_if", "curves", "undecided_until"),
 ]
 PAPERS = {
@@ -356,6 +356,7 @@ def _details(claim: dict) -> str:
     curves = f" ({claim['curves']})" if claim["curves"] else ""
     entries = {
         "Statistic": claim["statistic"],
+        "Differs from the sentence": claim["differs"],
         "Our models": _value(claim),
         "Margin": _number(claim["margin"]),
         "Before training": _number(claim["untrained"]),

@@ -27,7 +27,7 @@ def claim(parts, **data) -> Claim:
     data = {"published": 2.0, "undecided_until": "a larger model", "measure": "change"} | data
     claims = []
     texts = dict.fromkeys(("statement", "section", "statistic", "contradicted_if"), "")
-    collect(claims, "a paper")(**texts, **data)(parts)
+    collect(claims, paper="a paper")(**texts, **data)(parts)
     return claims[0]
 
 

@@ -1,5 +1,6 @@
 """The evolution paper's claims, judged by its own curves: as published, reversed, blurred."""
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -78,6 +79,26 @@ def test_much_noise_leaves_every_claim_undecided():
     claims = judged(blurred(published.frames((1, 2)), 10.0))
     assert (claims["verdict"] == "undecided").all(), claims["verdict"]
     assert claims["value"].notna().all()
+
+
+def test_an_untrained_network_that_forgets_most_of_what_training_does_is_forced_to(as_published):
+    """Above the embeddings MT, LM and MLM lose 0.4 nats here; 0.3 without training are more than
+    half of that, 0.1 are less."""
+    frame = as_published["mutual_information"].query("label == 'input' and reading == 'plain'")
+    above = frame["layer"] > 0
+    for lost, expected in ((0.3, 0.2 - 0.3), (0.1, 0.2 - 0.1)):
+        is_initial = frame["objective"].str.startswith("untrained")
+        nats = 5.0 - np.where(is_initial, lost, 0.4) * above
+        frames = as_published | {"mutual_information": moved(frame, nats)}
+        assert value("untrained_forgets_nothing", frames) == pytest.approx(expected)
+
+
+def test_the_embeddings_are_no_layer_from_which_information_falls(as_published):
+    """From layer 1 to 6 it is level here; all that falls lies below."""
+    frame = as_published["mutual_information"]
+    where_lm = where(frame, objective="lm", label="input")
+    nats = frame["mi_nats"].mask(where_lm, np.where(frame["layer"] > 0, 4.0, 5.0))
+    assert value("lm_forgets_input", {"mutual_information": moved(frame, nats)}) == 0
 
 
 def test_without_tables_no_claim_is_measured(as_published):

@@ -160,7 +160,7 @@ def test_lm_and_mlm_are_told_apart_from_the_paper_and_have_its_margins(as_publis
     frame = as_published["head_importance"]
     even = frame["value"].mask(frame["objective"] == "lm", 1 / 8)
     frames = {"head_importance": moved(frame, even)}
-    assert value("lm_few_heads_stand_out", frames) == pytest.approx(0)
+    assert value("lm_few_heads_stand_out", frames) == pytest.approx(1 - 1.25)
     assert value("mlm_few_heads_stand_out", frames) == pytest.approx(0.0858, rel=0.01)
 
 
@@ -213,7 +213,28 @@ def test_few_heads_stand_out_if_the_excess_is_above_the_mean():
     assert few(0.4, 0.2, 0.1, 0.1, 0.05, 0.05, 0.05, 0.05) == pytest.approx(expected)
     assert few(0.4, 0.3, 0.2, 0.1) == pytest.approx(0)
     assert few(0.3, 0.3, 0.3, 0.1) < 0
-    assert few(0.9, 0.1) == pytest.approx(0) == few(1.0)
+    assert few(0.9, 0.1) == pytest.approx(0)
+    with pytest.raises(NotMeasuredError, match="second head"):
+        few(1.0)
+
+
+def test_heads_that_are_hardly_more_relevant_do_not_stand_out():
+    """Two of eight have 0.135 on average, the others 0.73 / 6, so 1.11 times as much."""
+    shares = importance(0.14, 0.13, *[0.73 / 6] * 6)
+    assert value("few_heads_stand_out", shares) == pytest.approx(0.135 / (0.73 / 6) - 1.25)
+
+
+def test_the_head_that_points_to_rare_tokens_is_in_the_first_layer(as_published):
+    """The paper's has 0.83; one of another layer that has more contradicts that it is there."""
+    frame = as_published["head_functions"]
+    above = frame[where(frame, function="two_rarest")].assign(layer=2)
+    for accuracy, expected in ((0.1, 0.83 - 0.5), (0.6, 0.83 - 0.6), (0.9, 0.83 - 0.9)):
+        frames = {"head_functions": pd.concat([frame, moved(above, accuracy)], ignore_index=True)}
+        assert value("rare_token_head", frames) == pytest.approx(expected)
+    assert verdict_of("rare_token_head", frames) == "contradicted"
+    # What token dropout takes away is that of the first layer, whatever others do.
+    found = value("token_dropout_removes_rare_token_head", as_published | frames)
+    assert found == pytest.approx(0.5)
 
 
 def test_positional_heads_of_mt_are_needed_on_both_sides(as_published):

@@ -12,7 +12,7 @@ from tests.tutorials import files_in
 def added():
     """The claim of the page, which the catalog does not have."""
     claims = []
-    names = vars(beyond) | {"claim": collect(claims, "beyond")}
+    names = vars(beyond) | {"claim": collect(claims, paper="beyond")}
     exec(files_in("add_claim")["bottomup/claims/beyond.py"], names)
     return claims
 

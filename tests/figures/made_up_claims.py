@@ -56,6 +56,7 @@ def claims() -> pd.DataFrame:
         ci_high=table["value"] + table["half"],
         margin=0.05 * table["published"].fillna(0.2),
         published_as="",
+        differs="Narrower: it must fall from third to third.",
         share=table["value"] / table["published"],
         share_low=(table["value"] - table["half"]) / table["published"],
         share_high=(table["value"] + table["half"]) / table["published"],

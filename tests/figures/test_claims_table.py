@@ -37,6 +37,7 @@ FIRST = {
     "curves": "lm",
     "undecided_until": "ten times the text",
     "published_as": "of MT",
+    "differs": "Wider: any lead counts.",
     "share": 0.25,
     "share_low": 0.2,
     "share_high": 0.3,
@@ -122,6 +123,7 @@ def test_a_row_has_the_sentence_the_verdict_and_all_that_decides_it():
     assert "0.123 (−0.0501 to 0.2)" in row["picture"]
     assert details(row) == {
         "Statistic": "fall, nats",
+        "Differs from the sentence": "Wider: any lead counts.",
         "Our models": "0.123 (−0.0501 to 0.2)",
         "Margin": "0.01",
         "Before training": "−0.03",
