@@ -15,8 +15,8 @@ from scipy.stats import chi2
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, Replicates, decided, of_condition
 from bottomup.claims.inference import (
+    ENOUGH,
     MOST_RUNS,
-    POWER,
     Evidence,
     Prior,
     enough,
@@ -80,7 +80,7 @@ def _enough(
     for more, of_text in larger:
         judged = Simulation(finding, prior, n_studies, rng, more, of_text).judged(truth)
         share = np.mean(judged.p.holds <= LEVEL / 2)
-        if share >= POWER:
+        if share >= ENOUGH:
             return more, of_text, share
     return np.nan, np.nan, np.nan
 

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from scipy.special import digamma, polygamma
+from scipy.stats import nct as shifted_student
 from scipy.stats import t as student
 
 from bottomup.claims.tables import NOISE, TEXT, Blocks, degrees_of_freedom
@@ -36,7 +37,7 @@ MOST_PRIOR_DF = 2.0
 # Where runs look alike by chance only the text's degrees would count, and p-values would be too
 # small in the far tail, where a correction for many claims reads them (docs/decisions.md).
 MOST_DF = 4
-POWER = 0.8  # of a study that is large enough
+ENOUGH = 0.8  # the power of a study that is large enough
 # Nobody trains more than this to decide a claim.
 MOST_RUNS = 20
 
@@ -194,6 +195,21 @@ def _p(room: np.ndarray, error: np.ndarray, df: np.ndarray) -> np.ndarray:
     return np.where(np.isnan(t), 1.0, student.sf(t, df))
 
 
+def power(
+    evidence: Evidence, prior: Prior, size: float, margin: float, one_of: bool = False
+) -> float:
+    """The chance, 0 to 1, that such a study shows a part of this size to be above the margin; of
+    the part that is known worst. NaN where an error is unknown.
+
+    It is that of a claim asked alone: Student's t, shifted by the room in standard errors.
+    """
+    error, df = errors(evidence, prior)
+    level = LEVEL / 2 / (evidence.values.shape[-1] if one_of else 1)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        shift = (size - margin) / np.where(error > 0, error, np.nan)
+    return float(shifted_student.sf(student.ppf(1 - level, df), df, shift).min())
+
+
 def enough(
     evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
 ) -> tuple[int, float] | None:
@@ -212,7 +228,7 @@ def enough(
         return None
     run = variance_of_a_run(evidence, prior)
     for n_runs in range(2, MOST_RUNS + 1):
-        needed = student.ppf(1 - LEVEL / 2, n_runs - 1) + student.ppf(POWER, n_runs)
+        needed = student.ppf(1 - LEVEL / 2, n_runs - 1) + student.ppf(ENOUGH, n_runs)
         left = (room / needed) ** 2 - run / n_runs  # for the text
         if (left >= evidence.text)[decisive].all():
             return n_runs, 1.0

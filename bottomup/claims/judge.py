@@ -8,7 +8,7 @@ import pandas as pd
 
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
-from bottomup.claims.inference import Prior, enough
+from bottomup.claims.inference import Prior, enough, power
 from bottomup.claims.tables import Tables
 from bottomup.claims.verdicts import corrected
 from bottomup.claims.words import (
@@ -29,7 +29,7 @@ OF_CLAIM = (
 COLUMNS = [
     *("claim", "paper", "statement", "section", "measure", "statistic"),
     *("differs", "value", "ci_low", "ci_high", "margin", "published", "published_as"),
-    *("share", "share_low", "share_high", "untrained"),
+    *("share", "share_low", "share_high", "power", "untrained"),
     *("added", "added_low", "added_high", "verdict", "otherwise", "uncorrected", "p_value"),
     *("provisional", "same_number_as", "not_ready", "other_estimators", "runs", "seeds"),
     *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
@@ -75,6 +75,7 @@ def judge(
             by_others = {name: of[claim.name] for name, of in elsewhere.items() if claim.name in of}
             why = [f"{name}: {of}" for name, of in not_ready.items() if rests_on(one, tables, name)]
             row |= _numbers(one, how) | _marks(one, how, by_others)
+            row |= {"power": _power(one, how, usual[claim.name])}
             row |= _verdict(words[claim.name], how.p.alone, by_others, why)
             if row["verdict"] == UNDECIDED:
                 row |= {"undecided_until": _until(one, how, usual[claim.name])}
@@ -124,6 +125,17 @@ def _numbers(one: Finding, how: Decided) -> dict:
         numbers |= {"share": how.own.value / of}
         numbers |= {"share_low": how.own.low / of, "share_high": how.own.high / of}
     return numbers | {"p_value": float(how.p.side)}
+
+
+def _power(one: Finding, how: Decided, prior: Prior) -> float:
+    """The chance that this study finds the claim reproduced, asked alone, where its statistic has
+    the published size, and its initial models what they have here."""
+    claim = one.claim
+    own = power(one.parts, prior, claim.published, claim.margin, claim.one_of)
+    if not one.added:
+        return own
+    added = claim.published - float(how.initial.value)
+    return min(own, power(one.added, prior, added, claim.margin))
 
 
 def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:

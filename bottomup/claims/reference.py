@@ -101,6 +101,10 @@ nothing), reproduced if the published curves are true, and contradicted if they 
 study has no heads with a function, claims about them are calibrated as if it had as many as the
 paper: the accuracies of its heads are raised, and their noise stays as it is.
 
+`power` is the chance that such a study finds the claim reproduced, asked alone, if its statistic
+has the published size and the initial models what they have here: where it is low, little follows
+from *undecided*.
+
 `undecided_until` says how many runs would decide a claim four times out of five if the values
 stayed; if {MOST_RUNS} are not enough, how much more text would, with that many runs; and which
 larger study would decide it in any case.

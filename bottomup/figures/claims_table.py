@@ -12,7 +12,7 @@ from bottomup.errors import UserError
 
 NUMBERS = [
     *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
-    *("share", "share_low", "share_high", "added", "added_low", "added_high"),
+    *("share", "share_low", "share_high", "power", "added", "added_low", "added_high"),
     *("p_value", "rank_correlation", "runs"),
 ]
 TEXTS = [
@@ -365,6 +365,7 @@ def _details(claim: dict) -> str:
         "Share of that": _with_interval(
             claim["share"], claim["share_low"], claim["share_high"], ".0%"
         ),
+        "Power at that size": _number(claim["power"], ".0%"),
         "p-value": _number(claim["p_value"], ".2g"),
         "If the models were ready": claim["otherwise"],
         "Models not ready": claim["not_ready"],

@@ -17,6 +17,7 @@ from bottomup.claims.inference import (
     decide,
     enough,
     errors,
+    power,
     usual,
     variance_of_a_run,
 )
@@ -277,3 +278,21 @@ def test_nothing_decides_a_part_within_the_margin():
     assert of(1.0, 0.05, one_of=True) and of(1.0, -1.0, one_of=True)
     assert of(-1.0, 0.05, one_of=True) is None
     assert of(math.nan) is None
+
+
+@pytest.mark.parametrize(("n_runs", "text"), [(3, 0.0), (5, 0.0), (3, 2.0)])
+def test_power_is_the_share_of_studies_that_find_a_part_of_that_size(n_runs, text):
+    """It is told by one study, whose estimates are right here."""
+    size, margin = 2.5, 0.5
+    found = decide(simulated(n_runs, size, text=text), NO_PRIOR, margin)
+    told = power(evidence([0.0], text, run=1.0, n_runs=n_runs), NO_PRIOR, size, margin)
+    assert 0.1 < told < 0.99 and told == pytest.approx((found.above <= 0.025).mean(), abs=0.03)
+
+
+def test_power_is_that_of_the_part_that_is_known_worst():
+    both = replace(evidence([0.0, 0.0], run=1.0, n_runs=5), run=np.array([0.1, 1.0]))
+    worst = power(evidence([0.0], run=1.0, n_runs=5), NO_PRIOR, 1.0, 0.1)
+    assert power(both, NO_PRIOR, 1.0, 0.1) == worst
+    # One of two is found at half the level.
+    assert power(both, NO_PRIOR, 1.0, 0.1, one_of=True) < worst
+    assert math.isnan(power(evidence([0.0]), NO_PRIOR, 1.0, 0.1))

@@ -40,6 +40,8 @@ def test_the_row_of_a_claim():
     assert row["share"] == pytest.approx(1.55) and row["share_low"] < 1.55 < row["share_high"]
     assert (row["value"], row["untrained"], row["added"]) == pytest.approx((3.1, 1.1, 2.0))
     assert row["ci_low"] < 3.1 < row["ci_high"] and row["added_low"] < 2 < row["added_high"]
+    # Training adds 2 less 1.1 where the published size is true; errors are a tenth of that.
+    assert 0.8 < row["power"] <= 1
     assert row["margin"] == pytest.approx(0.1) and row["p_value"] < 0.01
 
 
