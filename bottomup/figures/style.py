@@ -265,10 +265,17 @@ def key(points: pd.DataFrame, looks: list[Look], band: str = INTERVALS) -> list:
 
 
 def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = None) -> None:
-    """The legend, above the panels, where it covers nothing."""
-    rows = math.ceil(len(handles) / columns)
-    ncols = math.ceil(len(handles) / rows)
-    figure.legend(handles=handles, loc="outside upper center", ncols=ncols, title=title)
+    """The legend, above the panels, where it covers nothing; as wide as the figure at most.
+
+    columns: the most that it has.
+    """
+    for most in range(columns, 0, -1):
+        rows = math.ceil(len(handles) / most)
+        ncols = math.ceil(len(handles) / rows)
+        drawn = figure.legend(handles=handles, loc="outside upper center", ncols=ncols, title=title)
+        if drawn.get_window_extent().width <= figure.bbox.width or most == 1:
+            return
+        drawn.remove()
 
 
 def layer_axis(axes: Axes) -> None:

@@ -6,6 +6,7 @@ from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
+from matplotlib.lines import Line2D
 
 from bottomup.figures import distance_between_tasks, style
 
@@ -184,3 +185,18 @@ def test_a_model_has_one_color_by_its_place_in_the_study_and_its_twin_the_same_d
     with style.paper():
         assert style.objective("bert_untrained").color == style.objective("bert").color
         assert style.pair("bert_untrained", "bert").second_color is None
+
+
+@pytest.mark.parametrize("names", [3, 14, 30])
+@pytest.mark.parametrize("width", [2.8, 4.0, 8.0])
+def test_a_legend_is_no_wider_than_its_figure(names, width):
+    figure = Figure(figsize=(width, 3), layout="constrained")
+    figure.subplots()
+    handles = [Line2D([], [], label=f"a model, untrained {number}") for number in range(names)]
+    style.legend(figure, handles)
+    figure.canvas.draw()
+    [legend] = figure.legends
+    found = legend.get_window_extent()
+    assert found.x0 >= 0 and found.x1 <= figure.bbox.width
+    # As few rows as that leaves: of 8 inches, more than one column.
+    assert width < 8 or legend._ncols > 1
