@@ -67,6 +67,7 @@ rule judge_claims:
         metrics=expand("<results>/runs/{run}/metrics.jsonl", run=TRAINED_RUNS),
     output:
         table="<results>/measures/claims.csv",
+        specifications="<results>/measures/specifications.csv",
     log:
         "<logs>/judge_claims.log",
     benchmark:
@@ -85,7 +86,7 @@ rule judge_claims:
         python scripts/judge_claims.py --settings {params.settings:q} \
             --tables {input.tables:q} --correlations {input.correlations:q} \
             --quality {input.quality:q} --metrics {input.metrics:q} \
-            --table {output.table:q} &>{log:q}
+            --table {output.table:q} --specifications {output.specifications:q} &>{log:q}
         """
 
 
@@ -115,9 +116,24 @@ rule calibrate_claims:
         """
 
 
+# What a claim's row links to: the figures of the tables that claims rest on.
+SHOWN = [
+    {"name": name, "tables": tables, "published": figure.get("published", [])}
+    for name, figure in FIGURES.items()
+    if (
+        tables := [
+            f"measures/{table}.csv"
+            for table in figure["tables"]
+            if {f"{table}.parquet", f"{table}.csv"} & set(JUDGED)
+        ]
+    )
+]
+
+
 rule show_claims:
     input:
         claims=rules.judge_claims.output.table,
+        specifications=rules.judge_claims.output.specifications,
     output:
         page=report(
             "<results>/claims.html",
@@ -137,11 +153,12 @@ rule show_claims:
         mem_mb=1000,
         runtime=5,
     params:
-        settings=SLICES.show_claims(),
+        settings=SLICES.show_claims(SHOWN),
     shell:
         """
         python scripts/show_claims.py --settings {params.settings:q} \
-            --claims {input.claims:q} --page {output.page:q} &>{log:q}
+            --claims {input.claims:q} --specifications {input.specifications:q} \
+            --page {output.page:q} &>{log:q}
         """
 
 

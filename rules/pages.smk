@@ -2,6 +2,7 @@
 
 GALLERY = "<results>/gallery"
 CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
+SPECIFICATIONS = rules.judge_claims.output.specifications if CLAIMS else []
 
 
 # With curves over the layers; in the order of the figures that draw them.
@@ -38,6 +39,7 @@ rule show_gallery:
             for name, figure in FIGURES.items()
         ],
         claims=CLAIMS,
+        specifications=SPECIFICATIONS,
         templates=[
             f"bottomup/pages/{file}"
             for file in ("gallery.html", "gallery.js", "pages.css")
@@ -66,7 +68,7 @@ rule show_gallery:
         python scripts/show_gallery.py --settings {params.settings:q} \
             --images {input.images:q} --points {input.points:q} \
             --captions {input.captions:q} --claims {input.claims:q} \
-            --page {output.page:q} &>{log:q}
+            --specifications {input.specifications:q} --page {output.page:q} &>{log:q}
         """
 
 

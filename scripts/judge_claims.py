@@ -1,12 +1,14 @@
 """Judge each claim of the papers by the tables of a study.
 
 Settings: estimators (for each table with several estimates, those to judge by: values by column);
-          others (by name, another choice in one table [table, values by column], whose verdicts are
-          given besides); initial (for each objective, that of the models it starts from).
+          others (by name, another choice in one table [table, values by column], by which claims
+          on it are judged besides); initial (for each objective, that of the models it starts
+          from).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
           named after their files; rank correlations of our curves with the published ones; the
           table of quality and the learning curves of runs (runs/<run>/metrics.jsonl).
-Outputs:  the claims, a row each, with their verdicts; not measured if their table is not given.
+Outputs:  the claims, a row each, with their verdicts; not measured if their table is not given;
+          and each measured claim under every specification, a row each.
 """
 
 import argparse
@@ -20,6 +22,7 @@ from bottomup import program
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.readiness import not_ready
+from bottomup.claims.specifications import specify
 from bottomup.claims.tables import load
 from bottomup.files.tables import read_table, write_table
 from bottomup.settings import Section
@@ -46,10 +49,11 @@ def main(arguments: argparse.Namespace) -> None:
     correlations = read_table(arguments.correlations)
     curves = {path.parent.name: read_table(path) for path in arguments.metrics}
     quality = read_table(arguments.quality) if arguments.quality else NO_QUALITY
-    claims = judge(
-        CLAIMS, tables, settings.initial, correlations, others, not_ready(curves, quality)
-    )
+    ready = not_ready(curves, quality)
+    specified = specify(CLAIMS, tables, settings.initial, others)
+    claims = judge(CLAIMS, tables, settings.initial, correlations, specified, ready)
     write_table(claims, arguments.table)
+    write_table(specified, arguments.specifications)
     counts = claims["verdict"].value_counts()
     logging.info(", ".join(f"{count} {verdict}" for verdict, count in counts.items()))
 
@@ -59,6 +63,6 @@ if __name__ == "__main__":
     parser.add_argument("--tables", required=True, nargs="+", type=Path)
     parser.add_argument("--quality", type=Path, nargs="?")
     parser.add_argument("--metrics", type=Path, nargs="*", default=[])
-    for name in ("correlations", "table"):
+    for name in ("correlations", "table", "specifications"):
         parser.add_argument(f"--{name}", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -4,8 +4,8 @@ Settings: study, its name; repository, the web address of the repository's files
           each with name, module, category, tables, explored, published and copied (see
           bottomup/pages/gallery.py); config, the values that captions state.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
-          order of the settings; the table of claims, if any were judged; the page's templates,
-          beside its module.
+          order of the settings; the tables of claims and of their specifications, if any were
+          judged; the page's templates, beside its module.
 Outputs:  the page (index.html); beside it the folders images, with light images (.webp), and
           points, with the points of the figures that copy them (.csv).
 """
@@ -43,7 +43,10 @@ def main(arguments: argparse.Namespace) -> None:
             write(folder / "points" / f"{figure.name}.csv", copy)
         told = caption(text.read_text(encoding="utf-8"), settings.config)
         drawn.append(Drawn(figure, *told, points, tuple(size)))
-    claims = arguments.claims and read_table(arguments.claims, dtype={"seeds": str})
+    claims = arguments.claims and (
+        read_table(arguments.claims, dtype={"seeds": str}),
+        read_table(arguments.specifications),
+    )
     written = page(settings.study, drawn, claims, rule(), settings.repository)
     write(arguments.page, written.encode())
 
@@ -65,6 +68,7 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("images", "points", "captions"):
         parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
-    parser.add_argument("--claims", nargs="?", type=Path)
+    for name in ("claims", "specifications"):
+        parser.add_argument(f"--{name}", nargs="?", type=Path)
     parser.add_argument("--page", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -4,7 +4,9 @@ A curve is an array `[layers, 1 + 2 * N_DRAWS]`, as from `tables.Table.values`. 
 `NotMeasuredError` if the study has not measured what it reads.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 
 import numpy as np
 import pandas as pd
@@ -19,6 +21,9 @@ Curve = np.ndarray
 # Fewer pairs of words judge no head, as in the config: of 17 subjects after their verbs, the only
 # ones whose verb a causal model sees, up to ten heads of an untrained one beat the fixed offset.
 PAIRS = 100
+# How many parts of the layers, or of any sequence, there are: the first is the bottom, the last the
+# top, and what lies between them the middle.
+PARTS = ContextVar("PARTS", default=3)
 
 
 def rows(tables: Tables, name: str, **where) -> Table:
@@ -174,21 +179,40 @@ def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
     return shares.unstack().to_numpy()
 
 
+@contextmanager
+def parts_of_layers(n: int) -> Iterator[None]:
+    """Within it, the bottom and the top are an n-th of the layers each, in place of a third."""
+    before = PARTS.set(n)
+    try:
+        yield
+    finally:
+        PARTS.reset(before)
+
+
 def bottom(curve: Sequence) -> Sequence:
     """The lower third of the layers (or of any sequence), at least one."""
-    return curve[: max(1, len(curve) // 3)]
+    return curve[: _one_part(curve)]
 
 
 def middle(curve: Sequence) -> Sequence:
-    """What is neither `bottom` nor `top`; the whole sequence if nothing is."""
-    third = max(1, len(curve) // 3)
-    between = curve[third:-third]
+    """What is neither `bottom` nor `top`; the whole sequence if nothing is.
+
+    Raises NotMeasuredError if halves leave nothing between them.
+    """
+    part = _one_part(curve)
+    between = curve[part:-part]
+    if not len(between) and PARTS.get() == 2:
+        raise NotMeasuredError("layer between the halves")
     return between if len(between) else curve
 
 
 def top(curve: Sequence) -> Sequence:
     """The upper third of the layers (or of any sequence), at least one."""
-    return curve[-max(1, len(curve) // 3) :]
+    return curve[-_one_part(curve) :]
+
+
+def _one_part(curve: Sequence) -> int:
+    return max(1, len(curve) // PARTS.get())
 
 
 def mean(parts: Sequence[np.ndarray]) -> np.ndarray:

@@ -186,7 +186,9 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     before = beside = None
     with suppress(NotMeasuredError):
         before = Replicates.of(claim.parts, initial.only(found.seeds), claim.across_seeds)
-        beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
+        beside = found
+        if before.seeds != found.seeds:
+            beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
     return Finding(claim, found, before, beside, condition, blocks_of(runs.tables))
 

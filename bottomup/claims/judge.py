@@ -13,6 +13,7 @@ from bottomup.claims.tables import Tables
 from bottomup.claims.verdicts import corrected
 from bottomup.claims.words import (
     AGAINST,
+    ALL,
     ESTIMATOR,
     LACKING,
     LEVEL,
@@ -31,10 +32,11 @@ COLUMNS = [
     *("differs", "value", "ci_low", "ci_high", "margin", "published", "published_as"),
     *("share", "share_low", "share_high", "power", "untrained"),
     *("added", "added_low", "added_high", "verdict", "otherwise", "uncorrected", "p_value"),
-    *("provisional", "same_number_as", "not_ready", "other_estimators", "runs", "seeds"),
+    *("provisional", "same_number_as", "not_ready"),
+    *("specifications", "specifications_agree", "runs", "seeds"),
     *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
 ]
-TEXTS = ["otherwise", "provisional", "not_ready", "other_estimators", "seeds", "undecided_until"]
+TEXTS = ["otherwise", "provisional", "not_ready", "seeds", "undecided_until"]
 NUMBER = ["value", "ci_low"]  # its other end is wider where the claim has more parts
 
 
@@ -43,15 +45,15 @@ def judge(
     tables: Tables,
     initial: Mapping[str, str],
     correlations: pd.DataFrame,
-    others: Mapping[str, tuple[str, Tables]],
+    curves: pd.DataFrame,
     not_ready: Mapping[str, str],
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 
     initial: see `find_all`. correlations: those of our curves with the published ones, as from
-    `comparison.correlate`; a claim has the mean over its curves. others: for the name of each other
-    estimator, the table that it changes and the tables with it. not_ready: by objective, why its
-    models could still come to what they lack, as from `readiness`.
+    `comparison.correlate`; a claim has the mean over its curves. curves: these claims under every
+    specification, as from `specifications.specify`. not_ready: by objective, why its models could
+    still come to what they lack, as from `readiness`.
 
     Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
     the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
@@ -60,23 +62,17 @@ def judge(
     usual = priors(found)
     decided = {name: one.decided(usual[name]) for name, one in found.items()}
     words = _corrected(claims, decided)
-    elsewhere = {
-        other: verdicts_of(
-            [claim for claim in claims if claim.measure == measure], with_it, initial
-        )
-        for other, (measure, with_it) in others.items()
-    }
     rows = []
     for claim in claims:
         row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
         row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
         if claim.name in found:
             one, how = found[claim.name], decided[claim.name]
-            by_others = {name: of[claim.name] for name, of in elsewhere.items() if claim.name in of}
+            curve = curves[curves["claim"] == claim.name]
             why = [f"{name}: {of}" for name, of in not_ready.items() if rests_on(one, tables, name)]
-            row |= _numbers(one, how) | _marks(one, how, by_others)
+            row |= _numbers(one, how) | _marks(one, how) | agreeing(curve, how.p.alone)
             row |= {"power": _power(one, how, usual[claim.name])}
-            row |= _verdict(words[claim.name], how.p.alone, by_others, why)
+            row |= _verdict(words[claim.name], how.p.alone, curve, why)
             if row["verdict"] == UNDECIDED:
                 row |= {"undecided_until": _until(one, how, usual[claim.name])}
         else:
@@ -104,15 +100,6 @@ def _counted_once(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def verdicts_of(
-    claims: Sequence[Claim], tables: Tables, initial: Mapping[str, str]
-) -> dict[str, str]:
-    """The verdict on each claim alone, by name, if the tables have what it needs."""
-    found, _ = find_all(claims, tables, initial)
-    usual = priors(found)
-    return {name: one.decided(usual[name]).p.alone for name, one in found.items()}
-
-
 def _numbers(one: Finding, how: Decided) -> dict:
     numbers = {"value": how.own.value, "ci_low": how.own.low, "ci_high": how.own.high}
     if how.initial:
@@ -138,7 +125,13 @@ def _power(one: Finding, how: Decided, prior: Prior) -> float:
     return min(own, power(one.added, prior, added, claim.margin))
 
 
-def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
+def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
+    """How many specifications there are of a claim, and how many have this verdict alone."""
+    agree = int((curve["verdict"] == alone).sum())
+    return {"specifications": len(curve), "specifications_agree": agree}
+
+
+def _marks(one: Finding, how: Decided) -> dict:
     """What a reader of the verdict must know."""
     marks = []
     if one.parts.n_runs == 1:
@@ -152,11 +145,9 @@ def _marks(one: Finding, how: Decided, by_others: Mapping[str, str]) -> dict:
         marks.append(f"{'holds, but' if holds else 'only'} less than before training")
     if not one.claim.of_training and _known_before(how):
         marks.append("holds before training, too")
-    others = "; ".join(f"{name}: {verdict}" for name, verdict in by_others.items())
     seeds = " ".join(map(str, one.found.seeds))
     return {
         "provisional": ", ".join(marks),
-        "other_estimators": others,
         "runs": one.parts.n_runs,
         "seeds": seeds,
     }
@@ -169,9 +160,10 @@ def _known_before(how: Decided) -> bool:
     return bool(initial and initial.above <= LEVEL / 2 and initial.value != how.own.value)
 
 
-def _verdict(word: str, alone: str, by_others: Mapping[str, str], not_ready: list[str]) -> dict:
+def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -> dict:
     otherwise = ""
-    found = {alone, *by_others.values()}
+    # A seed left out is less data, not another way to look at them.
+    found = {alone, *curve["verdict"][curve["seeds"] == ALL]}
     if REPRODUCED in found and not found.isdisjoint(AGAINST):
         word = ESTIMATOR
     elif word in LACKING and not_ready:
@@ -210,6 +202,8 @@ def _not_measured(error: Exception) -> dict:
         "verdict": NOT_MEASURED,
         "uncorrected": NOT_MEASURED,
         "runs": 0,
+        "specifications": 0,
+        "specifications_agree": 0,
         "undecided_until": f"the study measures it ({error} is missing)",
     }
 

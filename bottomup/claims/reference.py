@@ -89,10 +89,13 @@ on heads about MT are asked again of LM and MLM, with the margin of MT's claim; 
 the paper does not make, the published value is set to 0.03. These claims, and those beyond the
 papers, are families of their own.
 
-**Other estimators.** Some measures leave a choice open (clusters or a classifier, how groups are
-matched, the variant of PWCCA, the metric of neighbors, the rule of relevance). `other_estimators`
-has the verdict under each other choice. A claim that is reproduced under one and contradicted under
-another **depends on the estimator**.
+**Specifications.** Some measures leave a choice open (how many clusters, or a classifier; how
+groups are matched; the variant of PWCCA; the metric of neighbors; the rule of relevance), and so do
+bottom and top, which may be thirds, halves or quarters of the layers. Each claim is judged alone
+under all combinations that the tables of a study allow and that change its numbers, and without
+each seed where two are left (`measures/specifications.csv`); `specifications_agree` of its
+`specifications` have its verdict alone. A claim that is reproduced under one and on the other side
+under another, of all seeds, **depends on the estimator**.
 
 **Calibration.** `snakemake calibrate_claims` simulates studies with the runs, documents and noise
 of your study, whose truth is known, and judges each claim alone: how often it is decided if nothing

@@ -20,10 +20,13 @@ MEANING = {
     "training, training surely moves it there.",
     NOT_YET: "It is smaller, absent or contradicted in models that may still come to it: they are "
     "weak, or their loss was still falling.",
-    ESTIMATOR: "One estimator finds it reproduced, another finds the statistic on the other side.",
+    ESTIMATOR: "One estimator, or one choice of the layers that stand for bottom and top, finds it "
+    "reproduced, another finds the statistic on the other side.",
     UNDECIDED: "None of these is sure: this study cannot tell.",
     NOT_MEASURED: "The study lacks what the statistic needs.",
 }
+# A specification as a claim is judged otherwise: its estimator, its layers, its seeds.
+AS_JUDGED, THIRDS, ALL = "as judged", "thirds", "all"
 # What a longer training could turn.
 LACKING = (SMALLER, ABSENT, CONTRADICTED)
 AGAINST = (ABSENT, CONTRADICTED)

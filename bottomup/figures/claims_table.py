@@ -1,6 +1,7 @@
 """The claims with their verdicts and the evidence, as a self-contained HTML page."""
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from html import escape
 from math import isfinite, isnan
 from typing import NamedTuple
@@ -9,23 +10,66 @@ import pandas as pd
 
 from bottomup.claims import words
 from bottomup.errors import UserError
+from bottomup.settings import Section
 
 NUMBERS = [
     *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
     *("share", "share_low", "share_high", "power", "added", "added_low", "added_high"),
     *("p_value", "rank_correlation", "runs"),
+    *("specifications", "specifications_agree"),
 ]
 TEXTS = [
     *("claim", "paper", "statement", "section", "measure", "statistic", "verdict", "uncorrected"),
     *("differs", "otherwise", "provisional", "published_as", "same_number_as", "not_ready"),
-    *("other_estimators", "seeds", "contradicted_if", "curves", "undecided_until"),
+    *("seeds", "contradicted_if", "curves", "undecided_until"),
 ]
+SPECIFICATION = ("claim", "estimator", "layers", "seeds", "value", "ci_low", "ci_high", "verdict")
 PAPERS = {
     "evolution": "Voita, Sennrich, Titov 2019: The Bottom-up Evolution of Representations",
     "heads": "Voita, Talbot, Moiseev, Sennrich, Titov 2019: Analyzing Multi-Head Self-Attention",
     "heads, asked anew": "The same asked of LM and MLM, and of other ways to choose heads",
     "beyond": "Beyond the papers",
 }
+
+
+class Figure(Section):
+    """A figure: its name, its tables (paths in the study's folder) and its published curves."""
+
+    name: str
+    tables: list[str]
+    published: list[str]
+
+
+class Objective(Section):
+    """The runs of an objective: their seeds, and the tokens that each was trained on, if any."""
+
+    seeds: list[int]
+    tokens: int | None
+
+
+class Study(Section):
+    """What the page says of its study: its name, the shape of its models, the runs of each
+    objective, checkpoints beside them, the words of held-out text, and its figures."""
+
+    study: str
+    model: dict[str, int]
+    objectives: dict[str, Objective]
+    checkpoints: list[str]
+    test_words: int
+    figures: list[Figure]
+
+
+class Place(NamedTuple):
+    """Where a page stands: the links to a figure and to a table, if it has one, by name, and
+    whether other parts of the page link to its rows."""
+
+    figure: str
+    table: str | None
+    rows: bool
+
+
+BESIDE_RESULTS = Place("figures/{}.png", "measures/{}.csv", rows=False)
+AMONG_FIGURES = Place("#figure-{}", None, rows=True)
 
 
 class Sign(NamedTuple):
@@ -61,6 +105,8 @@ DRAWN = {
     "untrained": "before training",
 }
 REACH = 140  # distance of the furthest mark from 0, which is in the middle of a picture
+# The picture of a specification curve, from the left edge and downwards; steps along it.
+CURVE_WIDTH, CURVE_HEIGHT, MOST_STEP = 300, 60, 14
 COLUMNS = {
     "verdict": "Verdict",
     "claim": "Claim",
@@ -69,12 +115,19 @@ COLUMNS = {
     "paper": "Paper",
 }
 SORTED_BY = ("verdict", "measure", "paper")
+COUNTED = """<p>The counts are of sentences of each paper, by what this study says of them. Two that
+rest on one number count once. A provisional one counts, but something beside its verdict must be
+known: open it.</p>"""
 INTRODUCTION = """<p>Every claim rests on a statistic that is above 0 as far as the claim holds.
 Each picture shows it on its own scale, with 0 in the middle: what lies to the right speaks for
 the claim, what lies to the left against it. Open a claim to see its numbers. <i>Surely</i> means by
 more than chance, given how many claims are asked at once: of the verdicts on one paper that a claim
 lies on either side, of those that it is contradicted, and of those that it is smaller than
-published, one in twenty is expected to be wrong at most (Benjamini and Yekutieli 2001).</p>"""
+published, one in twenty is expected to be wrong at most (Benjamini and Yekutieli 2001).</p>
+<p>Below it is the statistic under every choice of analysis that the tables allow: other estimators,
+other parts of the layers for bottom and top, each seed left out. Values are sorted, higher speaks
+for the claim; each has its interval, cut where it leaves the picture, in the color of its verdict
+alone. The ring is the one above.</p>"""
 # No script element and no ids: the report embeds this page in a script, beside other pages.
 SORT = """
 const button = event.target.closest('th button');
@@ -86,6 +139,14 @@ if (button) {
   head.setAttribute('aria-sort', ascending ? 'ascending' : 'descending');
   rows.append(...[...rows.rows].sort((a, b) =>
     (ascending ? order(a, b) : order(b, a)) || a.dataset.place - b.dataset.place));
+}
+"""
+DARK = """
+html:has(> body > .claims) { color-scheme: light dark; }
+@media (prefers-color-scheme: dark) {
+  html:has(> body > .claims) { background: #16181c; }
+  body > .claims { --paper: #16181c; --ink: #e9e7e2; --faint: #a9a9a6; --line: #3d4147; }
+  body > .claims { --link: #85c5f2; }
 }
 """
 STYLE = """
@@ -137,6 +198,7 @@ STYLE = """
 .claims td:is(.measure, .paper), .claims .numbers { font-size: .87em; }
 .claims .numbers { display: block; text-align: center; font-variant-numeric: tabular-nums; }
 .claims summary { cursor: pointer; }
+.claims a { color: var(--link, #00598f); }
 .claims .meanings { max-width: 60rem; font-size: .93em; }
 .claims .meanings dt { color: inherit; }
 .claims dl { display: grid; grid-template-columns: 12rem 1fr; gap: .3rem 1rem; }
@@ -150,6 +212,13 @@ STYLE = """
 .claims .provisional .value { fill: var(--paper, #fff); }
 .claims .published { fill: var(--ink, #1a1a1a); }
 .claims .untrained { fill: var(--paper, #fff); stroke: var(--ink, #1a1a1a); stroke-width: 1.3; }
+.claims .curve { display: block; margin-top: .4rem; overflow: hidden; }
+.claims .bounds { fill: none; stroke: var(--color); stroke-width: 1.5; opacity: .55; }
+.claims .points { fill: none; stroke: var(--color); stroke-width: 5; stroke-linecap: round; }
+.claims .own { fill: none; stroke: var(--ink, #1a1a1a); stroke-width: 1.5; }
+.claims .level { fill: none; stroke: var(--ink, #1a1a1a); stroke-width: .8; }
+.claims .level.at-margin { stroke-dasharray: 2 3; }
+.claims .level.at-published { stroke-dasharray: 7 3; }
 @container claims (max-width: 62rem) {
   .claims .evidence, .claims .evidence tbody { display: block; }
   .claims .evidence :is(thead, td) { display: block; }
@@ -173,26 +242,58 @@ STYLE = """
 """
 
 
-def page(claims: pd.DataFrame) -> str:
-    """The page, which is `section` and nothing else."""
+def page(claims: pd.DataFrame, specifications: pd.DataFrame, study: Study) -> str:
+    """The page, to lie in the study's folder: `section`, with what its study is."""
+    rows = claims.astype({"section": object}).fillna({"section": ""}).to_dict("records")
+    claims = claims.assign(figures=[figures_of(claim, study.figures) for claim in rows])
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
-        f"<title>Claims</title>\n{section(claims)}</html>\n"
+        f"<title>Claims of the study {escape(study.study)}</title>\n<style>{DARK}</style>\n"
+        f"{section(claims, specifications, BESIDE_RESULTS, _size(study))}</html>\n"
     )
 
 
-def section(claims: pd.DataFrame) -> str:
+def figures_of(claim: dict, figures: Sequence[Figure]) -> list[str]:
+    """The names of the figures that show a claim: those with the published figure that its section
+    names, or else all that are drawn from its table."""
+    named = set(re.findall(r"figure (\w+)", claim["section"]))
+    shown = [figure.name for figure in figures if named & set(figure.published)]
+    table = f"measures/{claim['measure']}.csv"
+    return shown or [figure.name for figure in figures if table in figure.tables]
+
+
+def _size(study: Study) -> str:
+    """The study's name and size, in a paragraph."""
+    told = [f"{name} ({_runs(runs)})" for name, runs in study.objectives.items()]
+    told += [f"the checkpoint {name}" for name in study.checkpoints]
+    shape = ""
+    if study.objectives:
+        shape = "Transformers of {layers} layers, {heads} heads and width {d_model}: "
+    text = f"{shape.format(**study.model)}{', '.join(told)}. {study.test_words:,} words held out."
+    return f"<p>Study <b>{escape(study.study)}</b>. {escape(text)}</p>"
+
+
+def _runs(objective: Objective) -> str:
+    n = len(objective.seeds)
+    seeds = f"{n} seed{'s' if n > 1 else ''}"
+    return seeds if objective.tokens is None else f"{seeds}, {objective.tokens:,} tokens"
+
+
+def section(
+    claims: pd.DataFrame, specifications: pd.DataFrame, place: Place, study: str = ""
+) -> str:
     """Part of a page: the count of claims by paper and verdict, a legend, and a row for each of
     `claims`, by paper and then in their order, with its evidence drawn.
 
-    Columns are as in `claims.csv`; a missing number has no mark. With a column `figures`, lists of
-    names, a row has the id `claim-<claim>` and links to `#figure-<name>`. A page may set the colors
-    --paper, --ink, --line and --faint.
+    Columns are as in `claims.csv`, and `figures`, lists of names; a missing number has no mark. A
+    row that is linked to has the id `claim-<claim>`. A page may set the colors --paper, --ink,
+    --line, --faint and --link. specifications: those of each claim, with the columns of
+    `specifications.csv`. study: a paragraph on it.
 
     Raises UserError if a column is missing, or a verdict or a paper is unknown.
     """
-    _check(claims)
+    _check(claims, specifications)
     claims = claims.astype(dict.fromkeys(NUMBERS, float))
     claims[TEXTS] = claims[TEXTS].astype(object).where(claims[TEXTS].notna(), "")
     claims = claims.sort_values(
@@ -201,18 +302,22 @@ def section(claims: pd.DataFrame) -> str:
     return (
         f"<style>{STYLE}{_filters()}</style>\n"
         f'<div class="claims" onclick="{escape(SORT)}">\n<h2>Claims</h2>\n'
-        f"{_counts(claims)}\n{INTRODUCTION}\n{_meanings()}\n{_legend()}\n{_choice()}\n{_table(claims)}\n"
-        f"</div>\n"
+        f"{study}\n{_counts(claims)}\n{COUNTED}\n{INTRODUCTION}\n{_meanings()}\n{_legend()}\n"
+        f"{_choice()}\n{_table(claims, specifications, place)}\n</div>\n"
     )
 
 
-def _check(claims: pd.DataFrame) -> None:
-    missing = [column for column in (*TEXTS, *NUMBERS) if column not in claims]
-    if missing:
-        raise UserError(
-            f"the claims have no column {', '.join(missing)}; the page needs "
-            f"{', '.join((*TEXTS, *NUMBERS))}; judge the claims again"
-        )
+def _check(claims: pd.DataFrame, specifications: pd.DataFrame) -> None:
+    tables = {
+        "claims": (claims, (*TEXTS, *NUMBERS)),
+        "specifications": (specifications, SPECIFICATION),
+    }
+    for name, (table, needed) in tables.items():
+        if missing := [column for column in needed if column not in table]:
+            raise UserError(
+                f"the {name} have no column {', '.join(missing)}; the page needs "
+                f"{', '.join(needed)}; judge the claims again"
+            )
     for column, known in (("verdict", VERDICTS), ("paper", PAPERS)):
         unknown = sorted(set(claims[column]) - set(known))
         if unknown:
@@ -276,6 +381,9 @@ def _legend() -> str:
         _item({"zero": 0, "margin": 12}, "margin: less counts as no effect"),
         _item({"published": 0}, "the paper’s models", middle=7),
         _item({"untrained": 0}, "our models before training", middle=31),
+        _across("at-zero", "0"),
+        _across("at-margin", "margin, in the curve"),
+        _across("at-published", "the paper’s models, in the curve"),
     ]
     return f'<ul class="legend" style="--color: var(--ink, #1a1a1a)">\n{"".join(items)}</ul>'
 
@@ -284,6 +392,11 @@ def _item(places: dict[str, float], text: str, middle: int = 19, look: str = "")
     box = f"-20 {middle - 15} 40 30"
     drawing = f'<svg width="40" height="30" viewBox="{box}">{_marks(places)}</svg>'
     return f'<li class="{look}">{drawing}{text}</li>\n'
+
+
+def _across(level: str, text: str) -> str:
+    line = f'<path class="level {level}" d="M0 15H40"/>'
+    return f'<li><svg width="40" height="30">{line}</svg>{text}</li>\n'
 
 
 def _choice() -> str:
@@ -306,16 +419,17 @@ def _filters() -> str:
     )
 
 
-def _table(claims: pd.DataFrame) -> str:
+def _table(claims: pd.DataFrame, specifications: pd.DataFrame, place: Place) -> str:
     ranks = {
         "verdict": _rank(VERDICTS),
         "measure": _rank(sorted(set(claims["measure"]))),
         "paper": _rank(PAPERS),
     }
+    by_claim = {name: rows.to_dict("records") for name, rows in specifications.groupby("claim")}
     rows = []
-    for place, claim in enumerate(claims.to_dict("records")):
-        keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": place}
-        rows.append(_row(claim, keys))
+    for n, claim in enumerate(claims.to_dict("records")):
+        keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": n}
+        rows.append(_row(claim, keys, by_claim.get(claim["claim"], []), place))
     head = "".join(_head(name, title) for name, title in COLUMNS.items())
     body = "\n".join(rows)
     return (
@@ -332,13 +446,14 @@ def _head(name: str, title: str) -> str:
     return f'<th scope="col" class="{name}" data-key="{name}"{order}>{button}</th>'
 
 
-def _row(claim: dict, keys: dict[str, int]) -> str:
+def _row(claim: dict, keys: dict[str, int], specified: list[dict], place: Place) -> str:
     mark = f"<small>{escape(claim['provisional'])}</small>" if claim["provisional"] else ""
     cells = {
         "verdict": f"{sign(claim['verdict'])}{claim['verdict']}{mark}",
         "claim": f"<details><summary>{escape(claim['statement'])}</summary>"
-        f"{_details(claim)}</details>",
-        "picture": f'{picture(claim)}<span class="numbers">{_value(claim)}</span>',
+        f"{_details(claim, specified, place)}</details>",
+        "picture": f'{picture(claim)}<span class="numbers">{_value(claim)}</span>'
+        f"{curve(claim, specified)}",
         "measure": escape(claim["measure"].replace("_", " ")),
         "paper": _name(claim["paper"]),
     }
@@ -346,11 +461,11 @@ def _row(claim: dict, keys: dict[str, int]) -> str:
     color = VERDICTS[claim["verdict"]].color
     data = " ".join(f'data-{name}="{key}"' for name, key in keys.items())
     filled = "\n".join(f'<td class="{name}">{cells[name]}</td>' for name in COLUMNS)
-    name = f' id="claim-{claim["claim"]}"' if "figures" in claim else ""
+    name = f' id="claim-{claim["claim"]}"' if place.rows else ""
     return f'<tr{name} class="{look}" style="--color: {color}" {data}>\n{filled}\n</tr>'
 
 
-def _details(claim: dict) -> str:
+def _details(claim: dict, specified: list[dict], place: Place) -> str:
     added = _with_interval(claim["added"], claim["added_low"], claim["added_high"])
     seeds = f" (seeds {claim['seeds']})" if claim["seeds"] else ""
     curves = f" ({claim['curves']})" if claim["curves"] else ""
@@ -371,7 +486,7 @@ def _details(claim: dict) -> str:
         "Models not ready": claim["not_ready"],
         "Same number as": claim["same_number_as"],
         "Verdict without correction": claim["uncorrected"],
-        "Other estimators": claim["other_estimators"],
+        "Specifications": _agreement(claim, specified),
         "Contradicted if": claim["contradicted_if"],
         "Undecided until": claim["undecided_until"],
         "Rank correlation": _number(claim["rank_correlation"], ".2f", curves),
@@ -381,13 +496,40 @@ def _details(claim: dict) -> str:
     }
     shown = {term: text for term, text in entries.items() if text}
     terms = [f"<dt>{term}</dt><dd>{escape(text)}</dd>" for term, text in shown.items()]
-    if claim.get("figures"):
-        terms.append(f"<dt>Figures</dt><dd>{', '.join(map(_link, claim['figures']))}</dd>")
+    links = {"Figures": [(place.figure, name) for name in claim["figures"]]}
+    if place.table:
+        links["Table"] = [(place.table, claim["measure"])]
+    for term, some in links.items():
+        if some:
+            terms.append(f"<dt>{term}</dt><dd>{', '.join(_link(*each) for each in some)}</dd>")
     return f"<dl>{''.join(terms)}</dl>"
 
 
-def _link(figure: str) -> str:
-    return f'<a href="#figure-{figure}">{figure.replace("_", " ")}</a>'
+def _link(where: str, name: str) -> str:
+    return f'<a href="{where.format(name)}">{name.replace("_", " ")}</a>'
+
+
+def _agreement(claim: dict, specified: list[dict]) -> str:
+    """How many specifications have the verdict, and which have which other."""
+    if len(specified) < 2:
+        return ""
+    others: dict[str, list[str]] = {}
+    for one in specified:
+        if one["verdict"] != claim["uncorrected"]:
+            others.setdefault(one["verdict"], []).append(_choices(one))
+    told = [f"{verdict}: {', '.join(names)}" for verdict, names in others.items()]
+    return "; ".join([_agree(claim), *told])
+
+
+def _agree(claim: dict) -> str:
+    agree, all_of_them = claim["specifications_agree"], claim["specifications"]
+    return f"{agree:.0f} of {all_of_them:.0f} specifications agree"
+
+
+def _choices(one: dict) -> str:
+    """What a specification has otherwise, in words."""
+    usual = {"estimator": words.AS_JUDGED, "layers": words.THIRDS, "seeds": words.ALL}
+    return " and ".join(one[choice] for choice, name in usual.items() if one[choice] != name)
 
 
 def _value(claim: dict) -> str:
@@ -425,6 +567,66 @@ def picture(claim: dict) -> str:
         '<svg width="300" height="38" viewBox="-150 0 300 38" role="img">'
         f"<title>{label}</title>{_marks(places)}</svg>"
     )
+
+
+def curve(claim: dict, specified: list[dict]) -> str:
+    """The specification curve of a claim, in SVG: values with intervals, lowest first, in the color
+    of their verdicts; the margin, 0 and the published value as lines across. Empty if there is one
+    specification, or none.
+
+    specified: the specifications, the claim as it is judged first.
+    """
+    if len(specified) < 2:
+        return ""
+    own, *_ = specified
+    levels = {"at-zero": 0.0, "at-margin": claim["margin"], "at-published": claim["published"]}
+    levels = {name: level for name, level in levels.items() if not isnan(level)}
+    # An interval of two runs would leave nothing of the others to see.
+    shown = [*levels.values(), *(one["value"] for one in specified), own["ci_low"], own["ci_high"]]
+    shown = [number for number in shown if isfinite(number)]
+    height = Height(min(shown), max(shown))
+    step = min(MOST_STEP, CURVE_WIDTH / len(specified))
+    first = (CURVE_WIDTH - step * (len(specified) - 1)) / 2
+    ordered = sorted(specified, key=lambda one: one["value"])
+    placed = [(first + step * place, one) for place, one in enumerate(ordered)]
+    marks = [
+        f'<path class="level {name}" d="M0 {height.of(level)}H{CURVE_WIDTH}"/>'
+        for name, level in levels.items()
+    ]
+    for verdict in dict.fromkeys(one["verdict"] for one in ordered):
+        of_it = [(x, one) for x, one in placed if one["verdict"] == verdict]
+        color = f' style="--color: {VERDICTS[verdict].color}"'
+        bounds = "".join(height.interval(x, one) for x, one in of_it)
+        points = "".join(f"M{x:.1f} {height.of(one['value'])}h0" for x, one in of_it)
+        marks.append(f'<path class="bounds"{color} d="{bounds}"/>')
+        marks.append(f'<path class="points"{color} d="{points}"/>')
+    x = next(x for x, one in placed if one is own)
+    marks.append(f'<circle class="own" cx="{x:.1f}" cy="{height.of(own["value"])}" r="4.5"/>')
+    told = _agreement(claim, specified)
+    return (
+        f'<svg class="curve" width="{CURVE_WIDTH}" height="{CURVE_HEIGHT}" '
+        f'viewBox="0 0 {CURVE_WIDTH} {CURVE_HEIGHT}" role="img"><title>{escape(told)}</title>'
+        f'{"".join(marks)}</svg><span class="numbers">{_agree(claim)}</span>'
+    )
+
+
+class Height(NamedTuple):
+    """The scale of a specification curve: what is at its bottom and at its top."""
+
+    low: float
+    high: float
+
+    def of(self, number: float) -> str:
+        """How far a number is below the upper edge, within the picture."""
+        share = (self.high - number) / (self.high - self.low or 1)
+        inner = 5 + share * (CURVE_HEIGHT - 10)
+        return f"{max(0.0, min(CURVE_HEIGHT, inner)):.1f}"
+
+    def interval(self, x: float, one: dict) -> str:
+        """A line from one end to the other; none without an interval."""
+        if isnan(one["ci_low"]):
+            return ""
+        return f"M{x:.1f} {self.of(one['ci_high'])}V{self.of(one['ci_low'])}"
 
 
 def _marks(places: dict[str, float]) -> str:

@@ -2,7 +2,6 @@
 
 import io
 import math
-import re
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -14,26 +13,21 @@ from PIL import Image
 
 from bottomup.claims.comparison import CURVE, beside, correlate
 from bottomup.figures import claims_table
-from bottomup.figures.claims_table import VERDICTS, sign
+from bottomup.figures.claims_table import AMONG_FIGURES, VERDICTS, figures_of, sign
 from bottomup.pages import render
-from bottomup.settings import Section
 
 WIDTH = 1280  # of a light image, in pixels
 QUALITY = 60  # of WebP, 0 to 100
 MOST_NAMES = 8  # of panels, or of curves, in place of an image
 
 
-class Figure(Section):
-    """A figure: its name, the module that draws it, its category in the report, its tables (paths
-    in the study's folder), the measures among them that the explorer shows, the published curves,
-    and whether its points are copied beside the page."""
+class Figure(claims_table.Figure):
+    """A figure: also the module that draws it, its category in the report, the measures among its
+    tables that the explorer shows, and whether its points are copied beside the page."""
 
-    name: str
     module: str
     category: str
-    tables: list[str]
     explored: list[str]
-    published: list[str]
     copied: bool
 
     @property
@@ -117,15 +111,6 @@ def _number(value: float) -> str:
     return "" if math.isnan(value) else f"{value:.3g}".replace("-", "−")
 
 
-def figures_of(claim: dict, figures: list[Figure]) -> list[str]:
-    """The figures that show a claim: those with the published figure that its section names, or
-    else all that are drawn from its table."""
-    named = set(re.findall(r"figure (\w+)", claim["section"]))
-    shown = [figure.name for figure in figures if named & set(figure.published)]
-    table = f"measures/{claim['measure']}.csv"
-    return shown or [figure.name for figure in figures if table in figure.tables]
-
-
 def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
     """The claims that a figure shows, sorted by the rank of their verdict, which is one more
     column.
@@ -142,19 +127,23 @@ def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
 def page(
     study: str,
     drawn: list[Drawn],
-    claims: pd.DataFrame | None,
+    judged: tuple[pd.DataFrame, pd.DataFrame] | None,
     rule: str,
     repository: str | None,
 ) -> str:
-    """The page of figures, in their order, and claims (None if nothing was judged).
+    """The page of figures, in their order, and claims.
 
-    rule: the place of the figures' rule, `file:line`. repository: the web address of the
-    repository's files, None if it has none.
+    judged: the claims and their specifications, None if nothing was judged. rule: the place of the
+    figures' rule, `file:line`. repository: the web address of the repository's files, None if it
+    has none.
     """
     figures = [each.figure for each in drawn]
-    if claims is not None:
+    claims = section = None
+    if judged is not None:
+        claims, specifications = judged
         rows = claims.astype({"section": object}).fillna({"section": ""}).to_dict("records")
         claims = claims.assign(figures=[figures_of(claim, figures) for claim in rows])
+        section = Markup(claims_table.section(claims, specifications, AMONG_FIGURES))
     return render(
         "gallery.html",
         study=study,
@@ -162,7 +151,7 @@ def page(
         drawn=drawn,
         beside={each.figure.name: beside_published(each.points) for each in drawn},
         claims={figure.name: seen_in(figure, claims) for figure in figures},
-        section=None if claims is None else Markup(claims_table.section(claims)),
+        section=section,
         sign=lambda verdict: Markup(sign(verdict)),
         rule=rule,
         repository=repository,

@@ -298,8 +298,24 @@ class Slices:
                 others[name] = [f"pwcca_between_{between}", {"variant": variant, "weights": "x"}]
         return others
 
-    def show_claims(self) -> Slice:
-        return settings("show_claims", {})
+    def show_claims(self, figures: list[dict]) -> Slice:
+        """`figures`: each as `bottomup.figures.claims_table.Figure` has it."""
+        study, subjects = self.study, self.subjects
+        model = study.model.model_dump(include={"layers", "heads", "d_model"})
+        values = {
+            "study": study.study,
+            "model": model,
+            "objectives": {name: self._runs_of(name) for name in subjects.objectives},
+            "checkpoints": list(study.checkpoints),
+            "test_words": study.corpus.splits.test_words,
+            "figures": figures,
+        }
+        return settings("show_claims", values)
+
+    def _runs_of(self, objective: str) -> dict:
+        trained = objective in self.subjects.trained
+        tokens = self.study.objective_training(objective).max_tokens if trained else None
+        return {"seeds": self.subjects.seeds(objective), "tokens": tokens}
 
     def write_latex(self, wildcards) -> Slice:
         options = self._estimators().get(wildcards.table, {})

@@ -9,10 +9,12 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import Claim, collect
 from bottomup.claims.finding import find_all
 from bottomup.claims.judge import judge
+from bottomup.claims.specifications import COLUMNS as OF_SPECIFICATION
 from bottomup.claims.tables import VALUES, table
 from bottomup.measures import jackknife
 
 NO_CORRELATIONS = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
+NO_SPECIFICATIONS = pd.DataFrame(columns=OF_SPECIFICATION)
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 N_BLOCKS = 20
 # The models that each starts from.
@@ -83,10 +85,14 @@ def tables(frames):
     return {name: table(name, frame) for name, frame in frames.items()}
 
 
-def judged(frames, claims=CLAIMS, correlations=NO_CORRELATIONS, others=(), not_ready=()):
-    rows = judge(
-        claims, tables(frames), INITIAL, correlations, {**dict(others)}, {**dict(not_ready)}
-    )
+def judged(
+    frames,
+    claims=CLAIMS,
+    correlations=NO_CORRELATIONS,
+    specifications=NO_SPECIFICATIONS,
+    not_ready=(),
+):
+    rows = judge(claims, tables(frames), INITIAL, correlations, specifications, {**dict(not_ready)})
     return rows.set_index("claim")
 
 

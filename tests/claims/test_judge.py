@@ -10,7 +10,7 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.judge import COLUMNS
 from bottomup.claims.verdicts import PValues, corrected
 from tests.claims import made_up
-from tests.claims.made_up import NO_CORRELATIONS, claim, of_runs
+from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, of_runs
 from tests.claims.test_finding import of
 
 
@@ -25,8 +25,14 @@ def frame(spread=0.01, **values):
     )
 
 
-def judged(table, *claims, correlations=NO_CORRELATIONS, others=(), not_ready=()):
-    rows = made_up.judged({"change": table}, claims, correlations, others, not_ready)
+def judged(
+    table,
+    *claims,
+    correlations=NO_CORRELATIONS,
+    specifications=NO_SPECIFICATIONS,
+    not_ready=(),
+):
+    rows = made_up.judged({"change": table}, claims, correlations, specifications, not_ready)
     rows = rows.reset_index()
     assert list(rows) == COLUMNS and len(rows) == len(claims)
     return rows.iloc[0]
@@ -224,25 +230,39 @@ def test_a_verdict_that_falls_to_the_others_says_so():
     )
 
 
-def test_verdicts_of_other_estimators_stand_beside():
-    ours, same, none, opposite = (
-        frame(mt=values) for values in ([3.0, 3.1], [4.0, 4.1], [0.0, 0.1], [-3.0, -3.1])
-    )
+def specified(*rows):
+    """Specifications of a claim: choices, and the verdict alone."""
+    columns = ["estimator", "layers", "seeds", "verdict"]
+    return pd.DataFrame(rows, columns=columns).assign(claim="<lambda>", value=1.0)
 
-    def of_others(**frames):
-        others = {
-            name: ("change", made_up.tables({"change": other})) for name, other in frames.items()
-        }
-        return judged(ours, claim(of("mt")), others=others)
 
-    row = of_others(same=same, none=none)
+AS_JUDGED = ("as judged", "thirds", "all", "reproduced")
+
+
+def test_a_row_says_how_many_specifications_agree():
+    ours, about = frame(mt=[3.0, 3.1]), claim(of("mt"))
+    other = ("500 clusters", "thirds", "all", "reproduced")
+    none = ("classifier", "thirds", "all", "undecided")
+    row = judged(ours, about, specifications=specified(AS_JUDGED, other, none))
+    assert (row["specifications"], row["specifications_agree"]) == (3, 2)
     assert row["verdict"] == "reproduced"
-    assert row["other_estimators"] == "same: reproduced; none: smaller than published"
-    assert of_others(same=same, opposite=opposite)["verdict"] == "depends on the estimator"
-    # Another table's estimator says nothing of this claim.
-    others = {"other": ("influence", made_up.tables({"change": opposite}))}
-    row = judged(ours, claim(of("mt")), others=others)
-    assert (row["verdict"], row["other_estimators"]) == ("reproduced", "")
+    # Those of another claim say nothing of this one.
+    row = judged(ours, about, specifications=specified(AS_JUDGED, other).assign(claim="another"))
+    assert (row["specifications"], row["specifications_agree"]) == (0, 0)
+
+
+@pytest.mark.parametrize(
+    ("choices", "word"),
+    [
+        (("classifier", "thirds", "all"), "depends on the estimator"),
+        (("as judged", "halves", "all"), "depends on the estimator"),
+        # Less data, not another way to look at them.
+        (("as judged", "thirds", "without seed 1"), "reproduced"),
+    ],
+)
+def test_opposite_verdicts_of_two_specifications_depend_on_the_estimator(choices, word):
+    rows = specified(AS_JUDGED, (*choices, "contradicted"))
+    assert judged(frame(mt=[3.0, 3.1]), claim(of("mt")), specifications=rows)["verdict"] == word
 
 
 def test_the_rank_correlation_is_the_mean_of_the_claim_s_curves():

@@ -9,6 +9,7 @@ from bottomup.figures import claims_table
 from bottomup.figures.claims_table import PAPERS, VERDICTS
 from tests.browser import driver, find, resize, webdriver
 from tests.figures import made_up_claims
+from tests.figures.test_claims_table import STUDY
 
 __all__ = ["driver"]
 
@@ -18,11 +19,16 @@ def claims():
     return made_up_claims.claims()
 
 
+def written(claims):
+    study = claims_table.Study(**STUDY)
+    return claims_table.page(claims, made_up_claims.specifications(), study)
+
+
 @pytest.fixture
 def shown(driver, claims, tmp_path):
     """The page, open; no errors or warnings in the console when the test is done."""
     path = tmp_path / "claims.html"
-    path.write_text(claims_table.page(claims), encoding="utf-8")
+    path.write_text(written(claims), encoding="utf-8")
     resize(driver, 1280, 900)
     driver.get(path.as_uri())
     yield driver
@@ -140,6 +146,23 @@ def test_provisional_verdicts_are_hollow_and_say_why(shown, claims):
         assert verdict == given["verdict"] + f"\n{given['provisional']}" * white
 
 
+@pytest.mark.parametrize(
+    ("scheme", "paper", "ink"),
+    [("light", "255, 255, 255", "26, 26, 26"), ("dark", "22, 24, 28", "233, 231, 226")],
+)
+def test_the_page_is_dark_where_the_system_is(shown, scheme, paper, ink):
+    media = [{"name": "prefers-color-scheme", "value": scheme}]
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
+    try:
+        (claims,) = find(shown, ".claims")
+        assert claims.value_of_css_property("background-color") == f"rgba({paper}, 1)"
+        assert claims.value_of_css_property("color") == f"rgba({ink}, 1)"
+        level = find(shown, ".curve .at-published")[0]
+        assert level.value_of_css_property("stroke") == f"rgb({ink})"
+    finally:
+        shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
 @pytest.mark.parametrize("width", [320, 375, 768, 1024])
 def test_narrow_windows_are_not_scrolled_sideways(shown, width):
     resize(shown, width, 700, mobile=True)
@@ -167,7 +190,7 @@ def test_without_javascript_all_is_there_and_the_filter_works(driver, shown, cla
 
 def test_in_the_report_it_works_too(driver, claims, tmp_path):
     """Snakemake writes the page into a script, as JSON, and sets it as the HTML of an element."""
-    text = json.dumps(claims_table.page(claims))
+    text = json.dumps(written(claims))
     path = tmp_path / "report.html"
     path.write_text(
         f"<!doctype html><link rel=icon href='data:,'><div></div><script>var text = {text};"
@@ -185,7 +208,7 @@ def test_in_a_frame_of_the_report_it_works_too(driver, claims, tmp_path):
     path.write_text("<!doctype html><iframe width=1200 height=800></iframe>")
     driver.get(path.as_uri())
     script = "document.querySelector('iframe').srcdoc = arguments[0]"
-    driver.execute_script(script, claims_table.page(claims))
+    driver.execute_script(script, written(claims))
     driver.switch_to.frame(0)
     driver.implicitly_wait(5)
     header(driver, "verdict").click()

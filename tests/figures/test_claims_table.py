@@ -1,3 +1,4 @@
+import re
 from html.parser import HTMLParser
 
 import pandas as pd
@@ -29,7 +30,8 @@ FIRST = {
     "uncorrected": "reproduced",
     "p_value": 0.0123,
     "provisional": "one <run>",
-    "other_estimators": "classifier: contradicted",
+    "specifications": 3,
+    "specifications_agree": 1,
     "runs": 12,
     "seeds": "1 2",
     "contradicted_if": "it rises",
@@ -61,9 +63,37 @@ MEASURED = (
 )
 NOT_MEASURED = FIRST | {
     **dict.fromkeys((*MEASURED, "p_value", "rank_correlation"), NAN),
-    **dict.fromkeys(("provisional", "other_estimators", "seeds", "undecided_until"), ""),
+    **dict.fromkeys(("provisional", "seeds", "undecided_until"), ""),
     **{"claim": "mlm", "paper": "evolution", "runs": 0},
+    **{"specifications": 0, "specifications_agree": 0},
 }
+SPECIFICATIONS = pd.DataFrame(
+    [
+        ("as judged", "thirds", "all", 0.12345, -0.0501, 0.2, "reproduced"),
+        ("classifier", "halves", "all", -0.1, -0.2, 0.0, "contradicted"),
+        ("as judged", "thirds", "without seed 1", 0.3, -9.0, 9.0, "undecided"),
+    ],
+    columns=claims_table.SPECIFICATION[1:],
+).assign(claim="lm_forgets")
+NONE = SPECIFICATIONS[:0]
+STUDY = {
+    "study": "made <up>",
+    "model": {"layers": 3, "heads": 4, "d_model": 32},
+    "objectives": {
+        "lm": {"seeds": [1, 2], "tokens": 100000},
+        "untrained": {"seeds": [1], "tokens": None},
+    },
+    "checkpoints": ["bert"],
+    "test_words": 8000,
+    "figures": [
+        {"name": "of_both", "tables": ["measures/mutual_information.csv"], "published": ["ib"]},
+        {"name": "of_neither", "tables": ["measures/change.csv"], "published": []},
+    ],
+}
+
+
+def written(claims, specifications=NONE, **study):
+    return claims_table.page(claims, specifications, claims_table.Study(**STUDY | study))
 
 
 class Page(HTMLParser):
@@ -81,9 +111,10 @@ class Page(HTMLParser):
         attrs = dict(attrs)
         self.names += attrs
         if tag == "tr" and "data-place" in attrs:
-            self.rows.append({"look": attrs["class"], "terms": [], "marks": {}})
+            self.rows.append({"look": attrs["class"], "terms": [], "marks": {}, "paths": []})
         if tag in ("path", "circle") and "picture" in self.open:
             self.rows[-1]["marks"][attrs["class"]] = attrs
+            self.rows[-1]["paths"].append(attrs)
         if tag not in self.EMPTY:
             self.open.append(attrs.get("class", tag) if tag == "td" else tag)
 
@@ -97,7 +128,7 @@ class Page(HTMLParser):
     def handle_data(self, data):
         if not self.rows or "tr" not in self.open:
             return
-        if self.open[-1] in ("dt", "dd"):
+        if {"dt", "dd"} & set(self.open[-2:]):
             self.rows[-1]["terms"].append(data)
         else:
             cell = next((name for name in self.open if name in claims_table.COLUMNS), "")
@@ -108,8 +139,8 @@ def details(row):
     return dict(zip(row["terms"][::2], row["terms"][1::2], strict=True))
 
 
-def first(**changes):
-    return Page(claims_table.page(pd.DataFrame([FIRST | changes]))).rows[0]
+def first(specifications=NONE, **changes):
+    return Page(written(pd.DataFrame([FIRST | changes]), specifications)).rows[0]
 
 
 @pytest.fixture
@@ -135,13 +166,14 @@ def test_a_row_has_the_sentence_the_verdict_and_all_that_decides_it():
         "Power at that size": "81%",
         "p-value": "0.012",
         "Verdict without correction": "reproduced",
-        "Other estimators": "classifier: contradicted",
         "Contradicted if": "it rises",
         "Undecided until": "ten times the text",
         "Rank correlation": "0.94 (lm)",
         "Runs": "12 (seeds 1 2)",
         "Section": "Information",
         "Name": "lm_forgets",
+        "Figures": "of both",
+        "Table": "mutual information",
     }
 
 
@@ -163,7 +195,7 @@ def test_the_furthest_mark_sets_the_scale_and_infinite_intervals_end_there():
 
 
 def test_what_is_not_known_is_not_drawn_and_not_told(claims):
-    row = Page(claims_table.page(claims)).rows[0]
+    row = Page(written(claims)).rows[0]
     assert "not measured" in row["picture"]
     assert set(row["marks"]) == {"margin", "zero", "published"}
     assert not {"p-value", "Before training", "Training adds"} & set(details(row))
@@ -188,7 +220,7 @@ def test_provisional_verdicts_look_it():
 
 @pytest.mark.parametrize("verdict", VERDICTS)
 def test_every_verdict_is_shown_and_counted(verdict, claims):
-    page = claims_table.page(claims.assign(verdict=verdict))
+    page = written(claims.assign(verdict=verdict))
     assert page.count(f"</svg>1 {verdict}</td>") == 2
     for other in set(VERDICTS) - {verdict}:
         assert f"</svg>1 {other}" not in page
@@ -203,18 +235,18 @@ def test_verdicts_differ_in_shape_or_strokes_and_in_color():
 
 def test_rows_are_in_the_order_of_papers_then_as_given(claims):
     more = pd.concat([claims, claims.assign(claim="later")])
-    names = [details(row)["Name"] for row in Page(claims_table.page(more)).rows]
+    names = [details(row)["Name"] for row in Page(written(more)).rows]
     assert names == ["mlm", "later", "lm_forgets", "later"]
 
 
 def test_counts_say_how_many_are_provisional(claims):
-    page = claims_table.page(claims)
+    page = written(claims)
     assert "<b>Heads</b>: 1 claim, 1 provisional<small>" in page
     assert "<b>Evolution</b>: 1 claim<small>" in page
 
 
 def test_the_page_can_stand_in_a_script_of_the_report_and_beside_other_content(claims):
-    page = claims_table.page(claims)
+    page = written(claims)
     assert "<script" not in page and "</script" not in page and "<!--" not in page
     assert "id" not in Page(page).names
     style = claims_table.STYLE.replace("@container claims (max-width: 62rem) {", "")
@@ -222,25 +254,97 @@ def test_the_page_can_stand_in_a_script_of_the_report_and_beside_other_content(c
         assert line.startswith((".claims", "}")), "styles of this page alone"
 
 
+def test_a_specification_curve_is_sorted_and_drawn_to_scale():
+    row = first(SPECIFICATIONS)
+    marks = row["marks"]
+    # From the lowest, -0.1, to the published 0.4: 5 from the edges, 100 a unit. Steps of 14.
+    height = {name: marks[f"level at-{name}"]["d"] for name in ("zero", "margin", "published")}
+    assert height == {"zero": "M0 45.0H300", "margin": "M0 44.0H300", "published": "M0 5.0H300"}
+    assert (marks["own"]["cx"], marks["own"]["cy"]) == ("150.0", "32.7")
+    drawn = [path for path in row["paths"] if "--color" in path.get("style", "")]
+    color = {verdict: f"--color: {VERDICTS[verdict].color}" for verdict in VERDICTS}
+    assert [(path["class"], path["style"], path["d"]) for path in drawn] == [
+        ("bounds", color["contradicted"], "M136.0 45.0V60.0"),
+        ("points", color["contradicted"], "M136.0 55.0h0"),
+        ("bounds", color["reproduced"], "M150.0 25.0V50.0"),
+        ("points", color["reproduced"], "M150.0 32.7h0"),
+        # What leaves the picture is cut at its edges.
+        ("bounds", color["undecided"], "M164.0 0.0V60.0"),
+        ("points", color["undecided"], "M164.0 15.0h0"),
+    ]
+
+
+def test_specifications_are_told_by_what_they_have_otherwise():
+    row = first(SPECIFICATIONS)
+    told = (
+        "1 of 3 specifications agree; contradicted: classifier and halves; "
+        "undecided: without seed 1"
+    )
+    assert details(row)["Specifications"] == told
+    assert row["picture"].endswith("1 of 3 specifications agree")
+    alone = first(SPECIFICATIONS[:1], specifications_agree=1)
+    assert "Specifications" not in details(alone) and "own" not in alone["marks"]
+    of_another = first(SPECIFICATIONS.assign(claim="mlm"))
+    assert "own" not in of_another["marks"]
+
+
+def test_many_specifications_fit():
+    many = pd.concat([SPECIFICATIONS[:1]] * 60)
+    found = [path["d"] for path in first(many)["paths"] if path["class"] == "points"]
+    places = [float(x.split()[0]) for x in found[0].split("M")[1:]]
+    assert len(places) == 60 and places[0] >= 0 and places[-1] <= 300
+    assert places == sorted(set(places))
+
+
+def test_the_page_says_what_its_study_is(claims):
+    page = written(claims)
+    assert (
+        "<p>Study <b>made &lt;up&gt;</b>. Transformers of 3 layers, 4 heads and width 32: " in page
+    )
+    assert "lm (2 seeds, 100,000 tokens), untrained (1 seed), the checkpoint bert. " in page
+    assert "8,000 words held out." in page and "<title>Claims of the study made &lt;up&gt;" in page
+    assert ". the checkpoint bert. 8,000" in written(claims, objectives={}).replace("</b>", "")
+
+
+@pytest.mark.parametrize(
+    ("claim", "figures"),
+    [
+        ({"section": "Information; figure ib"}, "of_both"),
+        ({"section": "Information; figure unknown"}, "of_both"),
+        ({"measure": "change"}, "of_neither"),
+        ({"measure": "pruning"}, ""),
+    ],
+)
+def test_a_row_links_to_its_figures_and_to_its_table(claim, figures):
+    page = written(pd.DataFrame([FIRST | claim]))
+    links = [f'<a href="figures/{name}.png">' for name in figures.split()]
+    measure = claim.get("measure", "mutual_information")
+    assert re.findall(r"<a [^>]*>", page) == [*links, f'<a href="measures/{measure}.csv">']
+
+
 def test_nothing_is_loaded(claims):
-    page = claims_table.page(claims)
+    page = written(claims)
     for way in ("http:", "https:", "src=", "url(", "@import", "<link"):
         assert way not in page
 
 
 def test_errors(claims):
     with pytest.raises(UserError, match="no column seeds"):
-        claims_table.page(claims.drop(columns="seeds"))
+        written(claims.drop(columns="seeds"))
+    with pytest.raises(UserError, match="the specifications have no column layers"):
+        written(claims, SPECIFICATIONS.drop(columns="layers"))
     with pytest.raises(UserError, match="verdict maybe"):
-        claims_table.page(claims.assign(verdict="maybe"))
+        written(claims.assign(verdict="maybe"))
     with pytest.raises(UserError, match="paper bert"):
-        claims_table.page(claims.assign(paper="bert"))
+        written(claims.assign(paper="bert"))
 
 
 def test_the_program(claims, tmp_path):
     one_seed = claims["seeds"].replace("1 2", "1")  # beside a claim without any
     claims.assign(seeds=one_seed).to_csv(tmp_path / "claims.csv", index=False)
-    paths = {"claims": tmp_path / "claims.csv", "page": tmp_path / "claims.html"}
+    SPECIFICATIONS.to_csv(tmp_path / "specifications.csv", index=False)
+    paths = {name: tmp_path / f"{name}.csv" for name in ("claims", "specifications")}
+    paths |= {"page": tmp_path / "claims.html", "settings": claims_table.Study(**STUDY)}
     show_claims.main(type("Arguments", (), paths))
     page = paths["page"].read_text(encoding="utf-8")
     assert "LM forgets &lt;most&gt; &amp; &quot;best&quot;." in page

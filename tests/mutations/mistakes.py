@@ -344,6 +344,15 @@ MISTAKES = [
         "judge.py",
         ("_corrected(claims, decided)\n", "{name: of.p.alone for name, of in decided.items()}\n"),
         ("word in LACKING and not_ready", "not_ready"),
+        ('curve["seeds"] == ALL', 'curve["seeds"] != ""'),
+    ),
+    *of(
+        "claims",
+        "specifications.py",
+        ("parts_of_layers(PARTS_OF_LAYERS[one.layers])", "parts_of_layers(3)"),
+        ("finding.parts.n_runs == 1", "finding.parts.n_runs == 0"),
+        ("known.add(numbers)", "pass"),
+        ("finding.before, finding.condition", "finding.condition"),
     ),
     *of(
         "claims",
@@ -380,7 +389,8 @@ MISTAKES = [
     *of(
         "claims",
         "curves.py",
-        ("curve[-max(1, len(curve) // 3) :]", "curve[-max(1, len(curve) // 2) :]"),
+        ("len(curve) // PARTS.get()", "len(curve) // 2"),
+        ("PARTS.reset(before)", "pass"),
         (
             'as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed',
             'as_wanted = found.rows["seed_a"] > 0',

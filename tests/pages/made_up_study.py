@@ -100,13 +100,15 @@ def write_study(folder: Path) -> tuple[Path, dict, list]:
     drawn = [folder / f"{each['name']}.csv" for each in FIGURES]
     for path in drawn:
         points().to_csv(path, index=False)
-    claims = folder / "claims.csv"
-    made_up_claims.claims().to_csv(claims, index=False)
+    judged = {name: folder / f"{name}.csv" for name in ("claims", "specifications")}
+    for name, path in judged.items():
+        getattr(made_up_claims, name)().to_csv(path, index=False)
     captions = [ROOT / f"docs/captions/{each['name']}.rst" for each in FIGURES]
     page = folder / "gallery" / "index.html"
     settings = {"study": "made_up", "repository": None, "figures": FIGURES, "config": CONFIG}
     arguments = ["--images", *images, "--points", *drawn, "--captions", *captions]
-    return page.parent, settings, [*arguments, "--claims", claims, "--page", page]
+    arguments += [part for name, path in judged.items() for part in (f"--{name}", path)]
+    return page.parent, settings, [*arguments, "--page", page]
 
 
 IMPORTANCES = ("confidence", "special", "relevance")

@@ -129,12 +129,13 @@ measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gate
 > measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
 = run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
 compare_with_published --figures figures/mutual_information_{input,lm,mlm}.csv figures/distance_between_{tasks,layers}.csv figures/{change,influence}_frequency_rank.csv figures/{change,influence}_pos.csv figures/neighbors_{token,position,left_right,ccg,ccg_left_right}.csv figures/head_{importance,functions}.csv figures/{syntactic_heads,quality_against_heads,functions_kept,heads_kept_by_attention,decoder_heads_by_layers}.csv --table measures/comparison.csv --correlations measures/rank_correlations.csv
-judge_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv
+judge_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
 = initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50
 calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --table measures/calibration.csv
 < bottomup/figures/paper_curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
 = initial.mlm untrained; initial.mt untrained
-show_claims --claims measures/claims.csv --page claims.html
+show_claims --claims measures/claims.csv --specifications measures/specifications.csv --page claims.html
+= study planned; test_words 200; objectives.untrained.tokens null; model.layers 2
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
