@@ -123,11 +123,13 @@ Each picture shows it on its own scale, with 0 in the middle: what lies to the r
 the claim, what lies to the left against it. Open a claim to see its numbers. <i>Surely</i> means by
 more than chance, given how many claims are asked at once: of the verdicts on one paper that a claim
 lies on either side, of those that it is contradicted, and of those that it is smaller than
-published, one in twenty is expected to be wrong at most (Benjamini and Yekutieli 2001).</p>
-<p>Below it is the statistic under every choice of analysis that the tables allow: other estimators,
-other parts of the layers for bottom and top, each seed left out. Values are sorted, higher speaks
-for the claim; each has its interval, cut where it leaves the picture, in the color of its verdict
-alone. The ring is the one above.</p>"""
+published, one in twenty is expected to be wrong at most. This is the false discovery rate, held by
+the procedure of Benjamini and Yekutieli (2001).</p>
+<p>Below each picture is a specification curve: the statistic under every choice of analysis that
+the tables allow, that is, other estimators, other parts of the layers for bottom and top, each seed
+left out. Values are sorted, higher speaks for the claim. Each has its interval, cut where it leaves
+the picture, in the color of its verdict, which is not corrected. The ring is the choice that the
+claim is judged by.</p>"""
 # No script element and no ids: the report embeds this page in a script, beside other pages.
 SORT = """
 const button = event.target.closest('th button');
@@ -146,7 +148,7 @@ html:has(> body > .claims) { color-scheme: light dark; }
 @media (prefers-color-scheme: dark) {
   html:has(> body > .claims) { background: #16181c; }
   body > .claims { --paper: #16181c; --ink: #e9e7e2; --faint: #a9a9a6; --line: #3d4147; }
-  body > .claims { --link: #85c5f2; }
+  body > .claims { --link: #85c5f2; --bright: 1.5; }
 }
 """
 STYLE = """
@@ -213,8 +215,9 @@ STYLE = """
 .claims .published { fill: var(--ink, #1a1a1a); }
 .claims .untrained { fill: var(--paper, #fff); stroke: var(--ink, #1a1a1a); stroke-width: 1.3; }
 .claims .curve { display: block; margin-top: .4rem; overflow: hidden; }
-.claims .bounds { fill: none; stroke: var(--color); stroke-width: 1.5; opacity: .55; }
+.claims .bounds { fill: none; stroke: var(--color); stroke-width: 1.5; opacity: .6; }
 .claims .points { fill: none; stroke: var(--color); stroke-width: 5; stroke-linecap: round; }
+.claims :is(.bounds, .points, .interval) { filter: brightness(var(--bright, 1)); }
 .claims .own { fill: none; stroke: var(--ink, #1a1a1a); stroke-width: 1.5; }
 .claims .level { fill: none; stroke: var(--ink, #1a1a1a); stroke-width: .8; }
 .claims .level.at-margin { stroke-dasharray: 2 3; }
@@ -288,7 +291,7 @@ def section(
 
     Columns are as in `claims.csv`, and `figures`, lists of names; a missing number has no mark. A
     row that is linked to has the id `claim-<claim>`. A page may set the colors --paper, --ink,
-    --line, --faint and --link. specifications: those of each claim, with the columns of
+    --line, --faint, --link and --bright. specifications: those of each claim, with the columns of
     `specifications.csv`. study: a paragraph on it.
 
     Raises UserError if a column is missing, or a verdict or a paper is unknown.
