@@ -5,7 +5,7 @@ import re
 import subprocess
 from itertools import chain
 
-from bottomup.claims import calibration, comparison, judge
+from bottomup.claims import calibration, comparison, judge, specifications
 from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
 from bottomup.heads import attention, functions
@@ -26,6 +26,7 @@ STATED = {
     "gates": gates_over_time.NEEDED,
     "<seed>": ["objective", "seed", *attention.COLUMNS],
     "claims": judge.COLUMNS,
+    "specifications": specifications.COLUMNS,
     "calibration": [*calibration.COLUMNS, "as_if"],
     "comparison": comparison.COLUMNS,
     "test": ["origin", *sources.COLUMNS],
