@@ -8,8 +8,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
+from tokenizers import Tokenizer
 
-from bottomup.corpus.specials import EOS
+from bottomup.corpus import bpe
+from bottomup.corpus.specials import EOS, UNK
 from bottomup.corpus.splits import SPLITS
 from bottomup.corpus.tokens import TokenFile
 
@@ -131,3 +133,37 @@ def test_the_same_text_gives_the_same_bytes(corpus, tmp_path):
     must("split_corpus", "--settings", SIZES, **files)
     for name in SPLITS:
         assert again[name].read_bytes() == (corpus / f"{name}.parquet").read_bytes()
+
+
+def test_blocks_follow_the_documents_in_their_order_and_the_seed(tmp_path, run_script):
+    text = tmp_path / "text.parquet"
+
+    def dealt(documents, seed):
+        pd.DataFrame({"document": documents}).to_parquet(text)
+        run_script("deal_blocks", {"seed": seed}, "--text", text, "--blocks", tmp_path / "b.npy")
+        return np.load(tmp_path / "b.npy").tolist()
+
+    first, *rest = dealt(["a", "a", "a", "b"], 1)
+    assert rest[:2] == [first, first] != rest[1:]
+    pages = [f"page{i // 2}" for i in range(90)]
+    assert dealt(pages, 1) == dealt(pages, 1) != dealt(pages, 2)
+
+
+def test_words_as_tokens_are_those_of_the_source_side(tmp_path, run_script):
+    text, sub_words = tmp_path / "text.parquet", tmp_path / "tokenizer.source.json"
+    words = tmp_path / "tokenizer.words.json"
+    pairs = {"source": ["Open the files.", "Open it."], "target": ["Öffnen Sie die Dateien."] * 2}
+    pd.DataFrame(pairs).to_parquet(text)
+    bpe.learn([pairs["source"]], 0, True, "en").save(str(sub_words))
+    run_script("learn_words", {}, "--text", text, "--tokenizer", sub_words, "--words", words)
+    learned = Tokenizer.from_file(str(words)).get_vocab()
+    assert "▁files" in learned and not [word for word in learned if "datei" in word]
+    arrays = {part: tmp_path / f"{part}.npy" for part in ("ids", "offsets", "words")}
+    files = [part for name, path in arrays.items() for part in (f"--{name}", path)]
+    files += ["--text", text, "--tokenizer", words]
+    run_script("encode_text", {}, "--side", "words", *files)
+    # Open, the, files and the period; Open, it and the period; each sentence with its end.
+    assert np.load(arrays["offsets"]).tolist() == [0, 5, 9]
+    assert np.load(arrays["words"]).tolist() == [0, 1, 2, 3, -1, 0, 1, 2, -1]
+    ids = np.load(arrays["ids"]).tolist()
+    assert UNK not in ids and (ids[0], ids[3:5]) == (ids[5], ids[7:])

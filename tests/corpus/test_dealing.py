@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.corpus.blocks import N_BLOCKS, deal
+from bottomup.corpus.blocks import deal
 
 
 def documents(lengths):
@@ -16,7 +16,7 @@ def test_a_document_is_in_one_block_and_blocks_are_of_like_size():
     dealt = deal(documents(lengths), seed=1)
     assert pd.Series(dealt).groupby(documents(lengths)).nunique().max() == 1
     sizes = np.bincount(dealt)
-    assert len(sizes) == N_BLOCKS and sizes.sum() == lengths.sum()
+    assert len(sizes) == 20 and sizes.sum() == lengths.sum()
     # The shortest documents come last and fill what is left.
     assert sizes.max() - sizes.min() <= 3
 
@@ -29,7 +29,7 @@ def test_a_document_longer_than_a_block_has_one_to_itself():
 def test_where_documents_are_not_known_a_block_is_a_run_of_the_text():
     dealt = deal(documents([1] * 100), seed=1)
     assert (np.diff(dealt) >= 0).all()
-    assert (np.bincount(dealt) == 100 // N_BLOCKS).all()
+    assert (np.bincount(dealt) == 100 // 20).all()
 
 
 def test_with_fewer_documents_than_blocks_each_is_one():

@@ -6,9 +6,12 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bottomup.heads.propagation import ALPHA, BETA, EPSILON
 from bottomup.heads.trace import AttentionStep, Stack, trace
 from bottomup.model.transformer import Transformer
+
+# Of the paper and of its authors' code.
+ALPHA = BETA = 0.5
+EPSILON = 1e-5
 
 
 def relprop(function: Callable[..., Tensor], relevance: Tensor, *inputs: Tensor) -> list[Tensor]:

@@ -7,7 +7,10 @@ from bottomup.corpus.specials import EOS
 from bottomup.heads.examples import references, sample, together, translations
 from bottomup.model.beam_search import translate
 from bottomup.objectives import IGNORE
-from tests.tiny import drawn, random_text
+from bottomup.training.batches import Text
+from tests.tiny import drawn, random_text, tokens_of
+
+MLM = objectives.load("mlm", {})
 
 
 def test_sentences_are_drawn_once_and_follow_the_seed():
@@ -33,6 +36,15 @@ def test_references_are_what_is_to_be_predicted(objective):
             following = source[1:] if objective == "lm" else source
             expected = following[predicted[: len(following)]]
             assert example.labels[0][predicted].tolist() == expected.tolist()
+
+
+def test_each_sentence_has_masks_of_its_own_which_follow_the_seed():
+    text = Text(tokens_of([list(range(5, 20))] * 10))
+    masks = [
+        [tuple(example.labels[0]) for example in references(drawn("mlm"), MLM, text, seed)]
+        for seed in (1, 1, 2)
+    ]
+    assert masks[0] == masks[1] != masks[2] and len(set(masks[0])) == 10
 
 
 @pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])

@@ -152,6 +152,14 @@ def test_parts_of_a_batch_share_the_noise(pruner):
         torch.testing.assert_close(whole, split, rtol=1e-3, atol=1e-6)
 
 
+def test_every_update_draws_the_gates_anew(pruner):
+    trainer, drawn_gates = pruner(), []
+    for trainer.seed, step in ((1, 1), (1, 2), (2, 1), (1, 1)):
+        trainer.update(np.arange(6), step)
+        drawn_gates.append(tuple(torch.cat(trainer.noise).tolist()))
+    assert drawn_gates[0] == drawn_gates[3] and len(set(drawn_gates)) == 3
+
+
 def test_gates_have_their_own_learning_rate(pruner):
     """Adam's first step is its rate: log_alpha moves by 0.05, whatever the warm-up."""
     trainer = pruner()

@@ -214,6 +214,27 @@ def test_quality_of_a_masked_model_is_of_the_masked_tokens(name, start, file):
     np.testing.assert_allclose(found, 1 / families.VOCAB, rtol=1e-6)
 
 
+@pytest.mark.parametrize("name", ["bert"])
+def test_masks_of_quality_are_drawn_anew_in_each_batch_and_by_the_seed(name, start, tmp_path):
+    pairs = pd.DataFrame({"source": ["w5 w6 w7 w8 w9 w10 w11 w12"] * 12})
+    pairs.to_parquet(tmp_path / "same.parquet")
+    predictor, objective = opened(start, name, "encoder")
+    text = objective.text(tmp_path / "same.parquet")
+    masks, losses = [], predictor.losses
+
+    def noting(example):
+        masks[-1].append(example.labels.tobytes())
+        return losses(example)
+
+    predictor.losses = noting
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pruning_checkpoints, "BATCH_TOKENS", 40)
+        for seed in (1, 1, 2):
+            masks.append([])
+            right_token(predictor, objective, text, np.arange(12) % 2, seed)
+    assert masks[0] == masks[1] and len({*masks[0]}) > 1 and not {*masks[0]} <= {*masks[2]}
+
+
 def test_padding_is_neither_read_nor_predicted(name, start, tmp_path):
     """A sentence has the loss that it has alone."""
     pairs = pd.DataFrame({"source": ["w5 w6 w7 w8", "w9 w5"], "target": ["w5 w6", "w7 w8 w9"]})

@@ -71,6 +71,18 @@ def test_a_constant_neuron_and_a_label_of_one_half_only_do_no_harm():
     assert np.isfinite(bound(view, labels).mi_nats)
 
 
+def test_the_seed_decides_which_half_is_held_out_and_the_order_of_the_batches():
+    """Of two blocks, with 300 and with 100 rows: what is held out tells which half it is."""
+    generator = np.random.default_rng(0)
+    labels, view = generator.integers(3, size=400), generator.normal(size=(400, 4))
+    blocks = (np.arange(400) >= 300).astype(int)
+    found = [classifier_bound(view, labels, blocks, 2, seed) for seed in (*range(8), 0)]
+    assert {bound.n_occurrences for bound in found} == {300, 100}
+    assert found[0].mi_nats == found[-1].mi_nats
+    same_half = [bound.mi_nats for bound in found[:-1] if bound.n_occurrences == 300]
+    assert len(same_half) == len(set(same_half)) > 1
+
+
 def test_a_single_block_is_refused():
     with pytest.raises(UserError, match="1 blocks of documents carry a label"):
         bound(np.zeros((19, 2)), np.zeros(19), count=1)

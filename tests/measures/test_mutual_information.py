@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
+from scipy import stats
 from sklearn.metrics import mutual_info_score
 
 from bottomup import seeds
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import (
-    SHUFFLES,
     by_clusters,
     cluster,
     entropies_without,
@@ -83,13 +83,13 @@ def test_shuffled_labels_show_the_bias_of_well_filled_cells():
     # 2 n MI is chi-squared with 4 * 5 degrees of freedom (Wilks), of standard deviation
     # sqrt(2 * 20); 40 times 5 shuffles know their mean to sqrt(40 / 200) = 0.45.
     assert 2 * n * np.mean(draws) == pytest.approx((n_labels - 1) * (n_clusters - 1), abs=4 * 0.45)
-    assert shuffled(labels, clusters, 1) == draws[1]
+    assert shuffled(labels, clusters, 1) == draws[1] != draws[2]
 
 
 def test_shuffled_is_the_information_with_permuted_labels():
     labels, clusters = tied(500, 30, 40)
     generator = seeds.generator(1, "shuffled labels")
-    draws = [mutual_information(generator.permutation(labels), clusters) for _ in range(SHUFFLES)]
+    draws = [mutual_information(generator.permutation(labels), clusters) for _ in range(5)]
     assert shuffled(labels, clusters, seed=1) == pytest.approx(np.mean(draws), abs=1e-12)
 
 
@@ -154,3 +154,34 @@ def test_clusterings_that_agree_by_chance_have_the_error_of_all_layers(monkeypat
     # Variances 0 and (ln 2)^2 / 2: their mean, halved for a mean of two, is (ln 2)^2 / 8.
     errors = [row["clustering_error_nats"] for row in rows]
     assert errors == pytest.approx([np.log(2) / 8**0.5] * 2)
+
+
+def test_clusterings_have_first_centers_of_their_own_which_follow_the_seed(monkeypatch):
+    labels, blocks, drawn = np.array([0, 1] * 8), np.repeat(np.arange(4), 4), []
+
+    def noting(view, n_clusters, seed):
+        drawn[-1].append(seed)
+        return labels
+
+    monkeypatch.setattr("bottomup.measures.mutual_information.cluster", noting)
+    for seed in (1, 1, 2):
+        drawn.append([])
+        list(by_clusters([None], labels, blocks, 4, 2, 3, seed=seed))
+    assert drawn[0] == drawn[1] and len({*drawn[0], *drawn[2]}) == 6
+
+
+def test_the_interval_covers_other_text_and_other_clusterings(monkeypatch):
+    labels, blocks = np.array([0, 1] * 8), np.repeat(np.arange(4), 4)
+    # One clustering knows the label but for a row of each block after the first, the other nothing.
+    knowing = np.where(np.isin(np.arange(16), (4, 8, 13)), 1 - labels, labels)
+    found = iter([knowing, np.zeros(16, int)])
+    monkeypatch.setattr("bottomup.measures.mutual_information.cluster", lambda *_: next(found))
+    [row] = by_clusters([None], labels, blocks, 4, 2, 2, seed=1)
+    value, without = row["mi_nats"], row[jackknife.WITHOUT]
+    spread = without - without.mean()  # each block moves the value
+    of_text = (3 / 4 * (spread**2).sum()) ** 0.5
+    of_clusterings = value  # the values are 2 v and 0: of variance 2 v^2, their mean of v^2
+    df = jackknife.degrees_of_freedom(jackknife.deviations(value, without))
+    half_width = stats.t.ppf(0.975, df) * (of_text**2 + of_clusterings**2) ** 0.5
+    expected = jackknife.Range(0, np.log(2)).around(value, half_width)
+    assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)

@@ -72,6 +72,19 @@ def test_sentences_keep_their_place_whatever_the_batches():
     assert together["predicted"].tolist() == text.target.lengths.tolist()
 
 
+def test_masks_are_drawn_anew_in_each_batch_and_by_the_seed():
+    """Of one sentence 24 times, four a batch: MLM predicts other tokens of it in each."""
+    text = Text(tokens_of([list(range(5, 20))] * 24))
+    model, objective = drawn("mlm"), objectives.load("mlm", {})
+    once, again, other = (
+        predictions(model, objective, text, batch_tokens=64, seed=seed)["loss_nats"].to_numpy()
+        for seed in (1, 1, 2)
+    )
+    assert np.array_equal(once, again) and not np.array_equal(once, other)
+    batches = {tuple(batch) for batch in once.reshape(6, 4)}
+    assert len(batches) == 6
+
+
 def test_scores_without_a_block_are_those_of_the_other_sentences():
     """Of the third block there is no sentence."""
     model, text, objective = drawn("lm"), random_text(12), objectives.load("lm", {})

@@ -162,6 +162,24 @@ def test_every_update_draws_anew(trainer, monkeypatch):
     assert drawn[3] == drawn[0]
 
 
+def test_each_batch_of_the_dev_split_has_masks_of_its_own_which_follow_the_dev_seed(trainer):
+    """Of one sentence 12 times, two a batch; at every evaluation the same."""
+    run = trainer("mlm", settings=changed(batch_tokens=32))
+    run.dev = Text(tokens_of([list(range(5, 20))] * 12))
+    masks = []
+
+    def noting(example, smoothing):
+        masks[-1].append(example.labels.tobytes())
+        return run.model.head.weight.sum(), 1
+
+    run.summed_loss = noting
+    for seed in (1, 1, 2):
+        run.settings = changed(batch_tokens=32, dev_seed=seed)
+        masks.append([])
+        run.dev_loss()
+    assert masks[0] == masks[1] and not {*masks[0]} & {*masks[2]} and len({*masks[0]}) == 6
+
+
 # When it ends, and what is kept
 
 
