@@ -16,14 +16,17 @@ fetch_corpus --pairs corpus/pairs/files.parquet --downloads downloads
 < text/en.txt text/de.txt
 = source files
 clean_corpus --pairs corpus/pairs/{files,libreoffice_help}.parquet --clean corpus/clean.parquet --counts corpus/cleaning.csv --examples corpus/cleaning_examples.csv
+= origins ["files", "libreoffice_help"]; languages ["en", "de"]; min_words 4; max_words 100; max_length_ratio 3.0
 split_corpus --pairs corpus/clean.parquet --train corpus/train.parquet --dev corpus/dev.parquet --test corpus/test.parquet --counts corpus/splits.csv
+= seed 1; test_words 200; dev_words 100; near_duplicates drop
 learn_bpe --side source --text corpus/train.parquet --tokenizer corpus/tokenizer.source.json
-= language en
+= language en; merges 900; lowercase true; spaces false
 learn_bpe --side target --text corpus/train.parquet --tokenizer corpus/tokenizer.target.json
 = language de
 encode_text --side target --text corpus/dev.parquet --tokenizer corpus/tokenizer.target.json --ids corpus/tokens/dev.target/ids.npy --offsets corpus/tokens/dev.target/offsets.npy --words corpus/tokens/dev.target/words.npy
 encode_text --side source --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --ids corpus/tokens/test.source/ids.npy --offsets corpus/tokens/test.source/offsets.npy --words corpus/tokens/test.source/words.npy
 deal_blocks --text corpus/test.parquet --blocks corpus/blocks.test.npy
+= seed 1
 deal_blocks --text corpus/dev.parquet --blocks corpus/blocks.dev.npy
 annotate_words --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --tokens corpus/tokens/test.source --annotation corpus/annotation.parquet
 < corpus/tokens/test.source/{arrays}
@@ -31,11 +34,11 @@ count_tokens --tokens-ids corpus/tokens/train.source/ids.npy --tokenizer corpus/
 train_mt=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt-2
 < corpus/tokens/{train,dev}.{source,target}/{arrays}
 > runs/mt-2/model/{model} runs/mt-2/metrics.jsonl
-= module mt; objective mt; seed 2
+= module mt; objective mt; seed 2; training.warmup_steps 20; training.max_tokens 2700000; training.patience 3; model.layers 2; model.d_model 64
 train_lm_half2=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/lm_half2-1
 < corpus/tokens/{train,dev}.source/{arrays}
 > runs/lm_half2-1/model/{model} runs/lm_half2-1/metrics.jsonl
-= module lm; objective lm; seed 1; half.number 2
+= module lm; objective lm; seed 1; half.number 2; half.seed 1; training.max_tokens 3000000
 train_untrained=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/untrained-2
 < corpus/tokens/{train,dev}.source/{arrays}
 > runs/untrained-2/model/{model} runs/untrained-2/metrics.jsonl
@@ -43,53 +46,58 @@ train_untrained=train --tokens corpus/tokens --tokenizers corpus/tokenizer.sourc
 measure_quality --model runs/mt-2/model --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --table measures/quality/mt-2.csv
 < runs/mt-2/model/{model} corpus/tokens/test.{source,target}/{arrays}
 > measures/quality/mt-2.parquet
-= run.objective mt; run.seed 2; scoring.translation.language de
+= run.objective mt; run.seed 2; scoring.translation.language de; scoring.seed 1; scoring.choose null; scoring.translation.beam_size 4; scoring.translation.sentences 500
 measure_quality --model runs/mlm-1/model --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation --table measures/quality/mlm-1.csv
 < runs/mlm-1/model/{model} corpus/tokens/test.source/{arrays}
 > measures/quality/mlm-1.parquet
-= run.objective mlm; run.seed 1; scoring.translation null
+= run.objective mlm; run.seed 1; scoring.translation null; scoring.choose 0.15
 draw_occurrences --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --frequencies corpus/frequencies.csv --table occurrences/plain/occurrences.parquet --text occurrences/plain
 < corpus/tokens/test.source/{arrays}
 > occurrences/plain/{arrays}
+= n 1000; seed 1; masked null
 draw_occurrences --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --frequencies corpus/frequencies.csv --table occurrences/as_trained_mlm/occurrences.parquet --text occurrences/as_trained_mlm
 < corpus/tokens/test.source/{arrays}
 > occurrences/as_trained_mlm/{arrays}
-= masked.module mlm
+= masked.module mlm; masked.draws 2; masked.n_tokens 100; masked.options.choose 0.4
 annotate_occurrences --annotation corpus/annotation.parquet --occurrences occurrences/plain/occurrences.parquet --text occurrences/plain --annotations occurrences/plain/annotations.parquet
 < occurrences/plain/{arrays}
 extract_views --model runs/mlm-2/model --text occurrences/plain --occurrences occurrences/plain/occurrences.parquet --written --views views/mlm-2/plain.npy
 < runs/mlm-2/model/{model} occurrences/plain/{arrays}
+= dtype float16; pooling last
 extract_views --model runs/mlm-2/model --text occurrences/as_trained_mlm --occurrences occurrences/as_trained_mlm/occurrences.parquet --written --views views/mlm-2/as_trained.npy
 < runs/mlm-2/model/{model} occurrences/as_trained_mlm/{arrays}
 measure_mutual_information=measure_views --views views/mlm-2/as_trained.npy --occurrences occurrences/as_trained_mlm/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.as_trained.csv
 > measures/mutual_information/mlm-2.as_trained.parquet
-= run.objective mlm; run.seed 2; reading as_trained; table mutual_information
+= run.objective mlm; run.seed 2; reading as_trained; table mutual_information; options.n_clusters 50; options.n_tokens 100; labels [{"label": "input", "positions": "replaced"}, {"label": "output", "positions": "changed"}, {"label": "output", "positions": "masked"}, {"label": "output", "positions": "replaced"}]
 measure_mutual_information=measure_views --views views/mlm-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.plain.csv
 > measures/mutual_information/mlm-2.plain.parquet
-= run.objective mlm; run.seed 2; reading plain
+= run.objective mlm; run.seed 2; reading plain; labels [{"label": "input", "positions": "all"}]
 measure_pwcca_between_runs=measure_views --views views/lm-2/plain.npy views/mt-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/lm-2.mt-1.csv
 > measures/pwcca_between_runs/lm-2.mt-1.parquet
-= run.objective_a lm; run.seed_a 2; run.objective_b mt; run.seed_b 1; table pwcca_between_runs
+= run.objective_a lm; run.seed_a 2; run.objective_b mt; run.seed_b 1; table pwcca_between_runs; options.variants ["definition", "svcca-2019"]; unit subword
 measure_similarity_between_runs=measure_views --views views/lm-1/plain.npy views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/similarity_between_runs/lm-1.mlm-1.csv
 > measures/similarity_between_runs/lm-1.mlm-1.parquet
-= run.objective_a lm; run.seed_a 1; run.objective_b mlm; run.seed_b 1
+= run.objective_a lm; run.seed_a 1; run.objective_b mlm; run.seed_b 1; options.rsa_rows 100
 measure_pwcca_between_layers=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_layers/mt-2.csv
 > measures/pwcca_between_layers/mt-2.parquet
 measure_change=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/change/mt-2.csv
 > measures/change/mt-2.parquet
-= run.objective mt; run.seed 2; table change
+= run.objective mt; run.seed 2; table change; options.occurrences 300
 measure_neighbors=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/neighbors/mt-2.csv
 > measures/neighbors/mt-2.parquet
+= table neighbors; options.k 10
 measure_isotropy=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/isotropy/mlm-1.csv
 > measures/isotropy/mlm-1.parquet
+= table isotropy; options.n 1000
 measure_probes=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/probes/mlm-1.csv
 > measures/probes/mlm-1.parquet
+= table probes; options.tasks ["tag"]
 measure_influence --model runs/mt-2/model --text occurrences/plain --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --written --table measures/influence/mt-2.csv
 < runs/mt-2/model/{model} occurrences/plain/{arrays}
 > measures/influence/mt-2.parquet
-= run.objective mt; run.seed 2
+= run.objective mt; run.seed 2; influence.sentences 100; influence.hidden token
 project_views --views views/mlm-1/plain.npy --masked-views views/mlm-1/as_trained.npy --masked-occurrences occurrences/as_trained_mlm/occurrences.parquet --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies corpus/frequencies.csv --table measures/projection/mlm-1.csv
-= run.objective mlm; run.seed 1
+= run.objective mlm; run.seed 1; projection.words ["is", "are"]
 project_views --views views/lm-1/plain.npy --masked-views --masked-occurrences --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies corpus/frequencies.csv --table measures/projection/lm-1.csv
 collect_tables --tables measures/change/{lm,mt,mlm,untrained}-{1,2}.csv --table measures/change.csv
 collect_tables --tables measures/quality/{lm,mt,mlm}-{1,2}.csv --table measures/quality.csv
@@ -98,16 +106,16 @@ collect_estimates=collect_tables --tables measures/neighbors/{lm,mt,mlm,untraine
 measure_head_importance --model runs/mt-2/model --text corpus/tokens/dev.{source,target}/{arrays} --blocks corpus/blocks.dev.npy --table measures/head_importance/mt-2.csv
 < runs/mt-2/model/{model} corpus/tokens/dev.{source,target}/{arrays}
 > measures/head_importance/mt-2.parquet
-= run.objective mt; run.seed 2
+= run.objective mt; run.seed 2; sentences 10; seed 1; beam {"beam_size": 4, "length_penalty": 0.6}
 measure_head_functions --model runs/mt-2/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/head_functions/mt-2.csv --written
 < runs/mt-2/model/{model} corpus/tokens/test.source/{arrays}
 > measures/head_functions/mt-2.parquet
-= run.objective mt; run.seed 2
+= run.objective mt; run.seed 2; thresholds.positional 0.9; thresholds.pairs 100
 collect_heads --importance measures/head_importance.csv --functions measures/head_functions.csv --table measures/heads.csv
 prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/gates_0.5/model/{model} pruned/mt-1/all/gates_0.5/metrics.jsonl
-= pruned.attention all; pruned.method gates; pruned.penalty 0.5
+= pruned.attention all; pruned.method gates; pruned.penalty 0.5; gates.learning_rate 0.05; training.max_tokens 1000
 prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.encoder.gates_0.7.csv measures/head_importance/mt-1.csv --folder pruned/mt-1/encoder/gradient_0.7 --gates measures/gates/mt-1.encoder.gradient_0.7.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/encoder/gradient_0.7/model/{model} pruned/mt-1/encoder/gradient_0.7/metrics.jsonl
@@ -123,17 +131,17 @@ measure_pruning --model pruned/mt-1/all/gates_0.5/model --metrics pruned/mt-1/al
 measure_pruning --model runs/mt-1/model --metrics runs/mt-1/metrics.jsonl --gates --quality measures/quality/mt-1.parquet --text corpus/tokens/test.{source,target}/{arrays} --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/none_0/smaller/{config.json,model.safetensors,tokenizer.json} --table measures/pruning/mt-1.all.none_0.csv
 < runs/mt-1/model/{weights} corpus/tokens/test.{source,target}/{arrays}
 > pruned/mt-1/all/none_0/smaller/{weights} measures/pruning/mt-1.all.none_0.parquet
-= pruned.method none; pruned.penalty null
+= pruned.method none; pruned.penalty null; run.seed 1
 measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gates_0.7/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/pruned_functions/mt-1.encoder.gates_0.7.csv --written
 < pruned/mt-1/encoder/gates_0.7/model/{model} corpus/tokens/test.source/{arrays}
 > measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
 = run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
 compare_with_published --figures figures/mutual_information_{input,lm,mlm}.csv figures/distance_between_{tasks,layers}.csv figures/{change,influence}_frequency_rank.csv figures/{change,influence}_pos.csv figures/neighbors_{token,position,left_right,ccg,ccg_left_right}.csv figures/head_{importance,functions}.csv figures/{syntactic_heads,quality_against_heads,functions_kept,heads_kept_by_attention,decoder_heads_by_layers}.csv --table measures/comparison.csv --correlations measures/rank_correlations.csv
 judge_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
-= initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50
+= initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50; estimators.pwcca_between_layers {"variant": "definition", "weights": "x"}; estimators.change.matching matched; estimators.influence.matching matched; estimators.neighbors.metric cosine; estimators.head_importance.importance ["confidence", "relevance_alpha_beta"]; others.weighted by the second run ["pwcca_between_runs", {"variant": "definition", "weights": "y"}]; others.20 clusters ["mutual_information", {"n_clusters": 20}]; others.relevance by ratios ["head_importance", {"importance": ["confidence", "relevance_ratio"]}]
 calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --table measures/calibration.csv
 < bottomup/figures/paper_curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
-= initial.mlm untrained; initial.mt untrained
+= initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --page claims.html
 = study planned; test_words 200; objectives.untrained.tokens null; model.layers 2
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
@@ -141,7 +149,7 @@ write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
 measure_attention --model runs/mt-1/model --test corpus/test.parquet --tokenizer corpus/tokenizer.target.json --table measures/attention/mt-1.parquet
 < runs/mt-1/model/{model}
-= run.objective mt; run.seed 1
+= run.objective mt; run.seed 1; sentences 5; seed 1
 show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css}
 """
@@ -150,8 +158,12 @@ show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_bet
 OVERLAY = """\
 study: words
 objectives: {lm: null, mlm: null, untrained: null}
-checkpoints: {bert: {package: a==1}}
-occurrences: {unit: word}
+checkpoints: {bert: {package: a==1}, own: {folder: own}}
+corpus: {splits: {seed: 2}}
+quality: {seed: 3}
+occurrences: {unit: word, seed: 4}
+measures: {influence: {seed: 5}, mutual_information: {seed: 6}}
+heads: {seed: 7}
 pruning:
   penalties: {mt: {all: [0.5], encoder: null}, lm: null, mlm: null, bert: {encoder: [0.3]}}
   controls: {random: null, gradient: null, scratch: [0.5]}
@@ -166,10 +178,11 @@ count_words=count_tokens --tokens-ids corpus/tokens/train.words/ids.npy --tokeni
 draw_occurrences --tokens corpus/tokens/test.words --blocks corpus/blocks.test.npy --frequencies corpus/word_frequencies.csv --table occurrences/words/occurrences.parquet --text occurrences/words
 < corpus/tokens/test.words/{arrays}
 > occurrences/words/{arrays}
+= seed 4
 train_mt_to_step=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt_step8-1 --whole runs/mt-1/metrics.jsonl
 < corpus/tokens/{train,dev}.{source,target}/{arrays}
 > runs/mt_step8-1/model/{model} runs/mt_step8-1/metrics.jsonl
-= step 8; module mt; seed 1
+= step 8; module mt; seed 1; training.max_tokens 2700000
 open_checkpoint --model runs/bert-0/model --downloads downloads
 > runs/bert-0/model/{model}
 = twin_seed null; source.package a==1
@@ -178,6 +191,16 @@ open_checkpoint --model runs/bert_untrained-0/model --downloads downloads
 = twin_seed 1; source.package a==1
 extract_views --model runs/bert-0/model --text occurrences/words --occurrences occurrences/words/occurrences.parquet --written corpus/test.parquet corpus/tokenizer.words.json --views views/bert-0/plain.npy
 < runs/bert-0/model/{model} occurrences/words/{arrays}
+deal_blocks --text corpus/test.parquet --blocks corpus/blocks.test.npy
+= seed 2
+split_corpus --pairs corpus/clean.parquet --train corpus/train.parquet --dev corpus/dev.parquet --test corpus/test.parquet --counts corpus/splits.csv
+= seed 2
+open_checkpoint --model runs/own-0/model --downloads downloads
+< own/config.json own/model.safetensors
+> runs/own-0/model/{model}
+= twin_seed null; source.folder own
+annotate_occurrences --annotation corpus/annotation.parquet --occurrences occurrences/words/occurrences.parquet --text occurrences/words --annotations occurrences/words/annotations.parquet
+< occurrences/words/{arrays}
 measure_alignment --model runs/bert-0/model --occurrences occurrences/words/occurrences.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/alignment/bert-0.csv
 < runs/bert-0/model/{model}
 measure_pwcca_between_runs=measure_views --views views/bert_untrained-0/plain.npy views/bert-0/plain.npy --occurrences occurrences/words/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/bert_untrained-0.bert-0.csv
@@ -185,30 +208,46 @@ measure_pwcca_between_runs=measure_views --views views/bert_untrained-0/plain.np
 = run.objective_a bert_untrained; run.objective_b bert
 measure_mutual_information=measure_views --views views/bert-0/plain.npy --occurrences occurrences/words/occurrences.parquet --annotations --frequencies corpus/word_frequencies.csv --table measures/mutual_information/bert-0.plain.csv
 > measures/mutual_information/bert-0.plain.parquet
+= unit word; options.seed 6; labels [{"label": "input", "positions": "all"}]
 measure_influence --model runs/bert-0/model --text occurrences/words --occurrences occurrences/words/occurrences.parquet --annotations occurrences/words/annotations.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/influence/bert-0.csv
 < runs/bert-0/model/{model} occurrences/words/{arrays}
 > measures/influence/bert-0.parquet
+= influence.seed 5
 measure_head_importance --model runs/bert-0/model --text corpus/dev.parquet --blocks corpus/blocks.dev.npy --table measures/head_importance/bert-0.csv
 < runs/bert-0/model/{model}
 > measures/head_importance/bert-0.parquet
+= seed 7; beam null; run.module null
+project_views --views views/bert-0/plain.npy --masked-views --masked-occurrences --occurrences occurrences/words/occurrences.parquet --annotations occurrences/words/annotations.parquet --frequencies corpus/word_frequencies.csv --table measures/projection/bert-0.csv
+= unit word
+collect_tables --tables measures/head_importance/{mt-1,mt_step8-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.csv --table measures/head_importance.csv
+collect_tables --tables measures/influence/{mt-1,mt_step8-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.csv --table measures/influence.csv
+collect_tables --tables measures/quality/{mt-1,mt_step8-1}.csv --table measures/quality.csv
+measure_head_functions --model runs/mt-1/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --written --table measures/head_functions/mt-1.csv
+< runs/mt-1/model/{model} corpus/tokens/test.source/{arrays}
+> measures/head_functions/mt-1.parquet
 measure_head_functions --model runs/bert-0/model --tokens corpus/tokens/test.words --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/word_frequencies.csv --written corpus/test.parquet corpus/tokenizer.words.json --table measures/head_functions/bert-0.csv
 < runs/bert-0/model/{model} corpus/tokens/test.words/{arrays}
 > measures/head_functions/bert-0.parquet
 prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/scratch_0.5/model/{model} pruned/mt-1/all/scratch_0.5/metrics.jsonl
-= pruned.method scratch
+= pruned.method scratch; training.max_tokens 2701000
 prune_heads --model runs/bert-0/model --text corpus/train.parquet corpus/dev.parquet --chosen-by --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
 < runs/bert-0/model/{model}
 > pruned/bert-0/encoder/gates_0.3/model/{model} pruned/bert-0/encoder/gates_0.3/metrics.jsonl
 measure_pruning_of_checkpoint=measure_pruning --model pruned/bert-0/encoder/gates_0.3/model --metrics pruned/bert-0/encoder/gates_0.3/metrics.jsonl --gates measures/gates/bert-0.encoder.gates_0.3.csv --quality --text corpus/test.parquet --blocks corpus/blocks.test.npy --translation --smaller --table measures/pruning/bert-0.encoder.gates_0.3.csv
 < pruned/bert-0/encoder/gates_0.3/model/{weights}
 > measures/pruning/bert-0.encoder.gates_0.3.parquet
+= pruned.penalty 0.3
 measure_pruning_of_checkpoint=measure_pruning --model runs/bert-0/model --metrics --gates --quality --text corpus/test.parquet --blocks corpus/blocks.test.npy --translation --smaller --table measures/pruning/bert-0.encoder.none_0.csv
 < runs/bert-0/model/{weights}
 > measures/pruning/bert-0.encoder.none_0.parquet
+= scoring.seed 3; pruned.penalty null; pruned.method none; scoring.translation null
+show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
+< bottomup/pages/{explorer.html,explorer.js,pages.css}
 measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokenizer --table measures/attention/bert-0.parquet
 < runs/bert-0/model/{model}
+= seed 7
 """
 
 # By figure: its tables, in order, and the published curves behind it.
@@ -284,4 +323,36 @@ FIGURES = {
     "gates_over_time": ("gates/mt-1.all.gates_{0,0.5}.csv", ""),
     "corpus_overview": ("../corpus/{cleaning,splits,frequencies}.csv", ""),
     "learning_curves": (f"../runs/{TRAINED}/metrics.jsonl", ""),
+}
+
+# By figure: the module that draws it, if it is not the one of its name, and its options.
+PLOTTED = {
+    "mutual_information_input": ("", {"n_clusters": 50}),
+    "mutual_information_lm": (
+        "mutual_information_input_output",
+        {"n_clusters": 50, "objective": "lm", "reading": "plain"},
+    ),
+    "mutual_information_mlm": (
+        "mutual_information_input_output",
+        {"n_clusters": 50, "objective": "mlm", "reading": "as_trained"},
+    ),
+    "change_frequency_rank": ("change_of_groups", {"grouping": "frequency_rank"}),
+    "change_pos": ("change_of_groups", {"grouping": "pos"}),
+    "influence_frequency_rank": ("influence_of_groups", {"grouping": "frequency_rank"}),
+    "influence_pos": ("influence_of_groups", {"grouping": "pos"}),
+    "neighbors_token": ("neighbors", {"properties": ["token"]}),
+    "neighbors_position": ("neighbors", {"properties": ["position"]}),
+    "neighbors_left_right": ("neighbors", {"properties": ["left_token", "right_token"]}),
+    "neighbors_ccg": ("neighbors", {"properties": ["ccg"]}),
+    "neighbors_ccg_left_right": ("neighbors", {"properties": ["ccg_left", "ccg_right"]}),
+    **{
+        f"projection_{name}": ("projection", {"picture": name})
+        for name in ("token", "position", "ccg")
+    },
+    "syntactic_heads": ("", {"threshold": 0.1}),
+    "attention_of_heads": ("", {"initial": {"lm": None, "mlm": "untrained", "mt": "untrained"}}),
+    "heads_kept_by_attention": ("", {"objective": "mt"}),
+    "decoder_heads_by_layers": ("", {"objective": "mt"}),
+    "gates_over_time": ("", {"objective": "mt", "attention": "all"}),
+    "corpus_overview": ("", {"n_tokens": 100}),
 }

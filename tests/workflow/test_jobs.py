@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.jobs import FIGURES, OVERLAY, SUBWORDS, WORDS
+from tests.workflow.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, WORDS
 from tests.workflow.planning import planned
 
 # How a job runs, not on what.
@@ -77,13 +77,19 @@ def by_hand(text):
         for name, files in FILES.items():
             rest = rest.replace(f"{{{name}}}", files)
         if kind == "=":
-            jobs[-1].settings |= dict(each.split() for each in rest.split(";"))
+            jobs[-1].settings |= dict(_setting(each) for each in rest.split("; "))
         elif kind in "<>":
             setattr(jobs[-1], "reads" if kind == "<" else "writes", nested(rest))
         else:
             rule, _, program = kind.partition("=")
             jobs.append(Written(rule, program or rule, parsed(nested(rest))))
     return jobs
+
+
+def _setting(text):
+    """The path of a setting, whose last key may have blanks, and its value."""
+    path, value = re.fullmatch(r"(others\.[^\[]+|\S+) (.+)", text).groups()
+    return path, value
 
 
 def command(job, results):
@@ -121,6 +127,9 @@ def subwords(unbuilt):
 def words(unbuilt, tmp_path_factory):
     file = tmp_path_factory.mktemp("words") / "words.yaml"
     file.write_text(OVERLAY)
+    for name in ("config.json", "model.safetensors"):
+        (unbuilt / "own").mkdir(exist_ok=True)
+        (unbuilt / "own" / name).touch()
     return Study(unbuilt, "words", unbuilt / "study.yaml", file)
 
 
@@ -173,10 +182,13 @@ def test_a_figure_is_drawn_from_its_tables(subwords, name):
     assert program == "plot_figure"
     assert arguments == {"--tables": paths, "--published": curves} | drawn
     assert subwords.files(job.input) == sorted(paths + curves)
+    settings = json.loads(settings)
+    module, options = PLOTTED.get(name, ("", {}))
+    assert (settings["figure"], settings["options"]) == (module or name, options)
     # The name of each table is that of the folder it comes from, or its own.
     own = {"corpus_overview": ["cleaning", "splits", "frequencies"]}
     folders = [path.split("/")[1] for path in paths]
-    assert json.loads(settings)["tables"] == own.get(name, folders)
+    assert settings["tables"] == own.get(name, folders)
 
 
 def test_each_rule_has_a_job_written_by_hand(subwords, words):
@@ -206,12 +218,41 @@ def test_the_gallery_shows_each_figure_with_its_caption(subwords):
         name for name in names if name not in other
     ]
     assert arguments["--claims"] == ["measures/claims.csv"]
+    shown = {figure.pop("name"): figure for figure in hung}
+    assert shown["distance_between_layers"] == {
+        "module": "distance_between_layers",
+        "category": "3 Distance",
+        "tables": ["measures/pwcca_between_layers.csv"],
+        "explored": ["pwcca_between_layers"],
+        "published": ["change_by_task"],
+        "copied": True,
+    }
+    assert shown["quality_against_heads"]["published"] == [
+        *("heads_dying_enc_bleu_linear_x", "bleu_all_attns")
+    ]
+    assert shown["learning_curves"]["explored"] == shown["learning_curves"]["published"] == []
+    assert {name for name, figure in shown.items() if not figure["copied"]} == {
+        *("projection_token", "projection_position", "projection_ccg")
+    }
+
+
+def test_all_makes_each_table_and_figure(unbuilt):
+    """Also those that nothing else reads."""
+    wanted = "corpus/cleaning_examples.csv measures/{heads,calibration,isotropy,quality}.csv "
+    wanted += "claims.html " + " ".join(f"figures/{name}.png" for name in FIGURES)
+    jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("all",))
+    made = {path for job in jobs for path in job.output}
+    assert {f"results/planned/{path}" for path in nested(wanted)} <= made
+
+
+OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
 
 
 @pytest.mark.parametrize(
     ("figure", "tables"),
     [
-        ("alignment", "measures/alignment/{mt-1,bert-0,bert_untrained-0}.csv"),
+        ("alignment", f"measures/alignment/{OF_WORDS}.csv"),
+        ("mutual_information_input", f"measures/mutual_information/{OF_WORDS}.plain.csv"),
         (
             "over_training",
             "measures/mutual_information/{mt_step8-1,mt-1}.plain.csv "
