@@ -90,6 +90,31 @@ rule judge_claims:
         """
 
 
+rule plan_next_look:
+    input:
+        claims=rules.judge_claims.output.table,
+    output:
+        look="<results>/next_look.yaml",
+    log:
+        "<logs>/plan_next_look.log",
+    benchmark:
+        "<benchmarks>/plan_next_look.tsv"
+    priority: 30
+    localrule: True
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=500,
+        runtime=5,
+    params:
+        settings=SLICES.plan_next_look(),
+    shell:
+        """
+        python scripts/plan_next_look.py --settings {params.settings:q} \
+            --claims {input.claims:q} --look {output.look:q} &>{log:q}
+        """
+
+
 rule calibrate_claims:
     input:
         tables=rules.judge_claims.input.tables,

@@ -46,17 +46,17 @@ class PValues:
         return SMALLER if smaller <= LEVEL else UNDECIDED
 
 
-def corrected(claims: Mapping[str, PValues]) -> dict[str, str]:
-    """The word for each claim of one family.
+def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, str]:
+    """The word for each claim of one family, at one of several looks.
 
     Of the claims on either side, of those that are contradicted and of those that are smaller than
     published, the expected share of wrong ones is at most `LEVEL` each, however the claims depend
-    on each other (Benjamini and Yekutieli 2001).
+    on each other (Benjamini and Yekutieli 2001). Each look has an equal share of the level.
     """
     each = [*claims.values()]
-    side = _adjusted([one.side for one in each])
-    contradicted = _adjusted([2 * one.contradicted for one in each])
-    smaller = _adjusted([2 * one.smaller for one in each])
+    side = looks * _adjusted([one.side for one in each])
+    contradicted = looks * _adjusted([2 * one.contradicted for one in each])
+    smaller = looks * _adjusted([2 * one.smaller for one in each])
     words = zip(each, side, contradicted, smaller, strict=True)
     return dict(zip(claims, (one.word(*of) for one, *of in words), strict=True))
 

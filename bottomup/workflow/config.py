@@ -16,7 +16,7 @@ from functools import partial
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
-from pydantic import AfterValidator, BaseModel, create_model
+from pydantic import AfterValidator, BaseModel, Field, create_model
 
 from bottomup import names, settings
 from bottomup.corpus.segmentation import base
@@ -133,6 +133,13 @@ class Study(Section):
     seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
         "one run for each seed and objective", min_length=1, max_length=100
     )
+    looks: list[Annotated[int, Field(ge=1)]] = key(
+        "how many seeds each look has, rising; an objective has those of the first unless n_seeds "
+        "says otherwise, and snakemake plan_next_look asks for more where a claim is undecided; "
+        "empty for one look of all seeds",
+        "seeds",
+        max_length=10,
+    )
     checkpoints: dict[str, Checkpoint] = key(
         "models from elsewhere, by name, to look at beside the runs, each with its untrained twin; "
         "null removes one"
@@ -151,7 +158,7 @@ class Study(Section):
     views: Views
     measures: Measures
     leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(
-        "tables to leave out, with the figures that show them; claims about them stay undecided"
+        "tables to leave out, with the figures that show them; claims about them are not measured"
     )
     heads: Heads
     pruning: Pruning
@@ -210,7 +217,8 @@ class Study(Section):
         """The seeds under which an objective runs; none if it is not one of this study."""
         if objective not in self.objective_names():
             return []
-        return self.seeds[: _runs(self.objectives[objective]).get("n_seeds")]
+        first = self.looks[0] if self.looks else None
+        return self.seeds[: _runs(self.objectives[objective]).get("n_seeds") or first]
 
     def objective_trunk(self, objective: str) -> str:
         """The trunk of an objective's model."""
@@ -633,6 +641,13 @@ def _contradictions(config: dict) -> Iterator[str]:
                 f'training_halves: found "{name}"; '
                 f"allowed: objectives of this study that train ({', '.join(trained)})"
             )
+
+    looks, n_seeds = _numbers(config, "looks"), len(_list(config, "seeds"))
+    if looks != sorted(set(looks)) or (looks and looks[-1] > n_seeds):
+        yield (
+            f"looks: found [{', '.join(f'{n:g}' for n in looks)}]; "
+            f"allowed: rising numbers, at most {n_seeds}, the number of seeds"
+        )
 
     yield from _step_choices(config, trained)
     yield from _pictures(config)

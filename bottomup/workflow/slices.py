@@ -243,8 +243,27 @@ class Slices:
             "estimators": self._estimators(),
             "others": self._other_estimators(),
             "initial": self._initial(),
+            "looks": self._looks(),
         }
         return settings("judge_claims", values)
+
+    def plan_next_look(self) -> Slice:
+        trained = {name: self.study.objective_training(name) for name in self.subjects.trained}
+        values = {
+            "planned": self._looks()["planned"],
+            "seeds": {name: len(self.subjects.seeds(name)) for name in self.subjects.objectives},
+            "tokens": {
+                name: trained[name].max_tokens if name in trained else 0
+                for name in self.subjects.objectives
+            },
+            "initial": self._initial(),
+            "pruned": self.study.pruning.n_seeds,
+        }
+        return settings("plan_next_look", values)
+
+    def _looks(self) -> dict[str, list[int]]:
+        seeds = self.study.seeds
+        return {"seeds": seeds, "planned": self.study.looks or [len(seeds)]}
 
     def calibrate_claims(self) -> Slice:
         values = {

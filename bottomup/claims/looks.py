@@ -1,0 +1,74 @@
+"""Looks: more seeds, only for the models on which an undecided claim hangs.
+
+A study that plans several looks, of 3, 5 and 8 seeds, starts with three. At each look every claim
+is judged at an equal share of the level (Bonferroni), and what is decided stands. So the promise of
+the level holds however the looks depend on each other, and whatever made one go on.
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pandas as pd
+
+from bottomup.claims.tables import Tables, of_seeds, seeds
+from bottomup.claims.words import UNDECIDED
+from bottomup.settings import Section
+
+# Tables of pruned models, of which a study has fewer seeds.
+OF_PRUNED = {"pruning", "pruned_functions", "gates"}
+
+
+class Looks(Section):
+    """seeds: those of the study, in order. planned: how many of them each look has, rising."""
+
+    seeds: list[int]
+    planned: list[int]
+
+    def taken(self, tables: Tables) -> list[Tables]:
+        """The tables of each look so far; the last has all runs, whatever their number."""
+        before = self.reached({*seeds(tables)})[:-1]
+        return [*(of_seeds(tables, {*self.seeds[:n]}) for n in before), tables]
+
+    def reached(self, found: set[int]) -> list[int]:
+        """How many seeds each look has that was taken, if a study has these."""
+        return [n for n in self.planned if found & {*self.seeds[n - 1 :]}] or self.planned[:1]
+
+
+@dataclass(frozen=True)
+class Next:
+    """The next look: how many seeds each objective has in it, and how many runs are pruned.
+
+    seeds: by objective, of those that get more. pruned: None if no more runs are pruned. claims:
+    the undecided ones that ask for it.
+    """
+
+    look: int
+    seeds: dict[str, int]
+    pruned: int | None
+    claims: list[str]
+
+
+def next_look(
+    claims: pd.DataFrame,
+    planned: Sequence[int],
+    now: Mapping[str, int],
+    initial: Mapping[str, str],
+    pruned: int,
+) -> Next | None:
+    """What the next look trains; None if nothing is undecided or no look is left.
+
+    claims: as from `judge`, with the objectives on which each rests. now: by objective, how many
+    seeds it has. initial: as in `find_all`; initial models get the seeds of those that start from
+    them. pruned: how many runs of an objective are pruned.
+    """
+    asked = claims[claims["verdict"] == UNDECIDED]
+    left = [n for n in planned if n > max(now.values())]
+    if asked.empty or not left:
+        return None
+    n = left[0]
+    trained = {name for names in asked["rests_on"] for name in names.split() if name in now}
+    wanted = trained | {initial[name] for name in trained if name in initial}
+    more = {name: n for name in now if name in wanted and now[name] < n}
+    of_pruned = asked["measure"].isin(OF_PRUNED).any() and pruned < n
+    number = [*planned].index(n) + 1
+    return Next(number, more, n if of_pruned else None, [*asked["claim"]])

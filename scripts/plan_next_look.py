@@ -1,0 +1,73 @@
+"""Say what the next look of a study would train, and write the config that trains it.
+
+Settings: planned (how many seeds each look has); seeds, tokens (by objective, how many seeds it has
+          and on how many tokens each trains); initial (as for judge_claims.py); pruned (how many
+          runs of an objective are pruned).
+Inputs:   the claims, a row each (.csv).
+Outputs:  a config to lay over the study's, which holds what changes; empty if nothing does.
+"""
+
+import argparse
+import logging
+from pathlib import Path
+
+import yaml
+
+from bottomup import program
+from bottomup.claims.looks import Next, next_look
+from bottomup.files.tables import read_table
+from bottomup.settings import Section
+
+
+class Settings(Section):
+    planned: list[int]
+    seeds: dict[str, int]
+    tokens: dict[str, int]
+    initial: dict[str, str]
+    pruned: int
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings = arguments.settings
+    claims = read_table(arguments.claims, keep_default_na=False)
+    found = next_look(claims, settings.planned, settings.seeds, settings.initial, settings.pruned)
+    text = written(found, settings, arguments.look)
+    arguments.look.write_text(text)
+    for line in text.splitlines():
+        logging.info(line.removeprefix("# "))
+
+
+def written(found: Next | None, settings: Settings, path: Path) -> str:
+    if not found:
+        return "# Nothing is undecided, or no look is left.\n{}\n"
+    overlay = {"objectives": {name: {"n_seeds": n} for name, n in found.seeds.items()}}
+    if found.pruned:
+        overlay["pruning"] = {"n_seeds": found.pruned}
+    of = f"{found.look} of {len(settings.planned)}"
+    lines = [
+        f"# Look {of}, for {len(found.claims)} undecided claims: {', '.join(found.claims)}",
+        *costs(found, settings),
+        f"# To take it, add this file behind --configfile: {path}",
+    ]
+    return "\n".join(lines) + "\n" + yaml.safe_dump(overlay)
+
+
+def costs(found: Next, settings: Settings) -> list[str]:
+    """What the look trains: runs, tokens, and how much that is of what the study has trained."""
+    extra = {name: n - settings.seeds[name] for name, n in found.seeds.items()}
+    lines = [
+        f"# {name}: {n} more runs of {settings.tokens[name]:,} tokens"
+        for name, n in extra.items()
+        if settings.tokens[name]
+    ]
+    more = sum(n * settings.tokens[name] for name, n in extra.items())
+    so_far = sum(n * settings.tokens[name] for name, n in settings.seeds.items())
+    pruned = f", and prunes {found.pruned} runs of each pruned objective" if found.pruned else ""
+    return [*lines, f"# It trains {more / so_far:.0%} of the tokens trained so far{pruned}."]
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("claims", "look"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    program.run(main, parser, Settings)
