@@ -3,7 +3,7 @@
 Settings: estimators (for each table with several estimates, those to judge by: values by column);
           others (by name, another choice in one table [table, values by column], by which claims
           on it are judged besides); initial (for each objective, that of the models it starts
-          from).
+          from); looks (the seeds in order, and how many of them each look has).
 Inputs:   tables of measures (.csv, or .parquet with the values without blocks of documents),
           named after their files; rank correlations of our curves with the published ones; the
           table of quality and the learning curves of runs (runs/<run>/metrics.jsonl).
@@ -21,6 +21,7 @@ import pandas as pd
 from bottomup import program
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
+from bottomup.claims.looks import Looks
 from bottomup.claims.readiness import not_ready
 from bottomup.claims.specifications import specify
 from bottomup.claims.tables import load
@@ -32,6 +33,7 @@ class Settings(Section):
     estimators: dict[str, dict[str, Any]]
     others: dict[str, tuple[str, dict[str, Any]]]
     initial: dict[str, str]
+    looks: Looks
 
 
 NO_QUALITY = pd.DataFrame(columns=["objective", "metric", "value"])
@@ -51,7 +53,7 @@ def main(arguments: argparse.Namespace) -> None:
     quality = read_table(arguments.quality) if arguments.quality else NO_QUALITY
     ready = not_ready(curves, quality)
     specified = specify(CLAIMS, tables, settings.initial, others)
-    claims = judge(CLAIMS, tables, settings.initial, correlations, specified, ready)
+    claims = judge(CLAIMS, tables, settings.initial, correlations, specified, ready, settings.looks)
     write_table(claims, arguments.table)
     write_table(specified, arguments.specifications)
     counts = claims["verdict"].value_counts()

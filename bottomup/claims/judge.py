@@ -9,7 +9,8 @@ import pandas as pd
 from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
 from bottomup.claims.inference import Prior, enough, power
-from bottomup.claims.tables import Tables
+from bottomup.claims.looks import Looks
+from bottomup.claims.tables import Tables, objectives
 from bottomup.claims.verdicts import corrected
 from bottomup.claims.words import (
     AGAINST,
@@ -33,10 +34,10 @@ COLUMNS = [
     *("share", "share_low", "share_high", "power", "untrained"),
     *("added", "added_low", "added_high", "verdict", "otherwise", "uncorrected", "p_value"),
     *("provisional", "same_number_as", "not_ready"),
-    *("specifications", "specifications_agree", "runs", "seeds"),
+    *("specifications", "specifications_agree", "look", "runs", "seeds", "rests_on"),
     *("contradicted_if", "rank_correlation", "curves", "undecided_until"),
 ]
-TEXTS = ["otherwise", "provisional", "not_ready", "seeds", "undecided_until"]
+TEXTS = ["otherwise", "provisional", "not_ready", "seeds", "rests_on", "undecided_until"]
 NUMBER = ["value", "ci_low"]  # its other end is wider where the claim has more parts
 
 
@@ -47,21 +48,29 @@ def judge(
     correlations: pd.DataFrame,
     curves: pd.DataFrame,
     not_ready: Mapping[str, str],
+    looks: Looks,
 ) -> pd.DataFrame:
     """A row for each claim, with `COLUMNS`.
 
     initial: see `find_all`. correlations: those of our curves with the published ones, as from
     `comparison.correlate`; a claim has the mean over its curves. curves: these claims under every
     specification, as from `specifications.specify`. not_ready: by objective, why its models could
-    still come to what they lack, as from `readiness`.
+    still come to what they lack, as from `readiness`. looks: those of the study; what is decided at
+    one stands, while the numbers are those of all runs.
 
     Verdicts are corrected for the claims of one paper, see `verdicts.corrected`; `uncorrected` is
     the verdict on the claim alone, `otherwise` the one that models which are not ready would have.
     """
-    found, missing = find_all(claims, tables, initial)
-    usual = priors(found)
-    decided = {name: one.decided(usual[name]) for name, one in found.items()}
-    words = _corrected(claims, decided)
+    words: dict[str, str] = {}
+    at: dict[str, int] = {}
+    for look, known in enumerate(looks.taken(tables), start=1):
+        found, missing = find_all(claims, known, initial)
+        usual = priors(found)
+        decided = {name: one.decided(usual[name]) for name, one in found.items()}
+        for name, word in _corrected(claims, decided, len(looks.planned)).items():
+            if words.get(name, UNDECIDED) == UNDECIDED:
+                words[name], at[name] = word, look
+    names = objectives(tables)
     rows = []
     for claim in claims:
         row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
@@ -69,9 +78,11 @@ def judge(
         if claim.name in found:
             one, how = found[claim.name], decided[claim.name]
             curve = curves[curves["claim"] == claim.name]
-            why = [f"{name}: {of}" for name, of in not_ready.items() if rests_on(one, tables, name)]
+            about = [name for name in names if rests_on(one, tables, name)]
+            why = [f"{name}: {not_ready[name]}" for name in about if name in not_ready]
             row |= _numbers(one, how) | _marks(one, how) | agreeing(curve, how.p.alone)
             row |= {"power": _power(one, how, usual[claim.name])}
+            row |= {"look": at[claim.name], "rests_on": " ".join(about)}
             row |= _verdict(words[claim.name], how.p.alone, curve, why)
             if row["verdict"] == UNDECIDED:
                 row |= {"undecided_until": _until(one, how, usual[claim.name])}
@@ -82,12 +93,15 @@ def judge(
     return table.assign(**{name: table[name].astype(object).fillna("") for name in TEXTS})
 
 
-def _corrected(claims: Sequence[Claim], decided: Mapping[str, Decided]) -> dict[str, str]:
-    """The verdict on each measured claim, corrected for the number of claims on its paper."""
+def _corrected(
+    claims: Sequence[Claim], decided: Mapping[str, Decided], looks: int
+) -> dict[str, str]:
+    """The verdict on each measured claim, corrected for the number of claims on its paper and of
+    looks."""
     words = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
-        words |= corrected({name: decided[name].p for name in names})
+        words |= corrected({name: decided[name].p for name in names}, looks)
     return words
 
 

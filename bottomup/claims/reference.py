@@ -97,6 +97,13 @@ each seed where two are left (`measures/specifications.csv`); `specifications_ag
 `specifications` have its verdict alone. A claim that is reproduced under one and on the other side
 under another, of all seeds, **depends on the estimator**.
 
+**Looks.** With `looks: [3, 5, 8]` a study starts with three seeds. `snakemake plan_next_look` then
+writes `next_look.yaml` among the results: five seeds for the models on which an undecided claim
+hangs, and what that trains. Added behind `--configfile`, it is the second look. Each look has an
+equal share of the level, and what is decided at one stands; `look` says at which. If a statistic is
+three deviations of a run away from its margin, three seeds find it in 42% of studies at the level
+of a family (0.5%), and these looks in 99%, with six seeds on average (tests/claims/test_looks.py).
+
 **Calibration.** `snakemake calibrate_claims` simulates studies with the runs, documents and noise
 of your study, whose truth is known, and judges each claim alone: how often it is decided if nothing
 is true (the worst of three cases: no part of it holds; all but one do; all do, but training adds

@@ -213,7 +213,19 @@ def without_objective(tables: Tables, objective: str) -> Tables:
     return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
 
 
+def objectives(tables: Tables) -> list[str]:
+    """All objectives in the tables."""
+    return sorted(_values(tables, OBJECTIVES))
+
+
 def seeds(tables: Tables) -> list[int]:
     """All seeds in the tables."""
-    found = [table.rows[name] for table in tables.values() for name in SEEDS if name in table.rows]
-    return sorted({int(seed) for column in found for seed in column})
+    return sorted(map(int, _values(tables, SEEDS)))
+
+
+def _values(tables: Tables, columns: Sequence[str]) -> set:
+    """What stands in any of these columns."""
+    found = (
+        table.rows[name] for table in tables.values() for name in columns if name in table.rows
+    )
+    return {value for column in found for value in column}

@@ -15,13 +15,13 @@ from bottomup.settings import Section
 NUMBERS = [
     *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
     *("share", "share_low", "share_high", "power", "added", "added_low", "added_high"),
-    *("p_value", "rank_correlation", "runs"),
+    *("p_value", "rank_correlation", "look", "runs"),
     *("specifications", "specifications_agree"),
 ]
 TEXTS = [
     *("claim", "paper", "statement", "section", "measure", "statistic", "verdict", "uncorrected"),
     *("differs", "otherwise", "provisional", "published_as", "same_number_as", "not_ready"),
-    *("seeds", "contradicted_if", "curves", "undecided_until"),
+    *("seeds", "rests_on", "contradicted_if", "curves", "undecided_until"),
 ]
 SPECIFICATION = ("claim", "estimator", "layers", "seeds", "value", "ci_low", "ci_high", "verdict")
 PAPERS = {
@@ -494,6 +494,8 @@ def _details(claim: dict, specified: list[dict], place: Place) -> str:
         "Undecided until": claim["undecided_until"],
         "Rank correlation": _number(claim["rank_correlation"], ".2f", curves),
         "Runs": _number(claim["runs"], ".0f", seeds),
+        "Look": _number(claim["look"], ".0f"),
+        "Models": claim["rests_on"],
         "Section": claim["section"],
         "Name": claim["claim"],
     }

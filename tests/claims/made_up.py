@@ -9,12 +9,14 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import Claim, collect
 from bottomup.claims.finding import find_all
 from bottomup.claims.judge import judge
+from bottomup.claims.looks import Looks
 from bottomup.claims.specifications import COLUMNS as OF_SPECIFICATION
 from bottomup.claims.tables import VALUES, table
 from bottomup.measures import jackknife
 
 NO_CORRELATIONS = pd.DataFrame(columns=["figure", "panel", "series", "rank_correlation"])
 NO_SPECIFICATIONS = pd.DataFrame(columns=OF_SPECIFICATION)
+ONE_LOOK = Looks(seeds=[1], planned=[1])
 BY_NAME = {claim.name: claim for claim in CLAIMS}
 N_BLOCKS = 20
 # The models that each starts from.
@@ -91,9 +93,10 @@ def judged(
     correlations=NO_CORRELATIONS,
     specifications=NO_SPECIFICATIONS,
     not_ready=(),
+    looks=ONE_LOOK,
 ):
-    rows = judge(claims, tables(frames), INITIAL, correlations, specifications, {**dict(not_ready)})
-    return rows.set_index("claim")
+    others = (correlations, specifications, {**dict(not_ready)}, looks)
+    return judge(claims, tables(frames), INITIAL, *others).set_index("claim")
 
 
 def finding(name, frames):

@@ -8,6 +8,7 @@ import pytest
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.judge import COLUMNS
+from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, corrected
 from tests.claims import made_up
 from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, of_runs
@@ -292,3 +293,29 @@ def test_a_condition_that_is_open_needs_its_own_runs():
     assert row["verdict"] == "undecided"
     # A run of the condition has the variance 4: 3 - 0.1 is (2.57 + 0.91) (4 / 6) ** 0.5 with six.
     assert row["undecided_until"] == "6 runs, if the values stay; or a larger model"
+
+
+LOOKS = Looks(seeds=[1, 2, 3, 4, 5], planned=[3, 5])
+
+
+def judged_by_looks(*mt):
+    found = frame(mt=mt, untrained=[0.0] * len(mt))
+    return made_up.judged({"change": found}, [claim(of("mt"))], looks=LOOKS).iloc[0]
+
+
+def test_what_is_decided_at_a_look_stands():
+    """The fourth and the fifth run speak against it, which nobody would have trained."""
+    row = judged_by_looks(3.0, 3.1, 3.2)
+    assert (row["verdict"], row["look"], row["runs"]) == ("reproduced", 1, 3)
+    row = judged_by_looks(3.0, 3.1, 3.2, -9.0, -9.0)
+    assert (row["verdict"], row["look"]) == ("reproduced", 1)
+    # The numbers are those of all runs.
+    assert row["value"] == pytest.approx(-8.7 / 5) and row["uncorrected"] == "undecided"
+
+
+def test_what_is_undecided_is_asked_again_at_the_next_look():
+    row = judged_by_looks(1.0, 3.0, 5.0)
+    assert (row["verdict"], row["look"]) == ("undecided", 1)
+    assert row["rests_on"] == "mt"
+    row = judged_by_looks(1.0, 3.0, 5.0, 3.0, 3.0)
+    assert (row["verdict"], row["look"]) == ("reproduced", 2)

@@ -73,6 +73,8 @@ def claims() -> pd.DataFrame:
         uncorrected=uncorrected,
         p_value=0.0031,
         specifications=4 * table["value"].notna(),
+        look=1 + 0 * table["value"],
+        rests_on="lm mt mlm",
         specifications_agree=table["value"].notna()
         * (2 + uncorrected.isin(["undecided", "contradicted"])),
         runs=table["value"].notna() * 12,

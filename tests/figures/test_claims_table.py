@@ -32,6 +32,8 @@ FIRST = {
     "provisional": "one <run>",
     "specifications": 3,
     "specifications_agree": 1,
+    "look": 2,
+    "rests_on": "lm mt",
     "runs": 12,
     "seeds": "1 2",
     "contradicted_if": "it rises",
@@ -62,8 +64,8 @@ MEASURED = (
     "added_high",
 )
 NOT_MEASURED = FIRST | {
-    **dict.fromkeys((*MEASURED, "p_value", "rank_correlation"), NAN),
-    **dict.fromkeys(("provisional", "seeds", "undecided_until"), ""),
+    **dict.fromkeys((*MEASURED, "p_value", "rank_correlation", "look"), NAN),
+    **dict.fromkeys(("provisional", "seeds", "rests_on", "undecided_until"), ""),
     **{"claim": "mlm", "paper": "evolution", "runs": 0},
     **{"specifications": 0, "specifications_agree": 0},
 }
@@ -170,6 +172,8 @@ def test_a_row_has_the_sentence_the_verdict_and_all_that_decides_it():
         "Undecided until": "ten times the text",
         "Rank correlation": "0.94 (lm)",
         "Runs": "12 (seeds 1 2)",
+        "Look": "2",
+        "Models": "lm mt",
         "Section": "Information",
         "Name": "lm_forgets",
         "Figures": "of both",

@@ -220,7 +220,11 @@ def test_the_config_loads_without_torch():
             "measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges ",
         ),
         ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
-        ("looks", [3, 2], "looks: found [3, 2]; allowed: rising numbers, at most 3, the number of "),
+        (
+            "looks",
+            [3, 2],
+            "looks: found [3, 2]; allowed: rising numbers, at most 3, the number of ",
+        ),
         ("looks", [2, 2], "looks: found [2, 2]; allowed: rising numbers, at most "),
         ("looks", [2, 9], "looks: found [2, 9]; allowed: rising numbers, at most "),
         ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),

@@ -108,7 +108,7 @@ class Study:
 
     def __init__(self, folder, name, *configfiles):
         self.results = f"results/{name}/"
-        targets = ("all", "gallery", "latex")
+        targets = ("all", "gallery", "latex", "plan_next_look")
         self.jobs = planned(folder, *configfiles, targets=targets)
         self.by_output = {
             path.removeprefix(self.results): job for job in self.jobs for path in job.output
