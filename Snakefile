@@ -8,7 +8,7 @@
 #   pruned/        models with fewer heads                   rules/heads.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
-#   next_look.yaml more seeds if undecided, on demand       rules/claims.smk
+#   next_look.yaml more seeds if undecided, on demand        rules/claims.smk
 #   latex/         the main tables, on demand                rules/claims.smk
 #   gallery/       pages to look at all of it                rules/pages.smk
 #   logs/          one file a job
