@@ -40,6 +40,7 @@ LABELS = {"labels": [{"label": "input", "positions": "all"}]}
 # 1,000 clusters; the paper's 10,000 take ten times as long, but little more memory.
 INFORMATION = {
     **{"n_tokens": 1000, "n_clusters": 1000, "other_n_clusters": [], "clusterings": 3, "seed": 1},
+    "scikit_learn": False,
 }
 PWCCA = {"variants": ["definition", "svcca-2019"]}
 SIMILARITY = {"variance": 0.99, "rsa_rows": 1000, "seed": 1}

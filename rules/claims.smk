@@ -159,6 +159,11 @@ rule show_claims:
     input:
         claims=rules.judge_claims.output.table,
         specifications=rules.judge_claims.output.specifications,
+        between_runs=(
+            "<results>/measures/pwcca_between_runs.parquet"
+            if STUDY.training_halves and MEASURES["pwcca_between_runs"]
+            else []
+        ),
     output:
         page=report(
             "<results>/claims.html",
@@ -183,7 +188,7 @@ rule show_claims:
         """
         python scripts/show_claims.py --settings {params.settings:q} \
             --claims {input.claims:q} --specifications {input.specifications:q} \
-            --page {output.page:q} &>{log:q}
+            --between-runs {input.between_runs:q} --page {output.page:q} &>{log:q}
         """
 
 

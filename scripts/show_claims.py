@@ -1,8 +1,11 @@
 """Write the claims, with verdicts and evidence, as the first page of the report.
 
 Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
-          of their runs; checkpoints; test_words; figures, each with name, tables and published.
-Inputs:   the claims, a row each (.csv); the specifications of each (.csv).
+          of their runs; checkpoints; test_words; figures, each with name, tables and published;
+          halves, the objectives trained on halves of the text, and pwcca, by which these are
+          compared.
+Inputs:   the claims, a row each (.csv); the specifications of each (.csv); the distances between
+          runs (.parquet), if there are halves.
 Outputs:  the page (.html), self-contained.
 """
 
@@ -10,6 +13,8 @@ import argparse
 from pathlib import Path
 
 from bottomup import program
+from bottomup.claims.tables import load
+from bottomup.claims.training_text import told
 from bottomup.figures.claims_table import Study, page
 from bottomup.files.tables import read_table
 
@@ -17,11 +22,16 @@ from bottomup.files.tables import read_table
 def main(arguments: argparse.Namespace) -> None:
     claims = read_table(arguments.claims, dtype={"seeds": str})
     specifications = read_table(arguments.specifications)
-    arguments.page.write_text(page(claims, specifications, arguments.settings), encoding="utf-8")
+    study, notes = arguments.settings, []
+    if arguments.between_runs:
+        tables = load([arguments.between_runs], {arguments.between_runs.stem: study.pwcca})
+        notes = [told(tables, objective) for objective in study.halves]
+    arguments.page.write_text(page(claims, specifications, study, notes), encoding="utf-8")
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("claims", "specifications", "page"):
         parser.add_argument(f"--{name}", required=True, type=Path)
+    parser.add_argument("--between-runs", nargs="?", type=Path)
     program.run(main, parser, Study)

@@ -52,6 +52,9 @@ documents plus the variance over runs divided by their number:
   published. If the first centers of clusters are also drawn, or heads are counted, a run varies at
   least as much as that draw, or as what rounding to a whole head hides.
 
+No interval stands for another training text, since all runs read the same. Where a study has
+`training_halves`, `claims.html` says how far models of two halves are apart, beside two seeds.
+
 Both together give a standard error and Student's t, with at most {MOST_DF} degrees of freedom for
 each run beyond the first: a few runs that look alike by chance are no certainty. If several things
 must hold, each must be sure (an intersection-union test). If one of several must hold, it must be

@@ -49,7 +49,9 @@ class Objective(Section):
 
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, checkpoints beside them, the words of held-out text, and its figures."""
+    objective, checkpoints beside them, the words of held-out text, and its figures; the objectives
+    that are also trained on halves of the text, and which PWCCA compares these (values by column).
+    """
 
     study: str
     model: dict[str, int]
@@ -57,6 +59,8 @@ class Study(Section):
     checkpoints: list[str]
     test_words: int
     figures: list[Figure]
+    halves: list[str]
+    pwcca: dict[str, str]
 
 
 class Place(NamedTuple):
@@ -245,15 +249,21 @@ STYLE = """
 """
 
 
-def page(claims: pd.DataFrame, specifications: pd.DataFrame, study: Study) -> str:
-    """The page, to lie in the study's folder: `section`, with what its study is."""
+def page(
+    claims: pd.DataFrame, specifications: pd.DataFrame, study: Study, notes: Sequence[str] = ()
+) -> str:
+    """The page, to lie in the study's folder: `section`, with what its study is.
+
+    notes: sentences on what no interval stands for.
+    """
     rows = claims.astype({"section": object}).fillna({"section": ""}).to_dict("records")
     claims = claims.assign(figures=[figures_of(claim, study.figures) for claim in rows])
+    about = _size(study) + "".join(f"<p>{escape(note)}</p>" for note in notes)
     return (
         '<!doctype html>\n<html lang="en">\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
         f"<title>Claims of the study {escape(study.study)}</title>\n<style>{DARK}</style>\n"
-        f"{section(claims, specifications, BESIDE_RESULTS, _size(study))}</html>\n"
+        f"{section(claims, specifications, BESIDE_RESULTS, about)}</html>\n"
     )
 
 
@@ -292,7 +302,7 @@ def section(
     Columns are as in `claims.csv`, and `figures`, lists of names; a missing number has no mark. A
     row that is linked to has the id `claim-<claim>`. A page may set the colors --paper, --ink,
     --line, --faint, --link and --bright. specifications: those of each claim, with the columns of
-    `specifications.csv`. study: a paragraph on it.
+    `specifications.csv`. study: paragraphs on it.
 
     Raises UserError if a column is missing, or a verdict or a paper is unknown.
     """

@@ -12,6 +12,7 @@ from bottomup.figures.points import Tables, join, over_seeds, points, since_laye
 
 SELECT = {"reading": "plain", "positions": "all", "label": "input"}
 CLASSIFIER = "linear classifier (a lower bound)"
+BY_SCIKIT_LEARN = " by scikit-learn"
 MARKERS = "vos^P"  # from the fewest clusters to the most
 BY = ["panel", "series", "x"]
 
@@ -25,7 +26,9 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     measured = table(tables, "mutual_information", information.NEEDED)
     part = information.select(measured, SELECT).rename(columns={"series": "panel"})
     estimators = _estimators(part)
-    part = part.assign(series=part["n_clusters"].map(estimators).fillna(CLASSIFIER))
+    series = part["n_clusters"].map(estimators).fillna(CLASSIFIER)
+    other = part["estimator"] == "scikit-learn"
+    part = part.assign(series=series.mask(other, series + BY_SCIKIT_LEARN))
     drawn = _points(part)
     panels = style.ordered(drawn["panel"])
     figure = Figure(figsize=(2.35 * len(panels) + 0.4, 5), layout="constrained")
@@ -74,10 +77,11 @@ def _points(part: pd.DataFrame) -> pd.DataFrame:
 
 
 def _look(estimators: list[str], name: str, color: str) -> style.Look:
-    """The more clusters, the darker; the classifier is dashed."""
+    """The more clusters, the darker; scikit-learn's have dots, and the classifier is dashed."""
     if name == CLASSIFIER:
         return style.Look(name, color, "D", (0, (2, 1.5)))
-    place = estimators.index(name)
+    place = estimators.index(name.removesuffix(BY_SCIKIT_LEARN))
     clusters = len(estimators) - 1
     share = 0.45 + 0.55 * (place + 1) / clusters
-    return style.Look(name, style.light(color, share), MARKERS[place % len(MARKERS)])
+    line = (0, (1, 1.2)) if name.endswith(BY_SCIKIT_LEARN) else "-"
+    return style.Look(name, style.light(color, share), MARKERS[place % len(MARKERS)], line)

@@ -189,6 +189,31 @@ def cluster(
     >>> bool(found[0] == found[1] != found[2] == found[3])
     True
     """
+    view = _enough(view, n_clusters)
+    device = torch.device(device or best_device())
+    points = torch.from_numpy(in_float32(checked(view, "k-means"))).to(device)
+    points -= points.mean(0)
+    centers = kmeans.fit(points, n_clusters, seeds.generator(seed, "clusters"))
+    index, _ = kmeans.nearest(points, centers)
+    return index.cpu().numpy()
+
+
+def cluster_by_scikit_learn(view: np.ndarray, n_clusters: int, seed: int) -> np.ndarray:
+    """The cluster of each representation `[n]` by scikit-learn's MiniBatchKMeans.
+
+    The evolution paper used it; what the paper does not state is as scikit-learn has it: clusters
+    that run almost empty are moved, and the passes end where batches no longer come nearer to their
+    centers. Arguments and errors as in `cluster`; on the CPU.
+    """
+    from sklearn.cluster import MiniBatchKMeans
+
+    points = in_float32(checked(_enough(view, n_clusters), "k-means"))
+    # Its seeds have 32 bits.
+    return MiniBatchKMeans(n_clusters, random_state=seed % 2**32).fit(points).labels_
+
+
+def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
+    """The view, if it has as many occurrences as clusters are asked for."""
     view = shaped(view)
     if n_clusters < 1:
         raise UserError(f"n_clusters: found {n_clusters}; allowed: at least 1")
@@ -198,12 +223,7 @@ def cluster(
             f"{n_clusters}; allowed: no more clusters than occurrences; "
             f"lower n_clusters, or raise corpus.splits.test_words and occurrences.n"
         )
-    device = torch.device(device or best_device())
-    points = torch.from_numpy(in_float32(checked(view, "k-means"))).to(device)
-    points -= points.mean(0)
-    centers = kmeans.fit(points, n_clusters, seeds.generator(seed, "clusters"))
-    index, _ = kmeans.nearest(points, centers)
-    return index.cpu().numpy()
+    return view
 
 
 def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
@@ -233,16 +253,19 @@ def by_clusters(
     n_clusters: int,
     clusterings: int,
     seed: int,
+    estimator: str = "clusters",
 ) -> Iterator[dict]:
     """A row of the table for each view: means over clusterings from different first centers.
 
-    views: each `[n, d_model]`; tokens, blocks: `[n]`; count: the number of blocks.
+    views: each `[n, d_model]`; tokens, blocks: `[n]`; count: the number of blocks. estimator: one
+    of `clusters`, `scikit-learn`.
 
     The few clusterings of one view may agree by chance, so their variance is pooled over the views:
     the error of the means is the same for all.
     """
+    clustering = cluster_by_scikit_learn if estimator == "scikit-learn" else cluster
     found = [
-        [cluster(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
+        [clustering(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
         for view in views
     ]
     values = np.array([[mutual_information(tokens, some) for some in each] for each in found])
@@ -252,7 +275,7 @@ def by_clusters(
         known = jackknife.Range(0, entropy(tokens))
         low, high = jackknife.interval(value, without, known, noise=error)
         yield {
-            "estimator": "clusters",
+            "estimator": estimator,
             "mi_nats": value,
             "ci_low": low,
             "ci_high": high,

@@ -282,7 +282,7 @@ class Slices:
         """The estimates that claims use: those that the figures show, of groups that compare."""
         information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
         return {
-            "mutual_information": {"n_clusters": information.n_clusters},
+            "mutual_information": {"estimator": "clusters", "n_clusters": information.n_clusters},
             "pwcca_between_runs": {"variant": pwcca.variants[0], "weights": "x"},
             "pwcca_between_layers": {"variant": pwcca.variants[0], "weights": "x"},
             "change": {"matching": "matched"},
@@ -306,7 +306,10 @@ class Slices:
             ],
         }
         for n_clusters in information.other_n_clusters:
-            others[f"{n_clusters} clusters"] = ["mutual_information", {"n_clusters": n_clusters}]
+            of = {"estimator": "clusters", "n_clusters": n_clusters}
+            others[f"{n_clusters} clusters"] = ["mutual_information", of]
+        if information.scikit_learn:
+            others["scikit-learn"] = ["mutual_information", {"estimator": "scikit-learn"}]
         if "definition" in pwcca.variants:
             upper = {"variant": "definition", "weights": "y"}
             others["weighted by the upper layer"] = ["pwcca_between_layers", upper]
@@ -328,6 +331,8 @@ class Slices:
             "checkpoints": list(study.checkpoints),
             "test_words": study.corpus.splits.test_words,
             "figures": figures,
+            "halves": study.training_halves,
+            "pwcca": self._estimators()["pwcca_between_runs"],
         }
         return settings("show_claims", values)
 
@@ -337,7 +342,9 @@ class Slices:
         return {"seeds": self.subjects.seeds(objective), "tokens": tokens}
 
     def write_latex(self, wildcards) -> Slice:
-        options = self._estimators().get(wildcards.table, {})
+        options = {}
+        if wildcards.table == "mutual_information":
+            options = {"n_clusters": self.study.measures.mutual_information.n_clusters}
         return settings("write_latex", {"table": wildcards.table, "options": options})
 
     def show_gallery(self, figures: list[dict]) -> Slice:

@@ -91,6 +91,8 @@ STUDY = {
         {"name": "of_both", "tables": ["measures/mutual_information.csv"], "published": ["ib"]},
         {"name": "of_neither", "tables": ["measures/change.csv"], "published": []},
     ],
+    "halves": ["lm"],
+    "pwcca": {"variant": "definition", "weights": "x"},
 }
 
 
@@ -349,8 +351,16 @@ def test_the_program(claims, tmp_path):
     SPECIFICATIONS.to_csv(tmp_path / "specifications.csv", index=False)
     paths = {name: tmp_path / f"{name}.csv" for name in ("claims", "specifications")}
     paths |= {"page": tmp_path / "claims.html", "settings": claims_table.Study(**STUDY)}
-    show_claims.main(type("Arguments", (), paths))
+    show_claims.main(type("Arguments", (), paths | {"between_runs": None}))
     page = paths["page"].read_text(encoding="utf-8")
+    assert "another training text" not in page
+    runs = tmp_path / "pwcca_between_runs.parquet"
+    apart = {"variant": "definition", "weights": "x", "layer": 1, "distance": 0.25}
+    halves = {"objective_a": "lm_half1", "seed_a": 1, "objective_b": "lm_half2", "seed_b": 1}
+    pd.DataFrame([apart | halves | {"without": [0.25, 0.25]}]).to_parquet(runs)
+    show_claims.main(type("Arguments", (), paths | {"between_runs": runs}))
+    sentence = "are 0.25 ± 0 over documents apart"
+    assert sentence in paths["page"].read_text(encoding="utf-8")
     assert "LM forgets &lt;most&gt; &amp; &quot;best&quot;." in page
     assert "one &lt;run&gt;" in page
     assert "12 (seeds 1)" in page

@@ -170,6 +170,28 @@ def with_more_clusters(tables):
     return tables | {"mutual_information": pd.concat([table, more], ignore_index=True)}
 
 
+def with_scikit_learn(tables):
+    """The tables, with an estimate by scikit-learn that is a little lower."""
+    table = tables["mutual_information"]
+    other = table[table["n_clusters"] == 1000].assign(estimator="scikit-learn")
+    other["mi_nats"] -= 0.04
+    return tables | {"mutual_information": pd.concat([table, other], ignore_index=True)}
+
+
+def test_scikit_learn_s_clusters_are_drawn_beside_ours_and_nowhere_else(study, nothing_cut_off):
+    tables = with_scikit_learn(study(objectives=("mlm", "mt")))
+    figure, points = mutual_information_estimators.draw(tables)
+    levels = points[points["quantity"] == "mutual information"].set_index(["series", "panel"])["y"]
+    ours, theirs = (levels[f"1,000 clusters{by}"]["mlm"] for by in ("", " by scikit-learn"))
+    assert theirs.to_numpy() == pytest.approx(ours.to_numpy() - 0.04)
+    nothing_cut_off(figure)
+    draw = mutual_information_input.draw
+    shown = [draw(these, n_clusters=1000)[1] for these in (study(), with_scikit_learn(study()))]
+    by = ["panel", "quantity", "series", "x"]
+    alone, beside = (drawn.sort_values(by, ignore_index=True) for drawn in shown)
+    pd.testing.assert_frame_equal(alone, beside)
+
+
 @pytest.mark.parametrize("n_clusters", [1000, 4000])
 def test_only_the_chosen_number_of_clusters_is_shown(study, n_clusters):
     tables = with_more_clusters(study())

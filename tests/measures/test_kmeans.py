@@ -8,7 +8,7 @@ from sklearn.metrics import adjusted_rand_score
 
 from bottomup.errors import UserError
 from bottomup.measures import kmeans
-from bottomup.measures.mutual_information import cluster
+from bottomup.measures.mutual_information import cluster, cluster_by_scikit_learn
 
 
 def blobs(n, n_blobs, d=8, spread=0.05, seed=0):
@@ -48,6 +48,18 @@ def test_separate_blobs_are_found():
     # With fewer clusters than blobs none could be whole; with a few more, none is shared.
     found = cluster(points, 30, seed=1)
     assert all(len(np.unique(blob[found == i])) == 1 for i in np.unique(found))
+
+
+def test_scikit_learn_s_clusters_are_those_of_the_library():
+    points, _ = blobs(3000, 10)
+    theirs = MiniBatchKMeans(30, random_state=7).fit_predict(points)
+    for seed in (7, 7 + 2**40):
+        np.testing.assert_array_equal(cluster_by_scikit_learn(points, 30, seed), theirs)
+    with pytest.raises(UserError, match="found 3000 occurrences"):
+        cluster_by_scikit_learn(points, 3001, seed=7)
+    points[5, 0] = np.nan
+    with pytest.raises(UserError):
+        cluster_by_scikit_learn(points, 30, seed=7)
 
 
 def test_inertia_is_no_worse_than_scikit_learn():

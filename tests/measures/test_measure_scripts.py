@@ -23,7 +23,7 @@ from tests.tiny import initial
 N, LAYERS = 1200, 3
 DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences", "n_needed"]
 CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
-SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "seed": 1}
+SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "scikit_learn": True, "seed": 1}
 
 
 @pytest.fixture
@@ -102,7 +102,7 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
         "clustering_error_nats,shuffled_mi_nats,entropy_nats,n_occurrences,n_labels,n_clusters,n_clusters_used"
     )
     lines = [line for line in caplog.messages if line.startswith("layer ")]
-    assert len(table) == len(lines) == LAYERS * len(labels) * 3
+    assert len(table) == len(lines) == LAYERS * len(labels) * 4
     assert set(table["layer"]) == set(range(LAYERS))
     assert (table["objective"] == "mlm").all() and (table["seed"] == 2).all()
     assert (table["n_labels"] == 5).all()
@@ -117,6 +117,9 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
     assert (clusters["n_clusters_used"] <= clusters["n_clusters"]).all()
     assert (clusters["clustering_error_nats"] >= 0).all()
     assert table.loc[table["estimator"] == "classifier", "n_clusters_used"].isna().all()
+    theirs = table[table["estimator"] == "scikit-learn"]
+    assert theirs["n_clusters"].tolist() == [20] * LAYERS * len(labels)
+    assert not theirs["mi_nats"].isin(clusters["mi_nats"]).any()
     estimates = pd.read_parquet(run / "mi.parquet")
     assert estimates["mi_nats"].to_numpy() == pytest.approx(table["mi_nats"])
     assert {len(without) for without in estimates[WITHOUT]} == {8}

@@ -240,6 +240,7 @@ MISTAKES = [
         ('seeds.generator(seed, "clusters")', 'seeds.generator(1, "clusters")'),
         ("entropy(labels) + entropy(clusters) - joint", "entropy(labels) - joint"),
         ("ddof=1).mean() / clusterings", "ddof=1).mean()"),
+        ("cluster_by_scikit_learn if", "cluster if"),
     ),
     *of(
         "measures",
@@ -350,6 +351,7 @@ MISTAKES = [
         ("word in LACKING and not_ready", "not_ready"),
         ('curve["seeds"] == ALL', 'curve["seeds"] != ""'),
     ),
+    *of("claims", "training_text.py", ("mean(halves)[0] /", "mean(of_seeds)[0] /")),
     *of(
         "claims",
         "specifications.py",

@@ -1011,9 +1011,14 @@ def test_claims_are_judged_by_numbers_of_clusters_that_are_measured():
         found = dict(sorted(Slices(study).judge_claims()["others"].items())).values()
         return [columns for table, columns in found if table == "mutual_information"]
 
-    classifier = {"estimator": "classifier"}
-    assert others([]) == [classifier]
-    assert others([7, 8]) == [{"n_clusters": 7}, {"n_clusters": 8}, classifier]
+    def of(n_clusters):
+        return {"estimator": "clusters", "n_clusters": n_clusters}
+
+    always = [{"estimator": "classifier"}, {"estimator": "scikit-learn"}]
+    assert others([]) == always
+    assert others([7, 8]) == [of(7), of(8), *always]
+    without = Slices(load(changed(measures__mutual_information__scikit_learn=False)))
+    assert "scikit-learn" not in without.judge_claims()["others"]
 
 
 def test_variants_stand_apart_from_what_is_compared():

@@ -346,6 +346,7 @@ CODE = {
     "bottomup/claims/inference.py": JUDGED,
     "bottomup/claims/judge.py": ["judge_claims", "show_claims"],
     "bottomup/claims/specifications.py": ["judge_claims", "show_claims"],
+    "bottomup/claims/training_text.py": ["show_claims"],
     "bottomup/claims/published.py": ["calibrate_claims"],
     "bottomup/figures/gates_over_time.py": ["plot_gates_over_time"],
     "bottomup/views/extraction.py": FROM_VIEWS,

@@ -1,0 +1,43 @@
+"""How much another training text changes what is learned, beside other seeds and documents.
+
+No interval of a claim stands for another training text. Models that start alike, each trained on
+one half of the text, say how far another text leads; two seeds of the whole text, how far another
+seed does. They are compared by PWCCA distance alone, which is what is measured of halves.
+"""
+
+import numpy as np
+
+from bottomup import names
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.curves import Curve, between_objectives, between_seeds, mean
+from bottomup.claims.inference import mean_square
+from bottomup.claims.tables import TEXT, Tables
+
+
+def told(tables: Tables, objective: str) -> str:
+    """A sentence on an objective of which there are models of two halves.
+
+    tables: `pwcca_between_runs`. Distances are means over layers, seeds and pairs of seeds, with
+    their standard error over documents. Raises NotMeasuredError without models of halves.
+    """
+    halves = between_objectives(tables, names.half(objective, 1), names.half(objective, 2))
+    sentence = (
+        f"No interval stands for another training text. Two models of {objective}, each trained on "
+        f"half of it, are {_distance(halves)} apart (PWCCA distance, mean over layers)"
+    )
+    try:
+        of_seeds = between_seeds(tables, objective)
+    except NotMeasuredError:
+        return f"{sentence}; there are no two seeds to compare this with."
+    times = mean(halves)[0] / mean(of_seeds)[0]
+    return (
+        f"{sentence}, two seeds on all of it {_distance(of_seeds)}: another text, and half as "
+        f"much, leads {times:.2f} times as far as another seed."
+    )
+
+
+def _distance(curve: Curve) -> str:
+    distance = mean(curve)[None]
+    error = float(np.sqrt(mean_square(distance, TEXT)[0]))
+    known = f" ± {error:.2g} over documents" if np.isfinite(error) else ""
+    return f"{distance[0, 0]:.3g}{known}"
