@@ -43,6 +43,7 @@ INFORMATION = {
     "scikit_learn": False,
 }
 PWCCA = {"variants": ["definition", "svcca-2019"]}
+NULL = {"null": {"permutations": 63, "seed": 1}}
 SIMILARITY = {"variance": 0.99, "rsa_rows": 1000, "seed": 1}
 CHANGE = {"occurrences": 20_000, "seed": 1}
 NEIGHBOURS = {
@@ -69,8 +70,9 @@ def commands(folder: Path) -> dict[str, list]:
         return [f"scripts/{script}.py", "--settings", settings, *arguments]
 
     def of_views(name: str, options: dict, *arguments) -> list:
-        labels = LABELS if name == "mutual_information" else {}
-        return command("measure_views", {"table": name, "options": options} | labels, *arguments)
+        others = LABELS if name == "mutual_information" else {}
+        others |= NULL if "between" in name else {}
+        return command("measure_views", {"table": name, "options": options} | others, *arguments)
 
     return {
         "mutual information": of_views(

@@ -301,9 +301,20 @@ class Projection(Section):
     seed: Seed = key("seed of the draw of occurrences, and of t-SNE")
 
 
+class Null(Section):
+    """What two views share by chance: any measure of them with the rows of one permuted."""
+
+    permutations: Literal[15, 31, 63, 127, 255, 511, 1023] = key(
+        "permutations of the rows, for each measure of how alike two views are: one less than a "
+        "power of 2, and the least p is 1 over that power"
+    )
+    seed: Seed = key("seed of their draw; the same for all layers, runs and measures")
+
+
 class Measures(Section):
     """What is measured on the views, with a section for each table of bottomup/tables."""
 
+    chance: Null
     influence: Influence
     projection: Projection
 

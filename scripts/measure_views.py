@@ -1,8 +1,8 @@
 """Measure the views of one run, or of two runs on the same occurrences.
 
 Settings: table (a module of bottomup/tables); run (the columns that name one run or both); options,
-    the table's section of the config; unit (of occurrences: only words can be unseen); reading and
-    labels, see bottomup.tables.Seen.
+    the table's section of the config; unit (of occurrences: only words can be unseen); reading,
+    labels and null, see bottomup.tables.Seen.
 Inputs: the views of each run; the table of their occurrences (those that a run does not see are
     left out); what else the table reads: annotations, frequencies of tokens.
 Outputs: the table (.csv), and the same with values without each block of documents (.parquet).
@@ -16,7 +16,7 @@ from bottomup import program
 from bottomup.files.tables import read_beside, read_table
 from bottomup.measures import jackknife
 from bottomup.schema import validated
-from bottomup.settings import Label, Section
+from bottomup.settings import Label, Null, Section
 from bottomup.tables import Seen, seen_by_all
 from bottomup.views.files import load
 
@@ -28,6 +28,7 @@ class Settings(Section):
     unit: Literal["subword", "word"] = "subword"
     reading: str = "plain"
     labels: tuple[Label, ...] = ()
+    null: Null | None = None
 
 
 def main(arguments):
@@ -39,7 +40,7 @@ def main(arguments):
     for path in arguments.frequencies:
         frequencies = read_table(path, keep_default_na=False)
     of_text = {"frequencies": frequencies, "reading": settings.reading, "labels": settings.labels}
-    seen = Seen(occurrences, *views, **of_text)
+    seen = Seen(occurrences, *views, **of_text, null=settings.null)
     table = importlib.import_module(f"bottomup.tables.{settings.table}")
     rows = []
     for row in table.rows(seen, validated(table.Settings, settings.options)):

@@ -12,7 +12,6 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bottomup.device import device
 from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife, pwcca
 from bottomup.views.moments import Moments, merged
@@ -88,13 +87,3 @@ def row(value: float, without: np.ndarray, n: int, needed: int) -> dict:
     estimate = jackknife.estimate("distance", value, without, jackknife.UNIT)
     without = estimate.pop(jackknife.WITHOUT)
     return {**estimate, "n_occurrences": n, "n_needed": needed, jackknife.WITHOUT: without}
-
-
-def pwcca_rows(
-    x: ArrayLike, y: ArrayLike, blocks: np.ndarray, variants: list[str]
-) -> Iterator[dict]:
-    """Rows of a table for two views: variant, weights, and the columns of `distances`."""
-    kinds = pwcca.kinds_of(variants)
-    parts = moments_of_blocks(x, y, blocks, jackknife.n_blocks(blocks), device())
-    for (variant, weights), row in zip(kinds, distances(parts, kinds), strict=True):
-        yield {"variant": variant, "weights": weights, **row}

@@ -23,6 +23,7 @@ numbers.
 """
 
 import logging
+from collections.abc import Callable
 
 import numpy as np
 import torch
@@ -215,17 +216,40 @@ def kinds_of(variants: list[str]) -> list[tuple[str, str]]:
 
 def distances(moments: Moments, kinds: list[tuple[str, str]]) -> np.ndarray:
     """The distances of several kinds (see `kinds_of`) at once: `[len(kinds)]`."""
+    return of_covariance(moments, kinds)(moments.xy)
+
+
+def of_covariance(
+    moments: Moments, kinds: list[tuple[str, str]]
+) -> Callable[[np.ndarray], np.ndarray]:
+    """`distances` as a function of the covariance of x and y `[d_x, d_y]`: what each view alone
+    decides is computed once, for views whose rows are permuted."""
     measures = {"definition": _definition, "svcca-2019": _svcca_2019}
-    found = {
+    of_variant = {
         variant: measures[variant](moments, [weights for name, weights in kinds if name == variant])
         for variant, _ in kinds
     }
-    return np.array([found[variant][weights] for variant, weights in kinds])
+
+    def found(xy: np.ndarray) -> np.ndarray:
+        values = {variant: measure(xy) for variant, measure in of_variant.items()}
+        return np.array([values[variant][weights] for variant, weights in kinds])
+
+    return found
 
 
 def canonical_correlations(moments: Moments) -> np.ndarray:
     """The canonical correlations of two views, falling, 0 to 1: `[min(rank of x, rank of y)]`."""
-    return np.linalg.svd(_whitened(moments)[1], compute_uv=False).clip(0, 1)
+    return correlations_of_covariance(moments)(moments.xy)
+
+
+def correlations_of_covariance(moments: Moments) -> Callable[[np.ndarray], np.ndarray]:
+    """`canonical_correlations` as a function of the covariance, as in `of_covariance`."""
+    _, f_inverse, _, g_inverse = _factors(moments)
+
+    def found(xy: np.ndarray) -> np.ndarray:
+        return np.linalg.svd(f_inverse @ xy @ g_inverse.T, compute_uv=False).clip(0, 1)
+
+    return found
 
 
 def rows_needed(d_x: int, d_y: int) -> int:
@@ -270,31 +294,37 @@ def tell_left_out(moments: Moments) -> None:
             )
 
 
-def _definition(moments: Moments, weights: list[str]) -> dict[str, float]:
-    """The distance for each weighting view; F, G and W are those of `_whitened`.
+# A variant's distances, by weighting view, as a function of the covariance of x and y.
+OfCovariance = Callable[[np.ndarray], dict[str, float]]
+
+
+def _definition(moments: Moments, weights: list[str]) -> OfCovariance:
+    """With Sigma_xx = F F^T, Sigma_yy = G G^T and W = F^-1 Sigma_xy G^-T, for any such F and G, the
+    singular values of W are the rho_i, and with its left singular vectors the variates are
+    h_i = u_i^T F^-1 (x - mu).
 
     Weighted by x, alpha_i / n is the L1 norm of <h_i, x> / n = F u_i. The u_i are eigenvectors of
     W W^T and the rho_i^2 its eigenvalues, which takes half the time of W's singular vectors. Their
     rounding, 1e-16, is one of 1e-8 in a rho_i near 0.
     """
-    f, whitened, g = _whitened(moments)
-    rank, found = min(whitened.shape), {}
-    for view, factor, w in (("x", f, whitened), ("y", g, whitened.T)):
-        if view in weights:
-            squares, u = np.linalg.eigh(w @ w.T)
-            found[view] = _weighted(factor @ u[:, -rank:], np.sqrt(squares[-rank:].clip(0, 1)))
+    f, f_inverse, g, g_inverse = _factors(moments)
+
+    def found(xy: np.ndarray) -> dict[str, float]:
+        whitened = f_inverse @ xy @ g_inverse.T  # [rank of x, rank of y]
+        rank, values = min(whitened.shape), {}
+        for view, factor, w in (("x", f, whitened), ("y", g, whitened.T)):
+            if view in weights:
+                squares, u = np.linalg.eigh(w @ w.T)
+                values[view] = _weighted(factor @ u[:, -rank:], np.sqrt(squares[-rank:].clip(0, 1)))
+        return values
+
     return found
 
 
-def _whitened(moments: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """F, W = F^-1 Sigma_xy G^-T and G, for Sigma_xx = F F^T and Sigma_yy = G G^T.
-
-    For any such F and G, the singular values of W are the rho_i, and with its left singular vectors
-    the variates are h_i = u_i^T F^-1 (x - mu). W is `[rank of x, rank of y]`.
-    """
-    f, f_inverse = _factor(moments.xx, moments.mean_x)
-    g, g_inverse = _factor(moments.yy, moments.mean_y)
-    return f, f_inverse @ moments.xy @ g_inverse.T, g
+def _factors(moments: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
+    """Those of both covariances, each with its inverse."""
+    of_x, of_y = (moments.xx, moments.mean_x), (moments.yy, moments.mean_y)
+    return *_factor(*of_x), *_factor(*of_y)
 
 
 def _weighted(covariances: np.ndarray, correlations: np.ndarray) -> float:
@@ -302,7 +332,7 @@ def _weighted(covariances: np.ndarray, correlations: np.ndarray) -> float:
     return 1 - alpha @ correlations / alpha.sum()
 
 
-def _svcca_2019(moments: Moments, _weights: list[str]) -> dict[str, float]:
+def _svcca_2019(moments: Moments, _weights: list[str]) -> OfCovariance:
     """The distance weighted by x, the only view that can.
 
     alpha_i is |<p_i, x_j>| summed over j, over sqrt(n), with p_i from the QR of the z_i. With
@@ -313,15 +343,20 @@ def _svcca_2019(moments: Moments, _weights: list[str]) -> dict[str, float]:
     x, y = _spectrum(moments.xx), _spectrum(moments.yy)
     rank = min(len(x[0]), len(y[0]))
     # Whitened by symmetric roots, in neurons: the signs depend on it.
-    u, correlations, _ = np.linalg.svd(_inverse_root(x) @ moments.xy @ _inverse_root(y))
-    u, correlations = u[:, :rank], correlations[:rank].clip(0, 1)
-    mean = moments.mean_x
+    x_root, y_root = _inverse_root(x), _inverse_root(y)
+    xx, mean = moments.xx, moments.mean_x
     shift = mean[:rank]  # the mean of neuron i, added to variate i
-    projected = u.T @ moments.xx  # [rank, d_x]
-    zz = projected @ u + np.outer(shift, shift)
-    zx = projected + np.outer(shift, mean)
-    products = solve_triangular(np.linalg.cholesky(zz), zx, lower=True)
-    return {"x": _weighted(products.T, correlations)}
+
+    def found(xy: np.ndarray) -> dict[str, float]:
+        u, correlations, _ = np.linalg.svd(x_root @ xy @ y_root)
+        u, correlations = u[:, :rank], correlations[:rank].clip(0, 1)
+        projected = u.T @ xx  # [rank, d_x]
+        zz = projected @ u + np.outer(shift, shift)
+        zx = projected + np.outer(shift, mean)
+        products = solve_triangular(np.linalg.cholesky(zz), zx, lower=True)
+        return {"x": _weighted(products.T, correlations)}
+
+    return found
 
 
 def _factor(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

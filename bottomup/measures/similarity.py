@@ -25,15 +25,17 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 import torch
-from scipy.stats import spearmanr
+from scipy.stats import rankdata, spearmanr
 
 from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE, UNIT, Range
+from bottomup.measures.null import PERMUTED, Permutations, Permuted
 from bottomup.measures.pwcca import (
     BLOCK_ROWS,
     CUTOFF,
     canonical_correlations,
+    correlations_of_covariance,
     enough,
     moments_of,
     rows_needed,
@@ -58,6 +60,8 @@ RANGES = {
     "svcca_distance": UNIT,
     "rsa": COSINE,
 }
+# Their values for equal views.
+SAME = {"cka_debiased": 1, "cka": 1, "procrustes_distance": 0, "svcca_distance": 0, "rsa": 1}
 LEAST_DEBIASED = 4  # occurrences: its estimate divides by n - 3
 LEAST_RSA = 3  # occurrences, for more than one pair
 # Dissimilarities belong to pairs: half a million of them.
@@ -270,8 +274,10 @@ def similarity(
     rsa_rows: int = RSA_ROWS,
     seed: int = 1,
     device: torch.device | str = "cpu",
+    permutations: Permutations | None = None,
 ) -> Iterator[dict]:
-    """Rows of a table: measure, value, ci_low, ci_high, n_occurrences, `jackknife.WITHOUT`.
+    """Rows of a table: measure, value, ci_low, ci_high, n_occurrences, `jackknife.WITHOUT`, and
+    with `permutations` of the rows of y what `null.calibrated` needs.
 
     x, y: two views `[n, d_x]` and `[n, d_y]`. blocks: the block of each occurrence, `[n]`.
     variance: see `svcca_distance`. rsa_rows, seed: occurrences that `rsa` draws. Measures are
@@ -295,10 +301,14 @@ def similarity(
         lambda number: _values(whole.without(parts[number]), variance, needed / 2),
         values,
     )
-    columns = MEASURES, values, needed.tolist(), without.T
-    for measure, value, least, of_measure in zip(*columns, strict=True):
-        yield _row(measure, value, whole.n, least, of_measure)
-    yield _rsa_row(x, y, blocks, count, rsa_rows, seed)
+    columns = zip(MEASURES, values, needed.tolist(), without.T, strict=True)
+    rows = [_row(of, value, whole.n, least, rest) for of, value, least, rest in columns]
+    if permutations:
+        covariances = _covariances(x, y, centers, whole, permutations, device)
+        permuted = _permuted(whole, variance, covariances, values).T
+        rows = [row | _null(row, of) for row, of in zip(rows, permuted, strict=True)]
+    yield from rows
+    yield _rsa_row(x, y, blocks, count, rsa_rows, seed, permutations)
 
 
 def moments_with_norms(
@@ -315,10 +325,15 @@ def moments_with_norms(
     moments = Moments(x.shape[1] + 1, y.shape[1] + 1, device)
     for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
-        a, b = x[block] - centers[0], y[block] - centers[1]
-        s, t = ((rows**2).sum(1, keepdims=True) for rows in (a, b))
-        moments.update(np.hstack([s, a]), np.hstack([b, t]))
+        a, s = _with_norms(x[block], centers[0])
+        moments.update(np.hstack([s, a]), np.hstack(_with_norms(y[block], centers[1])))
     return moments
+
+
+def _with_norms(rows: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows less their center `[n, d]`, and their squared norms `[n, 1]`."""
+    rows = rows - center
+    return rows, (rows**2).sum(1, keepdims=True)
 
 
 def without_norms(moments: Moments) -> Moments:
@@ -334,13 +349,17 @@ def truncated(moments: Moments, variance: float) -> Moments:
     if not 0 < variance <= 1:
         raise UserError(f"SVCCA with variance {variance}; allowed: above 0, at most 1; usual: 0.99")
     _check(moments)
-    bases = [_components(covariance, variance) for covariance in (moments.xx, moments.yy)]
+    bases = _bases(moments, variance)
     basis = torch.block_diag(*map(torch.from_numpy, bases)).to(moments.mean)
     kept = Moments(bases[0].shape[1], bases[1].shape[1], moments.mean.device)
     kept.n = moments.n
     kept.mean = moments.mean @ basis
     kept.scatter = basis.T @ moments.scatter @ basis
     return kept
+
+
+def _bases(moments: Moments, variance: float) -> list[np.ndarray]:
+    return [_components(covariance, variance) for covariance in (moments.xx, moments.yy)]
 
 
 def _components(covariance: np.ndarray, variance: float) -> np.ndarray:
@@ -391,6 +410,50 @@ def _values(moments: Moments, variance: float, needed: np.ndarray) -> np.ndarray
     )
 
 
+def _covariances(
+    x: np.ndarray,
+    y: np.ndarray,
+    centers: tuple[np.ndarray, np.ndarray],
+    moments: Moments,
+    permutations: Permutations,
+    device: torch.device | str,
+) -> np.ndarray:
+    """The covariances of moments with norms, with permuted rows: `[count, d_x + 1, d_y + 1]`."""
+
+    def of_x(rows: np.ndarray) -> np.ndarray:
+        return np.hstack(_with_norms(x[rows], centers[0])[::-1]) - moments.mean_x
+
+    def of_y(rows: np.ndarray) -> np.ndarray:
+        return np.hstack(_with_norms(y[rows], centers[1])) - moments.mean_y
+
+    return permutations.covariances(of_x, of_y, len(x), device)
+
+
+def _permuted(
+    moments: Moments, variance: float, covariances: np.ndarray, known: np.ndarray
+) -> np.ndarray:
+    """`MEASURES` for each of the `_covariances`, `[count, len(MEASURES)]`; NaN where `known` is."""
+    found = np.full((len(covariances), len(MEASURES)), np.nan)
+    if np.isnan(known).all():
+        return found
+    views = without_norms(moments)
+    x_basis, y_basis = _bases(views, variance)
+    correlations = correlations_of_covariance(truncated(views, variance))
+    for values, covariance in zip(found, covariances, strict=True):
+        permuted = moments.crossed(covariance)
+        views, xy = without_norms(permuted), covariance[1:, :-1]
+        values[0] = debiased_cka_from_moments(permuted)
+        values[1] = cka_from_moments(views)
+        values[2] = procrustes_from_moments(views)
+        values[3] = 1 - correlations(x_basis.T @ xy @ y_basis).mean()
+    found[:, np.isnan(known)] = np.nan
+    return found
+
+
+def _null(row: dict, values: np.ndarray) -> dict:
+    return {PERMUTED: Permuted(row["value"], values, SAME[row["measure"]])}
+
+
 def _squares(moments: Moments) -> np.ndarray:
     """Squared Frobenius norms of the covariances of x and y with x and y: `[2, 2]`."""
     xx, xy, yy = (np.sum(part**2) for part in (moments.xx, moments.xy, moments.yy))
@@ -428,12 +491,19 @@ def _without(
 
 
 def _rsa_row(
-    x: np.ndarray, y: np.ndarray, blocks: np.ndarray, count: int, n: int, seed: int
+    x: np.ndarray,
+    y: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    n: int,
+    seed: int,
+    permutations: Permutations | None,
 ) -> dict:
     """As `similarity`, for RSA: ranks are those among the remaining pairs."""
     rows = _drawn(x, y, n, seed)
     if len(rows) < LEAST_RSA:
-        return _row("rsa", np.nan, len(rows), LEAST_RSA, np.full(count, np.nan))
+        row = _row("rsa", np.nan, len(rows), LEAST_RSA, np.full(count, np.nan))
+        return row | _null(row, np.full(permutations.count, np.nan)) if permutations else row
     both = [_dissimilarities(view[rows]) for view in (x, y)]
     value = _rank_correlation(*both)
 
@@ -444,7 +514,21 @@ def _rsa_row(
         return _rank_correlation(*(of_view[np.ix_(kept, kept)] for of_view in both))
 
     sizes = np.bincount(blocks[rows], minlength=count).tolist()
-    return _row("rsa", value, len(rows), LEAST_RSA, _without(sizes, rest, value))
+    row = _row("rsa", value, len(rows), LEAST_RSA, _without(sizes, rest, value))
+    return row | _null(row, _permuted_ranks(*both, permutations)) if permutations else row
+
+
+def _permuted_ranks(a: np.ndarray, b: np.ndarray, permutations: Permutations) -> np.ndarray:
+    """As `_rank_correlation`, with the rows and columns of b permuted: `[count]`."""
+    pairs = np.triu_indices(len(a), 1)
+    ranks = [rankdata(of_view[pairs]) for of_view in (a, b)]
+    first, second = (of_view - of_view.mean() for of_view in ranks)
+    scale = np.sqrt((first @ first) * (second @ second))
+    of_pair = np.zeros(b.shape)
+    of_pair[pairs] = second / scale
+    of_pair += of_pair.T
+    orders = permutations.of(len(a))
+    return np.array([first @ of_pair[order[pairs[0]], order[pairs[1]]] for order in orders])
 
 
 def _row(measure: str, value: float, n: int, needed: int, without: np.ndarray) -> dict:

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.files.joins import require_equal_lengths
-from bottomup.settings import Label, Run
+from bottomup.settings import Label, Null, Run
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Table:
     reads: what it needs besides the views.
     first_seed: whether it is about the first seed only.
     variants: whether it also covers variants of objectives in mask and target.
+    null: whether its values are compared with those of permuted rows.
     category: where the report lists the figure of the same name, which shows everything compared;
         None without such a figure.
     """
@@ -36,6 +37,7 @@ class Table:
     reads: tuple[Literal["annotations", "frequencies"], ...] = ()
     first_seed: bool = False
     variants: bool = False
+    null: bool = False
     category: str | None = None
 
 
@@ -48,6 +50,7 @@ class Seen:
     frequencies: of tokens, if the rule has them.
     reading: how the text was fed.
     labels: which tokens information is about, and at which positions.
+    null: which rows are permuted, for a table that compares its values with those of permuted rows.
     """
 
     occurrences: pd.DataFrame
@@ -56,6 +59,7 @@ class Seen:
     frequencies: pd.DataFrame | None = None
     reading: str = "plain"
     labels: tuple[Label, ...] = ()
+    null: Null | None = None
 
     def __post_init__(self):
         parts = {"occurrences": self.occurrences, "views": self.views[0]}

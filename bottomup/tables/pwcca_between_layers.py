@@ -7,14 +7,19 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from bottomup.tables import Seen, Table
-from bottomup.tables.pwcca_between_runs import Settings
+from bottomup.tables.pwcca_between_runs import FAMILY, Settings
 
-TABLE = Table("run", "pwcca")
+TABLE = Table("run", "pwcca", null=True)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.measures.blocks import pwcca_rows
+    from bottomup.measures.null import calibrated, permutations
+    from bottomup.measures.pairs import pwcca_rows
 
-    for layer, (lower, upper) in enumerate(pairwise(seen.views)):
-        for row in pwcca_rows(lower, upper, seen.blocks, settings.variants):
-            yield {"layer_a": layer, "layer_b": layer + 1, **row}
+    permuted = permutations(seen.null)
+    found = (
+        {"layer_a": layer, "layer_b": layer + 1, **row}
+        for layer, views in enumerate(pairwise(seen.views))
+        for row in pwcca_rows(*views, seen.blocks, settings.variants, permuted)
+    )
+    yield from calibrated(found, FAMILY)

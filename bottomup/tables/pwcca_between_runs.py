@@ -1,6 +1,7 @@
 """How far apart two runs are, layer by layer, by PWCCA.
 
-Rows: one for each layer, variant and weighting view; x is the first run.
+Rows: one for each layer, variant and weighting view; x is the first run. The null of a kind is that
+of its layers together.
 """
 
 from collections.abc import Iterator
@@ -11,7 +12,8 @@ from pydantic import AfterValidator
 from bottomup.settings import Section, key, unique
 from bottomup.tables import Seen, Table
 
-TABLE = Table("pair", "pwcca")
+TABLE = Table("pair", "pwcca", null=True)
+FAMILY = ("variant", "weights")
 
 
 class Settings(Section):
@@ -23,8 +25,13 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.measures.blocks import pwcca_rows
+    from bottomup.measures.null import calibrated, permutations
+    from bottomup.measures.pairs import pwcca_rows
 
-    for layer, *views in seen.pairs_of_layers():
-        for row in pwcca_rows(*views, seen.blocks, settings.variants):
-            yield {"layer": layer, **row}
+    permuted = permutations(seen.null)
+    found = (
+        {"layer": layer, **row}
+        for layer, *views in seen.pairs_of_layers()
+        for row in pwcca_rows(*views, seen.blocks, settings.variants, permuted)
+    )
+    yield from calibrated(found, FAMILY)

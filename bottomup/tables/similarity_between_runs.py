@@ -8,7 +8,8 @@ from collections.abc import Iterator
 from bottomup.settings import Section, Seed, key
 from bottomup.tables import Seen, Table
 
-TABLE = Table("pair", "similarity", first_seed=True, category="3 Distance")
+TABLE = Table("pair", "similarity", first_seed=True, null=True, category="3 Distance")
+FAMILY = ("measure",)
 
 
 class Settings(Section):
@@ -25,8 +26,13 @@ class Settings(Section):
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.device import device
+    from bottomup.measures.null import calibrated, permutations
     from bottomup.measures.similarity import similarity
 
-    for layer, *views in seen.pairs_of_layers():
-        for row in similarity(*views, seen.blocks, **dict(settings), device=device()):
-            yield {"layer": layer, **row}
+    options = {**dict(settings), "device": device(), "permutations": permutations(seen.null)}
+    found = (
+        {"layer": layer, **row}
+        for layer, *views in seen.pairs_of_layers()
+        for row in similarity(*views, seen.blocks, **options)
+    )
+    yield from calibrated(found, FAMILY)

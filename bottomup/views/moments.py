@@ -144,6 +144,26 @@ class Moments:
         swapped.scatter = self.scatter.roll((self.d_y, self.d_y), (0, 1))
         return swapped
 
+    def crossed(self, xy: np.ndarray) -> "Moments":
+        """The moments of views as these with another covariance of x and y, as of permuted rows.
+
+        Parameters
+        ----------
+        xy : ndarray of shape (d_x, d_y)
+            Their covariance, divided by `n`.
+
+        Returns
+        -------
+        Moments
+            New ones, on the same device.
+        """
+        crossed = Moments(self.d_x, self.d_y, self.mean.device)
+        crossed.n, crossed.mean, crossed.scatter = self.n, self.mean, self.scatter.clone()
+        scatter = torch.from_numpy(xy).to(self.scatter) * self.n
+        crossed.scatter[: self.d_x, self.d_x :] = scatter
+        crossed.scatter[self.d_x :, : self.d_x] = scatter.T
+        return crossed
+
     @property
     def mean_x(self) -> np.ndarray:
         """The mean of x: `[d_x]`."""

@@ -209,6 +209,8 @@ class Slices:
         options = getattr(self.study.measures, about.section or table)
         values = {"table": table, "run": named(wildcards), "options": options}
         values["unit"] = self.study.occurrences.unit
+        if about.null:
+            values["null"] = self.study.measures.chance
         if about.part == "reading":
             labels = self.subjects.labels(wildcards.objective, wildcards.reading)
             values |= {"reading": wildcards.reading, "labels": labels}

@@ -22,6 +22,8 @@ from tests.tiny import initial
 
 N, LAYERS = 1200, 3
 DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrences", "n_needed"]
+NULL = {"null": {"permutations": 15, "seed": 1}}
+OF_NULL = ["null", "calibrated", "p", "p_layers"]
 CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
 SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "scikit_learn": True, "seed": 1}
 
@@ -158,12 +160,15 @@ def test_distances_between_runs(measure, run):
         "pwcca_between_runs",
         runs,
         {"variants": ["definition", "svcca-2019"]},
+        NULL,
         views=[run / "a.npy", run / "b.npy"],
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert list(table) == [*runs, "layer", *DISTANCES]
+    assert list(table) == [*runs, "layer", *DISTANCES, *OF_NULL]
+    assert (table["calibrated"] < 1 - table["distance"]).all()
+    assert ((table["p"] <= table["p_layers"]) & (table["p"] >= 1 / 16)).all()
     assert len(table) == LAYERS * 3
     assert ((table["ci_low"] < table["distance"]) & (table["distance"] < table["ci_high"])).all()
     for row in table.itertuples():
@@ -177,12 +182,14 @@ def test_distances_between_layers(measure, run):
         "pwcca_between_layers",
         model,
         {"variants": ["definition"]},
+        NULL,
         views=run / "a.npy",
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
     )
     table = pd.read_csv(run / "table.csv")
-    assert list(table) == [*model, "layer_a", "layer_b", *DISTANCES]
+    assert list(table) == [*model, "layer_a", "layer_b", *DISTANCES, *OF_NULL]
+    assert table[OF_NULL].notna().all(axis=None)
     assert table[["layer_a", "layer_b"]].drop_duplicates().to_numpy().tolist() == [[0, 1], [1, 2]]
     for row in table.itertuples():
         x, y = (np.load(run / "a.npy")[layer] for layer in (row.layer_a, row.layer_b))
@@ -195,6 +202,7 @@ def test_similarity_of_runs(measure, run):
         "similarity_between_runs",
         runs,
         {"variance": 0.99, "rsa_rows": 50, "seed": 1},
+        NULL,
         views=[run / "a.npy", run / "b.npy"],
         occurrences=run / "occurrences.parquet",
         table=run / "table.csv",
@@ -209,8 +217,9 @@ def test_similarity_of_runs(measure, run):
         "ci_high",
         "n_occurrences",
         "n_needed",
+        *OF_NULL,
     ]
-    assert len(table) == LAYERS * 5
+    assert len(table) == LAYERS * 5 and table[OF_NULL].notna().all(axis=None)
     cka = table[table["measure"] == "cka_debiased"].set_index("layer")["value"]
     for layer in range(LAYERS):
         x, y = (np.load(run / f"{name}.npy")[layer] for name in "ab")

@@ -9,7 +9,6 @@ from hypothesis import strategies as st
 
 from bottomup.errors import UserError
 from bottomup.measures import isotropy, neighbors, probes, projection, similarity
-from bottomup.measures.blocks import pwcca_rows
 from bottomup.measures.change import within_types
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.mutual_information import (
@@ -19,6 +18,7 @@ from bottomup.measures.mutual_information import (
     shuffled,
     without_blocks,
 )
+from bottomup.measures.pairs import pwcca_rows
 from bottomup.measures.pwcca import moments_of, pwcca_distance, pwcca_from_moments
 from bottomup.views.moments import Moments
 

@@ -74,12 +74,13 @@ measure_mutual_information=measure_views --views views/mlm-2/plain.npy --occurre
 = run.objective mlm; run.seed 2; reading plain; labels [{"label": "input", "positions": "all"}]
 measure_pwcca_between_runs=measure_views --views views/lm-2/plain.npy views/mt-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/lm-2.mt-1.csv
 > measures/pwcca_between_runs/lm-2.mt-1.parquet
-= run.objective_a lm; run.seed_a 2; run.objective_b mt; run.seed_b 1; table pwcca_between_runs; options.variants ["definition", "svcca-2019"]; unit subword
+= run.objective_a lm; run.seed_a 2; run.objective_b mt; run.seed_b 1; table pwcca_between_runs; options.variants ["definition", "svcca-2019"]; unit subword; null.permutations 15; null.seed 1
 measure_similarity_between_runs=measure_views --views views/lm-1/plain.npy views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/similarity_between_runs/lm-1.mlm-1.csv
 > measures/similarity_between_runs/lm-1.mlm-1.parquet
-= run.objective_a lm; run.seed_a 1; run.objective_b mlm; run.seed_b 1; options.rsa_rows 100
+= run.objective_a lm; run.seed_a 1; run.objective_b mlm; run.seed_b 1; options.rsa_rows 100; null.permutations 15
 measure_pwcca_between_layers=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_layers/mt-2.csv
 > measures/pwcca_between_layers/mt-2.parquet
+= run.objective mt; run.seed 2; table pwcca_between_layers; null.permutations 15
 measure_change=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/change/mt-2.csv
 > measures/change/mt-2.parquet
 = run.objective mt; run.seed 2; table change; options.occurrences 300
