@@ -27,6 +27,7 @@ from bottomup.errors import UserError
 from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT
+from bottomup.measures.null import PERMUTED, Permutations, Permuted
 from bottomup.seeds import generator
 from bottomup.views.values import checked, shaped
 
@@ -185,6 +186,7 @@ def estimates(
     k: int,
     device: torch.device | str | None = None,
     metric: str = "cosine",
+    permutations: Permutations | None = None,
 ) -> Iterator[dict]:
     """Means of `measure` over all occurrences, with 95 % intervals: a row for each property.
 
@@ -193,26 +195,47 @@ def estimates(
     occurrences of each token weigh as much as all of them did, in the mean and as neighbors; the
     nearest up to a weight of `k` count (Kott 2001, on strata of known size; strata are tokens).
 
-    Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`.
+    Rows: property, value, ci_low, ci_high, `jackknife.WITHOUT`, and with `permutations` of the
+    occurrences of each group what `null.calibrated` needs: neighbors of these numbers, but other
+    occurrences.
     """
     require_equal_lengths(view=view, blocks=blocks)
     count = jackknife.n_blocks(blocks)
     sums, totals = np.zeros((len(sample.values), 1 + count)), np.zeros(1 + count)
+    permuted = np.zeros((len(sample.values), permutations.count if permutations else 0))
     for group, rows in enumerate(sample.rows):
         values = {name: of_groups[group] for name, of_groups in sample.values.items()}
         weights = _weights(sample.tokens[group], blocks[rows], count)
-        means, found = _weighted(view[rows], values, weights, k, device, metric)
+        means, found, near = _weighted(view[rows], values, weights, k, device, metric)
         sums += (means * weights * found).sum(1)
         totals += (weights * found).sum(0)
+        if permutations:
+            permuted += _permuted(values, near, permutations)
     cases = k * jackknife.cases_of(blocks[sample.rows.ravel()], count)
-    for name, of_property in zip(sample.values, sums, strict=True):
+    for name, of_property, by_chance in zip(sample.values, sums, permuted, strict=True):
         value = of_property[0] / totals[0]
         without = np.divide(of_property, totals, where=totals > 0, out=np.full(1 + count, value))
         # Each neighbor of each occurrence is a case; a mean distance has none.
         within, of_pairs = (NOT_NEGATIVE, None) if name == "position" else (UNIT, cases)
         low, high = jackknife.interval(value, without[1:], within, of_pairs)
         row = {"property": name, "value": value, "ci_low": low, "ci_high": high}
+        if permutations:
+            row[PERMUTED] = Permuted(value, by_chance / totals[0], same=name != "position")
         yield {**row, jackknife.WITHOUT: without[1:]}
+
+
+def _permuted(
+    values: dict[str, np.ndarray], near: np.ndarray, permutations: Permutations
+) -> np.ndarray:
+    """Sums over occurrences of what each shares with its neighbors, `near` `[n, k]`, where others
+    stand in the places of all: `[n_properties, count]`."""
+    n, k = near.shape
+    found = np.empty((len(values), permutations.count))
+    for number, order in enumerate(permutations.of(n)):
+        for at, (name, of_group) in enumerate(values.items()):
+            others = of_group[order]
+            found[at, number] = _difference(name, others[:, None], others[near]).sum() / k
+    return found
 
 
 def _weights(tokens: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
@@ -236,18 +259,21 @@ def _weighted(
     k: int,
     device: torch.device | str | None,
     metric: str,
-) -> tuple[np.ndarray, np.ndarray]:
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Means over the nearest neighbors up to a weight of `k`, for each column of the weights.
 
     weights: `[n, n_columns]`. Returns the means `[n_properties, n, n_columns]`, over less than `k`
-    if all others weigh less, and whether an occurrence has any neighbor `[n, n_columns]`.
+    if all others weigh less, whether an occurrence has any neighbor `[n, n_columns]`, and the
+    nearest `[n, k]`.
     """
     n, n_columns = weights.shape
     of_row = torch.from_numpy(weights.astype(np.float32))
     sums, reached = np.zeros((len(values), n, n_columns)), np.zeros((n, n_columns))
     queries, length = np.arange(n), min(k + k // 2, n - 1)
+    nearest_of_all = None
     while len(queries):
         near = nearest(view, length, device, metric, queries)
+        nearest_of_all = near[:, :k] if nearest_of_all is None else nearest_of_all
         at_once = 1 + WEIGHT_CELLS // (length * n_columns)
         for start in range(0, len(queries), at_once):
             rows, lines = queries[start : start + at_once], near[start : start + at_once]
@@ -262,7 +288,7 @@ def _weighted(
         short = (weights[queries] > 0) & (reached[queries] < k)
         queries = queries[short.any(1) & (length < n - 1)]
         length = min(2 * length, n - 1)
-    return sums / np.maximum(reached, 1e-30), reached > 0
+    return sums / np.maximum(reached, 1e-30), reached > 0, nearest_of_all
 
 
 def chance(sample: Sample) -> dict[str, float]:

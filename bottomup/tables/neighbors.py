@@ -2,7 +2,7 @@
 
 Rows: one for each layer, property and metric. The value is the mean distance to the neighbors in
 tokens for position, and the share of neighbors with the same property for all others; chance is
-what neighbors drawn at random would give.
+what neighbors drawn at random would give on average.
 """
 
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from bottomup.settings import Section, Seed, key
 from bottomup.tables import Seen, Table
 
-TABLE = Table("run", reads=("annotations",), variants=True)
+TABLE = Table("run", reads=("annotations",), variants=True, null=True)
 
 
 class Settings(Section):
@@ -34,7 +34,14 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.measures.null import calibrated
+
+    yield from calibrated(_measured(seen, settings), ("property", "metric"))
+
+
+def _measured(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures import neighbors
+    from bottomup.measures.null import permutations
 
     k, within = settings.k, (settings.within_tokens, settings.within_occurrences, settings.seed)
     drawn = [
@@ -47,10 +54,11 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
         drawn.append(neighbors.within_ambiguous_tokens(seen.occurrences, *within))
         source = seen.occurrences["ccg_source"].iloc[0]
     samples = [(sample, neighbors.chance(sample)) for sample in drawn]
+    options = {"k": k, "permutations": permutations(seen.null)}
     for layer, view in enumerate(seen.views):
         for sample, chance in samples:
             for metric in neighbors.METRICS:
-                for row in neighbors.estimates(view, sample, seen.blocks, k, metric=metric):
+                for row in neighbors.estimates(view, sample, seen.blocks, metric=metric, **options):
                     name = row["property"]
                     yield {
                         **{"layer": layer, "property": name, "metric": metric, "k": k},

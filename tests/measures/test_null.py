@@ -7,6 +7,7 @@ import pytest
 from scipy.stats import kstest
 
 from bottomup.errors import UserError
+from bottomup.measures import neighbors
 from bottomup.measures.null import COLUMNS, PERMUTED, Permutations, Permuted, calibrated
 from bottomup.measures.pairs import pwcca_rows
 from bottomup.measures.pwcca import pwcca_distance
@@ -206,3 +207,43 @@ def test_rows_without_permutations_stay_as_they_are():
 def test_permutations_that_are_no_group_are_refused(count):
     with pytest.raises(UserError, match=f"{count} permutations; allowed: one less than a power"):
         Permutations(count, 1)
+
+
+@pytest.mark.parametrize("metric", ["cosine", "euclidean"])
+def test_neighbors_are_those_of_the_places_with_other_occurrences_in_them(metric):
+    view, draw = normal(40, 3), np.random.default_rng(1)
+    rows = draw.permutation(40).reshape(2, 20)
+    values = {"left_token": draw.integers(3, size=(2, 20)), "position": draw.permutation(rows)}
+    sample = neighbors.Sample(rows, values, np.repeat([[4], [5]], 20, axis=1))
+    permutations = Permutations(7, 3)
+    found = neighbors.estimates(view, sample, np.arange(40) % 4, 5, "cpu", metric, permutations)
+    orders = [rows[:, order] for order in permutations.of(20)]
+    for row in found:
+        of_rows = np.empty(40)
+        of_rows[rows] = values[row["property"]]
+        expected = []
+        for places in orders:  # the values move, the view stays
+            moved = neighbors.Sample(rows, {row["property"]: of_rows[places]}, sample.tokens)
+            expected.append(
+                neighbors.measure(view, moved, 5, "cpu", metric)[row["property"]].mean()
+            )
+        np.testing.assert_allclose(row[PERMUTED].values, expected, atol=ROUNDING)
+        assert row[PERMUTED].value == row["value"]
+        assert row[PERMUTED].same == (0 if row["property"] == "position" else 1)
+
+
+def test_neighbors_that_share_nothing_are_at_zero_and_those_that_share_all_at_one():
+    tokens = np.repeat(np.arange(4), 16)[None]
+    sample = neighbors.Sample(np.arange(64)[None], {"token": tokens}, tokens)
+    views = {"all": 10 * np.eye(4)[tokens[0]] + normal(64, 4), "nothing": normal(64, 4)}
+    found = {}
+    for name, view in views.items():
+        permutations = Permutations(63, 1)
+        rows = neighbors.estimates(
+            view, sample, np.arange(64) % 4, 5, "cpu", permutations=permutations
+        )
+        [found[name]] = calibrated(rows, ["property"])
+    assert found["all"]["calibrated"] == 1 and found["all"]["p"] == 1 / 64
+    assert found["nothing"]["calibrated"] < 0.05 < found["nothing"]["p"]
+    # Of 63 others 15 are of the same token; the null is above their share.
+    assert 15 / 63 < found["nothing"]["null"] < 0.4

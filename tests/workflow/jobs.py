@@ -86,7 +86,7 @@ measure_change=measure_views --views views/mt-2/plain.npy --occurrences occurren
 = run.objective mt; run.seed 2; table change; options.occurrences 300
 measure_neighbors=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/neighbors/mt-2.csv
 > measures/neighbors/mt-2.parquet
-= table neighbors; options.k 10
+= table neighbors; options.k 10; null.permutations 15
 measure_isotropy=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/isotropy/mlm-1.csv
 > measures/isotropy/mlm-1.parquet
 = table isotropy; options.n 1000
