@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims.calibration import COLUMNS, Truth, calibrate
+from bottomup.claims.calibration import COLUMNS, Simulation, Truth, calibrate
 from bottomup.claims.finding import find_all
 from bottomup.claims.inference import NO_PRIOR, Prior, enough
 from bottomup.measures import jackknife
@@ -106,6 +106,26 @@ def test_with_as_many_runs_as_are_named_four_of_five_studies_reproduce(calibrate
     row = calibrated.loc["one"]
     assert row["runs_for_80_percent"] > 3 or row["reproduced_if_as_published"] > 0.75
     assert row["reproduced_there"] > 0.74
+
+
+def test_more_text_is_less_noise_of_text_and_no_less_of_runs():
+    one = found(study([1.5, 1.5]), [ONE])["one"]
+    for text in (1.0, 4.0):
+        simulated = Simulation(one, NO_PRIOR, 4000, np.random.default_rng(0), 3, text)
+        drawn = simulated.evidence([one.found], [one.parts], np.array([1.5, 1.5]))
+        # A variance of 4,000 values is known to 2 %: 4 of these.
+        assert drawn.text.mean(0) == pytest.approx([OF_TEXT**2 / text] * 2, rel=0.08)
+        assert drawn.values.var(0) == pytest.approx(
+            [OF_TEXT**2 / text + OF_RUN**2 / 3] * 2, rel=0.1
+        )
+
+
+def test_where_runs_do_not_suffice_the_text_that_would_is_told_and_does():
+    small = replace(ONE, published=0.45)
+    rows = calibrate(found(study([0.45, 0.45]), [small]), {}, {"one": NO_PRIOR}, 4000, 1)
+    [row] = rows.to_dict("records")
+    assert row["runs_for_80_percent"] == 20 and row["text_for_80_percent"] > 1.5
+    assert 0.8 <= row["reproduced_there"] < 0.95
 
 
 def test_nothing_true_is_the_worst_of_three():

@@ -9,6 +9,8 @@ import pytest
 import torch
 from tokenizers import Tokenizer
 
+from bottomup import subjects
+from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
@@ -674,7 +676,22 @@ def test_the_program(run_script, tmp_path, corpus_files):
     pd.testing.assert_frame_equal(pruned[of_csv[1:]], table[of_csv[1:]])
     assert list(table) == ["objective", "seed", *of_csv]
     assert list(estimates) == ["objective", "seed", *COLUMNS]
-    assert estimates["without"].map(len).eq(4).all()
+    text = TokenFile.load(corpus_files.tokens / "test.source")
+    direct = head_functions(
+        subjects.load(tmp_path / "model"),
+        text,
+        pd.read_parquet(tmp_path / "annotation.parquet"),
+        text.ids,
+        shared_ranks(pd.read_csv(corpus_files.frequencies)),
+        Thresholds(**settings["thresholds"]),
+        np.load(corpus_files.blocks("test")),
+        10_000,
+        torch.device("cpu"),
+        0,
+    )
+    found, expected = (np.stack(each["without"]) for each in (estimates, direct))
+    np.testing.assert_allclose(found, expected, rtol=1e-4)
+    assert found.shape[1] == 4 and (np.nan_to_num(found - found[:, :1]) != 0).any()
     assert (estimates["baseline_without"].isna() == (table["function"] == "positional")).all()
     assert len(table) == 2 * 2 * len(FUNCTIONS)
     assert set(table["objective"]) == {"lm"} and set(table["seed"]) == {2}

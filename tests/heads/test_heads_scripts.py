@@ -343,6 +343,29 @@ def test_gates_then_as_many_at_random(prune, importance):
         assert sum(left) == 2
 
 
+def test_heads_at_random_follow_the_seed_the_attention_and_the_penalty(
+    run_script, tmp_path, monkeypatch
+):
+    kept = []
+    monkeypatch.setattr(
+        "bottomup.heads.ours.pruning.prune", lambda *given: kept.append(tuple(given[4]["kept"]))
+    )
+    places = [(kind, layer, head) for kind in KINDS for layer in (1, 2) for head in (1, 2)]
+    gates = pd.DataFrame(sorted(places), columns=["kind", "layer", "head"])
+    gates.assign(step=1, kept=[True, False] * 6).to_csv(tmp_path / "gates.csv", index=False)
+    first = pruning("random")
+    other_penalty = first | {"pruned": first["pruned"] | {"penalty": 0.5}}
+    others = [first | {"seed": 2}, pruning("random", "encoder"), other_penalty]
+    for settings in [first, first, *others]:
+        run_script(
+            "prune_heads",
+            settings,
+            *("--model", tmp_path, "--text", tmp_path, "--chosen-by", tmp_path / "gates.csv"),
+            *("--folder", tmp_path, "--gates", tmp_path / "kept.csv", "--trained", tmp_path),
+        )
+    assert kept[0] == kept[1] and len(set(kept)) == 4 and {sum(each) for each in kept} == {6}
+
+
 def test_a_signal_stops_pruning(prune, signal_in_call, tmp_path):
     signal_in_call(Trainer, "update", 2)
     with pytest.raises(SystemExit) as left:

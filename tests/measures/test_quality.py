@@ -8,7 +8,7 @@ import sacrebleu
 import torch
 from tokenizers import Tokenizer
 
-from bottomup import objectives
+from bottomup import objectives, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
 from bottomup.measures.quality import (
@@ -235,6 +235,13 @@ def test_program(tmp_path, corpus_files, run_script):
     assert [*table] == columns
     without = pd.read_parquet(tmp_path / "quality.parquet")["without"]
     assert without.map(len).tolist() == [4] * 4
+    objective = objectives.load("mt", {})
+    of_text = load_text(corpus_files.tokens, "test", objective)
+    model = subjects.load(tmp_path / "model").model
+    losses = predictions(model, objective, of_text, 4096, seed=1)
+    rest = [losses[np.load(corpus_files.blocks("test")) != block] for block in range(4)]
+    perplexities = [math.exp(some["loss_nats"].sum() / some["predicted"].sum()) for some in rest]
+    assert without[0] == pytest.approx(perplexities, rel=1e-6)
     assert (table["ci_low"] <= table["value"]).all() and (table["value"] <= table["ci_high"]).all()
     assert table["metric"].tolist() == ["perplexity", "accuracy", "bleu", "chrf"]
     assert (table[["objective", "seed", "split"]] == ["mt", 1, "test"]).all(axis=None)

@@ -254,6 +254,17 @@ measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokeniz
 = seed 7
 """
 
+# The same study of variants of an objective, and of two kinds of initial models.
+VARIANTS = """\
+study: variants
+objectives: {mlm: null, untrained_causal: {}, mt_noise: {}}
+pruning:
+  penalties: {mt: {all: [0.5], encoder: null}, mt_noise: {all: [0.5]}, lm: null, mlm: null}
+  controls: {random: null, gradient: null}
+training_halves: []
+seeds: [1]
+"""
+
 # By figure: its tables, in order, and the published curves behind it.
 RUNS, TRAINED, FIRST = "{lm,mt,mlm,untrained}-{1,2}", "{lm,mt,mlm}-{1,2}", "{lm,mt,mlm,untrained}-1"
 SWEPT = (

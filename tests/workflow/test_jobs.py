@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.workflow.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, WORDS
+from tests.workflow.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, VARIANTS, WORDS
 from tests.workflow.planning import planned
 
 # How a job runs, not on what.
@@ -268,3 +268,32 @@ OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
 def test_a_figure_of_a_study_of_words(words, figure, tables):
     job = words.by_output[f"figures/{figure}.png"]
     assert command(job, words.results)[1]["--tables"] == nested(tables)
+
+
+def test_figures_of_variants_and_of_initial_models(unbuilt, tmp_path):
+    """A variant has figures of its own, without the published curves; initial models of two kinds
+    are not compared with each other."""
+    (tmp_path / "variants.yaml").write_text(VARIANTS)
+    study = Study(unbuilt, "variants", unbuilt / "study.yaml", tmp_path / "variants.yaml")
+    drawn = {}
+    for name in ("gates_over_time", "heads_kept_by_attention", "distance_between_tasks"):
+        for figure in (name, f"{name}_mt_noise"):
+            if job := study.by_output.get(f"figures/{figure}.png"):
+                _, drawn[figure] = command(job, study.results)
+    options = {
+        name: json.loads(arguments["--settings"][0])["options"] for name, arguments in drawn.items()
+    }
+    assert options == {
+        "gates_over_time": {"objective": "mt", "attention": "all"},
+        "gates_over_time_mt_noise": {"objective": "mt_noise", "attention": "all"},
+        "heads_kept_by_attention": {"objective": "mt"},
+        "heads_kept_by_attention_mt_noise": {"objective": "mt_noise"},
+        "distance_between_tasks": {},
+    }
+    published = [drawn[name]["--published"] for name in [*drawn][2:4]]
+    curves = "bottomup/figures/paper_curves"
+    assert published == [[f"{curves}/heads_dying_by_attn_type_both.csv"], []]
+    assert drawn["distance_between_tasks"]["--tables"] == [
+        "measures/pwcca_between_runs/lm-1.mt-1.csv"
+    ]
+    assert "measures/pwcca_between_runs/untrained-1.untrained_causal-1.csv" in study.by_output
