@@ -93,14 +93,17 @@ def test_the_program_finds_what_the_treebank_says(split, run_script, tmp_path):
     parts = {part: tmp_path / f"{part}.npy" for part in ("ids", "words", "offsets")}
     encode(tokenizer, [TEXTS[::-1]], **parts)
     settings = {"annotator": "gold", "told_by": str(folder), "categories": False}
-    run_script(
-        "annotate_words",
-        settings | {"depccg_model": None, "content": "any"},
+    job = [
+        *("annotate_words", settings | {"depccg_model": None, "content": "any"}),
         *("--text", text, "--tokenizer", tmp_path / "tokenizer.json", "--tokens", tmp_path),
         *("--annotation", tmp_path / "annotation.parquet"),
-    )
+    ]
+    run_script(*job)
     found = pd.read_parquet(tmp_path / "annotation.parquet")
     pd.testing.assert_frame_equal(found, expected, check_dtype=False)
+    encode(tokenizer, [TEXTS], **parts)  # the sentences in another order
+    with pytest.raises(SystemExit):
+        run_script(*job)
 
 
 @pytest.mark.parametrize(

@@ -156,3 +156,13 @@ def test_the_program_writes_what_the_library_makes(tmp_path, run_script):
     files = [f"--measured={tmp_path}/quality.csv", f"--latex={tmp_path}/quality.tex"]
     run_script("write_latex", {"table": "quality", "options": {}}, *files)
     assert (tmp_path / "quality.tex").read_text() == made("quality")
+
+
+def test_the_program_asks_for_the_clusters_that_it_is_told(tmp_path, run_script):
+    rows = MEASURED["mutual_information"]
+    more = rows.assign(n_clusters=7, mi_nats=rows["mi_nats"] + 1)
+    pd.concat([rows, more]).to_csv(tmp_path / "measured.csv", index=False)
+    files = [f"--measured={tmp_path}/measured.csv", f"--latex={tmp_path}/table.tex"]
+    settings = {"table": "mutual_information", "options": {"n_clusters": 7}}
+    run_script("write_latex", settings, *files)
+    assert lines((tmp_path / "table.tex").read_text())[1][:2] == ["LM", "5.92"]

@@ -92,6 +92,17 @@ def test_the_program(opened, corpus_files, run_script, tmp_path):
     assert found["sentence"].nunique() == 3
     place = ["attention", "layer", "head", "sentence", "query"]
     np.testing.assert_allclose(found.groupby(place)["weight"].sum(), 1, rtol=1e-5)
+    # The decoder predicts the sentence's own translation.
+    text = pd.read_parquet(corpus_files.text("test"))
+    asked = found.query("attention == 'decoder' and layer == 1 and head == 1 and key == 0")
+    for sentence, of_sentence in asked.groupby("sentence"):
+        *predicted, end = of_sentence.sort_values("query")["query_token"]
+        target = text["target"][sentence]
+        assert ("".join(predicted), end) == (target.lower().replace(" ", ""), "</s>")
+    other = settings | {"seed": 2}
+    run_script("measure_attention", other, *files, *tokenizer, "--table", table)
+    others = pd.read_parquet(table)["sentence"].unique().tolist()
+    assert others == short(text["source"], 3, seed=2).tolist() != [*asked["sentence"].unique()]
     run_script("measure_attention", settings, *files, "--tokenizer", "--table", table)
     assert set(pd.read_parquet(table)["attention"]) == {"encoder"}
 

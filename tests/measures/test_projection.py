@@ -250,6 +250,23 @@ def test_the_program_shows_the_same_occurrences_at_each_layer(run_script, files)
     assert (rows.loc[list(zip(table["sentence"], table["position"], strict=True))] != N).all()
 
 
+def test_the_program_draws_by_the_seed_and_each_point_is_of_its_occurrence(run_script, files):
+    """Occurrences at one position are represented alike here, so they share a place."""
+    plain = text()
+    vectors = np.random.default_rng(0).normal(size=(plain["position"].max() + 1, 4))
+    np.save(files / "plain.npy", np.stack([vectors[plain["position"]]] * 2))
+    drawn = {}
+    for seed in (1, 2):
+        settings = SETTINGS | {"projection": PROJECTION | {"seed": seed}}
+        drawn[seed] = run(run_script, files, "table.csv", masked=False, settings=settings)
+    places = drawn[1].groupby(["picture", "layer", "position"])[["x", "y"]]
+    assert (places.nunique() == 1).all(axis=None)
+    of_all = drawn[1].groupby(["picture", "layer"])
+    assert (of_all["x"].nunique() == of_all["position"].nunique()).all()
+    first, other = ({*zip(t["sentence"], t["position"], strict=True)} for t in drawn.values())
+    assert first != other
+
+
 def test_without_categories_there_is_no_picture_of_them(run_script, files):
     of_words = pd.DataFrame({"last_subword": [True] * len(text())})
     of_words.to_parquet(files / "annotations.parquet")

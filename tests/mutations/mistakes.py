@@ -1024,7 +1024,7 @@ MISTAKES = [
             'occurrences["input_id"]',
         ),
         ('shown = readings if picture == "token" else readings[:1]', "shown = readings"),
-        ("settings.perplexity", "5"),
+        ("settings.perplexity", "30"),
         ("view[rows.index]", "view[np.sort(rows.index)[::-1]]"),
     ),
     *of(

@@ -73,6 +73,18 @@ def test_a_twin_is_the_initial_model_of_its_seed(folder, tmp_path):
     assert twin.layers == expected.layers and twin.d_model == expected.d_model
 
 
+def test_the_program_opens_a_checkpoint_or_its_twin(folder, tmp_path, run_script):
+    for name, seed in (("itself", None), ("twin", 3)):
+        run_script(
+            "open_checkpoint",
+            {"source": {"folder": str(folder)}, "twin_seed": seed},
+            *("--model", tmp_path / name, "--downloads", tmp_path / "downloads"),
+        )
+    itself, twin = (subjects.load(tmp_path / name) for name in ("itself", "twin"))
+    assert torch.equal(states(itself), states(subjects.load(folder)))
+    assert torch.equal(states(twin), states(subjects.untrained(folder, 3)))
+
+
 @pytest.mark.parametrize("twin_seed", [None, 3])
 def test_a_run_of_another_study(tmp_path, corpus_files, twin_seed):
     """As a checkpoint, though transformers knows no such model."""
