@@ -39,7 +39,6 @@ from bottomup.claims.curves import (
     heads_left,
     layers_left,
     mean,
-    often_enough,
     quality,
     rows,
     top,
@@ -545,7 +544,6 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
     found = rows(
         tables, "pruned_functions", objective=objective, attention="encoder", method="gates"
     )
-    found = often_enough(found)
     penalties = sorted(found.rows["penalty"].unique())
     if penalties[:1] != [0] or len(penalties) < 2:
         raise NotMeasuredError("penalty 0 and another in the table pruned_functions")

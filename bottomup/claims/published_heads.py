@@ -86,7 +86,7 @@ def head_functions():
     table = functions_of_mt()
     rare = table[table["function"].isin(RARE)]
     noise = rare.assign(objective="mt_noise", accuracy=0.0)
-    return pd.concat([with_others(table), noise]).assign(n=MANY)
+    return pd.concat([with_others(table), noise]).assign(n=MANY, n_needed=100)
 
 
 def pruned_functions():
@@ -103,7 +103,9 @@ def pruned_functions():
         names = pd.DataFrame(everywhere[:some], columns=["layer", "head"])
         held = each.iloc[np.arange(some) % len(each)].reset_index(drop=True).join(names)
         parts.append(pd.concat([held, idle(everywhere[some:left])]).assign(penalty=place / 10))
-    return with_others(pd.concat(parts)).assign(attention="encoder", method="gates", n=MANY)
+    return with_others(pd.concat(parts)).assign(
+        attention="encoder", method="gates", n=MANY, n_needed=100
+    )
 
 
 def idle(heads):

@@ -1,0 +1,146 @@
+"""Studies in which no claim is true, from their tables on, and how often one is decided.
+
+    python -m tests.claims.null_studies STUDIES > docs/null_studies.csv
+
+All models of a study are alike: trained or not, under each objective, in each layer and group, and
+where a claim asks for a threshold, its best head is there. Runs differ, and so do documents, which
+all runs share; heads of a decoder are kept at random. Claims then read the tables as they read
+those of any study, through logarithms, thresholds, ties and maxima.
+"""
+
+import sys
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+
+from bottomup.claims import published
+from bottomup.claims.catalog import CLAIMS
+from bottomup.claims.finding import find_all, priors
+from bottomup.claims.heads import HALF, RARE
+from bottomup.claims.tables import VALUES, table
+from bottomup.claims.verdicts import corrected
+from bottomup.claims.words import AGAINST, REPRODUCED
+from bottomup.measures.jackknife import WITHOUT
+from tests.claims.made_up import INITIAL, N_BLOCKS
+
+READ = (
+    *("mutual_information", "pwcca_between_runs", "pwcca_between_layers", "change", "influence"),
+    *("neighbors", "head_importance", "head_functions", "gates"),
+)
+LEVELS = (0.05, 0.005, 0.0005)
+RUNS = (2, 3, 5, 10)
+# The variance of a run, in units of the usual one.
+KINDS = ("alike", "as the prior has it", "a tenth at thirty times")
+# Of the heads of a layer, in multiples of the others' mean: a quarter just stands out, and another
+# lies as far below the layer's mean as that lies above it.
+RELEVANCE = np.array([1.25, 1.25, *[1.0625] * 4, 0.875, 0.875]) / 8.5
+A_RUN = 0.02  # its deviation, as a share of a value
+TEXT = 0.5  # the variance of the text, in those of a run
+
+
+def frames(n_runs: int, kind: str, rng: np.random.Generator) -> dict[str, pd.DataFrame]:
+    """The tables of a study in which nothing is true."""
+    seeds = tuple(range(1, 1 + n_runs))
+    whole = published.frames(seeds)
+    return {
+        name: kept_at_random(whole[name], rng)
+        if name == "gates"
+        else varied(level(name, whole[name]), kind, rng)
+        for name in READ
+    }
+
+
+def level(name: str, frame: pd.DataFrame) -> pd.DataFrame:
+    """The table of models that are all alike; initial models are as those that start from them."""
+    if name == "head_importance":
+        confident = frame["importance"] == "confidence"
+        first = (frame["layer"] == 1) & (frame["head"] == 1)
+        relevant = RELEVANCE[frame["head"].to_numpy() - 1]
+        values = np.where(confident, np.where(first, HALF, 0.1), relevant)
+    elif name == "head_functions":
+        values = frame["baseline_accuracy"].fillna(pd.Series(HALF, frame.index))
+        values = values.mask(frame["function"].str.endswith("rarest"), RARE)
+    else:
+        values = np.full(len(frame), 0.2)
+    column = "accuracy" if name == "head_functions" else next(n for n in VALUES if n in frame)
+    frame = frame.assign(**{column: values})
+    if "objective_a" in frame:
+        return frame
+    known = frame[frame["objective"].isin(["mt", "lm"])]
+    start = known["objective"].map({"mt": "untrained", "lm": "untrained_causal"})
+    trained = frame[~frame["objective"].str.startswith("untrained")]
+    return pd.concat([trained, known.assign(objective=start)], ignore_index=True)
+
+
+def varied(frame: pd.DataFrame, kind: str, rng: np.random.Generator) -> pd.DataFrame:
+    """With other values in each run, and in each block of documents."""
+    arrays = [name for name in VALUES.values() if name in frame]
+    seeds = [name for name in ("seed", "seed_a", "seed_b") if name in frame]
+    value = next(name for name in VALUES if name in frame)
+    cells = [name for name in frame if name not in (*seeds, *arrays, value)]
+    cell = frame.groupby(cells, dropna=False, sort=False).ngroup().to_numpy()
+    usual = (A_RUN * frame[value].to_numpy()) ** 2
+    run = rng.standard_normal(len(frame)) * np.sqrt(
+        usual * factors(kind, cell.max() + 1, rng)[cell]
+    )
+    blocks = rng.standard_normal((cell.max() + 1, N_BLOCKS))[cell]
+    blocks *= np.sqrt(TEXT * usual * N_BLOCKS)[:, None]
+    whole = frame[value].to_numpy() + run + blocks.mean(axis=1)
+    without = (blocks.sum(axis=1, keepdims=True) - blocks) / (N_BLOCKS - 1)
+    without += (frame[value].to_numpy() + run)[:, None]
+    return frame.assign(**{value: whole, WITHOUT: [*without]})
+
+
+def factors(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
+    if kind == "alike":
+        return np.ones(n)
+    if kind == "as the prior has it":
+        return 2 / rng.chisquare(2, n)
+    return np.where(rng.random(n) < 0.1, 30.0, 1.0)
+
+
+def kept_at_random(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """As many decoder heads as published in each model, any of them."""
+    last = frame["step"] > 0
+    of_model = frame[last].groupby(["seed", "penalty", "kind"])["kept"]
+    return frame.assign(
+        kept=of_model.transform(lambda kept: rng.permutation(kept)).reindex(
+            frame.index, fill_value=True
+        )
+    )
+
+
+def judged(n_runs: int, kind: str, rng: np.random.Generator) -> tuple[list[float], bool]:
+    """The p-values of all claims of a study, each alone, and whether one of a paper is decided."""
+    tables = {name: table(name, frame) for name, frame in frames(n_runs, kind, rng).items()}
+    found, _ = find_all(CLAIMS, tables, INITIAL)
+    usual = priors(found)
+    p = {name: one.decided(usual[name]).p for name, one in found.items()}
+    words: set[str] = set()
+    for paper in {claim.paper for claim in CLAIMS}:
+        of_paper = {c.name: p[c.name] for c in CLAIMS if c.paper == paper and c.name in p}
+        words |= {*corrected(of_paper).values()}
+    # Of a statistic that is nothing, it is true that it is smaller than published.
+    return [float(one.side) for one in p.values()], not words.isdisjoint({REPRODUCED, *AGAINST})
+
+
+def rates(n_studies: int, n_runs: int, kind: str) -> dict:
+    """How often p-values are below each level, all claims together, in multiples of it; and in
+    which share of studies a claim is decided, in any of the four families."""
+    rng = np.random.default_rng(n_runs)
+    studies = [judged(n_runs, kind, rng) for _ in range(n_studies)]
+    p = np.concatenate([values for values, _ in studies])
+    row = {"runs": n_runs, "variances": kind, "studies": n_studies, "p_values": len(p)}
+    row |= {f"at_{level:g}": (p <= level).mean() / level for level in LEVELS}
+    return row | {"decided": np.mean([any_of_them for _, any_of_them in studies])}
+
+
+def all_rates(n_studies: int) -> Iterator[dict]:
+    for n_runs in RUNS:
+        for kind in KINDS:
+            yield rates(n_studies, n_runs, kind)
+
+
+if __name__ == "__main__":
+    pd.DataFrame(all_rates(int(sys.argv[1]))).to_csv(sys.stdout, index=False, float_format="%.3g")
