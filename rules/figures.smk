@@ -328,6 +328,10 @@ FIGURES |= {
     for name, table in TABLES.items()
     if table.category
 }
+FIGURES["similarity_calibrated"] = FIGURES["similarity_between_runs"] | {
+    "module": "similarity_between_runs",
+    "options": {"calibrated": True},
+}
 FIGURES = dict(sorted(FIGURES.items(), key=lambda figure: figure[1]["category"]))
 LEFT_OUT = tuple(f"<results>/measures/{name}/" for name in STUDY.left_out())
 

@@ -14,9 +14,12 @@ from bottomup.figures import pairs, style
 from bottomup.figures.points import Tables, over_intervals, points, table
 
 NEEDED = [*pairs.RUNS, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
+OF_CHANCE = ["null", "calibrated"]
 SIMILARITY, DISTANCE = "similarity", "distance"
 # By quantity, which is a row of panels: the value for equal views, and the titles by measure.
 SAME = {SIMILARITY: 1, DISTANCE: 0}
+AXES = {quantity: f"{quantity} ({same} = same)" for quantity, same in SAME.items()}
+CALIBRATED = "calibrated (1 = same, 0 = chance)"
 TITLES = {
     SIMILARITY: {"cka_debiased": "linear CKA, debiased", "cka": "linear CKA, plain", "rsa": "RSA"},
     DISTANCE: {"procrustes_distance": "Procrustes distance", "svcca_distance": "SVCCA distance"},
@@ -28,18 +31,33 @@ MOST_PAIRS = 8  # in a panel
 
 
 @style.paper()
-def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, calibrated: bool = False) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `similarity_between_runs`. A panel for each measure.
 
-    Similarities share an axis; distances, whose ranges differ, do not.
+    Similarities share an axis; distances, whose ranges differ, do not. Calibrated by what permuted
+    rows share, all are similarities from 0 to 1.
     """
-    measured = table(tables, "similarity_between_runs", NEEDED)
+    columns = [*NEEDED, *OF_CHANCE] if calibrated else NEEDED
+    measured = table(tables, "similarity_between_runs", columns)
     _check(list(measured["measure"].unique()))
+    measured = _calibrated(measured) if calibrated else measured
     kept = pairs.named(measured)
     kept = kept.assign(quantity=kept["measure"].map(QUANTITIES), panel=kept["measure"])
     kept = kept.sort_values(["panel", "x"])
     drawn = points(over_intervals(kept, "value", ["quantity", "panel", "series", "x"]))
-    return _figure(drawn, kept), drawn
+    return _figure(drawn, kept, calibrated), drawn
+
+
+def _calibrated(measured: pd.DataFrame) -> pd.DataFrame:
+    """The calibrated values, with the ends of their intervals on the same scale."""
+    same = measured["measure"].map(QUANTITIES).map(SAME)
+    ends = {
+        end: 1 - (same - measured[end]) / (same - measured["null"]) for end in ("ci_low", "ci_high")
+    }
+    low, high = (
+        pd.DataFrame(ends).agg(side, axis="columns", skipna=False) for side in ("min", "max")
+    )
+    return measured.assign(value=measured["calibrated"], ci_low=low.clip(0), ci_high=high.clip(0))
 
 
 def _check(found: list[str]) -> None:
@@ -51,7 +69,7 @@ def _check(found: list[str]) -> None:
         )
 
 
-def _figure(drawn: pd.DataFrame, kept: pd.DataFrame) -> Figure:
+def _figure(drawn: pd.DataFrame, kept: pd.DataFrame, calibrated: bool) -> Figure:
     looks = pairs.looks(drawn["series"])
     every = list(dict.fromkeys(drawn["series"]))
     # Few enough pairs in a panel to follow each: as equal a number as there can be.
@@ -60,7 +78,7 @@ def _figure(drawn: pd.DataFrame, kept: pd.DataFrame) -> Figure:
     figure = Figure(figsize=(9.6, 3.2 * len(rows)), layout="constrained")
     grid = figure.subplots(len(rows), max(map(len, TITLES.values())))
     similar = [axes for row, (quantity, _) in zip(grid, rows, strict=True) for axes in row]
-    similar = similar[: len(similar) // len(TITLES)]
+    similar = similar if calibrated else similar[: len(similar) // len(TITLES)]
     for axes in similar[1:]:
         axes.sharey(similar[0])
     for row, (quantity, some) in zip(grid, rows, strict=True):
@@ -71,9 +89,9 @@ def _figure(drawn: pd.DataFrame, kept: pd.DataFrame) -> Figure:
             counts = style.count(kept.loc[kept["measure"] == measure, "n_occurrences"])
             axes.set_title(f"{titles[measure]}\n{counts} occurrences")
             style.layer_axis(axes)
-            axes.set_ylabel(f"{quantity} ({SAME[quantity]} = same)")
+            axes.set_ylabel(CALIBRATED if calibrated else AXES[quantity])
         for axes in row[: len(titles)]:
-            style.level(axes, SAME[quantity], "same")
+            style.level(axes, 1 if calibrated else SAME[quantity], "same")
         for axes in row[len(titles) :]:
             axes.remove()
     style.legend(figure, style.key(drawn, looks, INTERVALS), columns=4)

@@ -121,6 +121,8 @@ def similarity_between_runs(layers, seeds, objectives):
                 "measure": measure,
                 "value": apart * unrelated if distance else 1 - apart * (1 - unrelated),
                 "n_occurrences": 1000 if measure == "rsa" else 100_000,
+                "null": unrelated,
+                "calibrated": 1 - apart,
             }
         )
     return with_intervals(pd.DataFrame(rows), "value")

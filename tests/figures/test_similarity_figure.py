@@ -1,3 +1,4 @@
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -46,6 +47,32 @@ def test_axes_say_which_value_is_the_same(study, nothing_cut_off):
     assert distances[0].get_title("left") == "Procrustes distance\n100,000 occurrences"
     shared = [axes.get_ylim() for axes in similarities]
     assert len(set(shared)) == 1 and distances[0].get_ylim() != distances[1].get_ylim()
+
+
+def test_calibrated_values_are_similarities_with_their_intervals(study, nothing_cut_off):
+    tables = study()
+    table = tables["similarity_between_runs"]
+    # By hand: of .8 to .9 above a null of .6, a half to three quarters; as of .2 to .1 below .4.
+    similar = ~table["measure"].isin(DISTANCES)
+    for column, of_similar, of_distance in (
+        *(("value", 0.84, 0.16), ("ci_low", 0.8, 0.1), ("ci_high", 0.9, 0.2)),
+        *(("null", 0.6, 0.4), ("calibrated", 0.6, 0.6)),
+    ):
+        table[column] = np.where(similar, of_similar, of_distance)
+    figure, points = similarity_between_runs.draw(tables, calibrated=True)
+    nothing_cut_off(figure)
+    assert set(points["panel"]) == set(MEASURES)
+    np.testing.assert_allclose(points["y"], 0.6)
+    np.testing.assert_allclose(points["low"], 0.5)
+    np.testing.assert_allclose(points["high"], 0.75)
+    assert len({axes.get_ylim() for axes in figure.axes}) == 1
+    for axes in figure.axes:
+        assert axes.get_ylabel() == "calibrated (1 = same, 0 = chance)"
+        assert [text.get_text() for text in axes.texts] == ["same = 1"]
+    # What may be chance is at 0, and an interval that is all chance is none.
+    table[["value", "ci_low", "ci_high", "calibrated"]] = 0.5, 0.45, 0.55, 0
+    _, points = similarity_between_runs.draw(tables, calibrated=True)
+    assert (points["y"] == 0).all() and points[["low", "high"]].isna().all(axis=None)
 
 
 def test_halves_of_the_text_are_compared(study):

@@ -295,6 +295,14 @@ FIGURES = {
         "similarity_between_runs/lm_half1-1.lm_half2-1.csv",
         "",
     ),
+    "similarity_calibrated": (
+        "similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.csv "
+        "similarity_between_runs/mt-1.{mt-2,mlm-1}.csv "
+        "similarity_between_runs/mlm-1.mlm-2.csv "
+        "similarity_between_runs/untrained-1.untrained-2.csv "
+        "similarity_between_runs/lm_half1-1.lm_half2-1.csv",
+        "",
+    ),
     "change_frequency_rank": (f"change/{RUNS}.csv", "change_freq"),
     "change_pos": (f"change/{RUNS}.csv", "change_pos"),
     "influence_frequency_rank": (f"influence/{RUNS}.csv", "influence_freq"),
@@ -351,6 +359,7 @@ PLOTTED = {
         "mutual_information_input_output",
         {"n_clusters": 50, "objective": "mlm", "reading": "as_trained"},
     ),
+    "similarity_calibrated": ("similarity_between_runs", {"calibrated": True}),
     "change_frequency_rank": ("change_of_groups", {"grouping": "frequency_rank"}),
     "change_pos": ("change_of_groups", {"grouping": "pos"}),
     "influence_frequency_rank": ("influence_of_groups", {"grouping": "frequency_rank"}),

@@ -33,7 +33,7 @@ PWCCA = [
 SIMILARITY = [
     "measure_similarity_between_runs",
     "collect_*:measures/similarity_between_runs.*",
-    "plot_similarity_between_runs",
+    "plot_similarity_*",
 ]
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes"]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy"]
@@ -182,7 +182,7 @@ COMPARED = [
     "plot_isotropy",
     "plot_attention_of_heads",
     *PROBES[1:],
-    "plot_similarity_between_runs",
+    "plot_similarity_*",
     "plot_learning_curves",
     "plot_mutual_information_input",
     "plot_mutual_information_estimators",
@@ -300,7 +300,7 @@ CONFIG = {
         [
             "collect_*:measures/*_between_runs.*",
             "plot_distance_between_tasks",
-            "plot_similarity_between_runs",
+            "plot_similarity_*",
             *SHOWN,
         ],
     ),
@@ -495,7 +495,7 @@ ORDER = {
         "names.runs_of(part)[::-1]]",
         [
             *("measure_*_between_runs", "collect_*:measures/*_between_runs.*"),
-            *("plot_distance_between_tasks", "plot_similarity_between_runs", *SHOWN),
+            *("plot_distance_between_tasks", "plot_similarity_*", *SHOWN),
         ],
     ),
     "names": (
