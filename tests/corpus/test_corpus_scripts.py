@@ -167,3 +167,44 @@ def test_words_as_tokens_are_those_of_the_source_side(tmp_path, run_script):
     assert np.load(arrays["words"]).tolist() == [0, 1, 2, 3, -1, 0, 1, 2, -1]
     ids = np.load(arrays["ids"]).tolist()
     assert UNK not in ids and (ids[0], ids[3:5]) == (ids[5], ids[7:])
+
+
+def test_cleaning_keeps_the_order_the_names_and_the_limits_that_it_is_given(tmp_path, run_script):
+    """Of a pair that two sources have, the first source's stays."""
+    same = ("Open the next file now.", "Die nächste Datei jetzt öffnen.")
+    rows = {
+        "b": [same],
+        "a": [same, ("Save all of these files.", "Alles jetzt."), ("a b c d", "x")],
+    }
+    for name, pairs in rows.items():
+        table = pd.DataFrame(pairs, columns=["source", "target"])
+        table = table.assign(document=f"{name}/page", element="1")
+        table[["document", "element", "source", "target"]].to_parquet(tmp_path / f"{name}.parquet")
+    kept = {}
+    for ratio in (2.0, 3.0):
+        limits = {"min_words": 1, "max_words": 9, "max_length_ratio": ratio}
+        run_script(
+            "clean_corpus",
+            limits | {"origins": ["b", "a"], "languages": ["en", "de"]},
+            *("--pairs", tmp_path / "b.parquet", tmp_path / "a.parquet"),
+            *("--clean", tmp_path / "clean.parquet", "--counts", tmp_path / "counts.csv"),
+            *("--examples", tmp_path / "examples.csv"),
+        )
+        table = pd.read_parquet(tmp_path / "clean.parquet")
+        kept[ratio] = [*zip(table["origin"], table["source"], strict=True)]
+    assert kept[2.0] == [("b", same[0])]
+    assert kept[3.0] == [("b", same[0]), ("a", "Save all of these files.")]
+
+
+def test_each_side_has_sub_words_of_its_own(tmp_path, run_script):
+    text = {"source": ["see sea seen"] * 9, "target": ["tun tut tust"] * 9}
+    pd.DataFrame(text).to_parquet(tmp_path / "text.parquet")
+    learned = {}
+    for side in ("source", "target"):
+        settings = {"merges": 4, "lowercase": True, "language": "en", "spaces": False}
+        files = ["--text", tmp_path / "text.parquet", "--tokenizer", tmp_path / "t.json"]
+        run_script("learn_bpe", settings, "--side", side, *files)
+        vocabulary = Tokenizer.from_file(str(tmp_path / "t.json")).get_vocab()
+        learned[side] = {letter for token in vocabulary for letter in token if token.isalpha()}
+    assert "s" in learned["source"] - {"t"} and "u" not in learned["source"]
+    assert "u" in learned["target"] and "e" not in learned["target"]

@@ -691,6 +691,7 @@ def test_the_program(run_script, tmp_path, corpus_files):
     )
     found, expected = (np.stack(each["without"]) for each in (estimates, direct))
     np.testing.assert_allclose(found, expected, rtol=1e-4)
+    assert estimates["held"].tolist() == direct["held"].tolist()
     assert found.shape[1] == 4 and (np.nan_to_num(found - found[:, :1]) != 0).any()
     assert (estimates["baseline_without"].isna() == (table["function"] == "positional")).all()
     assert len(table) == 2 * 2 * len(FUNCTIONS)

@@ -34,6 +34,7 @@ PRUNING = TRAINING | {"max_tokens": 400}
 GATES = {"learning_rate": 1.0, "initial_log_alpha": 1.0}
 THRESHOLDS = {"positional": 0.9, "syntactic": 0.1, "pairs": 1, "rare": 0.5, "rare_rank": 0}
 KINDS = {"encoder", "decoder", "cross"}
+PLACE = ["kind", "layer", "head"]
 
 
 @pytest.fixture(scope="module")
@@ -334,9 +335,17 @@ def test_gates_then_as_many_at_random(prune, importance):
     last = gates["step"] == steps[-1]
     gates.loc[gates[last].index[:2], "kept"] = True
     gates.to_csv(folder / "found.csv", index=False)
+    opened = {*gates[last][PLACE][:2].itertuples(index=False, name=None)}
+    ours = pd.read_csv(importance).rename(columns={"attention": "kind"})
+    ours = ours[ours["importance"] == "relevance_alpha_beta"].sort_values(PLACE)
+    largest = ours.sort_values("value", ascending=False, kind="stable")[PLACE][:2]
+    relevant = {*largest.itertuples(index=False, name=None)}
     for method in ("random", "relevance", "scratch"):
         other, kept = prune(pruning(method), method, folder / "found.csv", importance)
         assert kept["kept"].sum() == 2 and set(kept["method"]) == {method}
+        places = [*kept.loc[kept["kept"], PLACE].itertuples(index=False, name=None)]
+        found = {"scratch": opened, "relevance": relevant}.get(method)
+        assert found is None or {*places} == found
         assert [*kept] == [*gates]  # which are parts of one table
         model = subjects.load(other / "model").model
         left = [int(m.gates.sum()) for layers in model.attentions().values() for m in layers]

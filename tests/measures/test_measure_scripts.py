@@ -393,6 +393,9 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     assert "10-25 published at layer 2: " in caplog.text
     call("measure_influence", settings, **files, table=tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
+    other_seed = settings | {"influence": influence | {"seed": 2}}
+    call("measure_influence", other_seed, **files, table=tmp_path / "other.csv")
+    assert pd.read_csv(tmp_path / "other.csv")["distance"].tolist() != found["distance"].tolist()
     # How much is encoded at once makes no other table.
     at_once = files | {"batch_tokens": 10_000}
     call("measure_influence", settings, **at_once, table=tmp_path / "at_once.csv")

@@ -249,6 +249,27 @@ def test_program(tmp_path, corpus_files, run_script):
     assert (table["signature"] != "").tolist() == [False, False, True, True]
 
 
+def test_the_program_draws_masks_by_the_seed_of_scoring(tmp_path, corpus_files, run_script):
+    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    save(drawn("mlm", vocab=size), corpus_files.tokenizers("mlm"), tmp_path / "model")
+    model, objective = subjects.load(tmp_path / "model").model, objectives.load("mlm", {})
+    text = load_text(corpus_files.tokens, "test", objective)
+    for seed in (1, 2):
+        run_script(
+            "measure_quality",
+            {
+                "run": {"objective": "mlm", "module": "mlm", "options": {}, "seed": 1},
+                "scoring": {"seed": seed, "translation": None, "choose": 0.3},
+            },
+            *("--model", tmp_path / "model", "--tokens", corpus_files.tokens),
+            *("--blocks", corpus_files.blocks("test"), "--table", tmp_path / "quality.csv"),
+        )
+        chosen = objective.model_copy(update={"choose": 0.3})
+        found = predictions(model, chosen, text, quality.BATCH_TOKENS, seed)
+        perplexity = math.exp(found["loss_nats"].sum() / found["predicted"].sum())
+        assert pd.read_csv(tmp_path / "quality.csv")["value"][0] == pytest.approx(perplexity)
+
+
 def test_the_sentences_that_are_drawn_are_held_against_their_own_references(
     corpus_files, monkeypatch
 ):

@@ -145,6 +145,7 @@ def test_the_program(corpus_files, run_script, tmp_path):
     assert [measure["name"] for measure in data["measures"]] == list(TABLES)
     assert list(data["looks"]) == ["mt", "lm"] and len(data["claims"]) == 21
     assert data["importances"] == list(made_up_study.IMPORTANCES)
+    assert 'id="heads"' in text and 'id="pictures"' in text
     assert "http" not in text.replace("http://www.w3.org", "")
     assert page.with_name("vega.js").stat().st_size < 2e6
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 
 from bottomup import objectives
-from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, UNK
 from bottomup.corpus.tokens import TokenFile
 from bottomup.views.occurrences import as_trained, plain, sample_sentences
 from tests.tiny import plausible, random_tokens, tokens_of
@@ -226,3 +226,38 @@ def test_program(tmp_path, corpus_files, run_script, name):
     else:
         drawn = table[table["kind"] == "drawn"]
         assert len(drawn) and (ranks[drawn["input_id"]] <= 5).all()
+
+
+def test_the_program_draws_by_its_seed_as_often_as_it_is_told(tmp_path, corpus_files, run_script):
+    tokens = TokenFile.load(corpus_files.tokens / "test.source")
+    frequencies = pd.read_csv(corpus_files.frequencies, keep_default_na=False)
+    ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1)
+    ranks[frequencies["token_id"]] = frequencies["rank"]
+    most = frequencies["token_id"].to_numpy()[:5]
+    for seed, draws in ((1, 3), (2, 1)):
+        masked = {"draws": draws, "n_tokens": 5, "module": "mlm", "options": MLM.model_dump()}
+        run_script(
+            "draw_occurrences",
+            {"n": 60, "seed": seed, "masked": masked},
+            *("--tokens", corpus_files.tokens / "test.source"),
+            *("--blocks", corpus_files.blocks("test"), "--frequencies", corpus_files.frequencies),
+            *("--table", tmp_path / "occurrences.parquet", "--text", tmp_path),
+        )
+        found = pd.read_parquet(tmp_path / "occurrences.parquet").drop(columns="block")
+        sentences = sample_sentences(tokens, 60, seed)
+        expected = as_trained(tokens, sentences, ranks, MLM, draws, label_ids=most, seed=seed)
+        pd.testing.assert_frame_equal(found, expected.table, check_dtype=False)
+
+
+def test_in_the_program_unknown_tokens_are_rarer_than_all(tmp_path, corpus_files, run_script):
+    tokens_of([[UNK, N_SPECIAL, N_SPECIAL]]).save(tmp_path)
+    np.save(tmp_path / "blocks.npy", np.zeros(1, np.int8))
+    run_script(
+        "draw_occurrences",
+        {"n": 3, "seed": 1, "masked": None},
+        *("--tokens", tmp_path, "--blocks", tmp_path / "blocks.npy"),
+        *("--frequencies", corpus_files.frequencies),
+        *("--table", tmp_path / "occurrences.parquet", "--text", tmp_path),
+    )
+    ranks = pd.read_parquet(tmp_path / "occurrences.parquet")["rank"]
+    assert ranks[0] == pd.read_csv(corpus_files.frequencies)["rank"].size + 1 > ranks[1]
