@@ -12,7 +12,8 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
-from bottomup.figures.points import PAPER_CURVES, that_rest_on_enough
+from bottomup.figures import style
+from bottomup.figures.points import PAPER_CURVES, NoRowsError, that_rest_on_enough
 from bottomup.figures.style import note
 from bottomup.files.tables import read_table
 from scripts import plot_figure
@@ -162,3 +163,20 @@ def test_a_part_without_rows_takes_no_type_from_the_others(tmp_path):
     for order in (paths, paths[::-1]):
         pd.testing.assert_frame_equal(plot_figure.read_all(["x", "x"], order)["x"], rows)
     assert plot_figure.read_all(["x"], paths[1:])["x"].empty
+
+
+def test_models_have_the_looks_of_their_places_in_the_study(run_script, monkeypatch, tmp_path):
+    colors = []
+
+    def draw(tables, **options):
+        colors.append([style.objective(name).color for name in ("mine", "yours")])
+        raise NoRowsError("any")
+
+    monkeypatch.setattr("bottomup.figures.corpus_overview.draw", draw)
+    (tmp_path / "splits.csv").write_text("split\ntrain\n")
+    outputs = [part for end in ("png", "pdf", "csv") for part in (f"--{end}", tmp_path / end)]
+    for places in ({"mine": 0, "yours": 1}, {"mine": 1, "yours": 0}):
+        settings = {"figure": "corpus_overview", "options": {}, "tables": ["splits"]}
+        files = ["--tables", tmp_path / "splits.csv", *outputs]
+        run_script("plot_figure", settings | {"places": places}, *files)
+    assert colors[0] == colors[1][::-1] and colors[0][0] != colors[0][1]

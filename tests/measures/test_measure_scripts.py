@@ -108,6 +108,8 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
     assert set(table["layer"]) == set(range(LAYERS))
     assert (table["objective"] == "mlm").all() and (table["seed"] == 2).all()
     assert (table["n_labels"] == 5).all()
+    asked_for = table[["reading", "positions", "label"]].drop_duplicates().to_numpy().tolist()
+    assert asked_for == [["as_trained", "replaced", "input"], ["as_trained", "changed", "output"]]
     assert table["mi_nats"].between(table["ci_low"], table["ci_high"]).all()
     # The views show the output token, one of 5 about equally frequent ones, and nothing else.
     output = table[table["label"] == "output"]

@@ -407,6 +407,7 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
         for metric in METRICS
         for name in of_sample
     ]
+    assert set(table["k"]) == {20}
     token = table["property"] == "token"
     assert (table["n_occurrences"] == np.where(token, 200, 300)).all()
     assert (table["n_tokens"] == np.where(token, 4, 3)).all()

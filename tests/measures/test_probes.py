@@ -13,6 +13,7 @@ from sklearn.linear_model import LogisticRegression
 from bottomup.errors import UserError
 from bottomup.measures import probes
 from bottomup.measures.mutual_information import entropy
+from bottomup.tables import probes as of_table
 
 
 def probe(view, labels, words=None, length=5, count=10, **options):
@@ -108,6 +109,17 @@ def test_a_view_of_the_label_alone_is_selective():
     assert found["accuracy"]["value"] == 1
     assert found["control_accuracy"]["value"] < 0.7
     assert found["selectivity"]["value"] == 1 - found["control_accuracy"]["value"]
+
+
+def test_words_are_seen_through_their_ends_in_whole_sentences_drawn_by_the_seed():
+    """Thirty sentences of three words with two sub-words each."""
+    place = np.arange(180)
+    occurrences = pd.DataFrame({"last_subword": place % 2 == 1, "sentence": place // 6})
+    drawn = [of_table.drawn(occurrences, 20, seed) for seed in (1, 1, 2)]
+    assert np.array_equal(drawn[0], drawn[1]) and not np.array_equal(drawn[0], drawn[2])
+    for rows in drawn:
+        # Six sentences have 18 words, seven 21.
+        assert len(rows) == 21 and (rows % 2 == 1).all() and len(set(rows // 6)) == 7
 
 
 def test_no_sentence_is_in_two_parts():

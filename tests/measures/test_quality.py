@@ -287,14 +287,24 @@ def test_the_sentences_that_are_drawn_are_held_against_their_own_references(
     monkeypatch.setattr(quality, "translations", perfect)
     how = {"beam_size": 1, "length_penalty": 0.6, "sentences": 7, "language": "en"}
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
-    scores = quality.quality(
-        initial("mt", vocab=size).eval(),
-        objectives.load("mt", {}),
-        Scoring(seed=1, choose=None, translation=how),
-        corpus_files.tokens,
-        np.load(corpus_files.blocks("test")),
-        [corpus_files.text("test"), corpus_files.tokenizer("target")],
-    )
+
+    def scored(seed):
+        return quality.quality(
+            initial("mt", vocab=size).eval(),
+            objectives.load("mt", {}),
+            Scoring(seed=seed, choose=None, translation=how),
+            corpus_files.tokens,
+            np.load(corpus_files.blocks("test")),
+            [corpus_files.text("test"), corpus_files.tokenizer("target")],
+        )
+
+    def asked_with(seed):
+        scored(seed)
+        return asked[-7:]
+
+    scores = scored(1)
     assert scores["bleu"].value == pytest.approx(100)
     first = pd.read_parquet(corpus_files.text("test"))["source"].tolist()[:7]
     assert len(asked) == 7 and asked != first
+    again, other = (asked_with(seed) for seed in (1, 2))
+    assert again == asked[:7] != other

@@ -282,7 +282,10 @@ MISTAKES = [
     *of(
         "measures",
         "similarity.py",
-        ("np.triu_indices(len(a), 1)", "np.triu_indices(len(a), 0)"),
+        (
+            "pairs = np.triu_indices(len(a), 1)\n    above",
+            "pairs = np.triu_indices(len(a), 0)\n    above",
+        ),
         ('generator(seed, "rsa")', 'generator(1, "rsa")'),
     ),
     *of(
@@ -993,7 +996,6 @@ MISTAKES = [
         "scripts",
         "measure_views.py",
         ("for path in arguments.views]", "for path in arguments.views[::-1]]"),
-        ("read_table(path, keep_default_na=False)", "read_table(path)"),
         ('"reading": settings.reading', '"reading": "plain"'),
         ("rows.append(settings.run | row)", "rows.append(row)"),
         (

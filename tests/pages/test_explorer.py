@@ -150,6 +150,19 @@ def test_the_program(corpus_files, run_script, tmp_path):
     assert page.with_name("vega.js").stat().st_size < 2e6
 
 
+def test_a_token_called_null_is_shown(corpus_files, run_script, tmp_path):
+    page, settings, arguments = write_explored(tmp_path, corpus_files)
+    shown = []
+    for name in ("dogs", "null"):
+        table = pd.read_csv(tmp_path / "projection.csv", keep_default_na=False)
+        table["token"] = table["token"].replace("dogs", name)
+        table.to_csv(tmp_path / "projection.csv", index=False)
+        run_script("show_explorer", settings, *arguments)
+        data = json.loads(re.search(r'id="data">(.*?)</script>', page.read_text("utf-8"))[1])
+        shown.append([picture["shown"] for picture in data["projected"]["pictures"]])
+    assert shown[0] == shown[1]
+
+
 def test_a_study_without_heads_pictures_and_claims(corpus_files):
     page = explorer.page("made_up", TABLES, None, [], None, None)
     nothing = explorer.page("made_up", {}, None, [], None, None)

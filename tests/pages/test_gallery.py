@@ -126,6 +126,17 @@ def test_the_program(gallery_of):
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
+def test_seeds_are_told_as_they_are_beside_a_claim_without_any(tmp_path, monkeypatch, run_script):
+    monkeypatch.chdir(ROOT)
+    folder, settings, arguments = write_study(tmp_path)
+    claims = pd.read_csv(tmp_path / "claims.csv", dtype={"seeds": str})
+    claims["seeds"] = ["1"] + [None] * (len(claims) - 1)
+    claims.to_csv(tmp_path / "claims.csv", index=False)
+    run_script("show_gallery", settings, *arguments)
+    page = (folder / "index.html").read_text(encoding="utf-8")
+    assert "(seeds 1)" in page and "(seeds 1.0)" not in page
+
+
 def test_where_the_rule_stands_is_said(gallery_of):
     page, _ = gallery_of()
     line = int(page.split("<code>rules/figures.smk:")[1].split("<")[0])
