@@ -350,7 +350,10 @@ MISTAKES = [
     *of(
         "claims",
         "judge.py",
-        ("_corrected(claims, decided)\n", "{name: of.p.alone for name, of in decided.items()}\n"),
+        (
+            "in _corrected(claims, decided, len(looks.planned)).items():",
+            "in ((name, of.p.alone) for name, of in decided.items()):",
+        ),
         ("word in LACKING and not_ready", "not_ready"),
         ('curve["seeds"] == ALL', 'curve["seeds"] != ""'),
     ),
