@@ -1,11 +1,14 @@
 """The null of similarity: what the permutations are, and what a calibrated value and p say."""
 
+import importlib
 import itertools
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy.stats import kstest
 
+from bottomup.corpus.specials import N_SPECIAL
 from bottomup.errors import UserError
 from bottomup.measures import neighbors
 from bottomup.measures.null import COLUMNS, PERMUTED, Permutations, Permuted, calibrated
@@ -18,6 +21,8 @@ from bottomup.measures.similarity import (
     similarity,
     svcca_distance,
 )
+from bottomup.settings import Null
+from bottomup.tables import Seen
 
 # Sums of some hundred products of float64.
 ROUNDING = 1e-9
@@ -247,3 +252,32 @@ def test_neighbors_that_share_nothing_are_at_zero_and_those_that_share_all_at_on
     assert found["nothing"]["calibrated"] < 0.05 < found["nothing"]["p"]
     # Of 63 others 15 are of the same token; the null is above their share.
     assert 15 / 63 < found["nothing"]["null"] < 0.4
+
+
+def test_a_family_is_the_layers_of_one_measure():
+    """Where all layers are the same one, the most alike is as alike as any."""
+    draw = np.random.default_rng(0)
+    n, tokens = 240, np.arange(240) % 4 + N_SPECIAL
+    occurrences = pd.DataFrame(
+        {
+            **{"input_id": tokens, "rank": tokens, "block": np.arange(n) % 5},
+            **{"last_subword": True, "position": draw.integers(20, size=n)},
+            **{"left_id": draw.integers(3, size=n), "right_id": draw.integers(3, size=n)},
+        }
+    )
+    one, other = (np.stack(2 * [normal(n, 4, seed=seed)]) for seed in (0, 1))
+    step = np.stack([one[0], other[0]])
+    null = Null(permutations=255, seed=1)
+    sizes = {"tokens": 4, "occurrences": 30, "within_tokens": 4, "within_occurrences": 30}
+    for name, views, options in (
+        ("pwcca_between_runs", (one, other), {"variants": ["definition", "svcca-2019"]}),
+        ("pwcca_between_layers", (step,), {"variants": ["definition", "svcca-2019"]}),
+        ("similarity_between_runs", (one, other), {"variance": 1, "rsa_rows": 90, "seed": 1}),
+        ("neighbors", (one,), {"k": 5, "seed": 1, **sizes}),
+    ):
+        table = importlib.import_module(f"bottomup.tables.{name}")
+        seen = Seen(occurrences, *views, null=null)
+        rows = list(table.rows(seen, table.Settings(**options)))
+        assert len({row["p"] for row in rows}) > 1, name
+        assert [row["p_layers"] for row in rows] == [row["p"] for row in rows], name
+        assert table.TABLE.null

@@ -114,3 +114,15 @@ def test_views_of_other_occurrences_or_widths_are_refused(rows):
         moments((x, y[:-1]))
     with pytest.raises(UserError, match="views of width 5 and 3"):
         moments((y, x))
+
+
+def test_crossed_moments_are_those_of_permuted_rows():
+    x, y = np.random.default_rng(0).normal(size=(2, 50, 3)) + 5
+    before, permuted = Moments(3, 3), Moments(3, 3)
+    before.update(x, y)
+    permuted.update(x, y[::-1].copy())
+    crossed = before.crossed(permuted.xy)
+    assert crossed.n == 50
+    for found, expected in ((crossed.scatter, permuted.scatter), (crossed.mean, permuted.mean)):
+        np.testing.assert_allclose(found.numpy(), expected.numpy(), atol=1e-10)
+    assert not np.allclose(before.xy, crossed.xy)
