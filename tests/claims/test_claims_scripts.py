@@ -11,6 +11,7 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all
 from bottomup.claims.reference import reference
 from bottomup.claims.tables import table
+from scripts import compare_with_published
 from tests.claims.made_up import INITIAL, moved, value_of
 from tests.tiny import ROOT
 
@@ -111,6 +112,18 @@ def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
     # 1 - 6 (0 + 0 + 1 + 1) / (4 * 15), for each claim about this curve.
     known = claims["rank_correlation"].dropna()
     assert known.to_dict() == pytest.approx({"lm_forgets_input": 0.8, "lm_forgets_most": 0.8})
+
+
+def test_points_without_a_value_have_none_and_names_stay_as_they_are(tmp_path):
+    lines = ["panel,series,quantity,x,y,low,high", "a,null,share,1,0.5,,", ",NA,share,2,,0.1,0.2"]
+    (tmp_path / "some_figure.csv").write_text("\n".join([*lines, ""]))
+    points = compare_with_published.read(tmp_path / "some_figure.csv")
+    assert points["series"].tolist() == ["null", "NA"] and points["panel"].tolist() == ["a", ""]
+    assert points[["y", "low", "high"]].isna().to_numpy().tolist() == [
+        [False, True, True],
+        [True, False, False],
+    ]
+    assert points["y"][0] == 0.5 and set(points["figure"]) == {"some_figure"}
 
 
 def test_a_study_with_one_table_has_not_measured_all_other_claims(study, run_script):

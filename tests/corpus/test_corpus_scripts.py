@@ -208,3 +208,15 @@ def test_each_side_has_sub_words_of_its_own(tmp_path, run_script):
         learned[side] = {letter for token in vocabulary for letter in token if token.isalpha()}
     assert "s" in learned["source"] - {"t"} and "u" not in learned["source"]
     assert "u" in learned["target"] and "e" not in learned["target"]
+
+
+def test_words_are_counted_as_the_language_of_each_side_has_them(tmp_path, run_script):
+    """The Chinese side has four words, and no spaces."""
+    pair = {"document": "page", "element": "1", "source": "Click the File menu."}
+    pd.DataFrame([pair | {"target": "请单击“文件”菜单。"}]).to_parquet(tmp_path / "pairs.parquet")
+    limits = {"min_words": 4, "max_words": 9, "max_length_ratio": 3.0, "origins": ["a"]}
+    files = [("pairs", "pairs.parquet"), ("clean", "clean.parquet")]
+    files += [("counts", "counts.csv"), ("examples", "examples.csv")]
+    arguments = [part for name, file in files for part in (f"--{name}", tmp_path / file)]
+    run_script("clean_corpus", limits | {"languages": ["en", "zh"]}, *arguments)
+    assert len(pd.read_parquet(tmp_path / "clean.parquet")) == 1
