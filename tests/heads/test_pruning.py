@@ -206,14 +206,12 @@ def states(monkeypatch):
     return found
 
 
-@pytest.mark.parametrize("method", ["scratch", "random"])
-def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus_files, tmp_path):
-    """At so high a rate the dev loss is not lowest there, and stalls long before."""
+def prune_lm(corpus_files, tmp_path, method, training, seed=1):
+    """Train an LM with every second head of its encoder."""
     vocab = len(json.loads(corpus_files.tokenizer("source").read_text())["model"]["vocab"])
     save(drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "run")
-    training = changed(batch_tokens=200, learning_rate=2.0, evaluate_every_steps=1, patience=1)
     options = objectives.load("lm", {}).model_dump()
-    run = {"objective": "lm", "module": "lm", "options": options, "seed": 1}
+    run = {"objective": "lm", "module": "lm", "options": options, "seed": seed}
     pruned = Pruned(attention="encoder", method=method, penalty=0.1)
     prune(
         Settings(**run, pruned=pruned, training=training),
@@ -226,6 +224,28 @@ def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus
         accumulate=1,
         trained=tmp_path / "trained",
     )
+
+
+def test_from_scratch_starts_from_the_initial_weights_of_the_seed(
+    corpus_files, tmp_path, monkeypatch
+):
+    class AskedError(Exception): ...
+
+    def noting(config, seed):
+        raise AskedError(seed)
+
+    monkeypatch.setattr("bottomup.heads.pruning.Transformer", noting)
+    for seed in (1, 7):
+        with pytest.raises(AskedError) as asked:
+            prune_lm(corpus_files, tmp_path, "scratch", changed(batch_tokens=200), seed)
+        assert asked.value.args == (seed,)
+
+
+@pytest.mark.parametrize("method", ["scratch", "random"])
+def test_a_model_with_fewer_heads_ends_with_its_last_step(method, states, corpus_files, tmp_path):
+    """At so high a rate the dev loss is not lowest there, and stalls long before."""
+    training = changed(batch_tokens=200, learning_rate=2.0, evaluate_every_steps=1, patience=1)
+    prune_lm(corpus_files, tmp_path, method, training)
     lines = [json.loads(line) for line in (tmp_path / "pruned/metrics.jsonl").open()]
     losses = [line["dev_loss_nats"] for line in lines]
     assert lines[-1]["tokens"] >= training.max_tokens > lines[-2]["tokens"]

@@ -11,6 +11,7 @@ from bottomup.corpus import bpe, encoding
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
+from bottomup.measures import groups
 from bottomup.measures.isotropy import self_similarity
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import pwcca_distance
@@ -441,9 +442,18 @@ def influence_of(call, tmp_path):
     return influence_of
 
 
-def test_influence_in_a_checkpoint_is_by_word(influence_of):
-    """Of nine words the last, at which a comma stands, cannot be told from it: eight are read."""
+def test_influence_in_a_checkpoint_is_by_word(influence_of, monkeypatch):
+    """Of nine words the last, at which a comma stands, cannot be told from it: eight are read.
+    Ranks are those of words, however many sub-words they have."""
+    by_words, of_text = [], groups.groups
+
+    def noting(*given, ranks_of_words):
+        by_words.append(ranks_of_words)
+        return of_text(*given, ranks_of_words=ranks_of_words)
+
+    monkeypatch.setattr(groups, "groups", noting)
     found, _ = influence_of(families.FAMILIES["bert"])
+    assert by_words == [True]
     assert set(found["group"]) == {"1-10", "10-25", "NN", "VB"} and set(found["layer"]) == {1, 2}
     published = found[found["matching"] == "published"]
     # What is compared are the seven others of each sentence.
