@@ -28,6 +28,8 @@ class Runs:
 
     def only(self, some: list[int]) -> "Runs":
         """The runs with these seeds."""
+        if self.of_seed.keys() <= {*some}:
+            return self
         of_seed = {seed: tables for seed, tables in self.of_seed.items() if seed in some}
         return Runs(of_seeds(self.tables, set(some)), of_seed)
 

@@ -9,7 +9,7 @@ such as the first centers of clusters, are not shared between values; they have 
 
 import logging
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -51,16 +51,21 @@ class Table:
     rows: pd.DataFrame
     draws: dict[str, np.ndarray]
     n_blocks: int
+    # Many claims ask for the same rows of a table.
+    _found: dict = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def where(self, **equal) -> "Table":
         """The rows in which each column has the given value; NotMeasuredError if there is none."""
-        found = self.rows
-        for column, value in equal.items():
-            found = found[found[column] == value]
-        if found.empty:
-            wanted = ", ".join(f"{column} {value}" for column, value in equal.items())
+        asked = tuple(equal.items())
+        if asked not in self._found:
+            found = self.rows
+            for column, value in asked:
+                found = found[found[column] == value]
+            self._found[asked] = self.with_rows(found)
+        if self._found[asked].rows.empty:
+            wanted = ", ".join(f"{column} {value}" for column, value in asked)
             raise NotMeasuredError(f"{wanted} in the table {self.name}")
-        return self.with_rows(found)
+        return self._found[asked]
 
     def filtered(self, kept: pd.Series) -> "Table":
         """The rows where the mask `kept` is true."""
