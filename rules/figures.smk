@@ -18,6 +18,8 @@ OVER_TRAINING = dict.fromkeys(run for pair in STEPS_AND_ENDS for run in pair)
 HEADS_OVER_TRAINING = dict.fromkeys(
     run for pair in STEPS_AND_ENDS if pair[1] in TRAINED for run in pair
 )
+# Figures draw intervals of these over runs and documents, or of their differences.
+MEANS_OF = [*TABLES, "influence", "head_functions"]
 UNTRAINED = set(SUBJECTS.compared) - set(SUBJECTS.trained)
 # Each target under each mask, with the models that they start from, if there are any.
 OF_MASKS = sorted(name for name in SUBJECTS.by_mask if SUBJECTS.initial(name))
@@ -30,8 +32,12 @@ WITHOUT_DROPOUT = {
 
 
 def parts_of(measure, names=LOOKED_AT):
-    """The tables of the parts of a measure, to be read as one table."""
-    return {measure: [f"<results>/measures/{measure}/{name}.csv" for name in names]}
+    """The tables of the parts of a measure, to be read as one table: where means are drawn, with
+    the values without each block of documents."""
+    ending = "parquet" if measure in MEANS_OF else "csv"
+    return {
+        measure: [f"<results>/measures/{measure}/{name}.{ending}" for name in names]
+    }
 
 
 def metrics_of(runs):
@@ -201,12 +207,11 @@ FIGURES = {
     | {"annotation": "tag"},
     "matching": {
         "tables": {
-            measure: [
-                f"<results>/measures/{measure}/{name}.parquet"
-                for name in COMPARED
-                if name in MEASURES["influence"]
-            ]
+            k: v
             for measure in ("change", "influence")
+            for k, v in parts_of(
+                measure, [name for name in COMPARED if name in MEASURES["influence"]]
+            ).items()
         },
         "category": "4 Change and influence",
     },
@@ -305,14 +310,8 @@ FIGURES = {
         | {"variant": STUDY.measures.pwcca.variants[0]}
         | {"models": {name: SUBJECTS.model(name) for name in OF_MASKS}},
         "tables": {
-            "mutual_information": [
-                f"<results>/measures/mutual_information/{run}.plain.parquet"
-                for run in SUBJECTS.runs(OF_MASKS)
-            ],
-            "neighbors": [
-                f"<results>/measures/neighbors/{run}.parquet"
-                for run in SUBJECTS.runs(OF_MASKS)
-            ],
+            **information(OF_MASKS),
+            **parts_of("neighbors", SUBJECTS.runs(OF_MASKS)),
             **compared_in("pwcca_between_runs", OF_MASKS, untrained=True),
         },
         "needs": [set(OF_MASKS) & set(SUBJECTS.variants(Question.MASK))],

@@ -1,20 +1,7 @@
 """From values, draws and runs to intervals and verdicts.
 
-The model: a run is drawn from all runs that other seeds would give, and documents are drawn from
-all that could have been held out; every run reads the same documents. With S runs, the variance of
-a mean is
-
-    v = v_text + v_runs / S,
-
-where v_text comes from leaving out blocks of documents and v_runs from leaving out seeds. Two
-degrees of freedom say little about v_runs. But many statistics of one measure together say how
-large it usually is. A smaller estimate is moderated, that is, drawn towards the usual variance
-(Smyth 2004, "Linear models and empirical Bayes methods for assessing differential expression in
-microarray experiments", equations 3 to 8); this also tells what one run alone would hide. A larger
-estimate stays, with the degrees of freedom of its own runs alone: the prior knows nothing of runs
-that vary more than is usual. Student's t has the degrees of freedom of Welch and Satterthwaite, but
-at most `MOST_DF` for each run beyond the first; of two runs without a usual variance, those of the
-runs alone.
+The model is that of `bottomup.measures.over_runs`. Two degrees of freedom say little about the
+variance of runs; many statistics of one measure together say how large it usually is.
 
 Variances are in units of the published effect (`Prior.of`): statistics of one table may be shares,
 correlations or tokens, and only as parts of what is published do their variances compare.
@@ -30,67 +17,46 @@ from scipy.stats import t as student
 
 from bottomup.claims.tables import NOISE, TEXT, Blocks, degrees_of_freedom
 from bottomup.claims.words import LEVEL
+from bottomup.measures.over_runs import (
+    NO_PRIOR,
+    Estimates,
+    Prior,
+    errors,
+    variance_of_a_run,
+    variance_of_runs,
+)
 
 # The usual variance counts as much as three runs of one's own. More would make runs that vary more
 # than usual look certain (tests/claims/test_inference.py has the error rates).
 MOST_PRIOR_DF = 2.0
-# Where runs look alike by chance only the text's degrees would count, and p-values would be too
-# small in the far tail, where a correction for many claims reads them (docs/decisions.md).
-MOST_DF = 4
 ENOUGH = 0.8  # the power of a study that is large enough
 # Nobody trains more than this to decide a claim.
 MOST_RUNS = 20
 
 
-@dataclass(frozen=True)
-class Evidence:
-    """What is known of the parts of a claim: arrays `[..., parts]`.
-
-    text: the variance over other documents, and text_df its degrees of freedom. noise: the variance
-    over other draws, such as of clusters. run: the variance of one run's value, NaN for a single
-    run.
-    """
-
-    values: np.ndarray
-    text: np.ndarray
-    noise: np.ndarray
-    run: np.ndarray
-    n_runs: int
-    text_df: np.ndarray
+class Evidence(Estimates):
+    """What is known of the parts of a claim: arrays `[..., parts]`."""
 
     @classmethod
     def of(cls, draws: np.ndarray, without_seed: np.ndarray, blocks: Blocks) -> "Evidence":
         """draws: `[parts, 1 + 2 * N_DRAWS]`, as from `tables`. without_seed: `[seeds, parts]`, the
         values without each seed; none for a single seed. blocks: those of the
         tables."""
-        n = max(1, len(without_seed))
-        run = np.full(len(draws), np.nan)
-        if n > 1:
-            # S times the jackknife's variance of the mean.
-            run = (n - 1) * ((without_seed - without_seed.mean(0)) ** 2).sum(0)
         text, noise = (mean_square(draws, some) for some in (TEXT, NOISE))
-        return cls(draws[:, 0], text, noise, run, n, degrees_of_freedom(draws, blocks))
+        return cls(
+            draws[:, 0],
+            text,
+            noise,
+            variance_of_runs(without_seed),
+            max(1, len(without_seed)),
+            degrees_of_freedom(draws, blocks),
+        )
 
 
 def mean_square(draws: np.ndarray, some: slice) -> np.ndarray:
     """The mean square of draws' deviations from the value `[parts, 0]`. If draws are elsewhere on
     average, like a count above a threshold under noise, the value may be as far off."""
     return ((draws[:, some] - draws[:, :1]) ** 2).mean(axis=1)
-
-
-@dataclass(frozen=True)
-class Prior:
-    """How much runs usually vary: a scaled inverse chi-squared distribution."""
-
-    variance: float
-    df: float
-
-    def of(self, unit: float) -> "Prior":
-        """The same for statistics in this unit, from a prior in units of the published effect."""
-        return Prior(self.variance * unit**2, self.df)
-
-
-NO_PRIOR = Prior(0.0, 0.0)
 
 
 def usual(evidences: Sequence[Evidence]) -> Prior:
@@ -116,38 +82,6 @@ def _inverse_trigamma(value: float) -> float:
         trigamma = polygamma(1, x)
         x += trigamma * (1 - trigamma / value) / polygamma(2, x)
     return float(x)
-
-
-def errors(evidence: Evidence, prior: Prior) -> tuple[np.ndarray, np.ndarray]:
-    """The standard error of each value, and its degrees of freedom."""
-    of_runs = variance_of_a_run(evidence, prior) / evidence.n_runs
-    variance = evidence.text + of_runs
-    if evidence.n_runs == 1 and not prior.df:
-        # With one run and no text, nothing says how far another run would be.
-        variance = np.where(evidence.text > 0, variance, np.nan)
-    runs_df = degrees_of_runs(evidence, prior)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        df = variance**2 / (evidence.text**2 / evidence.text_df + of_runs**2 / runs_df)
-    if evidence.n_runs > 1:
-        df = np.minimum(df, np.where(runs_df < 2, runs_df, MOST_DF * (evidence.n_runs - 1)))
-    return np.sqrt(variance), np.where(variance > 0, df, runs_df)
-
-
-def degrees_of_runs(evidence: Evidence, prior: Prior) -> np.ndarray:
-    """The degrees of freedom of a run's variance: with those of the prior where it is moderated."""
-    own_df = evidence.n_runs - 1
-    if not own_df or not prior.df:
-        return np.full_like(evidence.run, max(own_df + prior.df, 1))
-    return np.where(evidence.run > prior.variance, own_df, own_df + prior.df)
-
-
-def variance_of_a_run(evidence: Evidence, prior: Prior) -> np.ndarray:
-    """The moderated variance of one run's value: at least that of the draws in measuring it."""
-    own_df = evidence.n_runs - 1
-    own = np.nan_to_num(evidence.run)
-    moderated = prior.df * prior.variance + own_df * own
-    drawn = evidence.noise * evidence.n_runs
-    return np.maximum(np.maximum(own, moderated / max(prior.df + own_df, 1)), drawn)
 
 
 @dataclass(frozen=True)

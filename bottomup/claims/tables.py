@@ -20,6 +20,7 @@ from bottomup.errors import UserError
 from bottomup.files.tables import read_table
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import WITHOUT
+from bottomup.measures.over_runs import without_blocks
 from bottomup.seeds import generator
 from bottomup.tables import too_few
 
@@ -154,15 +155,6 @@ def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Genera
     noise = rng.standard_normal((len(frame), N_DRAWS))
     error = frame[ERRORS[column]].fillna(0).to_numpy()[:, None] if column in ERRORS else 0.0
     return np.hstack([values, text, values + error * noise])
-
-
-def without_blocks(arrays: pd.Series) -> np.ndarray:
-    """Values without each block, a row each; NaN if there are none and the spread is unknown."""
-    known = arrays.dropna()
-    found = np.full((len(arrays), len(known.iloc[0]) if len(known) else 1), np.nan)
-    for place, values in known.items():
-        found[place] = values
-    return found
 
 
 def mixtures(n_blocks: int, rng: np.random.Generator) -> np.ndarray:

@@ -85,7 +85,7 @@ def _published(tables: Tables) -> pd.DataFrame:
 
 
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    style.curves(axes, shown, LOOKS.__getitem__)
+    heads.curves(axes, shown, LOOKS.__getitem__, heads.whole)
     axes.set_xlabel("pruned heads of this attention")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))

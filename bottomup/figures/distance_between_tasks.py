@@ -8,10 +8,12 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
-from bottomup.figures.points import Tables, join, over_intervals, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 PUBLISHED = "change_between_tasks"
-NEEDED = [*pairs.RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
+NEEDED = [*pairs.RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
 APART = "definition, other initial weights"
 TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 
@@ -25,13 +27,13 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     objectives across seeds, so that neither kind of pair shares its initial weights.
     """
     measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
-    ours = points(over_intervals(measured, "distance", ["panel", "series", "x"]))
+    ours = points(over_runs(measured, ["panel", "series", "x"], UNIT))
     drawn = join([ours, *_published(tables, ours)]).assign(quantity="PWCCA distance")
     return _figure(drawn), drawn
 
 
 def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
-    rows = pairs.named(measured[measured["weights"] == "x"])
+    rows = pairs.named(measured[measured["weights"] == "x"]).rename(columns={"distance": "value"})
     kept = pairs.comparable(rows, "pwcca_between_runs")
     kept = kept.assign(panel=kept["variant"])
     apart = rows[(rows["seed_a"] != rows["seed_b"]) & (rows["variant"] == "definition")]

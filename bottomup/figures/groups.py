@@ -1,7 +1,7 @@
 """Panels of groups of tokens, for the figures of change and of influence.
 
 There is a column for each objective. A dozen published curves behind a dozen of ours would hide
-each other, so they have their own row, below ours.
+each other, so they have their own row, below ours, with the same axis.
 """
 
 from collections.abc import Callable
@@ -17,8 +17,10 @@ from matplotlib.patches import Patch
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, over_intervals, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, points, table
 from bottomup.measures.groups import RANKS
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 # The light end of the colormap is too faint for lines on white.
 SHADES = matplotlib.colormaps["viridis"].resampled(len(RANKS) + 1)
@@ -47,7 +49,10 @@ LOOKS = {
 }
 TITLES = {"frequency_rank": "frequency rank", "pos": "part of speech"}
 SOURCES = {"ours": "this study", "published": style.PUBLISHED}
-NEEDED = ["objective", "seed", "grouping", "group", "matching", "distance", "ci_low", "ci_high"]
+NEEDED = [
+    *("objective", "seed", "grouping", "group", "matching"),
+    *("distance", "ci_low", "ci_high", WITHOUT),
+]
 
 
 def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.DataFrame:
@@ -70,7 +75,8 @@ def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.D
 
 def ours(rows: pd.DataFrame) -> pd.DataFrame:
     """Points of rows with `panel`, `series` and `x`."""
-    summary = over_intervals(rows, "distance", ["panel", "series", "x"])
+    rows = rows.rename(columns={"distance": "value"})
+    summary = over_runs(rows, ["panel", "series", "x"], UNIT)
     return points(summary, quantity="PWCCA distance")
 
 
@@ -102,11 +108,9 @@ def draw(
     ]
     width = 2.35 * columns + (2.3 if columns == 1 else 0.4)
     figure = Figure(figsize=(width, 2.5 * len(rows) + 0.2), layout="constrained")
-    grid = figure.subplots(len(rows), columns, sharey="row", squeeze=False)
-    free, first = None, {}
+    grid = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
+    free = None
     for (source, some), row in zip(rows, grid, strict=True):
-        if (above := first.setdefault(source, row[0])) is not row[0]:
-            row[0].sharey(above)
         for panel, axes in zip_longest(some, row):
             shown = drawn[(drawn["source"] == source) & (drawn["panel"] == panel)]
             if shown.empty:
@@ -130,7 +134,8 @@ def _key(place: Axes | Figure, drawn: pd.DataFrame, grouping: str, counts: str) 
     looks = [look for name, look in LOOKS[grouping].items() if name in set(drawn["series"])]
     handles = [Line2D([], [], label=look.label, **style.stroke(look)) for look in looks]
     if drawn["low"].notna().any():
-        handles.append(Patch(color=style.GRAY, alpha=0.25, linewidth=0, label=style.INTERVALS))
+        label = style.intervals(drawn).replace(", ", ",\n", 1)
+        handles.append(Patch(color=style.GRAY, alpha=0.25, linewidth=0, label=label))
     title = f"{TITLES[grouping]},\n{counts}"
     where = "center left" if isinstance(place, Axes) else "outside right center"
     place.legend(handles=handles, title=title, loc=where, alignment="left")

@@ -1,5 +1,7 @@
 """Attention heads in figures: maps of layers x heads, functions of heads, and heads kept."""
 
+from collections.abc import Callable
+
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.axes import Axes
@@ -15,6 +17,7 @@ RELEVANCE = "relevance_alpha_beta"
 # Low values are nearly white, so that high values also stand out in gray print.
 SHADES = colormaps["YlGnBu"]
 CELL = 0.17  # inches, of a map without text
+APART = 1 / 3  # of all heads: between models further apart nothing is known
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 RARE = ("rarest", "two_rarest")
 MODEL = ["objective", "seed", "attention", "method", "penalty"]  # columns that name a pruned model
@@ -107,6 +110,28 @@ def over_penalties(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     by = [*by, "penalty"]
     mean = rows.groupby(by, sort=False)["x"].mean().reset_index()
     return over_seeds(rows, "y", by).merge(mean, on=by).sort_values("x", kind="stable")
+
+
+def curves(
+    axes: Axes,
+    shown: pd.DataFrame,
+    look: Callable[[str], style.Look],
+    total: Callable[[pd.DataFrame], float],
+) -> None:
+    """Draw curves by the number of heads, ours and the published ones; models between which more
+    than `APART` of the heads lie are not joined.
+
+    total: the number of all heads of the whole model, from the points of one source.
+    """
+    for _, part in shown.groupby("source"):
+        style.curves(axes, part, look, reach=APART * total(part))
+
+
+def whole(points: pd.DataFrame) -> float:
+    """The number of all heads, from points of the pruned (`x`) and the active ones by series
+    (`y`)."""
+    active = points.groupby("x")["y"].sum()
+    return (active + active.index).max()
 
 
 def size(shown: pd.DataFrame, cell: float = CELL) -> tuple[float, float]:

@@ -60,7 +60,7 @@ def _published(tables: Tables) -> pd.DataFrame:
 
 
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    style.curves(axes, shown, style.KINDS.__getitem__)
+    heads.curves(axes, shown, style.KINDS.__getitem__, heads.whole)
     axes.set_xlabel("pruned heads")
     for axis in (axes.xaxis, axes.yaxis):
         axis.set_major_locator(MaxNLocator(integer=True))

@@ -4,6 +4,7 @@ Not in the papers. From the top: encoder heads with a function, the best head fo
 function, the best head for each syntactic relation, and how much heads differ from each other.
 """
 
+import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
@@ -114,7 +115,7 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, flo
         row[0].set_ylabel(quantity)
         shown = drawn[drawn["quantity"] == quantity]
         for axes, (name, end) in zip(row, ends.items(), strict=True):
-            style.curves(axes, shown[shown["panel"] == name], LOOKS.get)
+            style.curves(axes, shown[shown["panel"] == name], LOOKS.get, reach=np.inf)
             steps.mark_end(axes, end)
             for kind in levels.get(quantity, []):
                 color = LOOKS[kind].color

@@ -2,8 +2,11 @@
 
 Each row of panels is about one token, the input or the output:
 
-    by clusters,        by clusters, change since layer 0,  by a linear classifier
-    chance level below  published curves behind
+    by clusters,        change since layer 0,    by a linear       change since
+    chance level below  published curves behind  classifier        layer 0
+
+Only changes have intervals: other text moves the values of all layers together, so that intervals
+of these would hide what is compared, and would cross the entropy.
 """
 
 from dataclasses import dataclass, replace
@@ -18,18 +21,25 @@ from matplotlib.ticker import MaxNLocator
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_seeds, points, since_layer_0, table
+from bottomup.figures.means import over_runs, since_layer_0
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import ANY, WITHOUT
 
 NEEDED = [
     *("objective", "seed", "layer", "reading", "positions", "label", "estimator"),
-    *("mi_nats", "ci_low", "ci_high", "shuffled_mi_nats", "entropy_nats"),
-    *("n_occurrences", "n_labels", "n_clusters"),
+    *("mi_nats", "ci_low", "ci_high", WITHOUT, "clustering_error_nats"),
+    *("shuffled_mi_nats", "entropy_nats", "n_occurrences", "n_labels", "n_clusters"),
 ]
-ESTIMATORS = {"clusters": "clusters", "change": "clusters", "classifier": "classifier"}
-PAPER_COUNTS = "1,000 tokens, 10,000 clusters"
+# By panel: the estimator.
+ESTIMATORS = {
+    "clusters": "clusters",
+    "change": "clusters",
+    "classifier": "classifier",
+    "classifier change": "classifier",
+}
+PAPER_COUNTS = "10,000 clusters"
 MEASURED = "mutual information"
 CHANGE = "change of mutual information"
-INTERVAL = "95 % interval"
 SHUFFLED = "shuffled labels"
 ENTROPY = "entropy"
 CHANCE_HEIGHT = 0.2
@@ -59,7 +69,7 @@ def draw(tables: Tables, rows: list[Row], n_clusters: int) -> tuple[Figure, pd.D
     estimators = set(pd.concat(parts)["estimator"])
     panels = [panel for panel, estimator in ESTIMATORS.items() if estimator in estimators]
     drawn = join([_points(row, part) for row, part in zip(rows, parts, strict=True)])
-    figure = Figure(figsize=(3.2 * len(panels) + 0.2, 2.8 * len(rows) + 0.4), layout="constrained")
+    figure = Figure(figsize=(2.8 * len(panels) + 0.2, 2.8 * len(rows) + 0.4), layout="constrained")
     heights = [1, CHANCE_HEIGHT] * len(rows)
     grid = figure.add_gridspec(len(heights), len(panels), height_ratios=heights)
     for i, (row, part) in enumerate(zip(rows, parts, strict=True)):
@@ -83,54 +93,57 @@ def select(measured: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
             f"the table mutual_information has no rows with {names}; found objectives {found}; "
             f"measure it, or leave the figure out"
         )
-    return part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
+    names = {"objective": "series", "layer": "x", "mi_nats": "value"}
+    names |= {"clustering_error_nats": "noise"}
+    part = part.rename(columns=names).sort_values("x")
+    return part.assign(noise=part["noise"].astype(float).fillna(0))
 
 
 def _points(row: Row, part: pd.DataFrame) -> pd.DataFrame:
     clusters = part[part["estimator"] == "clusters"]
     classifier = part[part["estimator"] == "classifier"]
-    chance = over_seeds(clusters, "shuffled_mi_nats", ["series", "x"])
     return join(
         [
             _absolute(clusters, f"{row.token}: clusters"),
-            points(chance, panel=f"{row.token}: clusters", quantity=SHUFFLED),
-            _change(clusters, row.published, f"{row.token}: change"),
+            _means(clusters, "shuffled_mi_nats", f"{row.token}: clusters", SHUFFLED),
+            change(clusters, ["series"]).assign(panel=f"{row.token}: change"),
+            _published(row.published, clusters, f"{row.token}: change"),
             _absolute(classifier, f"{row.token}: classifier"),
+            change(classifier, ["series"]).assign(panel=f"{row.token}: classifier change"),
         ]
     )
 
 
 def _absolute(part: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """MI, the envelope of the seeds' intervals around it, and the entropy."""
-    information = over_seeds(part, "mi_nats", ["series", "x"])
-    interval = part.groupby(["series", "x"], sort=False).agg(
-        low=("ci_low", "min"), high=("ci_high", "max")
-    )
-    interval = information[["series", "x", "y"]].merge(interval.reset_index())
+    """MI and the entropy."""
     # Models that lose other words see other entropies: the one that none can exceed.
     entropy = pd.DataFrame({"y": [part["entropy_nats"].max()]}).dropna()
     return join(
         [
-            points(information, panel=panel, quantity=MEASURED),
-            points(interval, panel=panel, quantity=INTERVAL),
+            _means(part, "value", panel, MEASURED),
             points(entropy, panel=panel, quantity=ENTROPY),
         ]
     )
 
 
-def _change(part: pd.DataFrame, published: pd.DataFrame, panel: str) -> pd.DataFrame:
-    """MI less MI at layer 0, each seed by itself; the published curves likewise."""
-    ours = since_layer_0(part, "mi_nats", "x", ["series", "seed"])
-    theirs = since_layer_0(
-        published[published["series"].isin(part["series"])], "y", "x", ["series"]
-    )
-    same = {"panel": panel, "quantity": CHANGE}
-    return join(
-        [
-            points(over_seeds(ours, "mi_nats", ["series", "x"]), **same),
-            points(theirs, "published", **same),
-        ]
-    )
+def _means(part: pd.DataFrame, value: str, panel: str, quantity: str) -> pd.DataFrame:
+    means = part.groupby(["series", "x"], sort=False)[value].mean().rename("y").reset_index()
+    return points(means, panel=panel, quantity=quantity)
+
+
+def change(part: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """Points of MI less that at layer 0, in pairs, for each group `by`; rows as from `select`."""
+    paired = since_layer_0(part, by)
+    return points(over_runs(paired, [*by, "x"], ANY), quantity=CHANGE)
+
+
+def _published(published: pd.DataFrame, part: pd.DataFrame, panel: str) -> pd.DataFrame:
+    """The published curves of our objectives less their value at layer 0."""
+    curves = published[published["series"].isin(part["series"])]
+    first = curves.loc[curves["x"] == 0, ["series", "y"]]
+    both = curves.merge(first, on="series", suffixes=("", "_first"))
+    both = both.assign(y=both["y"] - both["y_first"])
+    return points(both, "published", panel=panel, quantity=CHANGE)
 
 
 def _panel(figure: Figure, place: SubplotSpec, shown: pd.DataFrame) -> Axes:
@@ -144,21 +157,14 @@ def _panel(figure: Figure, place: SubplotSpec, shown: pd.DataFrame) -> Axes:
     else:
         axes = bottom = figure.add_subplot(place)
     style.curves(axes, curves, style.objective)
-    if INTERVAL in by:
-        _intervals(axes, by[INTERVAL])
-        for entropy in by[ENTROPY]["y"]:
-            style.level(axes, entropy, "H")
-    else:
+    if CHANGE in by:
         axes.axhline(0, color="black", linewidth=0.7)
+    for entropy in by[ENTROPY]["y"] if ENTROPY in by else ():
+        style.level(axes, entropy, "H")
     if SHUFFLED in by:
         _chance(bottom, by[SHUFFLED], np.ptp(axes.get_ylim()))
     style.layer_axis(bottom)
     return axes
-
-
-def _intervals(axes: Axes, intervals: pd.DataFrame) -> None:
-    for row in intervals.itertuples():
-        axes.vlines(row.x, row.low, row.high, color=style.objective(row.series).color, linewidth=1)
 
 
 def _chance(axes: Axes, chance: pd.DataFrame, span_above: float) -> None:
@@ -179,7 +185,9 @@ def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
     n_labels, n_occurrences = style.count(part["n_labels"]), style.count(part["n_occurrences"])
     counts = f"{n_labels} tokens, {n_occurrences} occurrences"
     if panel == "classifier":
-        return f"by a linear classifier (a lower bound)\n{counts}"
+        return f"by a linear classifier, a lower bound\n{counts}"
+    if panel == "classifier change":
+        return "by a linear classifier,\nchange since layer 0"
     if panel == "clusters":
         return f"by {style.count(part['n_clusters'])} clusters\n{counts}"
     published = (shown["source"] == "published").any()
@@ -190,10 +198,7 @@ def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
 def _key(drawn: pd.DataFrame) -> list:
     ours = drawn[drawn["quantity"].isin([MEASURED, CHANGE])]
     looks = [style.objective(name) for name in style.ordered(ours["series"])]
-    handles = style.key(ours, looks, style.SEEDS)
-    if drawn.loc[drawn["quantity"] == INTERVAL, "low"].notna().any():
-        interval = {"marker": "|", "markersize": 9, "linestyle": ""}
-        handles.append(Line2D([], [], color=style.GRAY, label=INTERVAL, **interval))
+    handles = style.key(ours, looks)
     if (drawn["quantity"] == SHUFFLED).any():
         handles.append(Line2D([], [], color=style.GRAY, linestyle=":", label=SHUFFLED))
     return handles

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_intervals, points, table
+from bottomup.figures.points import Tables, join, of_one_run, points, table
 
 NEEDED = [
     *("objective", "seed", "layer", "version", "measure", "adjusted"),
@@ -29,8 +29,6 @@ VERSIONS = {
     "centered": "centered (mean 0)",
     "standardized": "standardized (mean 0, variance 1)",
 }
-
-INTERVALS = "95 % intervals"
 
 
 @style.paper()
@@ -51,7 +49,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for axes, (_, label) in zip(grid[:, 0], MEASURES.values(), strict=True):
         axes.set_ylabel(label)
     looks = [style.objective(name) for name in style.ordered(drawn["series"])]
-    style.legend(figure, style.key(drawn, looks, INTERVALS))
+    style.legend(figure, style.key(drawn, looks))
     return figure, drawn
 
 
@@ -71,4 +69,4 @@ def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
             f"measure it, or leave the figure out"
         )
     part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
-    return over_intervals(part, "value", ["series", "x"]).assign(panel=_panel(measure, version))
+    return of_one_run(part).assign(panel=_panel(measure, version))

@@ -15,13 +15,14 @@ from matplotlib.lines import Line2D
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_intervals, points, table
-from bottomup.measures import jackknife
+from bottomup.figures.means import less, over_runs, since_layer_0
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
 # Marker and line of each mask, and the marker for a pair with two masks.
 CAUSAL, BOTH, ACROSS = ("<", (0, (3, 1.2))), ("o", "-"), "X"
 MASKS = "dashed, ◀: causal mask, sees earlier tokens alone; solid, ●: sees both sides"
-INFORMATION = "information with input, nats"
+INFORMATION = "information with input,\nchange since layer 0, nats"
 TOKEN = "share of neighbors, same token"
 UNTRAINED, TRAINED, GAIN = "untrained", "trained", "trained less untrained"
 TITLES = {
@@ -66,8 +67,8 @@ Models = dict[str, Model]
 def draw(
     tables: Tables, models: dict[str, dict], n_clusters: int, variant: str
 ) -> tuple[Figure, pd.DataFrame]:
-    """The figure and its points, from `mutual_information` and `neighbors`, with the values
-    without each block, and `pwcca_between_runs`.
+    """The figure and its points, from `mutual_information`, `neighbors` and `pwcca_between_runs`,
+    with the values without each block.
 
     `models` are the objectives to show, with the fields of `Model`. `n_clusters` is the number of
     clusters to show, `variant` the kind of PWCCA. A trained model and its untrained one are
@@ -77,11 +78,12 @@ def draw(
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     named = {"mi_nats": "value", "clustering_error_nats": "noise"}
     information = _runs(tables, "mutual_information", select | {"n_clusters": n_clusters}, named)
+    information = since_layer_0(information, ["series"])
     token = _runs(tables, "neighbors", {"property": "token", "metric": "cosine"}, {})
     drawn = join(
         [
-            points(_levels(information, known), quantity=INFORMATION),
-            points(_levels(token.assign(noise=0.0), known), quantity=TOKEN),
+            points(_levels(information, known, ANY), quantity=INFORMATION),
+            points(_levels(token, known, UNIT), quantity=TOKEN),
             points(_distances(tables, known, variant), quantity=style.DISTANCE),
         ]
     )
@@ -90,7 +92,7 @@ def draw(
 
 def _runs(tables: Tables, name: str, select: dict, named: dict) -> pd.DataFrame:
     """The rows with the values in `select`; `named` renames columns to series, x and value."""
-    columns = ["objective", "seed", "layer", "ci_low", "ci_high", jackknife.WITHOUT]
+    columns = ["objective", "seed", "layer", "ci_low", "ci_high", WITHOUT]
     rows = table(tables, name, [*columns, *select, *named])
     for column, wanted in select.items():
         rows = rows[rows[column] == wanted]
@@ -103,35 +105,19 @@ def _some(rows: pd.DataFrame, name: str) -> pd.DataFrame:
     return rows
 
 
-def _levels(rows: pd.DataFrame, models: Models) -> pd.DataFrame:
-    """Each model, and each trained model less its initial one: mean and span of intervals."""
+def _levels(rows: pd.DataFrame, models: Models, within: Range) -> pd.DataFrame:
+    """Each model, and each trained model less its initial one, in pairs."""
     trained = rows["series"].isin([name for name, model in models.items() if model.trained])
-    panels = rows.assign(panel=np.where(trained, TRAINED, UNTRAINED))
-    gain = _gain(rows, {name: models[name].initial for name in rows.loc[trained, "series"]})
-    return _over_runs(pd.concat([panels, gain.assign(panel=GAIN)]))
-
-
-def _gain(rows: pd.DataFrame, initial_of: dict[str, str]) -> pd.DataFrame:
-    """Differences in pairs, block by block: what comes from the shared text cancels."""
-    initial = rows.rename(columns={"series": "initial"})
-    pairs = rows.assign(initial=rows["series"].map(initial_of)).merge(
-        initial, on=["initial", "seed", "x"], suffixes=("", "_initial")
-    )
-    values = pairs["value"] - pairs["value_initial"]
-    of_trained, of_initial = (pairs[jackknife.WITHOUT + name] for name in ("", "_initial"))
-    without = np.stack(of_trained) - np.stack(of_initial)
-    noise = np.hypot(pairs["noise"], pairs["noise_initial"])
-    bounds = [
-        jackknife.interval(*one, jackknife.ANY, noise=of_draws)
-        for *one, of_draws in zip(values, without, noise, strict=True)
-    ]
-    pairs[["ci_low", "ci_high"]] = np.reshape(bounds, (-1, 2))
-    return pairs.assign(value=values)
+    levels = rows.assign(panel=np.where(trained, TRAINED, UNTRAINED))
+    initial = rows["series"].map({name: model.initial for name, model in models.items()})
+    others = rows.rename(columns={"series": "initial"})
+    gain = less(rows.assign(initial=initial)[trained], others, ["initial", "seed", "x"])
+    return join([_over_runs(levels, within), _over_runs(gain.assign(panel=GAIN), ANY)])
 
 
 def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
     runs = ["objective_a", "seed_a", "objective_b", "seed_b"]
-    columns = [*runs, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
+    columns = [*runs, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
     measured = table(tables, "pwcca_between_runs", columns)
     of = (measured["variant"] == variant) & (measured["weights"] == "x")
     rows = measured[of & (measured["seed_a"] == measured["seed_b"])]
@@ -139,7 +125,7 @@ def _distances(tables: Tables, models: Models, variant: str) -> pd.DataFrame:
     panels = [_panel(pair, models) for pair in pairs]
     rows = rows.assign(series=[*map(_series, pairs)], panel=panels).dropna(subset="panel")
     rows = _some(rows, "pwcca_between_runs")
-    return _over_runs(rows.rename(columns={"layer": "x", "distance": "value"}))
+    return _over_runs(rows.rename(columns={"layer": "x", "distance": "value"}), UNIT)
 
 
 def _series(pair: tuple[str, str]) -> str:
@@ -159,8 +145,8 @@ def _panel(pair: tuple[str, str], models: Models) -> str | None:
     return variants if a.causal == b.causal or a.target == b.target else None
 
 
-def _over_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    return over_intervals(rows.sort_values("x"), "value", ["panel", "series", "x"])
+def _over_runs(rows: pd.DataFrame, within: Range) -> pd.DataFrame:
+    return over_runs(rows.sort_values("x"), ["panel", "series", "x"], within)
 
 
 def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
@@ -181,7 +167,7 @@ def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
             style.layer_axis(axes)
     for axes, title in zip(grid[0], TITLES.values(), strict=True):
         axes.set_title(title)
-    for axes in grid[:2, 2]:
+    for axes in (*grid[0], grid[1, 2]):
         axes.axhline(0, color="black", linewidth=0.7)
     grid[2, 2].sharey(grid[2, 0])
     for axes, panel in zip(grid[2], PAIRS, strict=True):

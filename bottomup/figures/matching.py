@@ -11,7 +11,8 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator, NullLocator
 
 from bottomup.figures import groups, style
-from bottomup.figures.points import Tables, over_intervals, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, points, table
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import NOT_NEGATIVE
 
@@ -29,7 +30,7 @@ LOOKS = {
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `change` and `influence` with values without each block."""
     rows = pd.concat([_relative(tables, *column) for column in product(LAYER, groups.LOOKS)])
-    summary = over_intervals(rows, "value", ["panel", "series", "x"])
+    summary = over_runs(rows, ["panel", "series", "x"], NOT_NEGATIVE)
     drawn = points(summary, quantity=QUANTITY)
     return _figure(drawn), drawn
 
@@ -41,20 +42,20 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
     As in the figure of change, the step out of the embeddings does not count.
     """
     layer = LAYER[measure]
-    measured = table(tables, measure, [*groups.NEEDED, layer, jackknife.WITHOUT])
+    measured = table(tables, measure, [*groups.NEEDED, layer])
     rows = measured[measured["grouping"] == grouping]
     if measure == "change":
         rows = rows[rows[layer] > min(1, rows[layer].max() - 1)]
     found = []
-    for (objective, _, matching), run in rows.groupby(["objective", "seed", "matching"]):
+    for (objective, seed, matching), run in rows.groupby(["objective", "seed", "matching"]):
         values = np.column_stack([run["distance"], np.stack(run[jackknife.WITHOUT])])
         columns = pd.DataFrame(values, index=run.index)
         relative = columns / columns.groupby(run[layer]).transform("mean")
         for group, of_layers in relative.groupby(run["group"]):
             value, *without = of_layers.mean()
-            low, high = jackknife.interval(value, np.array(without), NOT_NEGATIVE)
             names = {"panel": f"{objective}, {measure}, {grouping}", "series": matching}
-            found.append({**names, "x": group, "value": value, "ci_low": low, "ci_high": high})
+            estimate = jackknife.estimate("value", value, np.array(without), NOT_NEGATIVE)
+            found.append({**names, "x": group, "seed": seed, **estimate})
     return pd.DataFrame(found)
 
 

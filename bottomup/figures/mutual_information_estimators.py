@@ -8,7 +8,7 @@ from matplotlib.figure import Figure
 
 from bottomup.figures import information, style
 from bottomup.figures.information import CHANGE, ENTROPY, MEASURED
-from bottomup.figures.points import Tables, join, over_seeds, points, since_layer_0, table
+from bottomup.figures.points import Tables, join, points, table
 
 SELECT = {"reading": "plain", "positions": "all", "label": "input"}
 CLASSIFIER = "linear classifier (a lower bound)"
@@ -52,7 +52,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     counts = (
         f"{style.count(part['n_labels'])} tokens, {style.count(part['n_occurrences'])} occurrences"
     )
-    style.legend(figure, style.key(curves, keys, style.SEEDS), title=counts)
+    style.legend(figure, style.key(curves, keys), title=counts)
     return figure, drawn
 
 
@@ -64,13 +64,13 @@ def _estimators(part: pd.DataFrame) -> dict[float, str]:
 
 def _points(part: pd.DataFrame) -> pd.DataFrame:
     part = part.sort_values("n_clusters", kind="stable")
-    change = since_layer_0(part, "mi_nats", "x", ["panel", "series", "seed"])
+    means = part.groupby(BY, sort=False)["value"].mean().rename("y").reset_index()
     # Both kinds of estimator measure the same tokens, at slightly different places.
     entropy = part.groupby("panel")["entropy_nats"].mean().rename("y").reset_index()
     return join(
         [
-            points(over_seeds(part, "mi_nats", BY), quantity=MEASURED),
-            points(over_seeds(change, "mi_nats", BY), quantity=CHANGE),
+            points(means, quantity=MEASURED),
+            information.change(part, ["panel", "series"]),
             points(entropy, quantity=ENTROPY),
         ]
     )

@@ -9,12 +9,14 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from bottomup.errors import UserError
-from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_intervals, points, table
+from bottomup.figures import pairs, style
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, WITHOUT
 
 NEEDED = [
-    *("objective", "seed", "layer", "property", "k", "value", "ci_low", "ci_high", "chance"),
-    *("metric", "n_occurrences", "n_tokens", "ccg_source"),
+    *("objective", "seed", "layer", "property", "k", "value", "ci_low", "ci_high", WITHOUT),
+    *("chance", "metric", "n_occurrences", "n_tokens", "ccg_source"),
 ]
 # By property: the published figure with its curves, and the panel there.
 PUBLISHED = {
@@ -35,32 +37,45 @@ TITLES = {
     "ccg_left": "same left part of the category",
     "ccg_right": "same right part of the category",
 }
-CHANCE = "chance"
+CHANCE, DIFFERENCE = "chance", "difference of two models"
 
 
 @style.paper()
 def draw(tables: Tables, properties: list[str]) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `neighbors` and, if given, the published figure.
 
-    `properties` are the properties to show, a panel for each. Chance is what neighbors drawn at
-    random from the same occurrences share on average.
+    `properties` are the properties to show, a panel for each, and below it one of the differences
+    between models, in pairs. Chance is what neighbors drawn at random from the same occurrences
+    share on average.
     """
     measured = table(tables, "neighbors", NEEDED)
     measured = measured[measured["metric"] == "cosine"]  # as published
     parts = [_select(measured, name) for name in properties]
     drawn = join([_points(part, tables) for part in parts])
-    figure = Figure(figsize=(3.9 * len(parts) + 0.4, 3.3), layout="constrained")
-    panels = figure.subplots(1, len(parts), sharey=True, squeeze=False)[0]
-    for axes, part in zip(panels, parts, strict=True):
-        _panel(axes, part, drawn)
+    return _figure(parts, drawn), drawn
+
+
+def _figure(parts: list[pd.DataFrame], drawn: pd.DataFrame) -> Figure:
+    differ = drawn[drawn["quantity"] == DIFFERENCE]
+    heights = [3, 2] if len(differ) else [3]
+    figure = Figure(figsize=(3.9 * len(parts) + 0.4, 1.1 * sum(heights)), layout="constrained")
+    ratios = {"height_ratios": heights}
+    grid = figure.subplots(
+        len(heights), len(parts), sharey="row", squeeze=False, gridspec_kw=ratios
+    )
+    for part, column in zip(parts, grid.T, strict=True):
+        for axes, panel in zip(column, (_panel, _differences), strict=False):
+            panel(axes, part, drawn)
     chances = drawn.loc[drawn["quantity"] == CHANCE, "y"]
-    for axes, chance in zip(panels, chances, strict=True):
+    for axes, chance in zip(grid[0], chances, strict=True):
         style.level(axes, chance, CHANCE)
-    panels[0].set_ylabel(_quantity(parts[0]))
-    curves = drawn[drawn["quantity"] != CHANCE]
+    for axes, label in zip(grid[:, 0], (_quantity(parts[0]), DIFFERENCE), strict=False):
+        axes.set_ylabel(label)
+    curves = drawn[~drawn["quantity"].isin([CHANCE, DIFFERENCE])]
     looks = [style.objective(name) for name in style.ordered(curves["series"])]
-    style.legend(figure, style.key(curves, looks), columns=3 * len(parts))
-    return figure, drawn
+    looks += pairs.less_looks(differ["series"])
+    style.legend(figure, style.key(drawn, looks), columns=3 * len(parts))
+    return figure
 
 
 def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
@@ -77,11 +92,16 @@ def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
 
 def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     chance = part.groupby("panel")["chance"].agg(y="mean", low="min", high="max").reset_index()
-    curves = over_intervals(part, "value", ["panel", "series", "x"])
+    within = NOT_NEGATIVE if part["panel"].iloc[0] == "position" else UNIT
+    by = ["panel", "series", "x"]
+    theirs = _published(part, tables)
+    differ = over_runs(pairs.differences(part, ["panel", "x"]), by, ANY)
     return join(
         [
-            points(curves, quantity=_quantity(part)),
-            points(_published(part, tables), "published", quantity=_quantity(part)),
+            points(over_runs(part, by, within), quantity=_quantity(part)),
+            points(theirs, "published", quantity=_quantity(part)),
+            points(differ, quantity=DIFFERENCE),
+            points(pairs.published_differences(theirs), "published", quantity=DIFFERENCE),
             points(chance, quantity=CHANCE),
         ]
     )
@@ -91,7 +111,7 @@ def _published(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     name = part["panel"].iloc[0]
     figure, panel = PUBLISHED[name]
     if figure not in tables:
-        return pd.DataFrame()
+        return pd.DataFrame(columns=["panel", "series", "x", "y"])
     curves = tables[figure].assign(series=tables[figure]["series"].str.lower())
     shown = (curves["panel"] == panel) & curves["series"].isin(part["series"])
     return curves[shown].assign(panel=name)
@@ -106,16 +126,28 @@ def _quantity(part: pd.DataFrame) -> str:
 
 def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     name = part["panel"].iloc[0]
-    shown = drawn[drawn["panel"] == name]
-    style.curves(axes, shown[shown["quantity"] != CHANCE], style.objective)
-    if name == "position":
-        # As in the paper, kept is above lost.
-        axes.invert_yaxis()
-    style.layer_axis(axes)
+    shown = drawn[(drawn["panel"] == name) & ~drawn["quantity"].isin([CHANCE, DIFFERENCE])]
+    style.curves(axes, shown, style.objective)
+    _axes(axes, name)
     counts = (
         f"{style.count(part['n_tokens'])} tokens, {style.count(part['n_occurrences'])} occurrences"
     )
     axes.set_title(f"{_title(name, part)}\n{counts}")
+
+
+def _differences(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
+    name = part["panel"].iloc[0]
+    shown = drawn[(drawn["panel"] == name) & (drawn["quantity"] == DIFFERENCE)]
+    axes.axhline(0, color="black", linewidth=0.7)
+    style.curves(axes, shown, pairs.look)
+    _axes(axes, name)
+
+
+def _axes(axes: Axes, name: str) -> None:
+    # As in the paper, kept is above lost.
+    if name == "position" and not axes.yaxis_inverted():
+        axes.invert_yaxis()
+    style.layer_axis(axes)
 
 
 def _title(name: str, part: pd.DataFrame) -> str:

@@ -1,10 +1,12 @@
 """How the layers of a run form during training: a column of panels for each objective, a line for
 each layer, by the number of updates.
 
-Not in the papers. Above: mutual information with the input token. Below: the PWCCA distance from a
-layer to itself at the end of training (Raghu et al. 2017; Saphra and Lopez 2019).
+Not in the papers. Above: mutual information with the input token, less that of layer 0. Below: the
+PWCCA distance from a layer to itself at the end of training (Raghu et al. 2017; Saphra and Lopez
+2019).
 """
 
+import numpy as np
 import pandas as pd
 from matplotlib import colormaps
 from matplotlib.colors import to_hex
@@ -12,10 +14,12 @@ from matplotlib.figure import Figure
 
 from bottomup.errors import UserError
 from bottomup.figures import steps, style
+from bottomup.figures.means import over_runs, since_layer_0
 from bottomup.figures.pairs import RUNS
-from bottomup.figures.points import Tables, join, over_intervals, points, table
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import ANY, UNIT, WITHOUT, Range
 
-INFORMATION = "information with input, nats"
+INFORMATION = "information with input,\nchange since layer 0, nats"
 TO_THE_END = "PWCCA distance to the\nend of training"
 BY = ["panel", "series", "x"]
 # Layer 0 is dark. The light end of the colors, which white hides, is left out.
@@ -37,8 +41,8 @@ def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.Data
     information = information.fillna({"x": information["panel"].map(ends)})
     drawn = join(
         [
-            points(_over_runs(information), quantity=INFORMATION),
-            points(_over_runs(distances), quantity=TO_THE_END),
+            points(_over_runs(information, ANY), quantity=INFORMATION),
+            points(_over_runs(distances, UNIT), quantity=TO_THE_END),
         ]
     ).astype({"series": int, "x": int})
     return _figure(drawn, ends), drawn
@@ -48,14 +52,16 @@ def _information(tables: Tables, n_clusters: int) -> pd.DataFrame:
     """The rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     select |= {"n_clusters": n_clusters}
-    columns = ["objective", "seed", "layer", "ci_low", "ci_high", "mi_nats"]
+    named = {"layer": "x", "mi_nats": "value", "clustering_error_nats": "noise"}
+    columns = ["objective", "seed", "ci_low", "ci_high", WITHOUT, *named]
     rows = _where(table(tables, "mutual_information", [*columns, *select]), select)
-    return rows.assign(**steps.at(rows["objective"]), series=rows["layer"], value=rows["mi_nats"])
+    change = since_layer_0(rows.rename(columns=named), ["objective"])
+    return change.assign(**steps.at(change["objective"]), series=change["x"])
 
 
 def _distances(tables: Tables, variant: str) -> pd.DataFrame:
     """The same for pairs of a run at a step and the same run at its end."""
-    columns = [*RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high"]
+    columns = [*RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
     select = {"variant": variant, "weights": "x"}
     rows = _where(table(tables, "pwcca_between_runs", columns), select)
     rows = rows.assign(
@@ -77,8 +83,8 @@ def _where(rows: pd.DataFrame, select: dict) -> pd.DataFrame:
     return rows
 
 
-def _over_runs(rows: pd.DataFrame) -> pd.DataFrame:
-    return over_intervals(rows.sort_values("x"), "value", BY)
+def _over_runs(rows: pd.DataFrame, within: Range) -> pd.DataFrame:
+    return over_runs(rows.sort_values("x"), BY, within)
 
 
 def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
@@ -93,7 +99,7 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
         row[0].set_ylabel(quantity)
         for axes, (name, end) in zip(row, ends.items(), strict=True):
             of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)
-            style.curves(axes, drawn[of], looks.get)
+            style.curves(axes, drawn[of], looks.get, reach=np.inf)
             steps.mark_end(axes, end)
     grid[1, 0].set_ylim(bottom=0)
     for above, below, name in zip(*grid, ends, strict=True):

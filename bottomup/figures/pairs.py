@@ -4,12 +4,17 @@ Different objectives are compared within a seed, and so are the two halves of th
 runs of one objective are compared across seeds.
 """
 
+from dataclasses import replace
+from itertools import combinations
+
 import pandas as pd
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.names import half, objective_and_half
+from bottomup.figures.means import less
+from bottomup.names import TWIN, half, objective_and_half
 
+MOST = 3  # models whose differences are shown where none are the paper's
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
 
@@ -54,3 +59,47 @@ def _ordered(series: set[str]) -> list[str]:
     halves = [f"{half(name, 1)}-{half(name, 2)}" for name in objectives]
     others = sorted(series - {*PAPER_PAIRS, *seeds, *halves})
     return [pair for pair in [*PAPER_PAIRS, *others, *seeds, *halves] if pair in series]
+
+
+def differences(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
+    """The first model of each pair less the second, of the same seed and group `by`; rows as in
+    `means.over_runs`, `series` names the pair."""
+    parts = [
+        less(*(rows[rows["series"] == name] for name in pair.split("-")), [*by, "seed"]).assign(
+            series=pair
+        )
+        for pair in _differing(set(rows["series"]))
+    ]
+    return pd.concat(parts) if parts else rows.head(0)
+
+
+def published_differences(curves: pd.DataFrame) -> pd.DataFrame:
+    """The same of published curves, where both have a point."""
+    parts = []
+    for pair in _differing(set(curves["series"])):
+        a, b = (curves[curves["series"] == name] for name in pair.split("-"))
+        both = a.merge(b[["panel", "x", "y"]], on=["panel", "x"], suffixes=("", "_other"))
+        parts.append(both.assign(series=pair, y=both["y"] - both["y_other"]))
+    return pd.concat(parts) if parts else curves.head(0)
+
+
+def _differing(names: set[str]) -> list[str]:
+    """The paper's pairs of these models; without any, those of the first trained ones."""
+    found = [pair for pair in PAPER_PAIRS if set(pair.split("-")) <= names]
+    trained = [
+        name
+        for name in style.ordered(names)
+        if name not in style.UNTRAINED and not name.endswith(TWIN)
+    ]
+    return found or ["-".join(pair) for pair in combinations(trained[:MOST], 2)]
+
+
+def less_looks(series: pd.Series) -> list[style.Look]:
+    """The looks of differences, named as such."""
+    found = [pair.split("-") for pair in _ordered(set(series))]
+    return [
+        replace(
+            style.pair(a, b), label=f"{style.objective(a).label} less {style.objective(b).label}"
+        )
+        for a, b in found
+    ]

@@ -10,7 +10,7 @@ import pandas as pd
 from bottomup.errors import UserError
 from bottomup.tables import cases, too_few
 
-COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "source"]
+COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "runs", "n", "source"]
 PAPER_CURVES = Path(__file__).parent / "paper_curves"
 
 Tables = dict[str, pd.DataFrame]
@@ -75,35 +75,24 @@ def load_published(name: str, folder: Path = PAPER_CURVES) -> pd.DataFrame:
 
 
 def over_seeds(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
-    """Mean over seeds (`y`) and the lowest and highest seed (`low`, `high`): a row for each group.
+    """Mean over seeds (`y`), the lowest and highest seed (`low`, `high`) and how many there are
+    (`runs`): a row for each group.
 
     A single seed has no range; `low` and `high` are then empty.
     """
     groups = rows.groupby(by, sort=False)[value]
-    summary = groups.agg(y="mean", low="min", high="max").reset_index()
-    single = groups.size().to_numpy() == 1
-    summary.loc[single, ["low", "high"]] = float("nan")
+    summary = groups.agg(y="mean", low="min", high="max", runs="size").reset_index()
+    summary.loc[summary["runs"] == 1, ["low", "high"]] = float("nan")
     return summary
 
 
-def over_intervals(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:
-    """Mean over seeds (`y`) and the span of all their intervals (`low`, `high`).
-
-    The interval of a value is in `ci_low` and `ci_high`; without one it is the value itself. A
-    single value without an interval has no span; `low` and `high` are then empty.
-    """
-    low, high = (rows[bound].fillna(rows[value]) for bound in ("ci_low", "ci_high"))
-    groups = rows.assign(low=low, high=high).groupby(by, sort=False)
-    summary = groups.agg(y=(value, "mean"), low=("low", "min"), high=("high", "max")).reset_index()
-    summary.loc[summary["low"] == summary["high"], ["low", "high"]] = float("nan")
-    return summary
-
-
-def since_layer_0(rows: pd.DataFrame, value: str, layer: str, by: list[str]) -> pd.DataFrame:
-    """`rows` with `value` less its value at layer 0 of the same group; groups without it go."""
-    first = rows.loc[rows[layer] == 0, [*by, value]]
-    both = rows.merge(first, on=by, suffixes=("", "_first"))
-    return both.assign(**{value: both[value] - both[f"{value}_first"]})
+def of_one_run(rows: pd.DataFrame) -> pd.DataFrame:
+    """`rows`, as in `means.over_runs`, of which no two are of one curve at one place: each with its
+    own interval, over documents, if that has a width."""
+    names = {"value": "y", "ci_low": "low", "ci_high": "high", "n_occurrences": "n"}
+    found = rows.rename(columns=names).assign(runs=1)
+    found.loc[found["low"] == found["high"], ["low", "high"]] = float("nan")
+    return found
 
 
 def points(rows: pd.DataFrame, source: str = "ours", **columns) -> pd.DataFrame:

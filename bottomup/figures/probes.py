@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 
 from bottomup.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, over_intervals, points, table
+from bottomup.figures.points import Tables, join, of_one_run, points, table
 
 NEEDED = [
     *("objective", "seed", "layer", "task", "metric", "value", "ci_low", "ci_high", "baseline"),
@@ -42,11 +42,11 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             f"the table probes has no rows with metric {', '.join(METRICS)}; measure them, or "
             "leave the figure out"
         )
-    drawn = points(over_intervals(measured, "value", ["panel", "series", "x"])).assign(
+    drawn = points(of_one_run(measured)).assign(
         quantity=lambda rows: rows["panel"].str.partition(": ")[2].map(METRICS)
     )
-    centers = over_intervals(named[named["metric"] == CENTER], "value", ["panel", "series"])
-    marks = points(centers, quantity=CENTER_LABEL)
+    centers = of_one_run(named[named["metric"] == CENTER])
+    marks = points(centers.assign(x=float("nan")), quantity=CENTER_LABEL)
     return _figure(measured, drawn, marks), join([drawn, marks])
 
 

@@ -129,7 +129,7 @@ def _look(series: str) -> style.Look:
 
 def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
-    style.curves(axes, shown, _look)
+    heads.curves(axes, shown, _look, lambda points: points["x"].max())
     # As in the paper, from the whole model to no heads.
     most = shown["x"].max()
     axes.set_xlim(1.04 * most, -0.03 * most)

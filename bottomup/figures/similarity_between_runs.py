@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 
 from bottomup.errors import UserError
 from bottomup.figures import pairs, style
-from bottomup.figures.points import Tables, over_intervals, points, table
+from bottomup.figures.points import Tables, of_one_run, points, table
 
 NEEDED = [*pairs.RUNS, "layer", "measure", "value", "ci_low", "ci_high", "n_occurrences"]
 OF_CHANCE = ["null", "calibrated"]
@@ -26,7 +26,6 @@ TITLES = {
 }
 QUANTITIES = {measure: quantity for quantity, titles in TITLES.items() for measure in titles}
 
-INTERVALS = "95 % intervals"
 MOST_PAIRS = 8  # in a panel
 
 
@@ -44,7 +43,7 @@ def draw(tables: Tables, calibrated: bool = False) -> tuple[Figure, pd.DataFrame
     kept = pairs.named(measured)
     kept = kept.assign(quantity=kept["measure"].map(QUANTITIES), panel=kept["measure"])
     kept = kept.sort_values(["panel", "x"])
-    drawn = points(over_intervals(kept, "value", ["quantity", "panel", "series", "x"]))
+    drawn = points(of_one_run(kept))
     return _figure(drawn, kept, calibrated), drawn
 
 
@@ -94,5 +93,5 @@ def _figure(drawn: pd.DataFrame, kept: pd.DataFrame, calibrated: bool) -> Figure
             style.level(axes, 1 if calibrated else SAME[quantity], "same")
         for axes in row[len(titles) :]:
             axes.remove()
-    style.legend(figure, style.key(drawn, looks, INTERVALS), columns=4)
+    style.legend(figure, style.key(drawn, looks), columns=4)
     return figure

@@ -40,7 +40,13 @@ DROPPED = "#E69F00"
 MEASURED = "#dcecf7"
 PUBLISHED = "Voita et al. 2019"
 SEEDS = "lowest to highest seed"
-INTERVALS = "95 % intervals, all seeds"
+# By whether the intervals of some points are of several runs, and those of some of a single one.
+INTERVALS = {
+    (True, False): "95 % interval, runs and documents",
+    (False, True): "95 % interval, documents (one run)",
+    (True, True): "95 % interval, runs and documents; of one run, documents",
+}
+NEXT = 1.5  # how far apart points at two consecutive layers are at most
 LAYERS = "layer (0 = embeddings)"
 DISTANCE = "PWCCA distance (1 − similarity)"
 VARIANTS = {
@@ -215,12 +221,26 @@ def light(color: str, share: float = 0.5) -> str:
     return to_hex([1 - share * (1 - part) for part in to_rgb(color)])
 
 
-def curves(axes: Axes, points: pd.DataFrame, look: Callable[[str], Look]) -> None:
-    """Draw each series of `points`, published ones behind; a band from `low` to `high` if given."""
+def curves(
+    axes: Axes, points: pd.DataFrame, look: Callable[[str], Look], reach: float = NEXT
+) -> None:
+    """Draw each series of `points`, published ones behind; a band from `low` to `high` if given.
+
+    Points that are further apart than `reach` are not joined: nothing is known of what lies between
+    them.
+    """
     for source in ("published", "ours"):
         shown = points[points["source"] == source]
         for series, group in shown.groupby("series", sort=False):
-            _curve(axes, group, look(series), behind=source == "published")
+            for part in pieces(group, reach):
+                _curve(axes, part, look(series), behind=source == "published")
+
+
+def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
+    """Points in their order along x, in parts within which none is further than `reach` from the
+    next."""
+    gaps = points["x"].astype(float).diff().abs() > reach
+    return [part for _, part in points.groupby(gaps.cumsum())]
 
 
 def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool) -> None:
@@ -253,15 +273,22 @@ def stroke(look: Look, behind: bool = False) -> dict:
     }
 
 
-def key(points: pd.DataFrame, looks: list[Look], band: str = INTERVALS) -> list:
-    """Legend entries: the series, then the published curves and the band if drawn."""
+def key(points: pd.DataFrame, looks: list[Look], band: str | None = None) -> list:
+    """Legend entries: the series, then the published curves and the band if drawn; `band` says what
+    it is, if that is no interval."""
     handles = [Line2D([], [], label=look.label, **stroke(look)) for look in looks]
     if (points["source"] == "published").any():
         behind = stroke(Look(PUBLISHED, GRAY), behind=True)
         handles.append(Line2D([], [], label=PUBLISHED, **behind))
     if points["low"].notna().any():
-        handles.append(Patch(color=GRAY, alpha=0.25, linewidth=0, label=band))
+        handles.append(Patch(color=GRAY, alpha=0.25, linewidth=0, label=band or intervals(points)))
     return handles
+
+
+def intervals(points: pd.DataFrame) -> str:
+    """What the intervals of points are about."""
+    runs = points.loc[points["low"].notna(), "runs"]
+    return INTERVALS[bool((runs > 1).any()), bool((runs == 1).any())]
 
 
 def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = None) -> None:

@@ -12,11 +12,13 @@ from matplotlib.patches import Patch
 from bottomup.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.head_functions import LABELS as OF_FUNCTIONS
-from bottomup.figures.points import Tables, join, over_intervals, over_seeds, points
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, over_seeds, points
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
     *("objective", "seed", "layer", "head", "function"),
-    *("accuracy", "ci_low", "ci_high", "baseline_accuracy"),
+    *("accuracy", "ci_low", "ci_high", WITHOUT, "baseline_accuracy", "n"),
 ]
 # By function; as published, attention goes from the first to the second word.
 LABELS = {
@@ -32,6 +34,7 @@ BASELINE = style.Look("best fixed distance", "#000000", "")
 BOX = style.light(style.GRAY, 0.4)  # from the baseline to the threshold
 WIDTH = 0.56  # of a baseline; the published one has the rest, on the right
 BEHIND = {"shift": 0.42, "width": 0.22}
+COUNT = {"fontsize": 5.5, "ha": "center", "va": "top", "color": "#555555"}
 
 
 @style.paper()
@@ -40,7 +43,8 @@ def draw(tables: Tables, threshold: float) -> tuple[Figure, pd.DataFrame]:
 
     threshold: how far above the baseline a head is syntactic, as a share of the baseline. There is
     a panel for each objective, with the accuracy of the best head for each relation: the mean over
-    seeds with the span of their intervals. Relations without queries have no points.
+    runs, its interval, and below each the number of pairs of words that it rests on. Relations
+    without pairs have no points.
     """
     drawn = _ours(tables, threshold)
     names = style.ordered(drawn["panel"])
@@ -62,7 +66,7 @@ def _ours(tables: Tables, threshold: float) -> pd.DataFrame:
     by = ["panel", "x"]
     baselines = over_seeds(best, "baseline_accuracy", by)[[*by, "y"]]
     parts = {
-        "best head": over_intervals(best, "accuracy", by),
+        "best head": over_runs(best.rename(columns={"accuracy": "value"}), by, UNIT),
         "baseline": baselines,
         "threshold": baselines.assign(y=(1 + threshold) * baselines["y"]),
     }
@@ -103,6 +107,9 @@ def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     _level(axes, baseline, WIDTH, color=BASELINE.color)
     axes.vlines(_places(head), head["low"], head["high"], color=HEAD.color, linewidth=0.9)
     axes.plot(_places(head), head["y"], **style.stroke(HEAD))
+    for place, n in zip(_places(head), head["n"], strict=True):
+        below = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+        axes.annotate(f"{n:,.0f}", (place, 0), (0, -14), **below, **COUNT)
     if published:
         _level(axes, published["baseline"], **BEHIND, color=style.light(BASELINE.color))
         head = published["best head"]
@@ -128,7 +135,8 @@ def _relations(axes: Axes) -> None:
     axes.set_xticks(list(PLACES.values()), list(PLACES))
     middles = [2 * place + 0.5 for place in range(len(RELATIONS))]
     axes.set_xticks(middles, RELATIONS, minor=True)
-    axes.tick_params(axis="x", which="minor", length=0, pad=15)
+    axes.tick_params(axis="x", which="minor", length=0, pad=22)
+    axes.set_xlabel("small: number of word pairs")
     axes.set_xlim(-0.6, len(PLACES) - 0.2)
     axes.grid(axis="x", visible=False)
     for middle in middles[:-1]:
@@ -140,7 +148,7 @@ def _key(drawn: pd.DataFrame, threshold: float) -> list:
     handles = [Line2D([], [], label=HEAD.label, **style.stroke(HEAD))]
     if drawn["low"].notna().any():
         bar = {"linestyle": "", "marker": "|", "markersize": 10, "color": HEAD.color}
-        handles.append(Line2D([], [], label=style.INTERVALS, **bar))
+        handles.append(Line2D([], [], label=style.intervals(drawn), **bar))
     handles.append(Line2D([], [], label=BASELINE.label, **style.stroke(BASELINE)))
     handles.append(Patch(color=BOX, linewidth=0, label=f"up to {100 * threshold:g} % above it"))
     if (drawn["source"] == "published").any():

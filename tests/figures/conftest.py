@@ -13,6 +13,7 @@ TAGS = ("NN", "PRP$", "comma")
 PROPERTIES = ("token", "position", "left_token", "right_token", "ccg", "ccg_left", "ccg_right")
 VERSIONS = ("raw", "centered", "standardized")
 CHANCE = {"token": 0.005, "position": 9.5}
+APART = np.linspace(-3, 3, 7)  # of values without a block of documents
 CATEGORIES = [f"S/{place}" for place in range(9)]
 END_OF_MI = {"lm": -0.5, "mlm": -0.2, "mt": -0.25, "untrained": -0.05}
 # Of what is measured beside PWCCA, values of runs that are as far apart as they can be.
@@ -50,6 +51,8 @@ def mutual_information(layers, seeds, objectives):
                     "mi_nats": mi,
                     "ci_low": mi - 0.01,
                     "ci_high": mi + 0.015,
+                    "without": mi + (0.01 + 0.004 * layer) * APART,
+                    "clustering_error_nats": 0.0 if by_clusters else None,
                     "shuffled_mi_nats": 1.2 + 0.01 * seed + 0.05 * depth if by_clusters else None,
                     "entropy_nats": 5.57,
                     "n_occurrences": 100_000,
@@ -209,9 +212,7 @@ def of_groups(layers, seeds, objectives):
             objectives, seeds, groups, layers, [("published", 0.001), ("matched", 0.0005)]
         )
     ]
-    table = with_intervals(pd.DataFrame(rows), "distance")
-    apart = np.linspace(0.97, 1.03, 7)
-    return table.assign(without=[distance * apart for distance in table["distance"]])
+    return with_intervals(pd.DataFrame(rows), "distance")
 
 
 def change(layers, seeds, objectives):
@@ -225,8 +226,8 @@ def influence(layers, seeds, objectives):
     """Influence at every layer, many times as much at the first."""
     table = of_groups(range(1, layers + 1), seeds, objectives)
     first = table["layer"] == 1
-    values = ["distance", "ci_low", "ci_high"]
-    table.loc[first, values] *= 20
+    for column in ("distance", "ci_low", "ci_high", "without"):
+        table.loc[first, column] *= 20
     return table.assign(n_occurrences=9_000, n_sentences=300 + 100 * table["group"].str.len())
 
 
@@ -278,10 +279,27 @@ def projection(layers, seeds, objectives):
 
 
 def with_intervals(table, value):
-    """`table` with an interval a tenth as wide as each value."""
+    """`table` with an interval a tenth as wide as each value, and its values without blocks."""
     if table.empty:  # a study without two runs to compare
         return table
-    return table.assign(ci_low=0.95 * table[value], ci_high=1.05 * table[value])
+    without = [of * (1 + 0.01 * APART) for of in table[value]]
+    some = table[value].where(table[value] > 0)  # an interval has a width
+    return table.assign(ci_low=0.95 * some, ci_high=1.05 * some, without=without)
+
+
+@pytest.fixture
+def of_two_runs():
+    """A function: the interval of the mean of two runs' values as from `with_intervals`, by run."""
+
+    def interval(values, low=0.0, high=1.0):
+        middle = np.mean(values)
+        # Six of seven blocks move the mean: by a hundredth to three of it, either way.
+        of_text = 5 / 6 * (1 + 4 + 9) * 2 * (0.01 * middle) ** 2
+        # Student's t with the one degree of freedom of two runs.
+        half = 12.706205 * np.sqrt(of_text + np.var(values, ddof=1) / 2)
+        return pytest.approx((max(low, middle - half), min(high, middle + half)), rel=1e-6)
+
+    return interval
 
 
 def metrics(objective, seed):

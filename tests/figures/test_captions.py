@@ -38,6 +38,14 @@ def test_a_figure_says_first_in_a_line_what_to_see(path):
         assert len(first) < 220 and first.endswith((".", "?")) and "{" not in first and others
 
 
+@pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)
+def test_a_caption_with_intervals_of_means_says_what_one_run_leaves_out(path):
+    text = path.read_text()
+    if "95 % intervals" in text and "are means over" in text:
+        assert "of a single run they are over documents, and leave out how far another" in text
+    assert "intervals of all" not in text
+
+
 def result(folder, name, label, caption="<p>First.</p>\n<p>Second.</p>\n"):
     """What Snakemake knows of a file that the report holds."""
     mime = "text/html" if name.endswith("html") else "image/png"

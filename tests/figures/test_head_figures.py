@@ -23,7 +23,7 @@ from bottomup.figures import (
     style,
     syntactic_heads,
 )
-from bottomup.figures.points import load_published
+from bottomup.figures.points import COLUMNS, load_published
 
 INITIAL = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained", "mlm_40": "untrained"}
 INITIAL |= {"bert": "bert_untrained", "spans": None}
@@ -71,7 +71,8 @@ def functions(rows):
     """`head_functions`, from objective, seed, layer, head, function, offset, accuracy, held."""
     table = pd.DataFrame(rows, columns=head_functions.NEEDED)
     interval = {"ci_low": table["accuracy"] - 0.01, "ci_high": table["accuracy"] + 0.01}
-    return table.assign(attention="encoder", baseline_accuracy=0.4, **interval)
+    interval["without"] = [[value - 0.01, value, value + 0.01] for value in table["accuracy"]]
+    return table.assign(attention="encoder", baseline_accuracy=0.4, n=120, **interval)
 
 
 def pruning(rows):
@@ -249,7 +250,7 @@ def test_studies_of_any_size(figure, layers, n_heads, seeds, penalties, publishe
         drawn.draw_without_rendering()
     assert (points["source"] == "ours").any()
     assert (points["source"] == "published").any() == (published and bool(FIGURES[figure][2]))
-    assert list(points) == ["panel", "series", "quantity", "x", "y", "low", "high", "source"]
+    assert list(points) == COLUMNS
 
 
 @EVERY
@@ -427,8 +428,11 @@ SYNTACTIC = [
 
 
 def relations(rows):
-    table = pd.DataFrame(rows, columns=syntactic_heads.NEEDED)
-    return {"head_functions": table.assign(attention="encoder")}
+    columns = [name for name in syntactic_heads.NEEDED if name not in ("without", "n")]
+    table = pd.DataFrame(rows, columns=columns)
+    # Without one of three blocks a tenth less, a tenth more, or as it is.
+    without = [[value - 0.1, value, value + 0.1] for value in table["accuracy"]]
+    return {"head_functions": table.assign(attention="encoder", without=without, n=1200)}
 
 
 def test_the_best_head_of_each_relation_and_seed(nothing_cut_off):
@@ -445,8 +449,18 @@ def test_the_best_head_of_each_relation_and_seed(nothing_cut_off):
         ("n-a", pytest.approx(0.88)),
     ]
     spans = points[(points["series"] == "best head") & points["low"].notna()]
-    # The head that is not the best counts for nothing; an accuracy without interval for itself.
-    assert spans[["low", "high"]].to_numpy().tolist() == [[0.55, 0.75], [0.05, 0.2]]
+    # Two runs, of which the best heads have 0.6 and 0.7, and 0.1 and 0.2: variances of 0.005, and
+    # half of them of their mean; of documents half of 0.01 + 0.01. That is 12.7 times 0.11.
+    assert spans[["low", "high"]].to_numpy().tolist() == [[0, 1], [0, 1]]
+    assert spans["runs"].tolist() == [2, 2]
+
+
+def test_the_number_of_pairs_stands_below_each_relation():
+    figure, points = draw(syntactic_heads, relations(SYNTACTIC))
+    best = points[(points["series"] == "best head") & (points["source"] == "ours")]
+    assert set(best["n"]) == {1200}
+    assert [len(axes.texts) for axes in figure.axes] == [2, 1]
+    assert {text.get_text() for axes in figure.axes for text in axes.texts} == {"1,200"}
 
 
 def test_relations_without_words_keep_their_place():
@@ -622,6 +636,28 @@ def test_quality_without_the_unpruned_model():
         draw(quality_against_heads, {"pruning": table[table["method"] != "none"]})
     with pytest.raises(UserError, match="no row with method none of mt, 1, encoder "):
         draw(quality_against_heads, {"pruning": table.drop(index=6)})
+
+
+def pruned_to(*kept):
+    """`pruning` of a model with 48 encoder heads, of which a penalty each leaves so many."""
+    rows = [["mt", 1, "all", "none", None, 48, 0, 0, 20]]
+    rows += [["mt", 1, "all", "gates", n, left, 0, 0, 19] for n, left in enumerate(kept)]
+    return {"pruning": pruning(rows)}
+
+
+@pytest.mark.parametrize(("kept", "joined"), [([4], [1, 1]), ([40, 30, 4], [3, 1])])
+def test_models_far_apart_are_not_joined(kept, joined):
+    figure, _ = draw(heads_kept_by_attention, pruned_to(*kept), published=False)
+    lines = [line.get_xdata() for line in figure.axes[0].get_lines()]
+    # The first of three kinds of attention, from the unpruned model.
+    assert [len(line) for line in lines[: len(joined)]] == joined
+    assert all(abs(b - a) <= 16 for line in lines for a, b in itertools.pairwise(line))
+
+
+def test_pruned_models_far_apart_are_not_joined_in_quality():
+    figure, _ = draw(quality_against_heads, pruned_to(40, 30, 4), published=False)
+    lines = [[*line.get_xdata()] for line in figure.axes[0].get_lines()]
+    assert [30, 40] in lines and [4] in lines
 
 
 def test_heads_kept_by_attention_start_from_the_whole_model():

@@ -55,7 +55,7 @@ def study(seeds=(1, 2), others=()):
         {
             **{"objective_a": a, "seed_a": seed_a, "objective_b": b, "seed_b": seed_b},
             **{"layer": layer, "variant": variant, "weights": weights, "distance": distance},
-            **{"ci_low": distance - 0.1, "ci_high": distance + 0.1},
+            **{"ci_low": distance - 0.1, "ci_high": distance + 0.1, "without": [distance] * 3},
         }
         for ((a, seed_a), (b, seed_b)), layer in product(combinations(runs, 2), (0, 1))
         if len({name.startswith("untrained") for name in (a, b)}) == 1
@@ -89,19 +89,30 @@ def change(table, value, objective, without=None, **columns):
 @pytest.mark.parametrize("quantity", [mask.INFORMATION, mask.TOKEN])
 def test_untrained_and_trained_models_are_the_tables_mean_over_seeds(quantity):
     _, points = mask.draw(study(), **SHOWN)
+    bottom = 5 if quantity == mask.TOKEN else 0  # information is shown since layer 0
     untrained = at_top(points, quantity, mask.UNTRAINED)["y"]
     assert untrained.to_dict() == pytest.approx(
-        {"untrained_causal": 5 - 0.2 - 0.015, "untrained": 5 - 0.6 - 0.015}
+        {"untrained_causal": bottom - 0.2 - 0.015, "untrained": bottom - 0.6 - 0.015}
     )
     trained = at_top(points, quantity, mask.TRAINED)
     assert trained["y"].to_dict() == pytest.approx(
         {
-            **{"lm": 5 - 0.015, "mlm_causal": 5 - 0.1 - 0.01},
-            **{"lm_bidirectional": 5 - 0.3 - 0.01, "mlm": 5 - 0.4 - 0.015, "mt": 5 - 0.5 - 0.015},
+            **{"lm": bottom - 0.015, "mlm_causal": bottom - 0.1 - 0.01},
+            **{"lm_bidirectional": bottom - 0.3 - 0.01, "mlm": bottom - 0.4 - 0.015},
+            "mt": bottom - 0.5 - 0.015,
         }
     )
-    assert trained.loc["lm", "low"] == pytest.approx(5 - 0.02 - 0.1), "of the lower seed"
-    assert trained.loc["lm", "high"] == pytest.approx(5 - 0.01 + 0.1)
+    assert trained["runs"].to_dict() == {
+        **dict.fromkeys(["lm", "mlm", "mt"], 2),
+        **dict.fromkeys(["lm_bidirectional", "mlm_causal"], 1),
+    }
+
+
+def test_the_interval_of_several_runs_is_that_of_their_mean():
+    _, points = mask.draw(study(), **SHOWN)
+    found = at_top(points, mask.INFORMATION, mask.TRAINED).loc["lm"]
+    # No block differs; runs fall by 0.01 and 0.02. Student's t has one degree of freedom.
+    assert found["high"] - found["y"] == pytest.approx(12.706205 * np.sqrt(0.005**2), rel=1e-6)
 
 
 @pytest.mark.parametrize("quantity", [mask.INFORMATION, mask.TOKEN])

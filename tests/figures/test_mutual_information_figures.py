@@ -1,5 +1,7 @@
+import numpy as np
 import pandas as pd
 import pytest
+from scipy.stats import t as student
 
 from bottomup.errors import UserError
 from bottomup.figures import (
@@ -10,6 +12,8 @@ from bottomup.figures import (
 from bottomup.figures.points import load_published
 
 BY = ["series", "x"]
+# Of blocks that move a value by 1, 2 and 3, either way: 3 * (sum d^2)^2 / sum d^4 - 2, at most 5.
+DF_OF_BLOCKS = min(3 * 28**2 / (2 * (1 + 16 + 81)) - 2, 5)
 
 
 def same(drawn, expected):
@@ -41,15 +45,8 @@ def test_points_are_the_table(study, estimator):
         **{"estimator": estimator, "label": "input", "reading": "plain", "positions": "all"},
     )
     drawn = quantity(points, f"input: {estimator}", "mutual information")
-    bars = quantity(points, f"input: {estimator}", "95 % interval")
-    for ours, theirs in (
-        (drawn["y"], groups["mi_nats"].mean()),
-        (drawn["low"], groups["mi_nats"].min()),
-        (drawn["high"], groups["mi_nats"].max()),
-        (bars["low"], groups["ci_low"].min()),
-        (bars["high"], groups["ci_high"].max()),
-    ):
-        assert same(ours, theirs)
+    assert same(drawn["y"], groups["mi_nats"].mean())
+    assert drawn[["low", "high"]].isna().all(axis=None), "they would cross the entropy"
     entropy = points[(points["panel"] == f"input: {estimator}") & (points["quantity"] == "entropy")]
     assert entropy["y"].tolist() == tables["mutual_information"]["entropy_nats"].unique().tolist()
 
@@ -123,10 +120,12 @@ def test_one_seed_and_three_layers(study):
     figure, points = mutual_information_input.draw(tables, n_clusters=1000)
     ours = points[points["source"] == "ours"]
     assert ours["x"].max() == 3
-    assert ours.loc[ours["quantity"] != "95 % interval", "low"].isna().all()
+    banded = ours[ours["low"].notna()]
+    assert set(banded["quantity"]) == {"change of mutual information"}
+    assert set(banded["x"]) == {1, 2, 3}, "layer 0 differs by nothing from itself"
     assert points.loc[points["source"] == "published", "x"].max() == 6
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert "lowest to highest seed" not in labels and "Voita et al. 2019" in labels
+    assert {"95 % interval, documents (one run)", "Voita et al. 2019"} < set(labels)
 
 
 def test_one_estimator(study):
@@ -134,8 +133,8 @@ def test_one_estimator(study):
     table = tables["mutual_information"]
     only = {"mutual_information": table[table["estimator"] == "classifier"]}
     figure, points = mutual_information_input.draw(only, n_clusters=1000)
-    assert len(figure.axes) == 1
-    assert set(points["panel"]) == {"input: classifier"}
+    assert len(figure.axes) == 2
+    assert set(points["panel"]) == {"input: classifier", "input: classifier change"}
 
 
 def test_an_objective_that_was_not_measured(study):
@@ -153,13 +152,29 @@ def test_an_mlm_that_reads_no_other_token_has_no_such_input(study):
     assert {panel.partition(":")[0] for panel in points["panel"]} == {"output"}
 
 
-def test_an_interval_beside_its_estimate(study):
-    table = study()["mutual_information"]
-    # Resampling repeats occurrences, which raises a plug-in estimate: the interval can lie above.
-    above = table.assign(ci_low=table["mi_nats"] + 0.01, ci_high=table["mi_nats"] + 0.02)
-    _, points = mutual_information_input.draw({"mutual_information": above}, n_clusters=1000)
-    bars = quantity(points, "input: clusters", "95 % interval")
-    assert (bars["low"] > bars["y"] - 0.02).all()
+@pytest.mark.parametrize(
+    ("estimator", "panel"), [("clusters", "change"), ("classifier", "classifier change")]
+)
+def test_intervals_are_of_the_change_in_pairs(study, estimator, panel):
+    """Information without a block is up to 0.03 other at layer 0, and up to 0.004 for each layer
+    more above it: only that is uncertain."""
+    tables = study(seeds=(1, 2, 3))
+    table = tables["mutual_information"]
+    # Runs fall by 0, 0.01 and 0.02 more.
+    fall = 0.01 * (table["seed"] - 1) * (table["layer"] == 2)
+    table[["mi_nats", "without"]] = table[["mi_nats", "without"]].sub(fall, axis="index")
+    table["clustering_error_nats"] = 0.02 if estimator == "clusters" else 0.0
+    _, points = mutual_information_input.draw(tables, n_clusters=1000)
+    drawn = quantity(points, f"input: {panel}", "change of mutual information").loc["lm", 2]
+    # Six of seven blocks move it, by 0.008, 0.016 and 0.024, either way.
+    of_text = 5 / 6 * 0.008**2 * 2 * (1 + 4 + 9)
+    # Clusters of both layers have first centers of their own; else runs vary by 0.01.
+    of_runs = max(0.01**2, 2 * 0.02**2 if estimator == "clusters" else 0) / 3
+    variance = of_text + of_runs
+    df = min(variance**2 / (of_text**2 / DF_OF_BLOCKS + of_runs**2 / 2), 8)
+    half_width = student.ppf(0.975, df) * np.sqrt(variance)
+    assert drawn["runs"] == 3
+    assert (drawn["high"] - drawn["low"]) / 2 == pytest.approx(half_width, rel=1e-6)
 
 
 def with_more_clusters(tables):
@@ -217,7 +232,7 @@ def test_estimators_side_by_side(study, name, nothing_cut_off):
         drawn = drawn[drawn["panel"] == objective]
         levels = drawn[drawn["quantity"] == "mutual information"]
         assert levels["y"].tolist() == groups.mean()[objective].tolist()
-        assert levels["low"].tolist() == groups.min()[objective].tolist()
+        assert levels["low"].isna().all()
         changes = drawn.loc[drawn["quantity"] == "change of mutual information", "y"]
         expected = groups.mean()[objective] - groups.mean()[objective][0]
         assert changes.tolist() == pytest.approx(expected.tolist(), abs=1e-12)

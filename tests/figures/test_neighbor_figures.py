@@ -1,9 +1,14 @@
+import numpy as np
+import pandas as pd
 import pytest
 
 from bottomup.errors import UserError
 from bottomup.figures import neighbors
+from bottomup.figures.neighbors import DIFFERENCE
 from bottomup.figures.points import load_published
 
+# Without a block of documents.
+APART = np.array([-0.3, -0.2, -0.1, 0.05, 0.1, 0.2, 0.25])
 FIGURES = {
     "evolution_token": ["token"],
     "evolution_position": ["position"],
@@ -21,20 +26,22 @@ def draw(tables, published):
 
 def curve(points, panel, series, source="ours"):
     of = (points["panel"] == panel) & (points["series"] == series) & (points["source"] == source)
-    return points[of].set_index("x")
+    return points[of & (points["quantity"] != DIFFERENCE)].set_index("x")
 
 
 @EVERY
-def test_points_are_the_table(study, published):
+def test_points_are_the_table(study, published, of_two_runs):
     tables = study()
     _, points = draw(tables, published)
     for name in FIGURES[published]:
         table = tables["neighbors"].query(f"property == '{name}'")
         for objective, rows in table.groupby("objective"):
-            drawn, by_layer = curve(points, name, objective), rows.groupby("layer")
-            assert drawn["y"].to_dict() == by_layer["value"].mean().to_dict()
-            assert drawn["low"].to_dict() == by_layer["ci_low"].min().to_dict()
-            assert drawn["high"].to_dict() == by_layer["ci_high"].max().to_dict()
+            drawn, by_layer = curve(points, name, objective), rows.groupby("layer")["value"]
+            assert drawn["y"].to_dict() == pytest.approx(by_layer.mean().to_dict())
+            most = np.inf if name == "position" else 1
+            for layer, runs in by_layer:
+                found = drawn["low"][layer], drawn["high"][layer]
+                assert found == of_two_runs(runs, high=most)
         chance = points[(points["panel"] == name) & (points["quantity"] == "chance")]
         assert chance["y"].tolist() == pytest.approx([table["chance"].iloc[0]])
 
@@ -43,7 +50,8 @@ def test_points_are_the_table(study, published):
 def test_published_curves_are_the_data(study, published):
     _, points = draw(study(), published)
     curves = load_published(published)
-    assert (points["source"] == "published").sum() == len(curves)
+    theirs = points[(points["source"] == "published") & (points["quantity"] != DIFFERENCE)]
+    assert len(theirs) == len(curves)
     panels = dict(zip(FIGURES[published], curves["panel"].unique(), strict=True))
     for name, panel in panels.items():
         for title in ("MT", "LM", "MLM"):
@@ -56,9 +64,43 @@ def test_published_curves_are_the_data(study, published):
 def test_all_is_in_sight_and_chance_is_named(study, published, nothing_cut_off):
     figure, _ = draw(study(), published)
     nothing_cut_off(figure)
-    for axes in figure.axes:
+    above, below = np.split(np.array(figure.axes), 2)
+    for axes in above:
         assert axes.texts[0].get_text().startswith("chance = ")
-    assert figure.axes[0].yaxis_inverted() == (published == "evolution_position")
+    for axes in (above[0], below[0]):
+        assert axes.yaxis_inverted() == (published == "evolution_position")
+
+
+def test_differences_between_models_are_taken_run_by_run_and_block_by_block(study):
+    tables = study()
+    table = tables["neighbors"]
+    # A run's neighbors of one token are more alike in both models, so are those of a block.
+    of = (table["property"] == "token") & (table["layer"] == 3)
+    for objective, values in {"lm": [0.5, 0.7], "mlm": [0.6, 0.8], "mt": [0.6, 0.6]}.items():
+        rows = table.index[of & (table["objective"] == objective)]
+        table.loc[rows, "value"] = values
+        apart = APART + np.array([0, 0, 0, 0, 0, 0.3, 0]) if objective == "mt" else APART
+        table.loc[rows, "without"] = pd.Series([value + apart for value in values], index=rows)
+    _, points = draw(tables, "evolution_token")
+    of = (points["quantity"] == DIFFERENCE) & (points["x"] == 3) & (points["source"] == "ours")
+    found = points[of].set_index("series")
+    assert found["y"].to_dict() == pytest.approx({"mt-mlm": -0.1, "lm-mt": 0.0, "lm-mlm": -0.1})
+    # Nothing tells LM from MLM by chance: neither runs nor documents.
+    assert np.isnan(found["low"]["lm-mlm"])
+    # One block of MT alone differs, which tells of no other text.
+    assert np.isnan(found["low"]["mt-mlm"])
+    paper = load_published("evolution_token").set_index(["series", "x"])["y"]
+    of = (points["quantity"] == DIFFERENCE) & (points["source"] == "published")
+    theirs = points[of].set_index(["series", "x"])["y"]
+    assert theirs["lm-mt", 4] == pytest.approx(paper["LM", 4] - paper["MT", 4])
+
+
+def test_without_the_papers_models_the_first_trained_ones_are_compared(study):
+    objectives = ("aa", "bb", "untrained", "bb_untrained")
+    _, points = neighbors.draw(study(objectives=objectives), properties=["token"])
+    assert set(points.loc[points["quantity"] == DIFFERENCE, "series"]) == {"aa-bb"}
+    figure, points = neighbors.draw(study(objectives=("aa", "untrained")), properties=["token"])
+    assert DIFFERENCE not in set(points["quantity"]) and len(figure.axes) == 1
 
 
 def test_the_title_says_where_categories_are_from(study):

@@ -34,15 +34,17 @@ def test_information_at_steps_and_at_the_end(tables):
     shown = of(points, "lm", over_training.INFORMATION)
     assert set(shown["x"]) == {0, 4, 16, 50}, "the end is at 40 and at 60, 50 on average"
     rows = made["mutual_information"].query(
-        "label == 'input' and reading == 'plain' and estimator == 'clusters' and layer == 2"
+        "label == 'input' and reading == 'plain' and estimator == 'clusters'"
     )
+    bottom, rows = rows[rows["layer"] == 0], rows[rows["layer"] == 2]
     by_step = shown[shown["series"] == 2].set_index("x")
     for step, name in ((0, "lm_step0"), (4, "lm_step4"), (16, "lm_step16"), (50, "lm")):
         of_runs = rows[rows["objective"] == name]
         assert len(of_runs) == 2
-        assert by_step["y"][step] == pytest.approx(of_runs["mi_nats"].mean())
-        assert by_step["low"][step] == of_runs["ci_low"].min()
-        assert by_step["high"][step] == of_runs["ci_high"].max()
+        first = bottom[bottom["objective"] == name]["mi_nats"].mean()
+        assert by_step["y"][step] == pytest.approx(of_runs["mi_nats"].mean() - first)
+        assert by_step["runs"][step] == 2 and by_step["low"][step] < by_step["y"][step]
+    assert shown.loc[shown["series"] == 0, ["y", "low"]].fillna(0).eq(0).all(axis=None)
 
 
 def test_distances_are_to_the_same_run_at_its_end(tables):

@@ -13,7 +13,7 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bottomup.figures import style
-from bottomup.figures.points import PAPER_CURVES, NoRowsError, that_rest_on_enough
+from bottomup.figures.points import COLUMNS, PAPER_CURVES, NoRowsError, that_rest_on_enough
 from bottomup.figures.style import note
 from bottomup.files.tables import read_table
 from scripts import plot_figure
@@ -25,8 +25,8 @@ def plot(folder, figure, tables, *more, options=None, **environment):
     """Run the program on `tables` (saved in `folder`), its outputs in `folder` too."""
     paths = []
     for name, table in tables.items():
-        paths.append(str(folder / f"{name}.csv"))
-        table.to_csv(paths[-1], index=False)
+        paths.append(str(folder / f"{name}.{'parquet' if 'without' in table else 'csv'}"))
+        (table.to_parquet if "without" in table else table.to_csv)(paths[-1], index=False)
     settings = {"figure": figure, "options": options or {}, "tables": list(tables), "places": {}}
     outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
     program = [
@@ -72,7 +72,7 @@ def test_the_same_bytes_again_and_the_points_as_csv(study, tmp_path):
     assert b"CreationDate" not in files["1"]["distance_between_layers.pdf"]
 
     points = pd.read_csv(tmp_path / "1" / "distance_between_layers.csv")
-    assert list(points) == ["panel", "series", "quantity", "x", "y", "low", "high", "source"]
+    assert list(points) == COLUMNS
     assert set(points["source"]) == {"ours", "published"}
     step = points[(points["x"] == "1-2") & (points["series"] == "lm")].iloc[0]
     rows = tables["pwcca_between_layers"].query(

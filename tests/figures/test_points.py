@@ -7,10 +7,8 @@ from bottomup.figures.points import (
     PAPER_CURVES,
     join,
     load_published,
-    over_intervals,
     over_seeds,
     points,
-    since_layer_0,
     table,
 )
 
@@ -31,25 +29,6 @@ def test_one_seed_has_no_range():
     summary = over_seeds(SEEDS[SEEDS["seed"] == 1], "value", ["series", "x"])
     assert summary["y"].tolist() == [5.0, 3.0]
     assert summary[["low", "high"]].isna().all(axis=None)
-
-
-def test_intervals_of_all_seeds():
-    bounds = {"ci_low": [4.5, 3.9, 2.5, NONE], "ci_high": [5.5, 4.2, 3.1, NONE]}
-    summary = over_intervals(SEEDS.assign(**bounds), "value", ["series", "x"])
-    assert summary["y"].tolist() == [4.5, 3.25]
-    assert summary["low"].tolist() == [3.9, 2.5]
-    assert summary["high"].tolist() == [5.5, 3.5], "a value without an interval counts itself"
-
-
-def test_one_seed_without_an_interval_has_no_band():
-    alone = SEEDS[SEEDS["seed"] == 1].assign(ci_low=NONE, ci_high=NONE)
-    summary = over_intervals(alone, "value", ["series", "x"])
-    assert summary[["low", "high"]].isna().all(axis=None)
-
-
-def test_change_is_taken_within_each_seed():
-    change = since_layer_0(SEEDS, "value", "x", ["series", "seed"])
-    assert change["value"].tolist() == [0.0, 0.0, -2.0, -0.5]
 
 
 def test_points_have_the_same_columns_and_keep_their_order():

@@ -1,6 +1,7 @@
 import itertools
 
 import matplotlib
+import pandas as pd
 import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
@@ -79,6 +80,42 @@ def test_new_objectives_are_told_apart():
     # A figure is the same whatever was drawn before.
     with style.paper():
         assert style.objective("mlm_0") == looks["mlm_0"]
+
+
+def curve(x, runs=3, **columns):
+    points = pd.DataFrame({"x": x, "y": 0.5, "low": 0.4, "high": 0.6, "runs": runs})
+    return points.assign(series="lm", source="ours", **columns)
+
+
+@pytest.mark.parametrize(
+    ("x", "reach", "parts"),
+    [
+        ([0, 1, 3, 4], style.NEXT, [[0, 1], [3, 4]]),
+        ([0, 2, 3], style.NEXT, [[0], [2, 3]]),
+        ([48, 4], 16, [[48], [4]]),
+        ([48, 35, 19, 4], 16, [[48, 35, 19, 4]]),
+    ],
+)
+def test_no_line_is_joined_across_a_range_without_points(x, reach, parts):
+    axes = Figure().subplots()
+    style.curves(axes, curve(x), style.objective, reach)
+    assert [line.get_xdata().tolist() for line in axes.get_lines()] == parts
+    bands = [
+        sorted({float(x) for x in band.get_paths()[0].vertices[:, 0]}) for band in axes.collections
+    ]
+    assert bands == [sorted(part) for part in parts], "nor a band"
+
+
+def test_the_legend_says_what_the_intervals_are_about():
+    several, one = curve([0, 1]), curve([0, 1], runs=1)
+    unknown = one.assign(low=float("nan"), high=float("nan"))
+    assert style.intervals(several) == "95 % interval, runs and documents"
+    assert style.intervals(one) == "95 % interval, documents (one run)"
+    assert style.intervals(pd.concat([several, unknown])) == style.intervals(several)
+    both = style.intervals(pd.concat([several, one]))
+    assert "runs and documents" in both and "of one run, documents" in both
+    labels = [handle.get_label() for handle in style.key(several, [], "a range")]
+    assert labels == ["a range"]
 
 
 def test_order_of_objectives():

@@ -273,60 +273,63 @@ SWEPT = (
     "mlm-1.encoder.{gates,random,gradient}_0.7.csv"
 )
 FIGURES = {
-    "mutual_information_input": (f"mutual_information/{RUNS}.plain.csv", "ib_mi_tasks"),
-    "mutual_information_estimators": (f"mutual_information/{RUNS}.plain.csv", ""),
-    "mutual_information_lm": ("mutual_information/lm-{1,2}.plain.csv", "ib_src_dst_lm_mlm"),
-    "mutual_information_mlm": ("mutual_information/mlm-{1,2}.as_trained.csv", "ib_src_dst_lm_mlm"),
+    "mutual_information_input": (f"mutual_information/{RUNS}.plain.parquet", "ib_mi_tasks"),
+    "mutual_information_estimators": (f"mutual_information/{RUNS}.plain.parquet", ""),
+    "mutual_information_lm": ("mutual_information/lm-{1,2}.plain.parquet", "ib_src_dst_lm_mlm"),
+    "mutual_information_mlm": (
+        "mutual_information/mlm-{1,2}.as_trained.parquet",
+        "ib_src_dst_lm_mlm",
+    ),
     "distance_between_tasks": (
-        "pwcca_between_runs/lm-1.{lm-2,{mt,mlm}-{1,2}}.csv "
-        "pwcca_between_runs/lm-2.{mt,mlm}-{1,2}.csv "
-        "pwcca_between_runs/mt-1.{mt-2,mlm-{1,2}}.csv pwcca_between_runs/mt-2.mlm-{1,2}.csv "
-        "pwcca_between_runs/mlm-1.mlm-2.csv pwcca_between_runs/untrained-1.untrained-2.csv "
-        "pwcca_between_runs/lm_half1-1.lm_half2-1.csv "
-        "pwcca_between_runs/lm_half1-2.lm_half2-2.csv",
+        "pwcca_between_runs/lm-1.{lm-2,{mt,mlm}-{1,2}}.parquet "
+        "pwcca_between_runs/lm-2.{mt,mlm}-{1,2}.parquet "
+        "pwcca_between_runs/mt-1.{mt-2,mlm-{1,2}}.parquet pwcca_between_runs/mt-2.mlm-{1,2}.parquet "
+        "pwcca_between_runs/mlm-1.mlm-2.parquet pwcca_between_runs/untrained-1.untrained-2.parquet "
+        "pwcca_between_runs/lm_half1-1.lm_half2-1.parquet "
+        "pwcca_between_runs/lm_half1-2.lm_half2-2.parquet",
         "change_between_tasks",
     ),
-    "distance_between_layers": (f"pwcca_between_layers/{RUNS}.csv", "change_by_task"),
+    "distance_between_layers": (f"pwcca_between_layers/{RUNS}.parquet", "change_by_task"),
     "similarity_between_runs": (
-        "similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.csv "
-        "similarity_between_runs/mt-1.{mt-2,mlm-1}.csv "
-        "similarity_between_runs/mlm-1.mlm-2.csv "
-        "similarity_between_runs/untrained-1.untrained-2.csv "
-        "similarity_between_runs/lm_half1-1.lm_half2-1.csv",
+        "similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.parquet "
+        "similarity_between_runs/mt-1.{mt-2,mlm-1}.parquet "
+        "similarity_between_runs/mlm-1.mlm-2.parquet "
+        "similarity_between_runs/untrained-1.untrained-2.parquet "
+        "similarity_between_runs/lm_half1-1.lm_half2-1.parquet",
         "",
     ),
     "similarity_calibrated": (
-        "similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.csv "
-        "similarity_between_runs/mt-1.{mt-2,mlm-1}.csv "
-        "similarity_between_runs/mlm-1.mlm-2.csv "
-        "similarity_between_runs/untrained-1.untrained-2.csv "
-        "similarity_between_runs/lm_half1-1.lm_half2-1.csv",
+        "similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.parquet "
+        "similarity_between_runs/mt-1.{mt-2,mlm-1}.parquet "
+        "similarity_between_runs/mlm-1.mlm-2.parquet "
+        "similarity_between_runs/untrained-1.untrained-2.parquet "
+        "similarity_between_runs/lm_half1-1.lm_half2-1.parquet",
         "",
     ),
-    "change_frequency_rank": (f"change/{RUNS}.csv", "change_freq"),
-    "change_pos": (f"change/{RUNS}.csv", "change_pos"),
-    "influence_frequency_rank": (f"influence/{RUNS}.csv", "influence_freq"),
-    "influence_pos": (f"influence/{RUNS}.csv", "influence_pos"),
+    "change_frequency_rank": (f"change/{RUNS}.parquet", "change_freq"),
+    "change_pos": (f"change/{RUNS}.parquet", "change_pos"),
+    "influence_frequency_rank": (f"influence/{RUNS}.parquet", "influence_freq"),
+    "influence_pos": (f"influence/{RUNS}.parquet", "influence_pos"),
     "matching": (f"change/{RUNS}.parquet influence/{RUNS}.parquet", ""),
-    "neighbors_token": (f"neighbors/{RUNS}.csv", "evolution_token"),
-    "neighbors_position": (f"neighbors/{RUNS}.csv", "evolution_position"),
-    "neighbors_left_right": (f"neighbors/{RUNS}.csv", "same_left_right_tokens"),
-    "neighbors_ccg": (f"neighbors/{RUNS}.csv", "evolution_same_ccg"),
-    "neighbors_ccg_left_right": (f"neighbors/{RUNS}.csv", "evolution_ccg_left_right"),
+    "neighbors_token": (f"neighbors/{RUNS}.parquet", "evolution_token"),
+    "neighbors_position": (f"neighbors/{RUNS}.parquet", "evolution_position"),
+    "neighbors_left_right": (f"neighbors/{RUNS}.parquet", "same_left_right_tokens"),
+    "neighbors_ccg": (f"neighbors/{RUNS}.parquet", "evolution_same_ccg"),
+    "neighbors_ccg_left_right": (f"neighbors/{RUNS}.parquet", "evolution_ccg_left_right"),
     **{
         f"projection_{name}": (f"projection/{FIRST}.csv", "")
         for name in ("token", "position", "ccg")
     },
-    "isotropy": (f"isotropy/{FIRST}.csv", ""),
-    "probes": (f"probes/{FIRST}.csv", ""),
+    "isotropy": (f"isotropy/{FIRST}.parquet", ""),
+    "probes": (f"probes/{FIRST}.parquet", ""),
     "head_importance": (f"head_importance/{TRAINED}.csv", "lrp_confidence"),
     "importance_agreement": (f"head_importance/{TRAINED}.csv", ""),
     "head_functions": (
-        f"head_functions/{TRAINED}.csv head_importance/{TRAINED}.csv",
+        f"head_functions/{TRAINED}.parquet head_importance/{TRAINED}.csv",
         "functions_ru_de_fr",
     ),
-    "syntactic_heads": (f"head_functions/{TRAINED}.csv", "syntactic_accuracy"),
-    "attention_of_heads": (f"head_importance/{FIRST}.csv head_functions/{FIRST}.csv", ""),
+    "syntactic_heads": (f"head_functions/{TRAINED}.parquet", "syntactic_accuracy"),
+    "attention_of_heads": (f"head_importance/{FIRST}.csv head_functions/{FIRST}.parquet", ""),
     "quality_against_heads": (
         "pruning/lm-1.encoder.none_0.csv pruning/mt-1.{all,encoder}.none_0.csv "
         "pruning/mlm-1.encoder.none_0.csv " + " ".join(f"pruning/{part}" for part in SWEPT.split()),

@@ -252,15 +252,15 @@ OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
     ("figure", "tables"),
     [
         ("alignment", f"measures/alignment/{OF_WORDS}.csv"),
-        ("mutual_information_input", f"measures/mutual_information/{OF_WORDS}.plain.csv"),
+        ("mutual_information_input", f"measures/mutual_information/{OF_WORDS}.plain.parquet"),
         (
             "over_training",
-            "measures/mutual_information/{mt_step8-1,mt-1}.plain.csv "
-            "measures/pwcca_between_runs/mt_step8-1.mt-1.csv runs/mt-1/metrics.jsonl",
+            "measures/mutual_information/{mt_step8-1,mt-1}.plain.parquet "
+            "measures/pwcca_between_runs/mt_step8-1.mt-1.parquet runs/mt-1/metrics.jsonl",
         ),
         (
             "heads_over_training",
-            "measures/head_functions/{mt_step8-1,mt-1}.csv "
+            "measures/head_functions/{mt_step8-1,mt-1}.parquet "
             "measures/head_importance/{mt_step8-1,mt-1}.csv runs/mt-1/metrics.jsonl",
         ),
     ],
@@ -294,6 +294,6 @@ def test_figures_of_variants_and_of_initial_models(unbuilt, tmp_path):
     curves = "bottomup/figures/paper_curves"
     assert published == [[f"{curves}/heads_dying_by_attn_type_both.csv"], []]
     assert drawn["distance_between_tasks"]["--tables"] == [
-        "measures/pwcca_between_runs/lm-1.mt-1.csv"
+        "measures/pwcca_between_runs/lm-1.mt-1.parquet"
     ]
-    assert "measures/pwcca_between_runs/untrained-1.untrained_causal-1.csv" in study.by_output
+    assert "measures/pwcca_between_runs/untrained-1.untrained_causal-1.parquet" in study.by_output

@@ -44,7 +44,7 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
     assert pd.read_csv(table)["norm"].tolist() == [4, 12]
     settings = {"figure": "norm", "options": {}, "tables": ["norm"], "places": {}}
     drawn = {ending: tmp_path / f"norm.{ending}" for ending in ("png", "pdf", "csv")}
-    call(extended, "plot_figure", settings, tables=table, **drawn)
+    call(extended, "plot_figure", settings, tables=table.with_suffix(".parquet"), **drawn)
     assert pd.read_csv(drawn["csv"])["y"].tolist() == [4, 12]
 
 

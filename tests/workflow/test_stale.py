@@ -189,6 +189,8 @@ COMPARED = [
     *AVERAGED[5:],
     "plot_projection_*",
 ]
+# Figures of means over runs and documents, or of pairs of runs.
+MEANS = [*AVERAGED[4:10], "plot_similarity_between_runs", "plot_syntactic_heads"]
 # What of this is about attention.
 OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
@@ -352,6 +354,7 @@ CODE = {
     "bottomup/figures/gates_over_time.py": ["plot_gates_over_time"],
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
+    "bottomup/measures/over_runs.py": [*MEANS, *COMPARISON, *JUDGED],
     "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
