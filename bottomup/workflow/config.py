@@ -133,7 +133,7 @@ class Study(Section):
     seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
         "one run for each seed and objective", min_length=1, max_length=100
     )
-    looks: list[Annotated[int, Field(ge=1)]] = key(
+    looks: list[Annotated[int, Field(ge=1, le=100)]] = key(
         "how many seeds each look has, rising; an objective has those of the first unless n_seeds "
         "says otherwise, and snakemake plan_next_look asks for more where a claim is undecided; "
         "empty for one look of all seeds",
