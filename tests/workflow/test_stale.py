@@ -190,7 +190,7 @@ COMPARED = [
     "plot_projection_*",
 ]
 # Figures of means over runs and documents, or of pairs of runs.
-MEANS = [*AVERAGED[4:10], "plot_similarity_between_runs", "plot_syntactic_heads"]
+MEANS = [*AVERAGED[4:10], "plot_similarity_*", "plot_syntactic_heads"]
 # What of this is about attention.
 OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
