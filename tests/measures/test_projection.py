@@ -250,15 +250,19 @@ def test_the_program_shows_the_same_occurrences_at_each_layer(run_script, files)
     assert (rows.loc[list(zip(table["sentence"], table["position"], strict=True))] != N).all()
 
 
-def test_the_program_draws_by_the_seed_and_each_point_is_of_its_occurrence(run_script, files):
+def test_the_program_goes_by_seed_and_perplexity_and_each_point_is_of_its_occurrence(
+    run_script, files
+):
     """Occurrences at one position are represented alike here, so they share a place."""
     plain = text()
     vectors = np.random.default_rng(0).normal(size=(plain["position"].max() + 1, 4))
     np.save(files / "plain.npy", np.stack([vectors[plain["position"]]] * 2))
     drawn = {}
-    for seed in (1, 2):
-        settings = SETTINGS | {"projection": PROJECTION | {"seed": seed}}
-        drawn[seed] = run(run_script, files, "table.csv", masked=False, settings=settings)
+    for name, change in ((1, {}), (2, {"seed": 2}), ("wider", {"perplexity": 9})):
+        settings = SETTINGS | {"projection": PROJECTION | change}
+        drawn[name] = run(run_script, files, "table.csv", masked=False, settings=settings)
+    wider = drawn.pop("wider")
+    assert wider["position"].equals(drawn[1]["position"]) and not wider["x"].equals(drawn[1]["x"])
     places = drawn[1].groupby(["picture", "layer", "position"])[["x", "y"]]
     assert (places.nunique() == 1).all(axis=None)
     of_all = drawn[1].groupby(["picture", "layer"])

@@ -1308,7 +1308,6 @@ MISTAKES = [
     *of(
         "claims",
         "calibration.py",
-        ("larger = [(more, text) for", "larger = [(more, 1.0) for"),
         ("(MOST_RUNS, text * factor)", "(MOST_RUNS, factor)"),
         ("n_studies, rng, more, of_text)", "n_studies, rng, more)"),
         ("- whole[:, :1]) / np.sqrt(self.text)", "- whole[:, :1]) / self.text"),
