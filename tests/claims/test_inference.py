@@ -265,6 +265,12 @@ def test_where_runs_do_not_suffice_more_text_does():
     assert 0.76 <= share_decided(found, NO_PRIOR) <= 0.95
 
 
+def test_the_part_that_needs_most_text_decides_how_much_is_enough():
+    alone = enough(evidence([1.0], text=1.0, run=1.0, n_runs=3), NO_PRIOR, margin=0.0)
+    both = enough(evidence([1.0, 2.0], text=1.0, run=1.0, n_runs=3), NO_PRIOR, margin=0.0)
+    assert alone == both and both[1] > 5
+
+
 def test_nothing_decides_a_part_within_the_margin():
     def of(*values, one_of=False):
         return enough(evidence(values, text=0.01, run=0.01, n_runs=2), NO_PRIOR, 0.1, one_of)
