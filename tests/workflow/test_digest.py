@@ -223,6 +223,7 @@ COUNTED = [
         "ValueError = make()\nraise ValueError('b')",
     ),
     ("", "x = str(ValueError('a'))", "x = str(ValueError('b'))"),
+    ("", "raise KeyError('a')", "raise KeyError('b')"),
     ("", *(f"raise ValueError('{t}'){CAUGHT}x = str(error)" for t in "ab")),
     ("", *(f"raise ValueError('{t}'){CAUGHT}line = str(error)\n    x = line" for t in "ab")),
     ("", *(f"raise ValueError('{t}'){CAUGHT}raise Other(error.args)" for t in "ab")),

@@ -1,10 +1,14 @@
 """Snakemake's records say what was: of jobs that failed, of outputs that are missing, and of files
 that were written while a job ran."""
 
+import json
+from types import SimpleNamespace
+
 import pytest
 from snakemake.iocontainers import InputFiles
 
-from bottomup.workflow.records import ordered
+from bottomup.workflow.records import ordered, slice_of
+from bottomup.workflow.slices import Slice
 from tests.workflow.checkouts import RESULTS
 from tests.workflow.test_stale import NEIGHBOURS
 
@@ -22,6 +26,16 @@ def test_order_and_names_of_inputs_are_told():
         False,
     ]
     assert ordered(InputFiles(["a", "b"])) != ordered(InputFiles(["b", "a"]))
+
+
+def test_what_is_recorded_of_a_job_has_the_order_of_its_inputs():
+    def job(*views, **params):
+        return SimpleNamespace(params=params, input=InputFiles(fromdict={"views": [*views]}))
+
+    settings = {"settings": Slice({"k": 10})}
+    first, again, other = (slice_of(job(*v, **settings)) for v in ("ab", "ab", "ba"))
+    assert first == again != other and json.loads(first)["k"] == 10
+    assert slice_of(job("a")) is None
 
 
 def test_a_job_that_failed_is_planned_again_with_what_shows_its_result(checkout, outputs):
