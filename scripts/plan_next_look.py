@@ -56,7 +56,7 @@ def costs(found: Next, settings: Settings) -> list[str]:
     """What the look trains: runs, tokens, and how much that is of what the study has trained."""
     extra = {name: n - settings.seeds[name] for name, n in found.seeds.items()}
     lines = [
-        f"# {name}: {n} more runs of {settings.tokens[name]:,} tokens"
+        f"# {name}: {n} more seeds of {settings.tokens[name]:,} tokens"
         for name, n in extra.items()
         if settings.tokens[name]
     ]

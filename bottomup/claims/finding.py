@@ -196,15 +196,20 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
 
 
 def rests_on(one: Finding, tables: Tables, objective: str) -> bool:
-    """Whether a claim is about models of this objective: without them it has another value or
-    none."""
+    """Whether a claim, or its condition, is about models of this objective: without them it has
+    another value or none."""
     claim = one.claim
     known = tables if claim.across_seeds else of_seeds(tables, {one.found.seeds[0]})
+
+    def parts(tables: Tables) -> np.ndarray:
+        condition = claim.where(tables) if one.condition else []
+        return np.stack([*claim.parts(tables), *condition])
+
     try:
-        left = claim.parts(without_objective(known, objective))
+        left = parts(without_objective(known, objective))
     except NotMeasuredError:
         return True
-    return not np.array_equal(np.stack(left), np.stack(claim.parts(known)), equal_nan=True)
+    return not np.array_equal(left, parts(known), equal_nan=True)
 
 
 def find_all(

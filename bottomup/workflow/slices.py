@@ -250,14 +250,15 @@ class Slices:
         return settings("judge_claims", values)
 
     def plan_next_look(self) -> Slice:
-        trained = {name: self.study.objective_training(name) for name in self.subjects.trained}
+        study, objectives = self.study, self.subjects.objectives
+        tokens = dict.fromkeys(objectives, 0)
+        for name in self.subjects.trained:
+            of_seed = 3 if name in study.training_halves else 1  # on the text, and on each half
+            tokens[name] = of_seed * study.objective_training(name).max_tokens
         values = {
             "planned": self._looks()["planned"],
-            "seeds": {name: len(self.subjects.seeds(name)) for name in self.subjects.objectives},
-            "tokens": {
-                name: trained[name].max_tokens if name in trained else 0
-                for name in self.subjects.objectives
-            },
+            "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},
+            "tokens": tokens,
             "initial": self._initial(),
             "pruned": self.study.pruning.n_seeds,
         }

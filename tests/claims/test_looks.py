@@ -10,6 +10,7 @@ import yaml
 from bottomup.claims.inference import Prior, decide
 from bottomup.claims.looks import Looks, next_look
 from bottomup.claims.verdicts import PValues, corrected
+from tests.claims.made_up import BY_NAME, judged
 from tests.claims.test_inference import evidence
 
 PLANNED = [3, 5, 8]
@@ -110,7 +111,7 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
     assert yaml.safe_load(text) == {"objectives": dict.fromkeys(names, five), "pruning": five}
     # Two more of 1000 and two more of 2000, of three each of 1000, 2000 and 3000.
     assert "# It trains 33% of the tokens trained so far, and prunes 5 runs" in text
-    assert "# lm: 2 more runs of 1,000 tokens" in text and "mlm" not in text
+    assert "# lm: 2 more seeds of 1,000 tokens" in text and "mlm" not in text
     assert f"--configfile: {look}" in text
     assert yaml.safe_load(written(planned=[3])) == {}
 
@@ -120,3 +121,10 @@ def test_tables_of_a_look_have_its_seeds():
     taken = looks.reached({7, 8, 9, 1})
     assert taken == [2, 3] and looks.reached({7}) == [2]
     assert looks.reached({7, 8, 9, 1, 2, 3}) == [2, 3, 6]
+
+
+def test_a_claim_hangs_on_what_its_condition_is_about(as_published):
+    """Whether token dropout takes a head away asks for MT's own, too."""
+    names = ["token_dropout_removes_rare_token_head", "rare_token_head", "lm_forgets_most"]
+    found = judged(as_published, [BY_NAME[name] for name in names])
+    assert found["rests_on"].tolist() == ["mt mt_noise", "mt", "lm mlm mt"]
