@@ -178,6 +178,35 @@ def test_the_judge_knows_the_initial_models(study, run_script):
     assert known["added"].notna().sum() >= 4 and unknown["added"].isna().all()
 
 
+def test_the_judge_asks_whether_models_are_ready_by_their_metrics_and_quality(
+    study, run_script, monkeypatch
+):
+    folder, tables = study
+    asked = []
+
+    def noting(curves, quality):
+        asked.append(({name: curve["step"].tolist() for name, curve in curves.items()}, quality))
+        return {}
+
+    monkeypatch.setattr("bottomup.claims.readiness.not_ready", noting)
+    for run, step in (("lm-1", 3), ("mt-1", 5)):
+        (folder / run).mkdir()
+        (folder / run / "metrics.jsonl").write_text(f'{{"step": {step}}}\n')
+    quality = pd.DataFrame({"objective": ["mt"], "metric": ["bleu"], "value": [9.0]})
+    quality.to_csv(folder / "quality.csv", index=False)
+    run_script(
+        "judge_claims",
+        SETTINGS | {"others": {}},
+        *("--tables", *(path for path in tables if path.stem == "change")),
+        *("--correlations", folder / "no_correlations.csv", "--table", folder / "claims.csv"),
+        *("--specifications", folder / "specifications.csv"),
+        *("--metrics", *(folder / run / "metrics.jsonl" for run in ("lm-1", "mt-1"))),
+        *("--quality", folder / "quality.csv"),
+    )
+    [(curves, found)] = asked
+    assert curves == {"lm-1": [3], "mt-1": [5]} and found.equals(quality)
+
+
 def test_calibration_holds_the_study_against_the_published_curves(study, run_script, monkeypatch):
     """Without them each part is as large as the sentence says, whatever the study measured."""
     folder, tables = study
@@ -191,7 +220,7 @@ def test_calibration_holds_the_study_against_the_published_curves(study, run_scr
         *("--tables", change, "--table", folder / "calibration.csv"),
     )
     [(findings, theirs, _, n_studies, seed)] = handed.calls
-    assert (n_studies, seed) == (40, 1)
+    assert (n_studies, seed) == (40, 1) and not {*BEYOND} & {*theirs}
     both = [name for name in findings if name in theirs]
     papers, _ = find_all(
         [claim for claim in CLAIMS if claim.name in both],

@@ -485,6 +485,7 @@ MISTAKES = [
         "slices.py",
         ("{name: untrained for name, untrained in initial.items() if untrained}", "{}"),
         ("dict(self.study.corpus.bpe) | of_side", "dict(self.study.corpus.bpe)"),
+        ("self.study.objective_shape(name)", "self.study.model"),
     ),
     *of(
         "heads",
@@ -943,7 +944,6 @@ MISTAKES = [
         ('"seed": quality.seed', '"seed": 2'),
         ("dict(corpus.cleaning) | of_text", "of_text"),
         ('{"thresholds": self.study.heads.thresholds}', '{"thresholds": {}}'),
-        ("self.study.objective_shape(name)", "self.study.model"),
         (
             'values["training"] = self.study.objective_training(name)',
             'values["training"] = self.study.training',
