@@ -1,6 +1,6 @@
 """Studies in which no claim is true, from their tables on, and how often one is decided.
 
-    python -m tests.claims.null_studies STUDIES > docs/null_studies.csv
+    python -m tests.claims.null_studies STUDIES > null_studies.csv
 
 All models of a study are alike: trained or not, under each objective, in each layer and group, and
 where a claim asks for a threshold, its best head is there. Runs differ, and so do documents, which
@@ -46,17 +46,21 @@ def frames(n_runs: int, kind: str, rng: np.random.Generator) -> dict[str, pd.Dat
     return {
         name: kept_at_random(whole[name], rng)
         if name == "gates"
-        else varied(level(name, whole[name]), kind, rng)
+        else varied(level(name, whole[name], rng), kind, rng)
         for name in READ
     }
 
 
-def level(name: str, frame: pd.DataFrame) -> pd.DataFrame:
-    """The table of models that are all alike; initial models are as those that start from them."""
+def level(name: str, frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
+    """The table of models that are all alike; initial models are as those that start from them.
+
+    Which heads of a layer are relevant has nothing to do with what else they do.
+    """
     if name == "head_importance":
         confident = frame["importance"] == "confidence"
         first = (frame["layer"] == 1) & (frame["head"] == 1)
-        relevant = RELEVANCE[frame["head"].to_numpy() - 1]
+        layers = frame.groupby(["objective", "seed", "importance", "layer"])["head"]
+        relevant = RELEVANCE[layers.transform(lambda heads: rng.permutation(heads)) - 1]
         values = np.where(confident, np.where(first, HALF, 0.1), relevant)
     elif name == "head_functions":
         values = frame["baseline_accuracy"].fillna(pd.Series(HALF, frame.index))
@@ -112,11 +116,15 @@ def kept_at_random(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFram
 
 
 def judged(n_runs: int, kind: str, rng: np.random.Generator) -> tuple[list[float], bool]:
-    """The p-values of all claims of a study, each alone, and whether one of a paper is decided."""
+    """The p-values of all claims of a study, each alone, and whether one of a paper is decided.
+
+    Of claims that several runs show: with one, as where one alone has a head with a function, the
+    page promises nothing and says so.
+    """
     tables = {name: table(name, frame) for name, frame in frames(n_runs, kind, rng).items()}
     found, _ = find_all(CLAIMS, tables, INITIAL)
     usual = priors(found)
-    p = {name: one.decided(usual[name]).p for name, one in found.items()}
+    p = {n: one.decided(usual[n]).p for n, one in found.items() if one.parts.n_runs > 1}
     words: set[str] = set()
     for paper in {claim.paper for claim in CLAIMS}:
         of_paper = {c.name: p[c.name] for c in CLAIMS if c.paper == paper and c.name in p}
