@@ -121,6 +121,26 @@ def test_without_a_block_sentences_of_the_others_count(importance):
     np.testing.assert_allclose(np.stack(sums), 1)
 
 
+def test_a_block_of_which_no_sentence_is_drawn_is_one_that_nothing_is_without(
+    trained, corpus_files, run_script, tmp_path
+):
+    """Also if it is the last one."""
+    dev = run.load_text(corpus_files.tokens, "dev", objectives.load("mt", {}))
+    blocks = np.full(len(dev.source), 3, dtype=np.int8)
+    blocks[examples.sample(dev, SAMPLE["sentences"], SAMPLE["seed"])] = [0, 1, 2, 0, 1, 2]
+    np.save(tmp_path / "blocks.npy", blocks)
+    run_script(
+        "measure_head_importance",
+        SAMPLE | {"run": RUN, "beam": BEAM},
+        *("--model", trained / "model", "--text", *tokens_of(corpus_files, "dev")),
+        *("--blocks", tmp_path / "blocks.npy", "--table", tmp_path / "importance.csv"),
+    )
+    table = pd.read_parquet(tmp_path / "importance.parquet").dropna(subset="value")
+    without = np.stack(table["without"])
+    assert without.shape[1] == 4
+    np.testing.assert_allclose(without[:, 3], table["value"])
+
+
 def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
     run_script, corpus_files, tmp_path
 ):
