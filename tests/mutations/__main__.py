@@ -49,10 +49,14 @@ def _tests_in(path: Path) -> list[Path]:
     return sorted(path.rglob("test_*.py")) or [path]
 
 
-def that_name(module: str, files: list[str]) -> list[str]:
-    """Those of `files` that name a module or program; all if none does."""
-    name = re.compile(rf"\b{Path(module).stem}\b")
-    return [file for file in files if name.search((ROOT / file).read_text())] or files
+def in_turn(module: str, files: list[str]) -> list[list[str]]:
+    """Those of `files` that name a module or program, all if none does: first those that are called
+    like it, which need not wait for the others to be collected."""
+    stem = Path(module).stem
+    name = re.compile(rf"\b{stem}\b")
+    naming = [file for file in files if name.search((ROOT / file).read_text())] or files
+    called = [file for file in naming if stem.rstrip("s") in Path(file).stem]
+    return [some for some in (called, [file for file in naming if file not in called]) if some]
 
 
 class _First:
@@ -97,7 +101,8 @@ def noticed_by(mistake: Mistake) -> str | None:
         copied(folder := Path(name))
         path = folder / mistake.file
         path.write_text(mistake.made(path.read_text()))
-        return first_failing(folder, that_name(mistake.file, files_of(mistake.room)))
+        groups = in_turn(mistake.file, files_of(mistake.room))
+        return next(filter(None, (first_failing(folder, some) for some in groups)), None)
 
 
 def failing_without(room: str) -> str | None:
