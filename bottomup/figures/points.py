@@ -8,7 +8,6 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup.errors import UserError
-from bottomup.measures.jackknife import WITHOUT
 from bottomup.tables import cases, too_few
 
 COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "runs", "n", "source"]
@@ -28,12 +27,9 @@ def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
         raise UserError(f"table {name!r} is missing; found {found}; give it, too")
     missing = [column for column in columns if column not in tables[name]]
     if missing:
-        todo = "make it again with the workflow"
-        if missing == [WITHOUT]:  # as in each .csv
-            todo = f"give measures/{name}.parquet"
         raise UserError(
             f"table {name!r} has no column {', '.join(missing)}; it needs {', '.join(columns)}; "
-            f"{todo}"
+            f"give the one that the workflow makes now, the .parquet where there is one"
         )
     if tables[name].empty:
         raise NoRowsError(f"table {name!r} has no rows; a figure needs at least one; measure first")

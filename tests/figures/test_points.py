@@ -58,17 +58,3 @@ def test_missing_table_column_and_rows():
         table({"measures": SEEDS}, "measures", ["seed", "layer"])
     with pytest.raises(UserError, match="no rows"):
         table({"measures": SEEDS.head(0)}, "measures", ["seed"])
-
-
-@pytest.mark.parametrize(
-    ("missing", "todo"),
-    [
-        (["without"], "give measures/change.parquet"),
-        (["seed"], "make it again with the workflow"),
-        (["seed", "without"], "make it again with the workflow"),
-    ],
-)
-def test_a_table_without_what_only_one_of_its_files_has_names_that_file(missing, todo):
-    whole = pd.DataFrame({"seed": [1], "distance": [0.5], "without": [[0.5]]})
-    with pytest.raises(UserError, match=f"has no column {', '.join(missing)}; .*; {todo}$"):
-        table({"change": whole.drop(columns=missing)}, "change", [*whole])
