@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
 
@@ -73,15 +73,20 @@ pruning:
 
 @dataclass(frozen=True)
 class Checkout:
-    """A copy of the repository, to edit and to plan in."""
+    """A copy of the repository, to edit and to plan in by this Python."""
 
     path: Path
+    python: Path | str = sys.executable
+
+    def copied(self, folder: Path) -> "Checkout":
+        """The same in another folder."""
+        return replace(self, path=shutil.copytree(self.path, folder, symlinks=True))
 
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy."""
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
         done = subprocess.run(
-            [sys.executable, "-m", "snakemake", *arguments],
+            [self.python, "-m", "snakemake", *arguments],
             cwd=self.path,
             env=environment | {"PYTHONDONTWRITEBYTECODE": "1", "OMP_NUM_THREADS": "1"},
             capture_output=True,
@@ -146,7 +151,7 @@ class Outputs:
         return found
 
 
-def copy_repository(folder: Path) -> Checkout:
+def copy_repository(folder: Path, python: Path | str = sys.executable) -> Checkout:
     """What git would commit of the work tree, in `folder`, committed there."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
@@ -159,7 +164,7 @@ def copy_repository(folder: Path) -> Checkout:
         if (ROOT / name).is_file() and not name.startswith("tests/"):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy2(ROOT / name, folder / name)
-    checkout = Checkout(folder)
+    checkout = Checkout(folder, python)
     (folder / "study.yaml").write_text(OVERLAY)
     (folder / "text").mkdir()
     for language in ("en", "de"):

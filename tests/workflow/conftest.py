@@ -1,17 +1,25 @@
 """The workflow's fixtures: the study after a run, and copies of it to edit."""
 
-import shutil
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from tests.warm import warm
 from tests.workflow.checkouts import RESULTS, Checkout, Outputs, copy_repository
 
 
 @pytest.fixture(scope="session")
-def built(tmp_path_factory) -> Checkout:
+def python() -> Iterator[Path]:
+    """A Python that has imported Snakemake."""
+    with warm("snakemake.cli", "pydantic") as program:
+        yield program
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, python) -> Checkout:
     """The copy after its study was run; not to be edited."""
-    checkout = copy_repository(tmp_path_factory.mktemp("workflow") / "built")
+    checkout = copy_repository(tmp_path_factory.mktemp("workflow") / "built", python)
     for output in checkout.summary():
         path = checkout.path / RESULTS / output
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -35,4 +43,4 @@ def outputs(built) -> Outputs:
 @pytest.fixture
 def checkout(built, tmp_path) -> Checkout:
     """A copy of the copy, to edit."""
-    return Checkout(shutil.copytree(built.path, tmp_path / "edited", symlinks=True))
+    return built.copied(tmp_path / "edited")

@@ -1,7 +1,5 @@
 """The pages of a study, which a run of it alone does not make: planned exactly as all else is."""
 
-import shutil
-
 import pytest
 
 from tests.workflow.checkouts import RESULTS, Checkout, Outputs
@@ -13,8 +11,7 @@ TARGET = ["--", "all", "gallery"]
 @pytest.fixture(scope="module")
 def shown(built, tmp_path_factory) -> Checkout:
     """The copy with its pages made, too; not to be edited."""
-    checkout = Checkout(tmp_path_factory.mktemp("pages") / "built")
-    shutil.copytree(built.path, checkout.path, symlinks=True)
+    checkout = built.copied(tmp_path_factory.mktemp("pages") / "built")
     for output in checkout.summary(*TARGET).keys() - checkout.summary().keys():
         path = checkout.path / RESULTS / output
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -32,7 +29,7 @@ def pages(shown) -> Outputs:
 
 @pytest.fixture
 def copy(shown, tmp_path) -> Checkout:
-    return Checkout(shutil.copytree(shown.path, tmp_path / "edited", symlinks=True))
+    return shown.copied(tmp_path / "edited")
 
 
 def test_a_study_does_not_make_them_and_they_make_no_other_result_stale(shown, outputs, pages):

@@ -4,11 +4,12 @@ import json
 import os
 import re
 import shutil
+from dataclasses import replace
 from importlib.metadata import version
 
 import pytest
 
-from tests.workflow.checkouts import RESULTS, Checkout
+from tests.workflow.checkouts import RESULTS
 
 # What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
 NOTHING = []
@@ -893,7 +894,7 @@ def test_a_branch_and_back_makes_nothing_stale(checkout, outputs):
 
 def test_a_moved_folder_makes_nothing_stale(checkout, tmp_path):
     moved = shutil.move(checkout.path, tmp_path / "elsewhere")
-    assert Checkout(moved).planned() == set()
+    assert replace(checkout, path=moved).planned() == set()
 
 
 def test_a_lost_result_is_made_again(checkout, outputs):
