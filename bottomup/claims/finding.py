@@ -11,7 +11,16 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
 from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, usual
-from bottomup.claims.tables import Blocks, Tables, blocks_of, of_seeds, seeds, without_objective
+from bottomup.claims.tables import (
+    Blocks,
+    Tables,
+    blocks_of,
+    objectives,
+    of_seeds,
+    seeds,
+    with_objective,
+    without_objective,
+)
 from bottomup.claims.verdicts import PValues
 
 
@@ -103,7 +112,8 @@ class Finding:
 
     found: its parts; before: those of the initial models; beside: those of the runs with the same
     seeds as these; condition: those of its `where`. The last three are None if there are none or
-    they were not measured. blocks: those of the tables.
+    they were not measured. blocks: those of the tables. asked: the seeds whose models it could be
+    seen in: more than `found.seeds` if, say, some models have no head with a function.
     """
 
     claim: Claim
@@ -112,6 +122,12 @@ class Finding:
     beside: Replicates | None
     condition: Replicates | None
     blocks: Blocks
+    asked: list[int]
+
+    @property
+    def one_of_several(self) -> bool:
+        """Whether a single run shows it though others could: it was chosen by what it shows."""
+        return len(self.found.seeds) == 1 < len(self.asked)
 
     @property
     def difference(self) -> Replicates | None:
@@ -135,7 +151,10 @@ class Finding:
             part and part.evidence(self.blocks) for part in (self.before, self.condition)
         )
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
-        return decided(claim, prior, self.parts, self.added, condition, initial)
+        how = decided(claim, prior, self.parts, self.added, condition, initial)
+        if self.one_of_several:  # How far others would be is not known.
+            how = replace(how, p=PValues(*(np.ones_like(p) for p in vars(how.p).values())))
+        return how
 
 
 def decided(
@@ -192,7 +211,18 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
         if before.seeds != found.seeds:
             beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
-    return Finding(claim, found, before, beside, condition, blocks_of(runs.tables))
+    one = Finding(claim, found, before, beside, condition, blocks_of(runs.tables), found.seeds)
+    if len(found.seeds) == 1 < len(runs.of_seed) and not claim.across_seeds:
+        one = replace(one, asked=_asked(one, runs))
+    return one
+
+
+def _asked(one: Finding, runs: Runs) -> list[int]:
+    """The seeds of which the claim's table has all the models that the claim is about."""
+    of_claim = {one.claim.measure: runs.tables[one.claim.measure]}
+    about = [name for name in objectives(of_claim) if rests_on(one, runs.tables, name)]
+    each = [{*seeds(with_objective(of_claim, name))} for name in about]
+    return sorted(set.intersection(*each)) if each else one.found.seeds
 
 
 def rests_on(one: Finding, tables: Tables, objective: str) -> bool:

@@ -130,8 +130,10 @@ def _numbers(one: Finding, how: Decided) -> dict:
 
 def _power(one: Finding, how: Decided, prior: Prior) -> float:
     """The chance that this study finds the claim reproduced, asked alone, where its statistic has
-    the published size, and its initial models what they have here."""
+    the published size, and its initial models what they have here. NaN where that is not known."""
     claim = one.claim
+    if one.one_of_several:
+        return math.nan
     own = power(one.parts, prior, claim.published, claim.margin, claim.one_of)
     if not one.added:
         return own
@@ -148,7 +150,9 @@ def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
 def _marks(one: Finding, how: Decided) -> dict:
     """What a reader of the verdict must know."""
     marks = []
-    if one.parts.n_runs == 1:
+    if one.one_of_several:
+        marks.append(f"one run of {len(one.asked)}")
+    elif one.parts.n_runs == 1:
         marks.append("one pair of runs" if one.claim.across_seeds else "one run")
     if one.claim.of_training and not how.added:
         marks.append("no initial models beside it")
@@ -193,6 +197,8 @@ def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -
 def _until(one: Finding, how: Decided, prior: Prior) -> str:
     """What would decide the claim if the values stayed."""
     claim = one.claim
+    if one.one_of_several:
+        return f"more than one of {len(one.asked)} runs has what it asks for"
     if how.p.alone != UNDECIDED:
         return "it stands among fewer claims, or more runs: alone it is decided"
     if np.isnan(how.own.low):

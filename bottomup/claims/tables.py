@@ -200,14 +200,19 @@ def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
     return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
 
 
+def with_objective(tables: Tables, objective: str) -> Tables:
+    """The rows of this objective; of pairs of runs, those with it."""
+    return {name: table.filtered(_about(table, objective)) for name, table in tables.items()}
+
+
 def without_objective(tables: Tables, objective: str) -> Tables:
     """The rows of other objectives; of pairs of runs, those without it."""
+    return {name: table.filtered(~_about(table, objective)) for name, table in tables.items()}
 
-    def kept(rows: pd.DataFrame) -> pd.Series:
-        columns = [name for name in OBJECTIVES if name in rows]
-        return (rows[columns] != objective).all(axis="columns")
 
-    return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
+def _about(table: Table, objective: str) -> pd.Series:
+    columns = [name for name in OBJECTIVES if name in table.rows]
+    return (table.rows[columns] == objective).any(axis="columns")
 
 
 def objectives(tables: Tables) -> list[str]:

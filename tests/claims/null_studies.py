@@ -116,15 +116,11 @@ def kept_at_random(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFram
 
 
 def judged(n_runs: int, kind: str, rng: np.random.Generator) -> tuple[list[float], bool]:
-    """The p-values of all claims of a study, each alone, and whether one of a paper is decided.
-
-    Of claims that several runs show: with one, as where one alone has a head with a function, the
-    page promises nothing and says so.
-    """
+    """The p-values of all claims of a study, each alone, and whether one of a paper is decided."""
     tables = {name: table(name, frame) for name, frame in frames(n_runs, kind, rng).items()}
     found, _ = find_all(CLAIMS, tables, INITIAL)
     usual = priors(found)
-    p = {n: one.decided(usual[n]).p for n, one in found.items() if one.parts.n_runs > 1}
+    p = {n: one.decided(usual[n]).p for n, one in found.items()}
     words: set[str] = set()
     for paper in {claim.paper for claim in CLAIMS}:
         of_paper = {c.name: p[c.name] for c in CLAIMS if c.paper == paper and c.name in p}

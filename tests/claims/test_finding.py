@@ -209,3 +209,35 @@ def test_a_run_without_numbers_is_no_run():
 def test_a_claim_without_its_table_is_missing():
     with pytest.raises(NotMeasuredError):
         find(claim(of("mt")), Runs.of({}), Runs.of({}))
+
+
+def where_large(*objectives):
+    """Parts that only models with values above 2 have, as only some heads have a function."""
+
+    def parts(found):
+        values = of(*objectives)(found)
+        if values[0][0] <= 2:
+            raise NotMeasuredError("head with the function")
+        return values
+
+    return parts
+
+
+@pytest.mark.parametrize(
+    ("values", "asked", "chosen"),
+    [
+        ({"mt": [1, 3, 1]}, [1, 2, 3], True),
+        ({"mt": [1, 3, 3.1]}, [2, 3], False),  # which tell how far runs are apart
+        ({"mt": [3]}, [1], False),
+        # Other models with other seeds could not show it.
+        ({"mt": [3], "lm": [1, 1, 1]}, [1], False),
+        # Nor could one without the model beside it.
+        ({"mt": [3, 1, 1], "mlm": [5]}, [1], False),
+    ],
+)
+def test_what_one_run_of_several_shows_decides_nothing(values, asked, chosen):
+    about = [name for name in values if name != "lm"]
+    one = found_of(claim(where_large(*about), of_training=False), runs_of(**values))
+    assert (one.asked, one.one_of_several) == (asked, chosen)
+    word = one.decided(Prior(1e-4, 2.0)).p.alone
+    assert word == ("undecided" if chosen else "reproduced")

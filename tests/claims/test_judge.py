@@ -12,7 +12,7 @@ from bottomup.claims.looks import Looks
 from bottomup.claims.verdicts import PValues, corrected
 from tests.claims import made_up
 from tests.claims.made_up import NO_CORRELATIONS, NO_SPECIFICATIONS, claim, of_runs
-from tests.claims.test_finding import of
+from tests.claims.test_finding import of, where_large
 
 
 def frame(spread=0.01, **values):
@@ -296,6 +296,13 @@ def test_a_condition_that_is_open_needs_its_own_runs():
 
 
 LOOKS = Looks(seeds=[1, 2, 3, 4, 5], planned=[3, 5])
+
+
+def test_the_row_of_a_claim_that_one_run_of_several_shows():
+    row = judged(frame(mt=[1.0, 3.0, 1.0]), claim(where_large("mt")))
+    assert (row["verdict"], row["uncorrected"], row["runs"]) == ("undecided", "undecided", 1)
+    assert row["provisional"].startswith("one run of 3") and np.isnan(row["power"])
+    assert row["undecided_until"] == "more than one of 3 runs has what it asks for"
 
 
 def judged_by_looks(*mt):
