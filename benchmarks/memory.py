@@ -39,8 +39,8 @@ RUN = {"objective": "mlm", "seed": 1}
 LABELS = {"labels": [{"label": "input", "positions": "all"}]}
 # 1,000 clusters; the paper's 10,000 take ten times as long, but little more memory.
 INFORMATION = {
-    **{"n_tokens": 1000, "n_clusters": 1000, "other_n_clusters": [], "clusterings": 3, "seed": 1},
-    "scikit_learn": False,
+    **{"n_tokens": 1000, "other_n_tokens": [], "n_clusters": 1000, "other_n_clusters": []},
+    **{"clusterings": 3, "scikit_learn": False, "seed": 1},
 }
 PWCCA = {"variants": ["definition", "svcca-2019"]}
 NULL = {"null": {"permutations": 63, "seed": 1}}

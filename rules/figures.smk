@@ -4,7 +4,7 @@
 
 from bottomup.objectives import Question
 
-MI_OPTIONS = {"n_clusters": STUDY.measures.mutual_information.n_clusters}
+MI_OPTIONS = {"estimate": STUDY.measures.mutual_information.shown}
 # What the papers compare; variants of an objective have their own figures.
 COMPARED = SUBJECTS.runs(SUBJECTS.compared)
 LOOKED_AT = SUBJECTS.runs(SUBJECTS.looked_at)  # and models from elsewhere
@@ -165,6 +165,7 @@ FIGURES = {
         for objective in SUBJECTS.masked()
     },
     "mutual_information_estimators": {
+        "options": {"n_tokens": STUDY.measures.mutual_information.n_tokens},
         "tables": information(SUBJECTS.compared),
         "category": "2 Information",
     },

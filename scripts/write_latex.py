@@ -1,7 +1,7 @@
 """Write one of the main tables as LaTeX.
 
 Settings: table, a name of bottomup/figures/latex.py; options of that table, for example
-          {"n_clusters": 1000}.
+          {"estimate": {"n_clusters": 1000, "n_tokens": 400}}.
 Inputs:   the table of measures that it is made from (.csv).
 Outputs:  the table (.tex), for \\input in a document.
 """

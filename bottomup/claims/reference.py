@@ -94,12 +94,12 @@ the paper does not make, the published value is set to 0.03. These claims, and t
 papers, are families of their own.
 
 **Specifications.** Some measures leave a choice open (how many clusters, or a classifier; how
-groups are matched; the variant of PWCCA; the metric of neighbors; the rule of relevance), and so do
-bottom and top, which may be thirds, halves or quarters of the layers. Each claim is judged alone
-under all combinations that the tables of a study allow and that change its numbers, and without
-each seed where two are left (`measures/specifications.csv`); `specifications_agree` of its
-`specifications` have its verdict alone. A claim that is reproduced under one and on the other side
-under another, of all seeds, **depends on the estimator**.
+many tokens; how groups are matched; the variant of PWCCA; the metric of neighbors; the rule of
+relevance), and so do bottom and top, which may be thirds, halves or quarters of the layers. Each
+claim is judged alone under all combinations that the tables of a study allow and that change its
+numbers, and without each seed where two are left (`measures/specifications.csv`);
+`specifications_agree` of its `specifications` have its verdict alone. A claim that is reproduced
+under one and on the other side under another, of all seeds, **depends on the estimator**.
 
 **Looks.** With `looks: [3, 5, 8]` a study starts with three seeds. `snakemake plan_next_look` then
 writes `next_look.yaml` among the results: five seeds for the models on which an undecided claim

@@ -28,7 +28,7 @@ from bottomup.measures.jackknife import ANY, WITHOUT
 NEEDED = [
     *("objective", "seed", "layer", "reading", "positions", "label", "estimator"),
     *("mi_nats", "ci_low", "ci_high", WITHOUT, "clustering_error_nats"),
-    *("shuffled_mi_nats", "entropy_nats", "n_occurrences", "n_labels", "n_clusters"),
+    *("shuffled_mi_nats", "entropy_nats", "n_occurrences", "n_labels", "n_clusters", "n_tokens"),
 ]
 # By panel: the estimator.
 ESTIMATORS = {
@@ -58,13 +58,15 @@ class Row:
     published: pd.DataFrame
 
 
-def draw(tables: Tables, rows: list[Row], n_clusters: int) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, rows: list[Row], estimate: dict[str, int]) -> tuple[Figure, pd.DataFrame]:
     """The figure of `rows` from the table `mutual_information`, and its points.
 
-    `n_clusters` is the number of clusters to show, one of those measured.
+    `estimate` is the one to show of those measured, as values of columns: `n_clusters`, which the
+    classifier has not, and `n_tokens`.
     """
     measured = table(tables, "mutual_information", NEEDED)
-    measured = measured[measured["n_clusters"].isna() | (measured["n_clusters"] == n_clusters)]
+    for column, value in estimate.items():
+        measured = measured[measured[column].isna() | (measured[column] == value)]
     parts = [select(measured, row.select) for row in rows]
     estimators = set(pd.concat(parts)["estimator"])
     panels = [panel for panel, estimator in ESTIMATORS.items() if estimator in estimators]
@@ -83,7 +85,7 @@ def draw(tables: Tables, rows: list[Row], n_clusters: int) -> tuple[Figure, pd.D
     return figure, drawn
 
 
-def select(measured: pd.DataFrame, wanted: dict[str, str]) -> pd.DataFrame:
+def select(measured: pd.DataFrame, wanted: dict[str, str | int]) -> pd.DataFrame:
     """The rows with these values, by layer, as `series` and `x`; UserError if there are none."""
     part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:

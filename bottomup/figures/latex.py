@@ -114,12 +114,11 @@ def pruning(measured: pd.DataFrame) -> pd.DataFrame:
     return _with_index(pd.concat(parts).rename(_label, level="objective"))
 
 
-def mutual_information(measured: pd.DataFrame, n_clusters: int) -> pd.DataFrame:
+def mutual_information(measured: pd.DataFrame, estimate: dict[str, int]) -> pd.DataFrame:
     """A row for each objective, a column for each layer: information about the token read, nats."""
     shown = {"reading": "plain", "positions": "all", "label": "input", "estimator": "clusters"}
-    shown |= {"n_clusters": n_clusters}
     needed = ["objective", "seed", "layer", "mi_nats"]
-    rows = heads.select({"information": measured}, "information", needed, **shown)
+    rows = heads.select({"information": measured}, "information", needed, **shown, **estimate)
     layers = {
         str(layer): _cells(some, "mi_nats", ["objective"], digits=2)
         for layer, some in rows.groupby("layer")
@@ -139,8 +138,9 @@ TABLES: dict[str, tuple[Callable[..., pd.DataFrame], str]] = {
     ),
     "mutual_information": (
         mutual_information,
-        "Mutual information of each layer with the token that was read, in nats, by {n_clusters} "
-        f"clusters: {SEEDS}.",
+        "Mutual information of each layer with the token that was read, of the "
+        "{estimate[n_tokens]} most frequent ones, in nats, by {estimate[n_clusters]} clusters: "
+        f"{SEEDS}.",
     ),
 }
 

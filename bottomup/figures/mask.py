@@ -65,19 +65,19 @@ Models = dict[str, Model]
 
 @style.paper()
 def draw(
-    tables: Tables, models: dict[str, dict], n_clusters: int, variant: str
+    tables: Tables, models: dict[str, dict], estimate: dict[str, int], variant: str
 ) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `mutual_information`, `neighbors` and `pwcca_between_runs`,
     with the values without each block.
 
-    `models` are the objectives to show, with the fields of `Model`. `n_clusters` is the number of
-    clusters to show, `variant` the kind of PWCCA. A trained model and its untrained one are
-    compared within a seed.
+    `models` are the objectives to show, with the fields of `Model`. `estimate` has the `n_clusters`
+    and the `n_tokens` to show, `variant` is the kind of PWCCA. A trained model and its untrained
+    one are compared within a seed.
     """
     known = {name: Model(**model) for name, model in models.items()}
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
     named = {"mi_nats": "value", "clustering_error_nats": "noise"}
-    information = _runs(tables, "mutual_information", select | {"n_clusters": n_clusters}, named)
+    information = _runs(tables, "mutual_information", select | estimate, named)
     information = since_layer_0(information, ["series"])
     token = _runs(tables, "neighbors", {"property": "token", "metric": "cosine"}, {})
     drawn = join(

@@ -18,13 +18,15 @@ BY = ["panel", "series", "x"]
 
 
 @style.paper()
-def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `mutual_information`.
 
     A column for each objective; mutual information above, its change since layer 0 below.
+    `n_tokens` is the number of tokens that all estimators have.
     """
     measured = table(tables, "mutual_information", information.NEEDED)
-    part = information.select(measured, SELECT).rename(columns={"series": "panel"})
+    part = information.select(measured, SELECT | {"n_tokens": n_tokens})
+    part = part.rename(columns={"series": "panel"})
     estimators = _estimators(part)
     series = part["n_clusters"].map(estimators).fillna(CLASSIFIER)
     other = part["estimator"] == "scikit-learn"

@@ -11,10 +11,10 @@ PUBLISHED = "ib_mi_tasks"
 
 
 @style.paper()
-def draw(tables: Tables, n_clusters: int) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, estimate: dict[str, int]) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `mutual_information` and, if given, `ib_mi_tasks`.
 
-    `n_clusters` is the number of clusters to show, one of those measured.
+    `estimate` has the `n_clusters` and the `n_tokens` to show, each one of those measured.
     """
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     row = information.Row(
@@ -22,4 +22,4 @@ def draw(tables: Tables, n_clusters: int) -> tuple[Figure, pd.DataFrame]:
         select={"reading": "plain", "positions": "all", "label": "input"},
         published=published.assign(series=published["series"].str.lower()),
     )
-    return information.draw(tables, [row], n_clusters)
+    return information.draw(tables, [row], estimate)

@@ -20,12 +20,12 @@ PUBLISHED_SERIES = {"input": "src", "output": "dst"}
 
 @style.paper()
 def draw(
-    tables: Tables, objective: str, reading: str, n_clusters: int
+    tables: Tables, objective: str, reading: str, estimate: dict[str, int]
 ) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `mutual_information` and, if given, `ib_src_dst_lm_mlm`.
 
-    `reading` is `plain` or `as_trained`; `n_clusters` is the number of clusters to show, one of
-    those measured.
+    `reading` is `plain` or `as_trained`; `estimate` has the `n_clusters` and the `n_tokens` to
+    show, each one of those measured.
     """
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     published = published[published["panel"] == style.objective(objective).label]
@@ -51,4 +51,4 @@ def draw(
         )
         for token, positions in shown or POSITIONS[reading].items()
     ]
-    return information.draw(tables, rows, n_clusters)
+    return information.draw(tables, rows, estimate)

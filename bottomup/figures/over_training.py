@@ -27,14 +27,14 @@ LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 
 
 @style.paper()
-def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.DataFrame]:
+def draw(tables: Tables, estimate: dict[str, int], variant: str) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `mutual_information` and `pwcca_between_runs` of runs at
     steps and at their end, and a table of metrics for each run, named `objective-seed`.
 
-    `n_clusters` is the number of clusters to show, `variant` the kind of PWCCA. The end is drawn at
-    the step of the lowest dev loss, whose weights a run ends with, mean over seeds.
+    `estimate` has the `n_clusters` and the `n_tokens` to show, `variant` is the kind of PWCCA. The
+    end is drawn at the step of the lowest dev loss, whose weights a run ends with, mean over seeds.
     """
-    information, distances = _information(tables, n_clusters), _distances(tables, variant)
+    information, distances = _information(tables, estimate), _distances(tables, variant)
     objectives = style.ordered(distances["panel"])
     ends = {name: steps.end(tables, name) for name in objectives}
     information = information[information["panel"].isin(objectives)]
@@ -48,10 +48,10 @@ def draw(tables: Tables, n_clusters: int, variant: str) -> tuple[Figure, pd.Data
     return _figure(drawn, ends), drawn
 
 
-def _information(tables: Tables, n_clusters: int) -> pd.DataFrame:
+def _information(tables: Tables, estimate: dict[str, int]) -> pd.DataFrame:
     """The rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
     select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
-    select |= {"n_clusters": n_clusters}
+    select |= estimate
     named = {"layer": "x", "mi_nats": "value", "clustering_error_nats": "noise"}
     columns = ["objective", "seed", "ci_low", "ci_high", WITHOUT, *named]
     rows = _where(table(tables, "mutual_information", [*columns, *select]), select)

@@ -1,11 +1,12 @@
 """The mutual information between tokens and their representations, at each layer of one run.
 
-Rows: for each layer and wanted label, one of the estimator clusters for each number of clusters, if
-wanted one of the estimator scikit-learn, and one of the estimator classifier, a lower bound on
-held-out occurrences only.
+Rows: for each layer and wanted label, one of the estimator clusters for each number of clusters and
+for each other number of tokens, if wanted one of the estimator scikit-learn, and one of the
+estimator classifier, a lower bound on held-out occurrences only.
 """
 
 from collections.abc import Iterator
+from itertools import product
 from typing import Annotated
 
 from pydantic import AfterValidator, Field
@@ -16,12 +17,18 @@ from bottomup.tables import Seen, Table
 TABLE = Table("reading", reads=("frequencies",))
 
 Clusters = Annotated[int, Field(ge=2, le=10**6)]
+Tokens = Annotated[int, Field(ge=2, le=100_000)]
 
 
 class Settings(Section):
     """Information that a layer has about a token, in nats."""
 
-    n_tokens: int = key("number of most frequent tokens to use", "tokens", ge=2, le=100_000)
+    n_tokens: Tokens = key("number of most frequent tokens to use", "tokens")
+    other_n_tokens: Annotated[list[Tokens], AfterValidator(unique)] = key(
+        "other numbers of them, to see what depends on that, by n_clusters clusters alone; each "
+        "takes about as long as n_clusters does",
+        "tokens",
+    )
     n_clusters: Clusters = key("clusters of their representations; at most occurrences.n")
     other_n_clusters: Annotated[list[Clusters], AfterValidator(unique)] = key(
         "other numbers of clusters, to see what depends on them"
@@ -38,6 +45,11 @@ class Settings(Section):
     )
     seed: Seed = key("seed of clusters, shuffles and the halves for the classifier")
 
+    @property
+    def shown(self) -> dict[str, int]:
+        """The estimate that figures show and claims use, as values of columns of the table."""
+        return {"n_clusters": self.n_clusters, "n_tokens": self.n_tokens}
+
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures import jackknife
@@ -45,18 +57,26 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.labels import choose
     from bottomup.measures.mutual_information import by_clusters
 
-    for label in map(dict, seen.labels):
-        some, tokens = choose(seen.occurrences, seen.frequencies, settings.n_tokens, **label)
+    for label, way in product(map(dict, seen.labels), _ways(settings)):
+        n_tokens, n_clusters, estimator = way
+        some, tokens = choose(seen.occurrences, seen.frequencies, n_tokens, **label)
         of_tokens = tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)
-        place = {"reading": seen.reading, **label}
-        ways = [(n, "clusters") for n in (settings.n_clusters, *settings.other_n_clusters)]
-        if settings.scikit_learn:
-            ways.append((settings.n_clusters, "scikit-learn"))
-        for n_clusters, estimator in ways:
-            views = (view[some] for view in seen.views)
+        views = (view[some] for view in seen.views)
+        if estimator == "classifier":
+            found = (by_classifier(view, *of_tokens, settings.seed) for view in views)
+        else:
             drawn = n_clusters, settings.clusterings, settings.seed
             found = by_clusters(views, *of_tokens, *drawn, estimator)
-            for layer, row in enumerate(found):
-                yield {"layer": layer} | place | row
-        for layer, view in enumerate(seen.views):
-            yield {"layer": layer} | place | by_classifier(view[some], *of_tokens, settings.seed)
+        place = {"reading": seen.reading, **label, "n_tokens": n_tokens}
+        for layer, row in enumerate(found):
+            yield {"layer": layer} | place | row
+
+
+def _ways(settings: Settings) -> list[tuple[int, int | None, str]]:
+    """By how many tokens, by how many clusters, and by which estimator; the one shown first."""
+    n_tokens, n_clusters = settings.n_tokens, settings.n_clusters
+    ways = [(n_tokens, n, "clusters") for n in (n_clusters, *settings.other_n_clusters)]
+    ways += [(n, n_clusters, "clusters") for n in settings.other_n_tokens]
+    if settings.scikit_learn:
+        ways.append((n_tokens, n_clusters, "scikit-learn"))
+    return [*ways, (n_tokens, None, "classifier")]

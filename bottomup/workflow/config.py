@@ -669,18 +669,13 @@ def _contradictions(config: dict) -> Iterator[str]:
         if EXCEEDS[sign](found, limit):
             yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
     mutual_information = _section(_section(config, "measures"), "mutual_information")
-    n_clusters = _number(mutual_information, "n_clusters")
-    for found in _numbers(mutual_information, "other_n_clusters"):
-        if found == n_clusters:
-            yield (
-                f"measures.mutual_information.other_n_clusters: found {found:g}; "
-                "allowed: numbers other than n_clusters"
-            )
-        if found > at("occurrences.n"):
-            yield (
-                f"measures.mutual_information.other_n_clusters: found {found:g}; "
-                f"allowed: <= occurrences.n ({at('occurrences.n'):g})"
-            )
+    for name, limit in (("n_clusters", "occurrences.n"), ("n_tokens", "corpus.bpe.merges")):
+        path, own = f"measures.mutual_information.other_{name}", _number(mutual_information, name)
+        for found in _numbers(mutual_information, f"other_{name}"):
+            if found == own:
+                yield f"{path}: found {found:g}; allowed: numbers other than {name}"
+            if found > at(limit):
+                yield f"{path}: found {found:g}; allowed: <= {limit} ({at(limit):g})"
 
 
 def _trained(config: dict) -> list[str]:

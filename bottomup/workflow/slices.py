@@ -285,7 +285,7 @@ class Slices:
         """The estimates that claims use: those that the figures show, of groups that compare."""
         information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
         return {
-            "mutual_information": {"estimator": "clusters", "n_clusters": information.n_clusters},
+            "mutual_information": {"estimator": "clusters"} | information.shown,
             "pwcca_between_runs": {"variant": pwcca.variants[0], "weights": "x"},
             "pwcca_between_layers": {"variant": pwcca.variants[0], "weights": "x"},
             "change": {"matching": "matched"},
@@ -308,9 +308,11 @@ class Slices:
                 {"importance": ["confidence", "relevance_ratio"]},
             ],
         }
-        for n_clusters in information.other_n_clusters:
-            of = {"estimator": "clusters", "n_clusters": n_clusters}
-            others[f"{n_clusters} clusters"] = ["mutual_information", of]
+        of = self._estimators()["mutual_information"]
+        for n in information.other_n_clusters:
+            others[f"{n} clusters"] = ["mutual_information", of | {"n_clusters": n}]
+        for n in information.other_n_tokens:
+            others[f"{n} tokens"] = ["mutual_information", of | {"n_tokens": n}]
         if information.scikit_learn:
             others["scikit-learn"] = ["mutual_information", {"estimator": "scikit-learn"}]
         if "definition" in pwcca.variants:
@@ -347,7 +349,7 @@ class Slices:
     def write_latex(self, wildcards) -> Slice:
         options = {}
         if wildcards.table == "mutual_information":
-            options = {"n_clusters": self.study.measures.mutual_information.n_clusters}
+            options = {"estimate": self.study.measures.mutual_information.shown}
         return settings("write_latex", {"table": wildcards.table, "options": options})
 
     def show_gallery(self, figures: list[dict]) -> Slice:

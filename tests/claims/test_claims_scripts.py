@@ -11,6 +11,9 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all
 from bottomup.claims.reference import reference
 from bottomup.claims.tables import table
+from bottomup.workflow.config import load
+from bottomup.workflow.reading import read
+from bottomup.workflow.slices import Slices
 from scripts import compare_with_published
 from tests.claims.made_up import INITIAL, moved, value_of
 from tests.tiny import ROOT
@@ -152,6 +155,26 @@ def test_an_estimator_that_no_row_has_is_named_and_decides_nothing(study, run_sc
     settings = SETTINGS | {"estimators": {"pwcca_between_runs": wrong}, "others": {}}
     claims = judge(run_script, folder, tables, settings=settings)
     assert set(claims["verdict"]) == {"not measured"} and claims["value"].isna().all()
+
+
+def test_another_number_of_tokens_is_a_specification(study, run_script, monkeypatch):
+    """As the default study judges: 400 tokens, and beside them 500, on which LM keeps all."""
+    monkeypatch.chdir(ROOT)
+    asked = Slices(load(*read([ROOT / "config.yaml"], {}))).judge_claims()
+    settings = SETTINGS | {name: asked[name] for name in ("estimators", "others")}
+    folder, tables = study
+    (path,) = [path for path in tables if path.stem == "mutual_information"]
+    frame = pd.read_parquet(path).assign(estimator="clusters", n_clusters=1000, n_tokens=400)
+    frame.to_parquet(path)
+    alone = judge(run_script, folder, [path], settings=settings)
+    assert {name for name, _ in specified(folder, "lm_forgets_input")} == {"as judged"}
+    nothing = frame.assign(n_tokens=500, mi_nats=5.0, without=[[5.0] * 20] * len(frame))
+    pd.concat([nothing, frame]).to_parquet(path)
+    both = judge(run_script, folder, [path], settings=settings)
+    assert both["value"].equals(alone["value"]), "rows of both are not mixed up"
+    verdicts = specified(folder, "lm_forgets_input")
+    assert verdicts["as judged", "thirds"] == "reproduced"
+    assert verdicts["500 tokens", "thirds"] != "reproduced"
 
 
 def test_a_study_is_calibrated_from_its_tables(study, run_script):

@@ -47,6 +47,7 @@ def mutual_information(layers, seeds, objectives):
                     "reading": reading,
                     "positions": positions,
                     "label": label,
+                    "n_tokens": 400,
                     "estimator": estimator,
                     "mi_nats": mi,
                     "ci_low": mi - 0.01,

@@ -53,7 +53,8 @@ MEASURED = {
     "mutual_information": mutual_information(layers=2, seeds=(1,), objectives=("untrained", "lm")),
 }
 MEASURED["verdicts"] = MEASURED["claims"]
-OPTIONS = {"mutual_information": {"n_clusters": 1000}}
+ESTIMATE = {"n_clusters": 1000, "n_tokens": 400}
+OPTIONS = {"mutual_information": {"estimate": ESTIMATE}}
 
 
 def made(name, measured=None):
@@ -135,13 +136,17 @@ def test_pruned_models_follow_the_whole_ones():
     assert other[0] == "untrained" and r"\begin{tabular}{lllrrrrr}" in made("pruning")
 
 
-def test_information_is_that_of_the_clusters_asked_for():
+def test_information_is_that_of_the_clusters_and_tokens_asked_for():
     # In the made-up table 4.9 + 0.02 at the embeddings, and 0.5 less at the top of LM.
     heading, lm, untrained = lines(made("mutual_information"))
     assert heading == ["layer", "0", "1", "2"]
     assert lm[:2] == ["LM", "4.92"] and lm[3] == "4.42" and untrained[:2] == ["untrained", "4.92"]
-    with pytest.raises(UserError, match=r"has no rows with n_clusters 7; found 1000"):
-        latex("mutual_information", MEASURED["mutual_information"], n_clusters=7)
+    text = made("mutual_information")
+    assert "of the 400 most frequent ones, in nats, by 1000 clusters" in text
+    for column, found in ESTIMATE.items():
+        with pytest.raises(UserError, match=rf"has no rows with {column} 7; found {found}"):
+            other = ESTIMATE | {column: 7}
+            latex("mutual_information", MEASURED["mutual_information"], estimate=other)
 
 
 @pytest.mark.parametrize("name", TABLES)
@@ -158,11 +163,12 @@ def test_the_program_writes_what_the_library_makes(tmp_path, run_script):
     assert (tmp_path / "quality.tex").read_text() == made("quality")
 
 
-def test_the_program_asks_for_the_clusters_that_it_is_told(tmp_path, run_script):
+@pytest.mark.parametrize("column", ESTIMATE)
+def test_the_program_asks_for_the_estimate_that_it_is_told(tmp_path, run_script, column):
     rows = MEASURED["mutual_information"]
-    more = rows.assign(n_clusters=7, mi_nats=rows["mi_nats"] + 1)
+    more = rows.assign(**{column: 7}, mi_nats=rows["mi_nats"] + 1)
     pd.concat([rows, more]).to_csv(tmp_path / "measured.csv", index=False)
     files = [f"--measured={tmp_path}/measured.csv", f"--latex={tmp_path}/table.tex"]
-    settings = {"table": "mutual_information", "options": {"n_clusters": 7}}
+    settings = {"table": "mutual_information", "options": {"estimate": ESTIMATE | {column: 7}}}
     run_script("write_latex", settings, *files)
     assert lines((tmp_path / "table.tex").read_text())[1][:2] == ["LM", "5.92"]

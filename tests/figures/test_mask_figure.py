@@ -19,7 +19,8 @@ MODELS = {
     }
     for name in [*CAUSAL, *BOTH]
 }
-SHOWN = {"models": MODELS, "n_clusters": 1000, "variant": "definition"}
+ESTIMATE = {"n_clusters": 1000, "n_tokens": 400}
+SHOWN = {"models": MODELS, "estimate": ESTIMATE, "variant": "definition"}
 # Student's 97.5 % point with two degrees of freedom, from a table: three blocks have two.
 T = 4.302653
 
@@ -48,8 +49,13 @@ def study(seeds=(1, 2), others=()):
         ]
         row["mi_nats"] = row.pop("value")
         row |= {"reading": "plain", "positions": "all", "label": "input", "estimator": "clusters"}
-        row |= {"n_clusters": 1000, "clustering_error_nats": 0.0}
-        others = {"n_clusters": 500}, {"label": "output"}, {"estimator": "classifier"}
+        row |= {**ESTIMATE, "clustering_error_nats": 0.0}
+        others = (
+            {"n_clusters": 500},
+            {"n_tokens": 500},
+            {"label": "output"},
+            {"estimator": "classifier"},
+        )
         information += [row, *(row | {"mi_nats": 9.0} | other for other in others)]
     distances = [
         {
@@ -236,7 +242,12 @@ def test_all_is_in_sight(seeds, nothing_cut_off):
 
 
 @pytest.mark.parametrize(
-    "option, name", [({"n_clusters": 7}, "mutual_information"), ({"variant": "x"}, "pwcca_between")]
+    "option, name",
+    [
+        ({"estimate": ESTIMATE | {"n_clusters": 7}}, "mutual_information"),
+        ({"estimate": ESTIMATE | {"n_tokens": 7}}, "mutual_information"),
+        ({"variant": "x"}, "pwcca_between"),
+    ],
 )
 def test_what_was_not_measured(option, name):
     with pytest.raises(UserError, match=rf"table {name}\w* has nothing to show"):

@@ -8,10 +8,12 @@ from bottomup.figures import (
     mutual_information_estimators,
     mutual_information_input,
     mutual_information_input_output,
+    over_training,
 )
 from bottomup.figures.points import load_published
 
 BY = ["series", "x"]
+ESTIMATE = {"n_clusters": 1000, "n_tokens": 400}
 # Of blocks that move a value by 1, 2 and 3, either way: 3 * (sum d^2)^2 / sum d^4 - 2, at most 5.
 DF_OF_BLOCKS = min(3 * 28**2 / (2 * (1 + 16 + 81)) - 2, 5)
 
@@ -39,7 +41,7 @@ def measured(table, **select):
 @pytest.mark.parametrize("estimator", ["clusters", "classifier"])
 def test_points_are_the_table(study, estimator):
     tables = study()
-    _, points = mutual_information_input.draw(tables, n_clusters=1000)
+    _, points = mutual_information_input.draw(tables, ESTIMATE)
     groups = measured(
         tables["mutual_information"],
         **{"estimator": estimator, "label": "input", "reading": "plain", "positions": "all"},
@@ -53,7 +55,7 @@ def test_points_are_the_table(study, estimator):
 
 def test_the_chance_level_is_shown_for_clusters_alone(study):
     tables = study()
-    _, points = mutual_information_input.draw(tables, n_clusters=1000)
+    _, points = mutual_information_input.draw(tables, ESTIMATE)
     groups = measured(
         tables["mutual_information"], estimator="clusters", label="input", reading="plain"
     )
@@ -70,7 +72,7 @@ def change_in(curves, name):
 
 def test_published_curves_are_the_data_less_layer_0(study):
     published = load_published("ib_mi_tasks")
-    _, points = mutual_information_input.draw(study() | {"ib_mi_tasks": published}, n_clusters=1000)
+    _, points = mutual_information_input.draw(study() | {"ib_mi_tasks": published}, ESTIMATE)
     drawn = quantity(points, "input: change", "change of mutual information", "published")
     for name in ("mt", "lm", "mlm"):
         expected = change_in(published, name.upper())
@@ -81,7 +83,7 @@ def test_published_curves_are_the_data_less_layer_0(study):
 def test_input_and_output_of_one_objective(study, objective, reading):
     published = load_published("ib_src_dst_lm_mlm")
     tables = study() | {"ib_src_dst_lm_mlm": published}
-    shown = {"objective": objective, "reading": reading, "n_clusters": 1000}
+    shown = {"objective": objective, "reading": reading, "estimate": ESTIMATE}
     _, points = mutual_information_input_output.draw(tables, **shown)
     positions = {"input": "replaced", "output": "changed"} if reading == "as_trained" else {}
     for token, series in (("input", "src"), ("output", "dst")):
@@ -103,21 +105,21 @@ def test_input_and_output_of_one_objective(study, objective, reading):
 def test_order_of_rows_in_the_table_does_not_matter(study):
     tables = study()
     shuffled = {name: table.sample(frac=1, random_state=1) for name, table in tables.items()}
-    _, points = mutual_information_input.draw(shuffled, n_clusters=1000)
+    _, points = mutual_information_input.draw(shuffled, ESTIMATE)
     for _, line in points.dropna(subset="x").groupby(["panel", "series", "quantity"]):
         assert line["x"].is_monotonic_increasing
 
 
 def test_a_missing_objective_takes_its_published_curve_along(study):
     tables = study(objectives=("lm", "untrained")) | {"ib_mi_tasks": load_published("ib_mi_tasks")}
-    _, points = mutual_information_input.draw(tables, n_clusters=1000)
+    _, points = mutual_information_input.draw(tables, ESTIMATE)
     assert set(points["series"].dropna()) == {"lm", "untrained"}
     assert set(points.loc[points["source"] == "published", "series"]) == {"lm"}
 
 
 def test_one_seed_and_three_layers(study):
     tables = study(layers=3, seeds=(7,)) | {"ib_mi_tasks": load_published("ib_mi_tasks")}
-    figure, points = mutual_information_input.draw(tables, n_clusters=1000)
+    figure, points = mutual_information_input.draw(tables, ESTIMATE)
     ours = points[points["source"] == "ours"]
     assert ours["x"].max() == 3
     banded = ours[ours["low"].notna()]
@@ -132,7 +134,7 @@ def test_one_estimator(study):
     tables = study()
     table = tables["mutual_information"]
     only = {"mutual_information": table[table["estimator"] == "classifier"]}
-    figure, points = mutual_information_input.draw(only, n_clusters=1000)
+    figure, points = mutual_information_input.draw(only, ESTIMATE)
     assert len(figure.axes) == 2
     assert set(points["panel"]) == {"input: classifier", "input: classifier change"}
 
@@ -140,14 +142,14 @@ def test_one_estimator(study):
 def test_an_objective_that_was_not_measured(study):
     with pytest.raises(UserError, match=r"objective mlm.*found objectives mt, lm"):
         mutual_information_input_output.draw(
-            study(objectives=("lm", "mt")), "mlm", "as_trained", n_clusters=1000
+            study(objectives=("lm", "mt")), "mlm", "as_trained", ESTIMATE
         )
 
 
 def test_an_mlm_that_reads_no_other_token_has_no_such_input(study):
     table = study()["mutual_information"]
     masks = {"mutual_information": table[table["positions"] != "replaced"]}
-    shown = {"objective": "mlm", "reading": "as_trained", "n_clusters": 1000}
+    shown = {"objective": "mlm", "reading": "as_trained", "estimate": ESTIMATE}
     _, points = mutual_information_input_output.draw(masks, **shown)
     assert {panel.partition(":")[0] for panel in points["panel"]} == {"output"}
 
@@ -164,7 +166,7 @@ def test_intervals_are_of_the_change_in_pairs(study, estimator, panel):
     fall = 0.01 * (table["seed"] - 1) * (table["layer"] == 2)
     table[["mi_nats", "without"]] = table[["mi_nats", "without"]].sub(fall, axis="index")
     table["clustering_error_nats"] = 0.02 if estimator == "clusters" else 0.0
-    _, points = mutual_information_input.draw(tables, n_clusters=1000)
+    _, points = mutual_information_input.draw(tables, ESTIMATE)
     drawn = quantity(points, f"input: {panel}", "change of mutual information").loc["lm", 2]
     # Six of seven blocks move it, by 0.008, 0.016 and 0.024, either way.
     of_text = 5 / 6 * 0.008**2 * 2 * (1 + 4 + 9)
@@ -195,13 +197,13 @@ def with_scikit_learn(tables):
 
 def test_scikit_learn_s_clusters_are_drawn_beside_ours_and_nowhere_else(study, nothing_cut_off):
     tables = with_scikit_learn(study(objectives=("mlm", "mt")))
-    figure, points = mutual_information_estimators.draw(tables)
+    figure, points = mutual_information_estimators.draw(tables, n_tokens=400)
     levels = points[points["quantity"] == "mutual information"].set_index(["series", "panel"])["y"]
     ours, theirs = (levels[f"1,000 clusters{by}"]["mlm"] for by in ("", " by scikit-learn"))
     assert theirs.to_numpy() == pytest.approx(ours.to_numpy() - 0.04)
     nothing_cut_off(figure)
     draw = mutual_information_input.draw
-    shown = [draw(these, n_clusters=1000)[1] for these in (study(), with_scikit_learn(study()))]
+    shown = [draw(these, ESTIMATE)[1] for these in (study(), with_scikit_learn(study()))]
     by = ["panel", "quantity", "series", "x"]
     alone, beside = (drawn.sort_values(by, ignore_index=True) for drawn in shown)
     pd.testing.assert_frame_equal(alone, beside)
@@ -210,7 +212,7 @@ def test_scikit_learn_s_clusters_are_drawn_beside_ours_and_nowhere_else(study, n
 @pytest.mark.parametrize("n_clusters", [1000, 4000])
 def test_only_the_chosen_number_of_clusters_is_shown(study, n_clusters):
     tables = with_more_clusters(study())
-    figure, points = mutual_information_input.draw(tables, n_clusters=n_clusters)
+    figure, points = mutual_information_input.draw(tables, ESTIMATE | {"n_clusters": n_clusters})
     groups = measured(
         tables["mutual_information"], n_clusters=n_clusters, label="input", reading="plain"
     )
@@ -219,10 +221,42 @@ def test_only_the_chosen_number_of_clusters_is_shown(study, n_clusters):
     assert figure.axes[0].get_title("left").startswith(f"by {n_clusters:,} clusters")
 
 
+def with_more_tokens(tables):
+    """The tables, with an estimate on more tokens, by as many clusters, a tenth higher."""
+    table = tables["mutual_information"]
+    more = table[table["estimator"] == "clusters"].assign(n_tokens=500, n_labels=500)
+    more[["mi_nats", "entropy_nats"]] *= 1.1
+    return tables | {"mutual_information": pd.concat([more, table], ignore_index=True)}
+
+
+DRAWN = [
+    (mutual_information_input, {"estimate": ESTIMATE}),
+    (
+        mutual_information_input_output,
+        {"objective": "mlm", "reading": "as_trained", "estimate": ESTIMATE},
+    ),
+    (mutual_information_estimators, {"n_tokens": 400}),
+    (over_training, {"estimate": ESTIMATE, "variant": "definition"}),
+]
+
+
+@pytest.mark.parametrize("module, options", DRAWN)
+def test_only_the_chosen_number_of_tokens_is_shown(study, runs, module, options):
+    tables = study(objectives=("mlm_step4", "mlm")) | runs(("mlm",))
+    _, alone = module.draw(tables, **options)
+    _, beside = module.draw(with_more_tokens(tables), **options)
+    pd.testing.assert_frame_equal(alone, beside)
+    more = {"n_tokens": 500}
+    if "estimate" in options:
+        more = {"estimate": ESTIMATE | more}
+    _, other = module.draw(with_more_tokens(tables), **options | more)
+    assert not other["y"].equals(alone["y"])
+
+
 @pytest.mark.parametrize("name", ["1,000 clusters", "4,000 clusters", "linear classifier"])
 def test_estimators_side_by_side(study, name, nothing_cut_off):
     tables = with_more_clusters(study(objectives=("mlm", "mt")))
-    figure, points = mutual_information_estimators.draw(tables)
+    figure, points = mutual_information_estimators.draw(tables, n_tokens=400)
     table = tables["mutual_information"]
     of = table["n_clusters"].map("{:,.0f} clusters".format) == name
     of |= (table["estimator"] == "classifier") & (name == "linear classifier")

@@ -5,7 +5,8 @@ import pytest
 from bottomup.errors import UserError
 from bottomup.figures import over_training, style
 
-OPTIONS = {"n_clusters": 1000, "variant": "svcca-2019"}
+ESTIMATE = {"n_clusters": 1000, "n_tokens": 400}
+OPTIONS = {"estimate": ESTIMATE, "variant": "svcca-2019"}
 OBJECTIVES = ("lm_step0", "lm_step4", "lm_step16", "mlm_step8", "lm", "mlm", "untrained")
 
 

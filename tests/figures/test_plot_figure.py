@@ -91,7 +91,10 @@ def test_options_come_from_the_settings(study, tmp_path):
 
 @pytest.mark.parametrize(
     ("figure", "options"),
-    [("mutual_information_input", {"n_clusters": 1000}), ("distance_between_tasks", {})],
+    [
+        ("mutual_information_input", {"estimate": {"n_clusters": 1000}}),
+        ("distance_between_tasks", {}),
+    ],
 )
 def test_a_missing_table_is_one_line(study, tmp_path, figure, options):
     done = plot(tmp_path, figure, {"splits": study()["splits"]}, options=options)

@@ -5,6 +5,7 @@ import logging
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.metrics import mutual_info_score
 from tokenizers import Tokenizer
 
 from bottomup.corpus import bpe, encoding
@@ -14,8 +15,10 @@ from bottomup.corpus.words import learn
 from bottomup.measures import groups
 from bottomup.measures.isotropy import self_similarity
 from bottomup.measures.jackknife import WITHOUT
+from bottomup.measures.mutual_information import cluster
 from bottomup.measures.pwcca import pwcca_distance
 from bottomup.measures.similarity import linear_cka
+from bottomup.seeds import derive
 from bottomup.training.run import save
 from bottomup.views.occurrences import plain
 from tests.subjects import families
@@ -26,7 +29,8 @@ DISTANCES = ["variant", "weights", "distance", "ci_low", "ci_high", "n_occurrenc
 NULL = {"null": {"permutations": 15, "seed": 1}}
 OF_NULL = ["null", "calibrated", "p", "p_layers"]
 CLUSTERS = {"n_clusters": 20, "other_n_clusters": [10]}
-SAMPLING = {"n_tokens": 5, **CLUSTERS, "clusterings": 2, "scikit_learn": True, "seed": 1}
+TOKENS = {"n_tokens": 5, "other_n_tokens": [3]}
+SAMPLING = {**TOKENS, **CLUSTERS, "clusterings": 2, "scikit_learn": True, "seed": 1}
 
 
 @pytest.fixture
@@ -101,23 +105,27 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
         measure("mutual_information", model, settings, asked, **files, table=run / "mi.csv")
     table = pd.read_csv(run / "mi.csv")
     assert ",".join(table) == (
-        "objective,seed,layer,reading,positions,label,estimator,mi_nats,ci_low,ci_high,"
+        "objective,seed,layer,reading,positions,label,n_tokens,estimator,mi_nats,ci_low,ci_high,"
         "clustering_error_nats,shuffled_mi_nats,entropy_nats,n_occurrences,n_labels,n_clusters,n_clusters_used"
     )
     lines = [line for line in caplog.messages if line.startswith("layer ")]
-    assert len(table) == len(lines) == LAYERS * len(labels) * 4
+    assert len(table) == len(lines) == LAYERS * len(labels) * 5
     assert set(table["layer"]) == set(range(LAYERS))
     assert (table["objective"] == "mlm").all() and (table["seed"] == 2).all()
-    assert (table["n_labels"] == 5).all()
+    assert (table["n_labels"] == table["n_tokens"]).all()
+    fewer = table["n_tokens"] == 3
+    assert table.loc[fewer, "estimator"].tolist() == ["clusters"] * LAYERS * len(labels)
+    assert (table.loc[~fewer, "n_tokens"] == 5).all()
+    assert (table.loc[fewer, "n_clusters"] == 20).all()
     asked_for = table[["reading", "positions", "label"]].drop_duplicates().to_numpy().tolist()
     assert asked_for == [["as_trained", "replaced", "input"], ["as_trained", "changed", "output"]]
     assert table["mi_nats"].between(table["ci_low"], table["ci_high"]).all()
     # The views show the output token, one of 5 about equally frequent ones, and nothing else.
-    output = table[table["label"] == "output"]
+    output = table[(table["label"] == "output") & ~fewer]
     assert output["mi_nats"].to_numpy() == pytest.approx(np.log(5), abs=0.25)
     unknown = table[(table["label"] == "input") & (table["estimator"] == "clusters")]
     assert unknown["mi_nats"].to_numpy() == pytest.approx(unknown["shuffled_mi_nats"], abs=0.1)
-    clusters = table[table["estimator"] == "clusters"]
+    clusters = table[(table["estimator"] == "clusters") & ~fewer]
     assert clusters["n_clusters"].tolist() == ([20] * LAYERS + [10] * LAYERS) * len(labels)
     assert (clusters["n_clusters_used"] <= clusters["n_clusters"]).all()
     assert (clusters["clustering_error_nats"] >= 0).all()
@@ -131,6 +139,27 @@ def test_mutual_information_of_each_layer_label_and_estimator(measure, run, capl
 
     measure("mutual_information", model, settings, asked, **files, table=run / "again.csv")
     assert (run / "again.csv").read_bytes() == (run / "mi.csv").read_bytes()
+
+
+def test_mutual_information_on_fewer_tokens_is_theirs_alone(measure, run):
+    measure(
+        "mutual_information",
+        {"objective": "mlm", "seed": 2},
+        SAMPLING | {"scikit_learn": False},
+        {"labels": [{"label": "output", "positions": "changed"}], "reading": "as_trained"},
+        occurrences=run / "occurrences.parquet",
+        frequencies=run / "frequencies.csv",
+        views=run / "a.npy",
+        table=run / "mi.csv",
+    )
+    table = pd.read_csv(run / "mi.csv").query("n_tokens == 3").set_index("layer")
+    tokens = pd.read_parquet(run / "occurrences.parquet")["output_id"].to_numpy()
+    some = np.isin(tokens, [4, 5, 6])  # of ranks 1 to 3
+    assert (table["n_occurrences"] == some.sum()).all() and len(table) == LAYERS
+    for layer, view in enumerate(np.load(run / "a.npy")):
+        found = [cluster(view[some], 20, derive(1, draw)) for draw in range(2)]
+        values = [mutual_info_score(tokens[some], clusters) for clusters in found]
+        assert table["mi_nats"][layer] == pytest.approx(np.mean(values))
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,8 @@ STUDY = {
     "quality": {"sentences": 5},
     "measures": {
         "mutual_information": {
-            **{"n_tokens": 10, "n_clusters": 10, "other_n_clusters": [5], "clusterings": 2}
+            **{"n_tokens": 10, "other_n_tokens": [5], "n_clusters": 10, "other_n_clusters": [5]},
+            "clusterings": 2,
         },
         "probes": {"occurrences": 200},
         "influence": {"sentences": 20},

@@ -450,7 +450,7 @@ MISTAKES = [
     *of(
         "figures",
         "information.py",
-        ('measured["n_clusters"] == n_clusters', 'measured["n_clusters"] > 0'),
+        ("measured[column] == value)", "measured[column] > 0)"),
         ('part["entropy_nats"].max()', 'part["entropy_nats"].min()'),
     ),
     *of(

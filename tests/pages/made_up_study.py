@@ -27,8 +27,11 @@ def curves() -> dict[str, pd.DataFrame]:
                 continue  # which predicts no next token
             value = 4.87654 - 0.3 * layer - 0.1 * seed - place - (name == "lm")
             n_clusters = 50 if estimator == "clusters" else None
-            row = {"layer": layer, "label": label, "estimator": estimator}
-            information.append(run | row | interval("mi_nats", value) | {"n_clusters": n_clusters})
+            numbers = (100, 60) if label == "input" and estimator == "clusters" else (100,)
+            for n_tokens in numbers:
+                row = {"layer": layer, "label": label, "n_tokens": n_tokens, "estimator": estimator}
+                row |= interval("mi_nats", value - (n_tokens != 100) / 4)
+                information.append(run | row | {"n_clusters": n_clusters})
         if layer:
             for group in ("1-10", "10-25"):
                 row = {"group": group, "layer_a": layer - 1, "layer_b": layer}
@@ -65,7 +68,9 @@ FIGURES = [
 CONFIG = {
     "seeds": [1, 2],
     "measures": {
-        "mutual_information": {"n_tokens": 100, "n_clusters": 50, "other_n_clusters": [20]},
+        "mutual_information": {
+            **{"n_tokens": 100, "other_n_tokens": [60], "n_clusters": 50, "other_n_clusters": [20]}
+        },
         "neighbors": {"k": 10},
         "projection": {"words": ["is", "are"], "occurrences": 30, "perplexity": 9},
     },

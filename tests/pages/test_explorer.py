@@ -27,20 +27,23 @@ def test_curves_are_those_of_the_table():
     measure = explorer.curves("mutual_information", TABLES["mutual_information"])
     assert (measure["value"], measure["x"]) == ("mi_nats", ["0", "1", "2"])
     estimators = ["clusters, 50", "classifier"]
-    assert measure["choices"] == {"label": ["input", "output"], "estimator": estimators}
+    labels, numbers = ["input", "output"], ["100", "60"]
+    assert measure["choices"] == {"label": labels, "n_tokens": numbers, "estimator": estimators}
     rows = TABLES["mutual_information"].query(
         "objective == 'lm' and seed == 2 and label == 'input' and estimator == 'classifier'"
     )
-    found = curve(measure, ["lm-2"], label="input", estimator="classifier")
+    found = curve(measure, ["lm-2"], label="input", n_tokens="100", estimator="classifier")
     for numbers, column in zip(found, ("mi_nats", "ci_low", "ci_high"), strict=True):
         assert numbers == pytest.approx(rows[column].tolist(), rel=1e-3)
-    assert len(measure["curves"]) == 2 * 3 + 2 * 2, "MT predicts no next token"
+    assert len(measure["curves"]) == 2 * 4 + 2 * 3, "MT predicts no next token"
 
 
 def test_numbers_are_short():
     measure = explorer.curves("mutual_information", TABLES["mutual_information"])
-    values, *_ = curve(measure, ["mt-1"], label="input", estimator="clusters, 50")
+    values, *_ = curve(measure, ["mt-1"], label="input", n_tokens="100", estimator="clusters, 50")
     assert values == [4.777, 4.477, 4.177]
+    values, *_ = curve(measure, ["mt-1"], label="input", n_tokens="60", estimator="clusters, 50")
+    assert values == [4.527, 4.227, 3.927]
 
 
 def test_curves_of_two_runs_and_over_steps():
@@ -55,7 +58,9 @@ def test_what_is_missing_is_null_and_what_is_about_no_layer_is_left_out():
     table = TABLES["mutual_information"].query("not (objective == 'lm' and layer == 1)")
     whole = table.head(1).assign(layer=float("nan"))
     measure = explorer.curves("mutual_information", pd.concat([table, whole]))
-    values, low, high = curve(measure, ["lm-1"], label="input", estimator="classifier")
+    values, low, high = curve(
+        measure, ["lm-1"], label="input", n_tokens="100", estimator="classifier"
+    )
     assert measure["x"] == ["0", "1", "2"] or values[measure["x"].index("1")] is None
     assert None in values and len(values) == len(low) == len(high) == 3
 

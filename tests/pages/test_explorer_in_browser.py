@@ -89,7 +89,7 @@ def test_nothing_is_loaded_but_its_library(shown):
 
 def test_curves_are_those_of_the_table_whatever_is_chosen(shown):
     table = TABLES["mutual_information"]
-    clusters = table.query("label == 'input' and estimator == 'clusters'")
+    clusters = table.query("label == 'input' and n_tokens == 100 and estimator == 'clusters'")
     assert_shown(shown, expected(clusters.query("seed == 1"), "mi_nats"))
     tick(shown, 2)
     assert_shown(shown, expected(clusters, "mi_nats"))
@@ -101,6 +101,9 @@ def test_curves_are_those_of_the_table_whatever_is_chosen(shown):
     tick(shown, "lm")
     choose(shown, "estimator", "classifier")
     some = table.query("label == 'input' and estimator == 'classifier' and layer >= 1")
+    assert_shown(shown, expected(some, "mi_nats"))
+    choose(shown, "n_tokens", 60)
+    some = table.query("n_tokens == 60 and layer >= 1")
     assert_shown(shown, expected(some, "mi_nats"))
 
 

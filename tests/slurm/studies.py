@@ -29,7 +29,7 @@ objectives: {lm: {}}
 seeds: [1]
 occurrences: {n: 1000, as_trained_draws: 1}
 measures:
-  mutual_information: {n_tokens: 20, n_clusters: 20, other_n_clusters: []}
+  mutual_information: {n_tokens: 20, other_n_tokens: [], n_clusters: 20, other_n_clusters: []}
 quality: {sentences: 10}
 """
 RESULTS = Path("results/slurm")

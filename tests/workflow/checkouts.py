@@ -53,7 +53,8 @@ occurrences: {n: 1000, as_trained_draws: 2}
 views: {dtype: float16}
 measures:
   chance: {permutations: 15}
-  mutual_information: {n_tokens: 100, n_clusters: 50, other_n_clusters: [20], clusterings: 2}
+  mutual_information:
+    {n_tokens: 100, other_n_tokens: [60], n_clusters: 50, other_n_clusters: [20], clusterings: 2}
   pwcca: {variants: [definition, svcca-2019]}
   similarity: {rsa_rows: 100}
   probes: {tasks: [tag]}

@@ -68,7 +68,7 @@ extract_views --model runs/mlm-2/model --text occurrences/as_trained_mlm --occur
 < runs/mlm-2/model/{model} occurrences/as_trained_mlm/{arrays}
 measure_mutual_information=measure_views --views views/mlm-2/as_trained.npy --occurrences occurrences/as_trained_mlm/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.as_trained.csv
 > measures/mutual_information/mlm-2.as_trained.parquet
-= run.objective mlm; run.seed 2; reading as_trained; table mutual_information; options.n_clusters 50; options.n_tokens 100; labels [{"label": "input", "positions": "replaced"}, {"label": "output", "positions": "changed"}, {"label": "output", "positions": "masked"}, {"label": "output", "positions": "replaced"}]
+= run.objective mlm; run.seed 2; reading as_trained; table mutual_information; options.n_clusters 50; options.n_tokens 100; options.other_n_tokens [60]; labels [{"label": "input", "positions": "replaced"}, {"label": "output", "positions": "changed"}, {"label": "output", "positions": "masked"}, {"label": "output", "positions": "replaced"}]
 measure_mutual_information=measure_views --views views/mlm-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.plain.csv
 > measures/mutual_information/mlm-2.plain.parquet
 = run.objective mlm; run.seed 2; reading plain; labels [{"label": "input", "positions": "all"}]
@@ -139,13 +139,13 @@ measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gate
 = run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
 compare_with_published --figures figures/mutual_information_{input,lm,mlm}.csv figures/distance_between_{tasks,layers}.csv figures/{change,influence}_frequency_rank.csv figures/{change,influence}_pos.csv figures/neighbors_{token,position,left_right,ccg,ccg_left_right}.csv figures/head_{importance,functions}.csv figures/{syntactic_heads,quality_against_heads,functions_kept,heads_kept_by_attention,decoder_heads_by_layers}.csv --table measures/comparison.csv --correlations measures/rank_correlations.csv
 judge_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
-= initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50; estimators.mutual_information.estimator clusters; estimators.pwcca_between_layers {"variant": "definition", "weights": "x"}; estimators.change.matching matched; estimators.influence.matching matched; estimators.neighbors.metric cosine; estimators.head_importance.importance ["confidence", "relevance_alpha_beta"]; others.weighted by the second run ["pwcca_between_runs", {"variant": "definition", "weights": "y"}]; others.20 clusters ["mutual_information", {"estimator": "clusters", "n_clusters": 20}]; others.scikit-learn ["mutual_information", {"estimator": "scikit-learn"}]; others.relevance by ratios ["head_importance", {"importance": ["confidence", "relevance_ratio"]}]
+= initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100; estimators.mutual_information.estimator clusters; estimators.pwcca_between_layers {"variant": "definition", "weights": "x"}; estimators.change.matching matched; estimators.influence.matching matched; estimators.neighbors.metric cosine; estimators.head_importance.importance ["confidence", "relevance_alpha_beta"]; others.weighted by the second run ["pwcca_between_runs", {"variant": "definition", "weights": "y"}]; others.20 clusters ["mutual_information", {"estimator": "clusters", "n_clusters": 20, "n_tokens": 100}]; others.60 tokens ["mutual_information", {"estimator": "clusters", "n_clusters": 50, "n_tokens": 60}]; others.scikit-learn ["mutual_information", {"estimator": "scikit-learn"}]; others.relevance by ratios ["head_importance", {"importance": ["confidence", "relevance_ratio"]}]
 plan_next_look --claims measures/claims.csv --look next_look.yaml
 > next_look.yaml
 = planned [2]; seeds.lm 2; initial.mlm untrained; tokens.untrained 0
 calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --table measures/calibration.csv
 < bottomup/figures/paper_curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
-= initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50
+= initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
 = study planned; test_words 200; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
@@ -351,17 +351,19 @@ FIGURES = {
     "learning_curves": (f"../runs/{TRAINED}/metrics.jsonl", ""),
 }
 
+ESTIMATE = {"n_clusters": 50, "n_tokens": 100}
 # By figure: the module that draws it, if it is not the one of its name, and its options.
 PLOTTED = {
-    "mutual_information_input": ("", {"n_clusters": 50}),
+    "mutual_information_input": ("", {"estimate": ESTIMATE}),
     "mutual_information_lm": (
         "mutual_information_input_output",
-        {"n_clusters": 50, "objective": "lm", "reading": "plain"},
+        {"estimate": ESTIMATE, "objective": "lm", "reading": "plain"},
     ),
     "mutual_information_mlm": (
         "mutual_information_input_output",
-        {"n_clusters": 50, "objective": "mlm", "reading": "as_trained"},
+        {"estimate": ESTIMATE, "objective": "mlm", "reading": "as_trained"},
     ),
+    "mutual_information_estimators": ("", {"n_tokens": 100}),
     "similarity_calibrated": ("similarity_between_runs", {"calibrated": True}),
     "change_frequency_rank": ("change_of_groups", {"grouping": "frequency_rank"}),
     "change_pos": ("change_of_groups", {"grouping": "pos"}),

@@ -281,6 +281,18 @@ def test_the_config_loads_without_torch():
             "allowed: numbers other than n_clusters",
         ),
         (
+            "measures__mutual_information__other_n_tokens",
+            [500, 4001],
+            "measures.mutual_information.other_n_tokens: found 4001; "
+            "allowed: <= corpus.bpe.merges (4000)",
+        ),
+        (
+            "measures__mutual_information__other_n_tokens",
+            [500, DEFAULT["measures"]["mutual_information"]["n_tokens"]],
+            "measures.mutual_information.other_n_tokens: found 400; "
+            "allowed: numbers other than n_tokens",
+        ),
+        (
             "pruning__penalties__mt",
             {"al": [0]},
             "pruning.penalties.mt.al: unknown key; allowed: encoder, decoder, ",
@@ -1005,18 +1017,22 @@ def test_claims_are_judged_by_variants_that_are_measured():
     assert {"variant": "definition", "weights": "x"} in both and upper in both
 
 
-def test_claims_are_judged_by_numbers_of_clusters_that_are_measured():
-    def others(n_clusters):
-        study = load(changed(measures__mutual_information__other_n_clusters=n_clusters))
+def test_claims_are_judged_by_numbers_of_clusters_and_tokens_that_are_measured():
+    def others(n_clusters, n_tokens=()):
+        changes = {"other_n_clusters": n_clusters, "other_n_tokens": [*n_tokens]}
+        study = load(
+            changed(**{f"measures__mutual_information__{name}": n for name, n in changes.items()})
+        )
         found = dict(sorted(Slices(study).judge_claims()["others"].items())).values()
         return [columns for table, columns in found if table == "mutual_information"]
 
-    def of(n_clusters):
-        return {"estimator": "clusters", "n_clusters": n_clusters}
+    def of(n_clusters, n_tokens=400):
+        return {"estimator": "clusters", "n_clusters": n_clusters, "n_tokens": n_tokens}
 
     always = [{"estimator": "classifier"}, {"estimator": "scikit-learn"}]
     assert others([]) == always
     assert others([7, 8]) == [of(7), of(8), *always]
+    assert others([7], [9]) == [of(7), of(1000, 9), *always]
     without = Slices(load(changed(measures__mutual_information__scikit_learn=False)))
     assert "scikit-learn" not in without.judge_claims()["others"]
 

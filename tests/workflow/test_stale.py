@@ -279,6 +279,7 @@ CONFIG = {
     "clusters": (" n_clusters: 50", " n_clusters: 60", MUTUAL_INFORMATION),
     "clusterings": ("clusterings: 2", "clusterings: 3", MUTUAL_INFORMATION),
     "more clusters": ("[20]", "[20, 30]", MUTUAL_INFORMATION),
+    "other tokens": ("[60]", "[70]", MUTUAL_INFORMATION),
     "variants": (", svcca-2019", "", PWCCA),
     "occurrences of a group": ("occurrences: 300", "occurrences: 301", CHANGE),
     "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
