@@ -222,6 +222,8 @@ def _distributions(package: str) -> list[str]:
     name = normal(DISTRIBUTIONS.get(package, package))
     if _version(name):
         return [name]
+    if importlib.util.find_spec(package) is None:
+        return []  # before all that is installed is read, which takes a fifth of a plan
     return sorted(map(normal, _by_package().get(package, [])))
 
 
