@@ -75,6 +75,8 @@ There are no initial models for importance other than confidence, nor for readin
 - *one run*, *one pair of runs*: other claims tell how much runs differ. If these have one run, too,
   that is unknown, and the verdict is about this run. A value that other text does not change
   either, such as the number of heads left, is undecided.
+- *one run of 3*: the others could show it and do not, as where they have no head with the function.
+  That run was chosen by what it shows, so the claim is undecided.
 - *no initial models beside it*: the sentence is about training, and nothing shows the state before.
 - *initial models beside some of its runs*: what training adds is of fewer seeds than the rest.
 - *holds, but less than before training*, *only less than before training*: only what training takes

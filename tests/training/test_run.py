@@ -13,6 +13,7 @@ from safetensors.torch import load_file
 from bottomup import objectives, subjects
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
+from bottomup.running import alone
 from bottomup.settings import Model
 from bottomup.training import run
 from bottomup.training.loop import Trainer
@@ -476,16 +477,19 @@ def test_stopped_from_outside_and_run_again_gives_the_same_bytes(trained, corpus
 
 
 def test_two_jobs_of_one_run_train_it_once(trained, corpus_files, tmp_path):
-    """As on a cluster after a killed Snakemake, whose job is still there: the second one waits."""
+    """As on a cluster after a killed Snakemake, whose job is still there: the others wait for it,
+    which here is the test."""
     settings = settings_of("mlm", max_tokens=10_000, patience=1000)
     command = [sys.executable, *command_of(settings, corpus_files, tmp_path / "twice")]
-    jobs = [
-        subprocess.Popen(command, env=os.environ | CPU, stderr=subprocess.PIPE, text=True)
-        for _ in range(2)
-    ]
+    with alone(tmp_path / "twice/checkpoint.lock"):
+        jobs = [
+            subprocess.Popen(command, env=os.environ | CPU, stderr=subprocess.PIPE, text=True)
+            for _ in range(2)
+        ]
+        for job in jobs:
+            assert any("checkpoint.lock: waiting until it ends" in line for line in job.stderr)
     said = [job.communicate()[1] for job in jobs]
     assert [job.returncode for job in jobs] == [0, 0], said
-    assert sum("checkpoint.lock: waiting until it ends" in each for each in said) == 1
     assert sum("this run was trained before" in each for each in said) == 1
     trained(settings, "once", DIGEST)
     assert same_run(tmp_path / "twice", tmp_path / "once")
