@@ -21,6 +21,8 @@ A study is run by Snakemake, in the folder of the repository and inside the envi
 | command | what it does |
 |---|---|
 | `./study` | makes the environment, runs the default study on all cores, writes `report.html` |
+| `./study smoke` | the same for a study of `studies/`, by name; `./study --help` lists them |
+| `./study smoke mine.yaml -- latex` | lays a config of your own over it, and makes one target |
 | `./test` | makes the environment, runs the tests |
 | `snakemake --cores 8` | runs the default study, or what a change made stale |
 | `snakemake --cores 8 --configfile studies/smoke.yaml` | runs another study |
