@@ -50,13 +50,14 @@ def _tests_in(path: Path) -> list[Path]:
 
 
 def in_turn(module: str, files: list[str]) -> list[list[str]]:
-    """Those of `files` that name a module or program, all if none does: first those that are called
-    like it, which need not wait for the others to be collected."""
+    """`files` in the order in which they are likely to notice a mistake in a module or program:
+    those that are called like it, those that name it, and all others."""
     stem = Path(module).stem
     name = re.compile(rf"\b{stem}\b")
-    naming = [file for file in files if name.search((ROOT / file).read_text())] or files
+    naming = [file for file in files if name.search((ROOT / file).read_text())]
     called = [file for file in naming if stem.rstrip("s") in Path(file).stem]
-    return [some for some in (called, [file for file in naming if file not in called]) if some]
+    others = [file for file in files if file not in naming]
+    return [some for some in (called, [f for f in naming if f not in called], others) if some]
 
 
 class _First:

@@ -871,9 +871,13 @@ MISTAKES = [
             '"options": {"objective": objective, **options}',
             '"options": {"objective": "mt", **options}',
         ),
-        (
-            '"options": {"n_tokens": STUDY.measures.mutual_information.n_tokens}',
-            '"options": {"n_tokens": 10}',
+        *(
+            (
+                f'"{figure}": {{\n        "options": {{"n_tokens": '
+                "STUDY.measures.mutual_information.n_tokens}",
+                f'"{figure}": {{\n        "options": {{"n_tokens": 10}}',
+            )
+            for figure in ("corpus_overview", "mutual_information_estimators")
         ),
         (
             '"tables": parts_of("pwcca_between_layers")',

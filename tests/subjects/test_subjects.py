@@ -71,6 +71,15 @@ def test_where_all_are_hidden_a_token_is_what_it_is_alone():
         torch.testing.assert_close(found[:1, one], expected, rtol=1e-5, atol=1e-5)
 
 
+def test_where_all_are_hidden_in_every_layer_padding_spoils_nothing():
+    """It sees nothing else, and a number that is none would spread from it."""
+    subject = Run(drawn("mlm"), tokenizer=None)
+    tokens = IDS != PAD
+    for weights in subject.attentions(IDS, hidden=tokens):
+        torch.testing.assert_close(weights.sum(dim=-1), torch.ones(2, 2, 5))
+    assert all(states.isfinite().all() for states in subject.hidden_states(IDS, hidden=tokens))
+
+
 @pytest.mark.parametrize("objective", ["lm", "mlm"])
 def test_a_run_goes_on_to_what_others_come_to_from_the_start(objective):
     """As checkpoints do, whose layers are not run one by one."""
