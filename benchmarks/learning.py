@@ -22,12 +22,12 @@ import torch
 from side_by_side import apart, machine
 
 from bottomup import objectives
+from bottomup.corpus.batches import Text, forever
 from bottomup.files.tokenizers import load_tokenizer
 from bottomup.settings import Model, Training
-from bottomup.training.batches import Text, forever
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
-from bottomup.training.run import initial_model, load_text
+from bottomup.training.run import initial_model
 from bottomup.workflow.config import load
 from bottomup.workflow.reading import read
 
@@ -86,7 +86,8 @@ OF_MASKS = {
 def learned(corpus: Path, name: str, seconds: float, trial: Trial) -> tuple[int, int, float]:
     """Source tokens and updates in the budget, and the dev loss after them."""
     objective = objectives.load(name, DEFAULT.objective_options(name).model_dump() | trial.options)
-    text, dev = (load_text(corpus / "tokens", split, objective) for split in ("train", "dev"))
+    splits = ("train", "dev")
+    text, dev = (Text.load(corpus / "tokens", split, objective.predicts) for split in splits)
     settings = Training(**DEFAULT.objective_training(name).model_dump() | trial.training)
     settings = settings.model_copy(update={"max_tokens": WHOLE})
     with TemporaryDirectory() as scratch:

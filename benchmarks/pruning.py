@@ -15,9 +15,9 @@ import torch
 from side_by_side import compare, machine
 
 from bottomup import subjects
+from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.tokens import TokenFile
 from bottomup.model.beam_search import translate
-from bottomup.training.batches import Text, in_order
 
 BATCH_TOKENS = 2048
 

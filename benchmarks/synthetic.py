@@ -3,11 +3,11 @@
 import numpy as np
 import pandas as pd
 
+from bottomup.corpus.batches import Text
 from bottomup.corpus.blocks import deal
 from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures.groups import TAGS
-from bottomup.training.batches import Text
 from bottomup.views import occurrences
 
 

@@ -8,10 +8,10 @@ from models import decoder_flop, encoder_flop, model
 from synthetic import draw_lengths, draw_text
 from task import Contender, Task, Work
 
+from bottomup.corpus.batches import padded
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.model.beam_search import translate
-from bottomup.training.batches import padded
 from tasks.training import transformers_model
 
 N_TOKENS, BEAM = 4000, 4

@@ -10,7 +10,7 @@ from models import encoder, encoder_flop
 from synthetic import draw_pairs, occurrences_of
 from task import Contender, Task, Work
 
-from bottomup.training.batches import in_order
+from bottomup.corpus.batches import in_order
 from bottomup.views.extraction import extract
 
 N_TOKENS, BATCH_TOKENS = 4000, 4096

@@ -17,14 +17,14 @@ from synthetic import draw_pairs
 from task import Contender, Task, Work
 
 from bottomup import objectives
+from bottomup.corpus.batches import Text, forever
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.objectives import IGNORE, Example
+from bottomup.precision import autocast
 from bottomup.seeds import generator
 from bottomup.settings import Training
-from bottomup.training.batches import Text, forever
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
-from bottomup.training.precision import autocast
 
 N_TOKENS = 4000
 WARM_UP = 2

@@ -16,6 +16,7 @@ from transformers import (
     AutoModelForSeq2SeqLM,
 )
 
+from bottomup.corpus.batches import Text
 from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
 from bottomup.errors import UserError
@@ -26,7 +27,6 @@ from bottomup.subjects import Subject, checkpoint
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.checkpoint import Checkpoint
 from bottomup.subjects.words import encode
-from bottomup.training.batches import Text
 
 # The classes with the layers that predict, by our name for a checkpoint's objective.
 WHOLE = {"mlm": AutoModelForMaskedLM, "lm": AutoModelForCausalLM, "mt": AutoModelForSeq2SeqLM}

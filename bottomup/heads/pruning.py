@@ -20,6 +20,7 @@ import torch
 from torch import Tensor, nn
 
 from bottomup import objectives, subjects
+from bottomup.corpus.batches import Text
 from bottomup.device import float32_device as device
 from bottomup.errors import UserError
 from bottomup.files import by_umask
@@ -33,7 +34,6 @@ from bottomup.settings import Gates, Pruned, Trained, Training
 from bottomup.tables import columns_of
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer
-from bottomup.training.run import load_text
 
 # The importance by which a method keeps the highest heads.
 IMPORTANCES = {
@@ -166,7 +166,7 @@ def prune(
     "gates" it has the gates at each evaluation, by `step`.
     """
     objective, pruned = objectives.load(settings.module, settings.options), settings.pruned
-    text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
+    text, dev = (Text.load(tokens, split, objective.predicts) for split in ("train", "dev"))
     model = subjects.load(start).model
     kinds = GATED[pruned.attention]
     if pruned.method == "scratch":

@@ -17,6 +17,7 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from bottomup import subjects
+from bottomup.corpus.batches import Text, in_order
 from bottomup.device import device
 from bottomup.errors import UserError
 from bottomup.files.joins import require_equal_lengths
@@ -27,12 +28,11 @@ from bottomup.kinds import GATED
 from bottomup.measures import jackknife
 from bottomup.measures.quality import BATCH_TOKENS, Score
 from bottomup.objectives import IGNORE, Example
+from bottomup.precision import autocast
 from bottomup.seeds import generator
 from bottomup.subjects import checkpoint
 from bottomup.subjects.batches import Batch, side_by_side
-from bottomup.training.batches import Text, in_order
 from bottomup.training.checkpoint import Checkpoint, Finished
-from bottomup.training.precision import autocast
 
 Place = tuple[str, int, int]  # a head's kind of attention, layer and number, from 1
 

@@ -10,6 +10,7 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 
+from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.detokenization import detokenize
 from bottomup.corpus.segmentation import UNSPACED, base, unmarked
 from bottomup.files.joins import require_equal_lengths
@@ -22,8 +23,6 @@ from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
 from bottomup.seeds import generator
 from bottomup.settings import Scoring
-from bottomup.training.batches import Text, in_order
-from bottomup.training.run import load_text
 
 # It affects results: masks are drawn by batch, and a batch's longest sentence limits translations.
 BATCH_TOKENS = 2048
@@ -71,7 +70,7 @@ def quality(
     """
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})
-    text, seed = load_text(tokens, "test", objective), scoring.seed
+    text, seed = Text.load(tokens, "test", objective.predicts), scoring.seed
     require_equal_lengths(sentences=text.source, blocks=blocks)
     count = jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, BATCH_TOKENS, seed)

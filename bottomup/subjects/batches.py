@@ -7,9 +7,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bottomup.corpus.batches import Text, in_order, padded
 from bottomup.corpus.tokens import TokenFile
 from bottomup.subjects.subject import Subject
-from bottomup.training.batches import Text, in_order, padded
 
 
 @dataclass(frozen=True)

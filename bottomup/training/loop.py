@@ -10,18 +10,19 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bottomup.corpus import batches
+from bottomup.corpus.batches import Text
 from bottomup.errors import UserError
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
+from bottomup.precision import autocast, sums_dtype
 from bottomup.running import alone
 from bottomup.seeds import derive, generator
 from bottomup.settings import Training
-from bottomup.training import batches, distributed, stopping
-from bottomup.training.batches import Text
+from bottomup.training import distributed, stopping
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss
 from bottomup.training.optimizers import optimizers
-from bottomup.training.precision import autocast, sums_dtype
 from bottomup.training.progress import Meter
 from bottomup.training.schedule import share_of_peak
 

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from bottomup import objectives
-from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.batches import Text
 from bottomup.device import float32_device as device
 from bottomup.errors import UserError
 from bottomup.files import opening
@@ -21,17 +21,8 @@ from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.objectives import Objective
 from bottomup.seeds import generator
 from bottomup.settings import Half, Model, Trained, Training, Trunk
-from bottomup.training.batches import Text
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer, not_reached
-
-
-def load_text(tokens: Path, split: str, objective: Objective) -> Text:
-    """The token files of a split, for both sides if the objective predicts the target side."""
-    source = TokenFile.load(tokens / f"{split}.source")
-    if objective.predicts != "target":
-        return Text(source)
-    return Text(source, TokenFile.load(tokens / f"{split}.target"))
 
 
 def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: str) -> None:
@@ -124,7 +115,7 @@ def train(
     model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
     progress = Progress()
     if objective.predicts is not None:
-        text, dev = (load_text(tokens, split, objective) for split in ("train", "dev"))
+        text, dev = (Text.load(tokens, split, objective.predicts) for split in ("train", "dev"))
         for split, loaded in (("train", text), ("dev", dev)):
             require_known(loaded, vocab_sizes, tokens, split)
         if settings.half:

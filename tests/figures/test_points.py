@@ -25,6 +25,11 @@ def test_over_seeds_is_the_mean_and_the_range():
     assert summary["high"].tolist() == [5.0, 3.5]
 
 
+def test_over_three_seeds_it_is_not_the_median():
+    values = SEEDS.assign(seed=[1, 2, 3, 1], x=[0, 0, 0, 1], value=[1.0, 2.0, 6.0, 3.0])
+    assert over_seeds(values, "value", ["series", "x"])["y"].tolist() == [3.0, 3.0]
+
+
 def test_one_seed_has_no_range():
     summary = over_seeds(SEEDS[SEEDS["seed"] == 1], "value", ["series", "x"])
     assert summary["y"].tolist() == [5.0, 3.0]

@@ -4,11 +4,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.files.joins import require_equal_lengths
 from bottomup.tables import Seen
-from bottomup.training.batches import Text
 from bottomup.views.files import load
 
 

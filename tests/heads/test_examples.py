@@ -3,11 +3,11 @@ import pytest
 import torch
 
 from bottomup import objectives
+from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS
 from bottomup.heads.examples import references, sample, together, translations
 from bottomup.model.beam_search import translate
 from bottomup.objectives import IGNORE
-from bottomup.training.batches import Text
 from tests.tiny import drawn, random_text, tokens_of
 
 MLM = objectives.load("mlm", {})

@@ -14,6 +14,7 @@ from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
 from bottomup.corpus import bpe, encoding
+from bottomup.corpus.batches import Text
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
@@ -125,7 +126,7 @@ def test_a_block_of_which_no_sentence_is_drawn_is_one_that_nothing_is_without(
     trained, corpus_files, run_script, tmp_path
 ):
     """Also if it is the last one."""
-    dev = run.load_text(corpus_files.tokens, "dev", objectives.load("mt", {}))
+    dev = Text.load(corpus_files.tokens, "dev", objectives.load("mt", {}).predicts)
     blocks = np.full(len(dev.source), 3, dtype=np.int8)
     blocks[examples.sample(dev, SAMPLE["sentences"], SAMPLE["seed"])] = [0, 1, 2, 0, 1, 2]
     np.save(tmp_path / "blocks.npy", blocks)
@@ -159,7 +160,7 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
     )
     table = pd.read_parquet(tmp_path / "importance.parquet")
     objective = objectives.load("mt", RUN["options"])
-    dev = run.load_text(corpus_files.tokens, "dev", objective)
+    dev = Text.load(corpus_files.tokens, "dev", objective.predicts)
     some = examples.sample(dev, 6, 1)
     text, blocks = dev.select(some), np.load(corpus_files.blocks("dev"))[some]
     own = examples.translations(model, text, **BEAM)

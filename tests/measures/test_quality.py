@@ -9,6 +9,7 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
+from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
 from bottomup.measures.quality import (
@@ -20,8 +21,7 @@ from bottomup.measures.quality import (
     translations,
 )
 from bottomup.settings import Scoring
-from bottomup.training.batches import Text
-from bottomup.training.run import load_text, save
+from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
 
 
@@ -112,7 +112,7 @@ def test_masked_accuracy_is_over_the_chosen():
 
 def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
     """Whatever share they were trained with."""
-    text = load_text(corpus_files.tokens, "test", objectives.load("mlm", {}))
+    text = Text.load(corpus_files.tokens, "test", objectives.load("mlm", {}).predicts)
     blocks = np.arange(len(text.source)) % 4
     model = drawn("mlm", vocab=int(text.source.ids.max()) + 1)
     scores = {
@@ -133,7 +133,7 @@ def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
 @pytest.fixture
 def test_split(corpus_files):
     """The text, its references and the target side's tokenizer."""
-    text = load_text(corpus_files.tokens, "test", objectives.load("mt", {}))
+    text = Text.load(corpus_files.tokens, "test", objectives.load("mt", {}).predicts)
     references = pd.read_parquet(corpus_files.text("test"))["target"].tolist()
     return text, references, Tokenizer.from_file(str(corpus_files.tokenizer("target")))
 
@@ -236,7 +236,7 @@ def test_program(tmp_path, corpus_files, run_script):
     without = pd.read_parquet(tmp_path / "quality.parquet")["without"]
     assert without.map(len).tolist() == [4] * 4
     objective = objectives.load("mt", {})
-    of_text = load_text(corpus_files.tokens, "test", objective)
+    of_text = Text.load(corpus_files.tokens, "test", objective.predicts)
     model = subjects.load(tmp_path / "model").model
     losses = predictions(model, objective, of_text, 4096, seed=1)
     rest = [losses[np.load(corpus_files.blocks("test")) != block] for block in range(4)]
@@ -253,7 +253,7 @@ def test_the_program_draws_masks_by_the_seed_of_scoring(tmp_path, corpus_files, 
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     save(drawn("mlm", vocab=size), corpus_files.tokenizers("mlm"), tmp_path / "model")
     model, objective = subjects.load(tmp_path / "model").model, objectives.load("mlm", {})
-    text = load_text(corpus_files.tokens, "test", objective)
+    text = Text.load(corpus_files.tokens, "test", objective.predicts)
     for seed in (1, 2):
         run_script(
             "measure_quality",

@@ -162,7 +162,7 @@ MISTAKES = [
         ('ENDS = ("tokens.weight", "head.weight")', 'ENDS = ("tokens.weight",)'),
     ),
     *of(
-        "training",
+        "corpus",
         "batches.py",
         ("(end + 1 - start) * longest > batch_tokens", "(end - start) * longest > batch_tokens"),
         ("np.maximum(self.source.lengths, self.target.lengths)", "self.source.lengths"),

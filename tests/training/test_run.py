@@ -11,13 +11,14 @@ import torch
 from safetensors.torch import load_file
 
 from bottomup import objectives, subjects
+from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.running import alone
 from bottomup.settings import Model
 from bottomup.training import run
 from bottomup.training.loop import Trainer
-from bottomup.training.run import initial_model, load_text, train
+from bottomup.training.run import initial_model, train
 from bottomup.workflow.digest import digest
 from tests.tiny import DROPOUT, ROOT, SHAPE, files_limited_to, same_bytes
 
@@ -385,7 +386,7 @@ def test_a_step_after_the_end_is_one_line_before_any_training(trained, monkeypat
 
 def test_text_of_both_sides_only_where_the_target_is_predicted(corpus_files):
     loaded = {
-        name: load_text(corpus_files.tokens, "dev", objectives.load(name, {}))
+        name: Text.load(corpus_files.tokens, "dev", objectives.load(name, {}).predicts)
         for name in ("lm", "mt")
     }
     assert loaded["lm"].target is None

@@ -6,6 +6,7 @@ from pathlib import Path
 import numpy as np
 
 from bottomup import objectives
+from bottomup.corpus.batches import Text
 from bottomup.device import device
 from bottomup.files.joins import require_equal_lengths
 from bottomup.heads.confidence import head_attention
@@ -15,7 +16,6 @@ from bottomup.heads.relevance import head_relevance
 from bottomup.heads.tasks import Examination
 from bottomup.heads.totals import Totals
 from bottomup.subjects import Subject
-from bottomup.training.run import load_text
 
 BATCH_TOKENS = 512  # to lose a head in, at once: sentence by sentence takes twice as long
 
@@ -31,7 +31,7 @@ def importances(
     """
     objective = objectives.load(settings.run.module, settings.run.options)
     model = subject.model.to(device())
-    dev = load_text(text[0].parents[1], "dev", objective)
+    dev = Text.load(text[0].parents[1], "dev", objective.predicts)
     require_equal_lengths(sentences=dev.source, blocks=blocks)
     some = sample(dev, settings.sentences, settings.seed)
     examples = references(model, objective, dev.select(some), settings.seed)

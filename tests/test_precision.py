@@ -1,8 +1,8 @@
 import pytest
 import torch
 
-from bottomup.training import precision
-from bottomup.training.precision import autocast
+from bottomup import precision
+from bottomup.precision import autocast
 
 CPU = torch.device("cpu")
 

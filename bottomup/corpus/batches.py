@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import count
+from pathlib import Path
 
 import numpy as np
 
@@ -29,6 +30,14 @@ class Text:
     def __post_init__(self):
         if self.target is not None:
             require_equal_lengths(source=self.source, target=self.target)
+
+    @classmethod
+    def load(cls, tokens: Path, split: str, predicts: str | None) -> "Text":
+        """The token files of a split: the source side and, if it is predicted, the target side."""
+        source = TokenFile.load(tokens / f"{split}.source")
+        if predicts != "target":
+            return cls(source)
+        return cls(source, TokenFile.load(tokens / f"{split}.target"))
 
     @cached_property
     def lengths(self) -> np.ndarray:
