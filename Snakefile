@@ -23,10 +23,10 @@ from snakemake.utils import min_version
 
 from bottomup import running
 from bottomup.errors import UserError
-from bottomup.workflow import links
+from bottomup.workflow import links, start
 from bottomup.workflow.config import load, require_packages
 from bottomup.workflow.digest import count_versions_of
-from bottomup.workflow.failures import say_what_failed
+from bottomup.workflow.failures import expect_a_stop, say_how_it_ended
 from bottomup.workflow.lock import locked, unlike_the_lock
 from bottomup.workflow.lost import make_again_what_was_lost
 from bottomup.workflow.progress import Progress
@@ -51,6 +51,7 @@ except UserError as error:
     sys.exit(f"error: the study cannot start:\n{error}")
 
 if workflow.is_main_process:
+    start.run_in(Path(f"results/{STUDY.study}"))
     make_again_what_was_lost(Path(f"results/{STUDY.study}"))
 
 
@@ -87,6 +88,7 @@ onstart:
     if not ON_CLUSTER:
         # It limits nothing here, and takes a fifth of a core in the end: profiles/README.md.
         workflow.scheduler.job_rate_limiter = None
+    expect_a_stop()
     PROGRESS.start()
 
 
@@ -162,4 +164,6 @@ onsuccess:
 
 onerror:
     PROGRESS.end()
-    atexit.register(say_what_failed, workflow.scheduler.failed, REASONS)
+    if not start.is_by_study():  # which says it by itself
+        failed, n_done = workflow.scheduler.failed, len(PROGRESS.watch.done)
+        atexit.register(say_how_it_ended, failed, n_done, REASONS)

@@ -27,6 +27,7 @@ FOLDER, STARTED_BY = "BOTTOMUP_FOLDER", "BOTTOMUP_STARTED_BY"
 NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
 
 _held: list[TextIO] = []  # open while this process lives
+stopped = threading.Event()  # by a signal, since `start`
 
 
 def start(folder: Path) -> None:
@@ -62,12 +63,13 @@ def start(folder: Path) -> None:
 
 
 def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
-    """Free the first lock at a signal.
+    """At a signal, note it and free the first lock.
 
     Not in its handler: Python calls that in its main thread, which sometimes keeps waiting for a
     job if the signal came just as it began to wait.
     """
     os.read(heard, 1)
+    stopped.set()
     fcntl.flock(may_run, fcntl.LOCK_UN)
 
 

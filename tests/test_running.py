@@ -21,7 +21,7 @@ try:
     print("started", flush=True)
     time.sleep(60)
 except KeyboardInterrupt:
-    print("interrupted", flush=True)
+    print("interrupted" if running.stopped.wait(5) else "not noted", flush=True)
     time.sleep(float(sys.argv[2]))
 """
 JOB = """

@@ -2,6 +2,10 @@
 
 The time of a job is estimated from the benchmarks of similar jobs of the study; before there are
 any, from its time in the default study on one core, scaled by the size of this study.
+
+Which jobs run and which are done is told by the events that Snakemake logs. No event has the plan
+and what waits for what, so that comes from Snakemake's graph of jobs; so it is no logger plugin,
+which sees events alone and would have to be asked for.
 """
 
 import logging
@@ -10,11 +14,13 @@ import threading
 import time
 from collections.abc import Callable, Collection, Iterable
 from datetime import datetime, timedelta
+from functools import partial
 from itertools import takewhile
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 from tqdm.contrib import DummyTqdmFile
 
@@ -27,7 +33,8 @@ log = logging.getLogger("snakemake.logging")
 
 WARNED = re.compile(rf"[\d:]+ ({WARNING}.*)")
 TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
-SHOWN = 3  # names of running jobs
+NAMED = 3  # running jobs
+SHOWN = "shown"  # marks a record that ./study prints
 OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take still
 START_UP = 2  # seconds of any job
 # Seconds of a job in the default study, on its own core.
@@ -81,13 +88,16 @@ def guess(rule: str, operations: float, views_mb: float) -> float:
 def measured(folder: Path) -> dict[str, float]:
     """Seconds by job, from the benchmarks in `folder`; one that is still being written is left
     out."""
-    seconds = {}
-    for file in folder.glob("*.tsv"):
-        try:
-            seconds[file.stem] = float(file.read_text().splitlines()[-1].partition("\t")[0])
-        except (OSError, ValueError, IndexError):
-            continue
-    return seconds
+    seconds = {file.stem: seconds_in(file) for file in folder.glob("*.tsv")}
+    return {name: found for name, found in seconds.items() if found is not None}
+
+
+def seconds_in(benchmark: Path) -> float | None:
+    """The seconds of a job, from its benchmark; None if there is none that is whole."""
+    try:
+        return float(benchmark.read_text().splitlines()[-1].partition("\t")[0])
+    except (OSError, ValueError, IndexError):
+        return None
 
 
 def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
@@ -158,12 +168,33 @@ def line(
     """`36 of 397 jobs, about 9 % of the work; about 93 min left, until 17:42; running: ...`"""
     end = now + timedelta(seconds=left)
     until = f"{end:%H:%M}" if end.date() == now.date() else f"{end:%a %d %b, %H:%M}"
-    more = [f"{len(running) - SHOWN} more"] * (len(running) > SHOWN)
-    jobs = [f"; running: {', '.join([*running[:SHOWN], *more])}"] * bool(running)
+    more = [f"{len(running) - NAMED} more"] * (len(running) > NAMED)
+    jobs = [f"; running: {', '.join([*running[:NAMED], *more])}"] * bool(running)
     return (
         f"{n_done} of {n_jobs} jobs, about {int(100 * share)} % of the work; about "
         f"{-int(-left // 60)} min left, until {until}{''.join(jobs)}"
     )
+
+
+class Watch(logging.Handler):
+    """Which jobs run, since when by the monotonic clock, and which are done, from what Snakemake
+    logs of them; by its numbers for jobs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began: dict[int, float] = {}
+        self.done: set[int] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of a record."""
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_INFO:
+            self.began[record.jobid] = time.monotonic()
+        elif event == LogEvent.JOB_ERROR:
+            self.began.pop(record.jobid, None)
+        elif event == LogEvent.JOB_FINISHED:
+            self.began.pop(record.job_id, None)
+            self.done.add(record.job_id)
 
 
 class Progress:
@@ -175,11 +206,13 @@ class Progress:
 
     def __init__(self, workflow: "Workflow", guess: Callable, benchmarks: Path):
         self.workflow, self.guess, self.benchmarks = workflow, guess, benchmarks
+        self.watch = Watch()
         self.ended = threading.Event()
         self.thread = threading.Thread(target=self._follow, name="progress", daemon=True)
 
     def start(self) -> None:
-        """Show progress from now on, unless Snakemake is asked to be quiet about it."""
+        """Watch, and show progress from now on, unless Snakemake is asked to be quiet about it."""
+        log.addHandler(self.watch)
         if not {Quietness.ALL, Quietness.PROGRESS} & set(self.workflow.output_settings.quiet or []):
             self.thread.start()
 
@@ -190,17 +223,18 @@ class Progress:
             self.thread.join()
 
     def _follow(self) -> None:
-        terminals = [handler for handler in log.handlers if getattr(handler, "is_tty", False)]
+        handlers = [*log.handlers, *self.workflow.logger_manager.get_log_handlers()]
+        terminals = [handler for handler in handlers if getattr(handler, "is_tty", False)]
         if not terminals:
-            self._say_each(LOG_SECONDS, log.info)
+            self._say_each(LOG_SECONDS, partial(log.info, extra={SHOWN: True}))
             return
         (terminal,) = terminals
         stream = terminal.stream
         with tqdm(bar_format="{desc}", file=stream, leave=False, dynamic_ncols=True) as bar:
-            # Snakemake's output goes above the line.
-            terminal.stream = DummyTqdmFile(stream)
+            # All other output goes above the line.
+            terminal.setStream(DummyTqdmFile(stream))
             self._say_each(TERMINAL_SECONDS, bar.set_description_str)
-            terminal.stream = stream
+            terminal.setStream(stream)
 
     def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
         dag, given = self.workflow.dag, self.workflow.resource_settings
@@ -210,18 +244,12 @@ class Progress:
             name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
             for job, name in planned.items()
         }
-        began: dict[str, float] = {}
+        by_id = {job.jobid: name for job, name in planned.items()}
         told: set[str] = set()
         while True:
-            running = [
-                _name(job)
-                for each in list(self.workflow.scheduler.running)
-                for job in getattr(each, "jobs", [each])
-            ]
             now = time.monotonic()
-            began = {name: began.get(name, now) for name in running}
-            elapsed = {name: now - start for name, start in began.items()}
-            done = {name for job, name in planned.items() if dag.finished(job)}
+            elapsed = {by_id[n]: now - start for n, start in self.watch.began.copy().items()}
+            done = {by_id[n] for n in self.watch.done.copy()}
             for job, name in planned.items():
                 if name in done - told:
                     for warning in warnings_in(map(Path, job.log)):
@@ -230,7 +258,7 @@ class Progress:
             estimate = share_and_seconds_left(
                 jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, cores
             )
-            say(line(len(done), len(jobs), *estimate, sorted(running), datetime.now()))
+            say(line(len(done), len(jobs), *estimate, sorted(elapsed), datetime.now()))
             if self.ended.wait(seconds):
                 return
 

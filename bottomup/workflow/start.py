@@ -12,8 +12,8 @@ from contextlib import redirect_stderr
 from io import StringIO
 from pathlib import Path
 
-from snakemake.cli import args_to_api, get_argument_parser, parse_args
-from snakemake.exceptions import print_exception
+from snakemake.cli import get_argument_parser, parse_args
+from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
 from bottomup.errors import UserError
 from bottomup.schema import nearest
@@ -23,29 +23,41 @@ DEFAULT = "default"  # config.yaml alone
 SUFFIXES = (".yaml", ".yml", ".json")
 REPORT = Path("report.html")
 
+TERMINAL = "terminal"  # the plugin by which Snakemake prints
+MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
+# Where Snakemake would not run jobs, and speaks by its own lines.
+SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
+# What leaves figures of the report unmade.
+PARTS = ("targets", "until", "omit_from")
+
 _typed: list[str] = []  # the command, where it was ./study
+_folders: list[Path] = []
+
+
+def by_study(given: list[str]) -> None:
+    """Note that ./study was typed, with these arguments."""
+    _typed[:] = ["./study", *given]
+
+
+def is_by_study() -> bool:
+    """Whether ./study was typed."""
+    return bool(_typed)
+
+
+def run_in(folder: Path) -> None:
+    """Note where the results of the study are."""
+    _folders[:] = [folder]
+
+
+def folder() -> Path:
+    """Where the results of the study are."""
+    (found,) = _folders
+    return found
 
 
 def command() -> str:
     """The command that started this process, to be typed again."""
     return shlex.join(_typed or ["snakemake", *sys.argv[1:]])
-
-
-def main(given: list[str]) -> None:
-    """Run ./study with these arguments, as Snakemake would run with its own, and exit."""
-    _typed[:] = ["./study", *given]
-    try:
-        arguments = snakemake_arguments(given)
-        known, parser = parsed(arguments)
-    except UserError as error:
-        sys.exit(f"error: {error}")
-    sys.argv = ["snakemake", *arguments]  # for those who look at the command line
-    try:
-        succeeded = args_to_api(known, parser)
-    except Exception as error:
-        print_exception(error)
-        succeeded = False
-    sys.exit(not succeeded)
 
 
 def snakemake_arguments(given: list[str]) -> list[str]:
@@ -80,7 +92,8 @@ def config_file(name: str) -> Path:
 
 
 def parsed(arguments: list[str]) -> tuple[Namespace, object]:
-    """What Snakemake understands, with a report after a run, and its parser.
+    """What Snakemake understands, with our lines where jobs are run, a report where all
+    of a study is, and its parser.
 
     Raises UserError if it does not understand something, or if the report would replace a link.
     """
@@ -94,16 +107,17 @@ def parsed(arguments: list[str]) -> tuple[Namespace, object]:
             raise UserError(
                 f"{line.partition('error: ')[2]}; allowed: what snakemake --help says"
             ) from error
-    nothing_is_run = ("dryrun", "touch")
-    if known.dryrun or known.touch or known.executor in nothing_is_run:
+    if any(getattr(known, mode) for mode in SPEAKS) or known.executor in SPEAKS:
         return known, parser
-    report = Path(known.report or REPORT)
-    if report.is_symlink():
-        raise UserError(
-            f"{report} is a link to {report.readlink()}, which would be written over; delete the "
-            "link"
-        )
-    known.report, known.report_after_run = report, True
+    known.logger = known.logger or [TERMINAL]
+    if not any(getattr(known, choice) for choice in PARTS):
+        report = Path(known.report or REPORT)
+        if report.is_symlink():
+            raise UserError(
+                f"{report} is a link to {report.readlink()}, which would be written over; delete "
+                "the link"
+            )
+        known.report, known.report_after_run = report, True
     return known, parser
 
 

@@ -1,9 +1,13 @@
+import logging
 import shutil
+import sys
+import threading
 from types import SimpleNamespace
 
 import pytest
 
-from bottomup.workflow.failures import say_what_failed
+from bottomup import running
+from bottomup.workflow.failures import expect_a_stop, say_how_it_ended
 
 
 @pytest.fixture(autouse=True)
@@ -16,15 +20,44 @@ def disk(monkeypatch):
 
 def test_a_full_disk_is_said_last(tmp_path, capsys, disk):
     disk.free = 4096
-    say_what_failed([SimpleNamespace(log=[str(tmp_path / "no room")])])
+    say_how_it_ended([SimpleNamespace(log=[str(tmp_path / "no room")])], 0)
     [*_, line, last] = capsys.readouterr().err.splitlines()
     assert line.endswith("no room: not written")
     assert last == "error: the disk of results is full; free some and run again"
 
 
-def test_a_study_that_was_stopped_has_no_failed_jobs(capsys):
-    say_what_failed([])
-    assert capsys.readouterr().err == "\nno job failed; the same command goes on from here\n"
+@pytest.fixture
+def stop(monkeypatch):
+    """A signal to stop has come."""
+    monkeypatch.setattr(running, "stopped", event := threading.Event())
+    event.set()
+
+
+def test_a_study_that_was_stopped_has_no_failed_jobs(stop, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["snakemake", "--cores", "2", "--config", "a={b: 1}"])
+    say_how_it_ended([], 12)
+    assert capsys.readouterr().err == (
+        "stopped; what is done is kept (12 jobs since the start), and trainings go on from their "
+        "last checkpoint: snakemake --cores 2 --config 'a={b: 1}'\n"
+    )
+
+
+def test_a_job_that_failed_before_the_stop_is_told(tmp_path, stop, capsys):
+    say_how_it_ended([SimpleNamespace(log=[str(tmp_path / "a")])], 0)
+    assert [*map(bool, capsys.readouterr().err.splitlines())] == [False, True, True, True]
+
+
+def test_what_a_stop_ends_is_no_error(caplog, monkeypatch):
+    monkeypatch.setattr(running, "stopped", stopped := threading.Event())
+    log = logging.getLogger("snakemake.logging")
+    monkeypatch.setattr(log, "filters", [])
+    expect_a_stop()
+    with caplog.at_level(logging.INFO, log.name):
+        log.error("before")
+        stopped.set()
+        log.error("Error in rule")
+        log.info("after")
+    assert caplog.messages == ["before", "after"]
 
 
 def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
@@ -35,7 +68,7 @@ def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
             (tmp_path / name).write_bytes(text.encode("latin-1"))
         jobs[name] = SimpleNamespace(log=[str(tmp_path / name)])
     group = SimpleNamespace(jobs=[jobs["d"], jobs["b"]])
-    say_what_failed([group, jobs["c"], jobs["a"]])
+    say_how_it_ended([group, jobs["c"], jobs["a"]], 0)
     assert capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines() == [
         *(
             "",
@@ -51,12 +84,13 @@ def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
 def test_the_reason_stands_where_the_program_did_not_fail(tmp_path, capsys):
     log = str(tmp_path / "a")
     (tmp_path / "a").write_text("wrote it\n")
-    say_what_failed([SimpleNamespace(log=[log])], {log: "its output is older than its input"})
+    reasons = {log: "its output is older than its input"}
+    say_how_it_ended([SimpleNamespace(log=[log])], 0, reasons)
     assert capsys.readouterr().err.endswith("a: its output is older than its input\n")
 
 
 def test_many_failures_leave_room_for_what_is_above(tmp_path, capsys):
-    say_what_failed(SimpleNamespace(log=[str(tmp_path / str(n))]) for n in range(25))
+    say_how_it_ended((SimpleNamespace(log=[str(tmp_path / str(n))]) for n in range(25)), 0)
     said = capsys.readouterr().err.splitlines()
     assert len(said) == 2 + 20 + 1 and said[-1] == "and 5 more"
 

@@ -6,13 +6,19 @@ import sys
 from pathlib import Path
 
 import pytest
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
 from bottomup.errors import UserError
-from bottomup.workflow import start
+from bottomup.workflow import start, terminal
 from tests.workflow.checkouts import ROOT
 
 SAYS = '#!/usr/bin/env bash\nprintf "%s\\n" "$@"\n'
 MOST_OF_HELP = 15  # lines
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plugin():
+    LoggerPluginRegistry().register_plugin(start.MODULE, terminal)
 
 
 @pytest.fixture
@@ -92,6 +98,25 @@ def test_nothing_is_reported_of_what_is_not_run(folder, arguments):
 def test_a_report_is_written_of_what_is_run(folder, arguments, report):
     known, _ = start.parsed(["--cores", "1", *arguments])
     assert known.report == Path(report) and known.report_after_run
+
+
+@pytest.mark.parametrize(
+    "part", [["--until", "train_lm"], ["--", "latex"], ["-O", "train_lm"]], ids=str
+)
+def test_nothing_is_reported_of_a_part(folder, part):
+    """Figures that are not made would end the report."""
+    known, _ = start.parsed(["--cores", "1", *part])
+    assert not known.report and known.logger == ["terminal"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "logger"),
+    [([], ["terminal"]), (["-n"], []), (["--unlock"], [])],
+    ids=str,
+)
+def test_our_lines_are_those_of_a_run(folder, arguments, logger):
+    known, _ = start.parsed(["--cores", "1", *arguments])
+    assert known.logger == logger
 
 
 def test_a_link_is_not_written_over(folder):

@@ -1,5 +1,6 @@
 """What is said of how far a study is: estimates from tables, and a workflow that Snakemake runs."""
 
+import logging
 import os
 import pty
 import re
@@ -10,6 +11,7 @@ from datetime import datetime
 from types import SimpleNamespace
 
 import pytest
+from snakemake_interface_logger_plugins.common import LogEvent
 
 from bottomup.workflow.progress import (
     OPERATIONS_A_SECOND,
@@ -18,6 +20,7 @@ from bottomup.workflow.progress import (
     VIEWS_MB,
     Job,
     Progress,
+    Watch,
     expected,
     guess,
     line,
@@ -179,19 +182,19 @@ def _all_of(controller):
 
 
 def test_on_a_cluster_the_jobs_of_a_group_run_at_a_time_and_cores_may_be_unknown(tmp_path):
-    one, two, three = (MadeUp(benchmark=f"{name}.tsv") for name in ("a.1", "b.1", "c.1"))
+    one, two, three = (
+        MadeUp(jobid=n, benchmark=f"{name}.tsv", log=[])
+        for n, name in enumerate(("a.1", "b.1", "c.1"))
+    )
     dag = SimpleNamespace(
-        needrun_jobs=lambda exclude_finished: {one.benchmark: one, two.benchmark: two}.values(),
+        needrun_jobs=lambda exclude_finished: [one, two],
         dependencies={one: {}, two: {one: {"a file"}, three: {"one that is there"}}},
-        finished=lambda job: False,
     )
-    workflow = SimpleNamespace(
-        dag=dag,
-        scheduler=SimpleNamespace(running={MadeUp(jobs=[one, two])}),
-        resource_settings=SimpleNamespace(cores=None, nodes=100),
-    )
+    workflow = SimpleNamespace(dag=dag, resource_settings=SimpleNamespace(cores=None, nodes=100))
     said = []
     progress = Progress(workflow, lambda job: (600, 4), tmp_path)
+    for job in (one, two):
+        progress.watch.emit(record(LogEvent.JOB_INFO, jobid=job.jobid))
     progress.ended.set()
     progress._say_each(1, said.append)
     (text,) = said
@@ -204,6 +207,21 @@ class MadeUp:
 
     def __init__(self, **attributes):
         vars(self).update(attributes)
+
+
+def record(event, **attributes):
+    """One of Snakemake's log records, with its event."""
+    return logging.makeLogRecord({"event": event, **attributes})
+
+
+def test_a_job_runs_until_it_is_finished_or_fails():
+    watch = Watch()
+    for number in range(3):
+        watch.emit(record(LogEvent.JOB_INFO, jobid=number))
+    watch.emit(record(LogEvent.JOB_FINISHED, job_id=1))
+    watch.emit(record(LogEvent.JOB_ERROR, jobid=2))
+    watch.emit(logging.makeLogRecord({"msg": "Select jobs to execute..."}))
+    assert [*watch.began] == [0] and watch.done == {1}
 
 
 def test_each_rule_of_the_study_has_a_guess(checkout):
