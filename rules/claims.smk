@@ -164,6 +164,13 @@ rule show_claims:
             if STUDY.training_halves and MEASURES["pwcca_between_runs"]
             else []
         ),
+        templates=[
+            f"bottomup/pages/{file}"
+            for file in (
+                *("claims.html", "claims.css", "claims.js", "counts.html"),
+                *("pages.css", "svg.html"),
+            )
+        ],
     output:
         page=report(
             "<results>/claims.html",

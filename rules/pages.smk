@@ -2,7 +2,6 @@
 
 GALLERY = "<results>/gallery"
 CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
-SPECIFICATIONS = rules.judge_claims.output.specifications if CLAIMS else []
 
 
 # With curves over the layers; in the order of the figures that draw them.
@@ -39,10 +38,9 @@ rule show_gallery:
             for name, figure in FIGURES.items()
         ],
         claims=CLAIMS,
-        specifications=SPECIFICATIONS,
         templates=[
             f"bottomup/pages/{file}"
-            for file in ("gallery.html", "gallery.js", "pages.css")
+            for file in ("gallery.html", "gallery.js", "pages.css", "svg.html")
         ],
     output:
         page=f"{GALLERY}/index.html",
@@ -68,7 +66,7 @@ rule show_gallery:
         python scripts/show_gallery.py --settings {params.settings:q} \
             --images {input.images:q} --points {input.points:q} \
             --captions {input.captions:q} --claims {input.claims:q} \
-            --specifications {input.specifications:q} --page {output.page:q} &>{log:q}
+            --page {output.page:q} &>{log:q}
         """
 
 
@@ -119,7 +117,7 @@ rule show_explorer:
         claims=CLAIMS,
         templates=[
             f"bottomup/pages/{file}"
-            for file in ("explorer.html", "explorer.js", "pages.css")
+            for file in ("explorer.html", "explorer.js", "pages.css", "svg.html")
         ],
     output:
         page=f"{GALLERY}/explorer.html",

@@ -15,8 +15,8 @@ from pathlib import Path
 from bottomup import program
 from bottomup.claims.tables import load
 from bottomup.claims.training_text import told
-from bottomup.figures.claims_table import Study, page
 from bottomup.files.tables import read_table
+from bottomup.pages.claims import Study, page
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -1,11 +1,11 @@
-"""Write the gallery: a page of all figures and claims of a study, which needs no server.
+"""Write the gallery: a page of all figures of a study, which needs no server.
 
 Settings: study, its name; repository, the web address of the repository's files, or null; figures,
           each with name, module, category, tables, explored, published and copied (see
           bottomup/pages/gallery.py); config, the values that captions state.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
-          order of the settings; the tables of claims and of their specifications, if any were
-          judged; the page's templates, beside its module.
+          order of the settings; the table of claims, if any were judged; the page's templates,
+          beside its module.
 Outputs:  the page (index.html); beside it the folders images, with light images (.webp), and
           points, with the points of the figures that copy them (.csv).
 """
@@ -43,10 +43,7 @@ def main(arguments: argparse.Namespace) -> None:
             write(folder / "points" / f"{figure.name}.csv", copy)
         told = caption(text.read_text(encoding="utf-8"), settings.config)
         drawn.append(Drawn(figure, *told, points, tuple(size)))
-    claims = arguments.claims and (
-        read_table(arguments.claims, dtype={"seeds": str}),
-        read_table(arguments.specifications),
-    )
+    claims = arguments.claims and read_table(arguments.claims)
     written = page(settings.study, drawn, claims, rule(), settings.repository)
     write(arguments.page, written.encode())
 
@@ -68,7 +65,6 @@ if __name__ == "__main__":
     parser = program.parser(__doc__)
     for name in ("images", "points", "captions"):
         parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
-    for name in ("claims", "specifications"):
-        parser.add_argument(f"--{name}", nargs="?", type=Path)
+    parser.add_argument("--claims", nargs="?", type=Path)
     parser.add_argument("--page", required=True, type=Path)
     program.run(main, parser, Settings)

@@ -8,9 +8,8 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.claim import MARGIN, Claim
 from bottomup.claims.inference import MOST_RUNS
 from bottomup.claims.readiness import FLOORS, STILL_FALLING
-from bottomup.claims.words import LEVEL, MEANING, PUBLISHED_AS
+from bottomup.claims.words import LEVEL, MEANING, PAPERS, PUBLISHED_AS
 from bottomup.corpus.blocks import N_BLOCKS
-from bottomup.figures.claims_table import PAPERS
 from bottomup.measures.over_runs import MOST_DF
 
 CALIBRATION = Path(__file__).parents[2] / "docs/calibration.csv"

@@ -1,6 +1,12 @@
-"""The words for what a study says of a claim, each defined in a sentence."""
+"""The words for what a study says of a claim, each defined in a sentence; and whose claims."""
 
 LEVEL = 0.05
+PAPERS = {
+    "evolution": "Voita, Sennrich, Titov 2019: The Bottom-up Evolution of Representations",
+    "heads": "Voita, Talbot, Moiseev, Sennrich, Titov 2019: Analyzing Multi-Head Self-Attention",
+    "heads, asked anew": "The same asked of LM and MLM, and of other ways to choose heads",
+    "beyond": "Beyond the papers",
+}
 
 REPRODUCED = "reproduced"
 SMALLER = "smaller than published"

@@ -5,8 +5,8 @@ from collections.abc import Callable
 
 import pandas as pd
 
+from bottomup.claims.words import MEANING, PAPERS
 from bottomup.figures import heads, style
-from bottomup.figures.claims_table import PAPERS, VERDICTS
 from bottomup.figures.points import table
 
 SEEDS = "means over seeds, with standard deviations"
@@ -45,7 +45,7 @@ def latex(name: str, measured: pd.DataFrame, **options) -> str:
 def claims(measured: pd.DataFrame) -> pd.DataFrame:
     """A row for each claim, sorted by verdict, then as in the table."""
     needed = ["statement", "value", "ci_low", "ci_high", "published", "verdict"]
-    places = {verdict: place for place, verdict in enumerate(VERDICTS)}
+    places = {verdict: place for place, verdict in enumerate(MEANING)}
     rows = table({"claims": measured}, "claims", needed)
     rows = rows.sort_values("verdict", key=lambda column: column.map(places), kind="stable")
     numbers = rows[needed[1:5]].map(lambda value: _typeset(f"{value:.3g}", value))
@@ -66,7 +66,7 @@ def verdicts(measured: pd.DataFrame) -> pd.DataFrame:
     rows = table({"claims": measured}, "claims", ["paper", "verdict"])
     counts = pd.crosstab(rows["paper"], rows["verdict"])
     papers = [paper for paper in PAPERS if paper in counts.index]
-    return _with_index(counts.reindex(index=papers, columns=list(VERDICTS), fill_value=0))
+    return _with_index(counts.reindex(index=papers, columns=list(MEANING), fill_value=0))
 
 
 def quality(measured: pd.DataFrame) -> pd.DataFrame:

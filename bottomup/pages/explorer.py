@@ -19,9 +19,9 @@ from bottomup import names
 from bottomup.corpus.words import located
 from bottomup.errors import UserError
 from bottomup.figures import projection, style
-from bottomup.figures.claims_table import VERDICTS, sign
 from bottomup.figures.head_functions import LABELS
 from bottomup.pages import render
+from bottomup.pages.signs import VERDICTS, sign
 
 DIGITS = 4
 MOST_POINTS = 60  # of each word and kind, in a t-SNE picture

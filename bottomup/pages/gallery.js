@@ -1,34 +1,27 @@
 const form = document.querySelector('.find'), words = form.querySelector('input');
 const found = form.querySelector('output');
-const kinds = {
-  figure: [...document.querySelectorAll('article')],
-  claim: [...document.querySelectorAll('.evidence tbody tr')],
-};
-const texts = new Map(Object.values(kinds).flat().map(
-  part => [part, (part.textContent + (part.querySelector('img')?.alt ?? '')).toLowerCase()]));
+const figures = [...document.querySelectorAll('article')];
+const texts = new Map(figures.map(
+  figure => [figure, (figure.textContent + figure.querySelector('img').alt).toLowerCase()]));
 
 function find() {
-  const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean), counts = [];
-  for (const [kind, parts] of Object.entries(kinds)) {
-    for (const part of parts) part.hidden = !wanted.every(word => texts.get(part).includes(word));
-    const shown = parts.filter(part => !part.hidden).length;
-    counts.push(`${shown} ${kind}${shown === 1 ? '' : 's'}`);
-  }
+  const wanted = words.value.toLowerCase().split(/\s+/).filter(Boolean);
+  for (const figure of figures)
+    figure.hidden = !wanted.every(word => texts.get(figure).includes(word));
+  const shown = figures.filter(figure => !figure.hidden).length;
   for (const category of document.querySelectorAll('.category'))
     category.hidden = !category.querySelector('article:not([hidden])');
-  found.textContent = wanted.length ? counts.join(', ') : '';
+  found.textContent = wanted.length ? `${shown} figure${shown === 1 ? '' : 's'}` : '';
 }
 
-// What a link leads to is there, whatever was looked for, and open.
+// What a link leads to is there, whatever was looked for.
 function arrive() {
   const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
   if (!target?.checkVisibility()) {
     words.value = '';
     find();
-    document.querySelector('.claims input[value=all]')?.click();
     target?.scrollIntoView();
   }
-  target?.querySelector(':scope summary')?.parentNode.setAttribute('open', '');
 }
 
 form.hidden = false;

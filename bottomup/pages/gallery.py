@@ -1,4 +1,4 @@
-"""The gallery: every figure and every claim of a study, with their sources."""
+"""The gallery: every figure of a study, with its sources and the claims that are seen in it."""
 
 import io
 import math
@@ -12,16 +12,17 @@ from markupsafe import Markup
 from PIL import Image
 
 from bottomup.claims.comparison import CURVE, beside, correlate
-from bottomup.figures import claims_table
-from bottomup.figures.claims_table import AMONG_FIGURES, VERDICTS, figures_of, sign
+from bottomup.pages import claims as claims_page
 from bottomup.pages import render
+from bottomup.pages.claims import checked, figures_of
+from bottomup.pages.signs import VERDICTS, sign
 
 WIDTH = 1280  # of a light image, in pixels
 QUALITY = 60  # of WebP, 0 to 100
 MOST_NAMES = 8  # of panels, or of curves, in place of an image
 
 
-class Figure(claims_table.Figure):
+class Figure(claims_page.Figure):
     """A figure: also the module that draws it, its category in the report, the measures among its
     tables that the explorer shows, and whether its points are copied beside the page."""
 
@@ -127,23 +128,21 @@ def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
 def page(
     study: str,
     drawn: list[Drawn],
-    judged: tuple[pd.DataFrame, pd.DataFrame] | None,
+    claims: pd.DataFrame | None,
     rule: str,
     repository: str | None,
 ) -> str:
-    """The page of figures, in their order, and claims.
+    """The page of figures, in their order.
 
-    judged: the claims and their specifications, None if nothing was judged. rule: the place of the
+    claims: as in `claims.csv`, None if nothing was judged. rule: the place of the
     figures' rule, `file:line`. repository: the web address of the repository's files, None if it
     has none.
     """
     figures = [each.figure for each in drawn]
-    claims = section = None
-    if judged is not None:
-        claims, specifications = judged
-        rows = claims.astype({"section": object}).fillna({"section": ""}).to_dict("records")
-        claims = claims.assign(figures=[figures_of(claim, figures) for claim in rows])
-        section = Markup(claims_table.section(claims, specifications, AMONG_FIGURES))
+    if claims is not None:
+        claims = checked(claims)
+        seen = [figures_of(claim, figures) for claim in claims.to_dict("records")]
+        claims = claims.assign(figures=seen)
     return render(
         "gallery.html",
         study=study,
@@ -151,8 +150,8 @@ def page(
         drawn=drawn,
         beside={each.figure.name: beside_published(each.points) for each in drawn},
         claims={figure.name: seen_in(figure, claims) for figure in figures},
-        section=section,
-        sign=lambda verdict: Markup(sign(verdict)),
+        judged=claims is not None,
+        sign=sign,
         rule=rule,
         repository=repository,
     )

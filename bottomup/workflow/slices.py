@@ -326,7 +326,7 @@ class Slices:
         return others
 
     def show_claims(self, figures: list[dict]) -> Slice:
-        """`figures`: each as `bottomup.figures.claims_table.Figure` has it."""
+        """`figures`: each as `bottomup.pages.claims.Figure` has it."""
         study, subjects = self.study, self.subjects
         model = study.model.model_dump(include={"layers", "heads", "d_model"})
         values = {

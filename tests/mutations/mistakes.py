@@ -1067,7 +1067,6 @@ MISTAKES = [
         "scripts",
         "show_gallery.py",
         ("if figure.copied:", "if True:"),
-        ('dtype={"seeds": str}', ""),
     ),
     *of("scripts", "show_claims.py", (', dtype={"seeds": str}', "")),
     *of("scripts", "write_latex.py", (", **settings.options", "")),

@@ -10,7 +10,7 @@ from tokenizers import Tokenizer
 
 from bottomup.heads.attention import COLUMNS, rows
 from tests.conftest import Corpus
-from tests.figures import made_up_claims
+from tests.pages import made_up_claims
 from tests.tiny import ROOT
 
 INFORMATION = [("input", "clusters"), ("input", "classifier"), ("output", "clusters")]
@@ -105,15 +105,13 @@ def write_study(folder: Path) -> tuple[Path, dict, list]:
     drawn = [folder / f"{each['name']}.csv" for each in FIGURES]
     for path in drawn:
         points().to_csv(path, index=False)
-    judged = {name: folder / f"{name}.csv" for name in ("claims", "specifications")}
-    for name, path in judged.items():
-        getattr(made_up_claims, name)().to_csv(path, index=False)
+    claims = folder / "claims.csv"
+    made_up_claims.claims().to_csv(claims, index=False)
     captions = [ROOT / f"docs/captions/{each['name']}.rst" for each in FIGURES]
     page = folder / "gallery" / "index.html"
     settings = {"study": "made_up", "repository": None, "figures": FIGURES, "config": CONFIG}
     arguments = ["--images", *images, "--points", *drawn, "--captions", *captions]
-    arguments += [part for name, path in judged.items() for part in (f"--{name}", path)]
-    return page.parent, settings, [*arguments, "--page", page]
+    return page.parent, settings, [*arguments, "--claims", claims, "--page", page]
 
 
 IMPORTANCES = ("confidence", "special", "relevance")

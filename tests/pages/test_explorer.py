@@ -9,8 +9,7 @@ from tokenizers import Tokenizer
 
 from bottomup.errors import UserError
 from bottomup.pages import explorer
-from tests.figures import made_up_claims
-from tests.pages import made_up_study
+from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import write_explored
 
 TABLES = made_up_study.curves()

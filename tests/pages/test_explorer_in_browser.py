@@ -5,8 +5,7 @@ from selenium.webdriver import ActionChains
 from selenium.webdriver.support.ui import Select, WebDriverWait
 
 from tests.browser import driver, find, resize, webdriver
-from tests.figures import made_up_claims
-from tests.pages import made_up_study
+from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import SENTENCES, write_explored
 
 __all__ = ["driver"]
@@ -144,7 +143,7 @@ def test_claims_are_those_that_rest_on_the_measure(shown):
         mine = CLAIMS[CLAIMS["measure"] == measure]
         assert [link.text for link in links] == mine["statement"].tolist()
         hrefs = [link.get_attribute("href").rpartition("/")[2] for link in links]
-        assert hrefs == [f"index.html#claim-{name}" for name in mine["claim"]]
+        assert hrefs == [f"../claims.html#claim-{name}" for name in mine["claim"]]
 
 
 def test_a_link_may_name_a_measure(shown):

@@ -7,7 +7,7 @@ from PIL import Image
 
 from bottomup.pages import gallery
 from bottomup.pages.gallery import Drawn, Figure
-from tests.figures import made_up_claims
+from tests.pages import made_up_claims
 from tests.pages.made_up_study import FIGURES, points, write_study
 from tests.tiny import ROOT
 
@@ -121,20 +121,9 @@ def test_the_program(gallery_of):
     copied = pd.read_csv(folder / "points/mask.csv")
     pd.testing.assert_frame_equal(copied, points(), check_exact=False, rtol=1e-5)
     order = [page.index(f'id="figure-{name}"') for name in BY_NAME]
-    assert order == sorted(order) and page.index('id="claims"') < order[0]
+    assert order == sorted(order) and 'href="../claims.html"' in page
     assert "results/made_up/measures/mutual_information.csv" in page
     assert "http" not in page.replace("http://www.w3.org", "")
-
-
-def test_seeds_are_told_as_they_are_beside_a_claim_without_any(tmp_path, monkeypatch, run_script):
-    monkeypatch.chdir(ROOT)
-    folder, settings, arguments = write_study(tmp_path)
-    claims = pd.read_csv(tmp_path / "claims.csv", dtype={"seeds": str})
-    claims["seeds"] = ["1"] + [None] * (len(claims) - 1)
-    claims.to_csv(tmp_path / "claims.csv", index=False)
-    run_script("show_gallery", settings, *arguments)
-    page = (folder / "index.html").read_text(encoding="utf-8")
-    assert "(seeds 1)" in page and "(seeds 1.0)" not in page
 
 
 def test_where_the_rule_stands_is_said(gallery_of):
@@ -159,7 +148,7 @@ def test_a_study_without_claims(tmp_path, monkeypatch, run_script):
     folder, settings, arguments = write_study(tmp_path)
     run_script("show_gallery", settings, *arguments[: arguments.index("--claims")], *arguments[-2:])
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert "claims seen in it" not in page and 'id="claims"' not in page and "figure-mask" in page
+    assert "claims seen in it" not in page and "claims.html" not in page and "figure-mask" in page
 
 
 def test_settings_name_each_figure_once():

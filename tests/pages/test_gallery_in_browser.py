@@ -6,13 +6,11 @@ from urllib.parse import unquote, urlsplit
 import pytest
 
 from tests.browser import driver, find, resize, webdriver
-from tests.figures import made_up_claims
 from tests.pages.made_up_study import FIGURES, write_study
 from tests.tiny import ROOT
 
 __all__ = ["driver"]
 
-CLAIMS = made_up_claims.claims()
 NAMES = [figure["name"] for figure in FIGURES]
 
 
@@ -22,7 +20,8 @@ def shown(driver, tmp_path, monkeypatch, run_script):
     monkeypatch.chdir(ROOT)
     folder, settings, arguments = write_study(tmp_path)
     run_script("show_gallery", settings, *arguments)
-    (folder / "explorer.html").write_text("<!doctype html>")  # by a program of its own
+    for other in (folder / "explorer.html", folder.parent / "claims.html"):
+        other.write_text("<!doctype html>")  # by programs of their own
     resize(driver, 1280, 900)
     driver.get((folder / "index.html").as_uri())
     yield driver
@@ -33,10 +32,6 @@ def shown(driver, tmp_path, monkeypatch, run_script):
 
 def figures(driver):
     return [each.get_attribute("id")[7:] for each in find(driver, "article") if each.is_displayed()]
-
-
-def claims(driver):
-    return [row for row in find(driver, ".evidence tbody tr") if row.is_displayed()]
 
 
 def look_for(driver, words):
@@ -74,39 +69,32 @@ def test_nothing_is_loaded_but_its_images(shown):
     assert all("/images/" in name for name in loaded)
 
 
-def test_words_are_found_in_figures_and_claims(shown):
-    assert figures(shown) == NAMES and len(claims(shown)) == len(CLAIMS)
-    assert look_for(shown, "MASK neighbors") == "1 figure, 0 claims"
-    assert figures(shown) == ["mask"] and claims(shown) == []
+def test_words_are_found_in_figures_and_in_their_claims(shown):
+    assert figures(shown) == NAMES
+    assert look_for(shown, "MASK neighbors") == "1 figure"
+    assert figures(shown) == ["mask"]
     parts = [each for each in find(shown, ".category") if each.is_displayed()]
     assert [part.get_attribute("id") for part in parts] == ["category-3"], "those with a figure"
-    # A claim is found where it is seen, too.
-    assert look_for(shown, "Cross-attention heads") == "1 figure, 1 claim"
-    assert len(claims(shown)) == 1 and figures(shown) == ["mutual_information_input"]
-    assert look_for(shown, " ") == "" and len(claims(shown)) == len(CLAIMS)
+    # A claim is found in the figure that shows it.
+    assert look_for(shown, "Cross-attention heads") == "1 figure"
+    assert figures(shown) == ["mutual_information_input"]
+    assert look_for(shown, " ") == "" and figures(shown) == NAMES
 
 
-def test_what_is_found_stays_found_when_claims_are_sorted_and_chosen(shown):
-    look_for(shown, "positional")
-    texts = [row.text for row in claims(shown)]
-    find(shown, "th[data-key=verdict] button")[0].click()
-    assert sorted(row.text for row in claims(shown)) == sorted(texts)
-    find(shown, "input[value='0']")[0].find_element("xpath", "..").click()
-    assert len(claims(shown)) == 0
-
-
-def test_a_figure_leads_to_its_claims_and_they_to_it(shown):
+def test_a_figure_leads_to_its_claims(shown):
     article = find(shown, "#figure-mutual_information_input")[0]
     article.find_elements("css selector", "summary")[1].click()
     link = article.find_elements("css selector", ".seen a")[0]
-    name, statement = link.get_attribute("href").split("#")[1], link.text
-    look_for(shown, "mutual information input")
     link.click()
-    row = find(shown, f"#{name}")[0]
-    assert statement in row.text and row.is_displayed(), "what hid it is taken back"
-    assert row.find_element("css selector", "details").get_attribute("open") is not None
-    row.find_element("css selector", "dd a").click()
-    assert shown.current_url.endswith("#figure-mutual_information_input")
+    assert "/claims.html#claim-" in shown.current_url
+
+
+def test_a_link_to_a_figure_finds_it_whatever_was_looked_for(shown):
+    look_for(shown, "projection")
+    assert figures(shown) == ["projection_token"]
+    shown.execute_script("location.hash = 'figure-mask'")
+    (article,) = find(shown, "#figure-mask")
+    assert article.is_displayed() and figures(shown) == NAMES
     assert shown.execute_script("return arguments[0].getBoundingClientRect().top", article) < 900
 
 
@@ -122,7 +110,7 @@ def test_everything_is_reached_by_keyboard(shown):
         reached.append((element.tag_name, element.get_attribute("class"), outline))
         if element.tag_name == "body":
             break
-    assert {"input", "button", "summary", "a"} <= {tag for tag, _, _ in reached}
+    assert {"summary", "a"} <= {tag for tag, _, _ in reached}
     assert all(outline != "none" for tag, _, outline in reached if tag != "body")
 
 
@@ -153,7 +141,6 @@ def test_text_can_be_read_by_day_and_by_night(shown, scheme):
     try:
         paper = find(shown, "body")[0].value_of_css_property("background-color")
         assert ("255, 255, 255" in paper) == (scheme == "light")
-        assert find(shown, ".claims")[0].value_of_css_property("background-color") == paper
         assert shown.execute_script(CONTRAST) >= 4.5  # WCAG 2, AA
     finally:
         shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
@@ -163,7 +150,7 @@ def test_without_javascript_all_is_there(shown):
     shown.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": True})
     try:
         shown.refresh()
-        assert figures(shown) == NAMES and len(claims(shown)) == len(CLAIMS)
+        assert figures(shown) == NAMES
         assert not find(shown, ".find")[0].is_displayed(), "what would do nothing"
     finally:
         shown.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})

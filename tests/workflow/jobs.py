@@ -147,6 +147,7 @@ calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_
 < bottomup/figures/paper_curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
+< bottomup/pages/{claims.html,claims.css,claims.js,counts.html,pages.css,svg.html}
 = study planned; test_words 200; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
@@ -155,7 +156,7 @@ measure_attention --model runs/mt-1/model --test corpus/test.parquet --tokenizer
 < runs/mt-1/model/{model}
 = run.objective mt; run.seed 1; sentences 5; seed 1
 show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
-< bottomup/pages/{explorer.html,explorer.js,pages.css}
+< bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
 # The same study of words, of one objective, a checkpoint, a run at a step and gates on a checkpoint.
@@ -248,7 +249,7 @@ measure_pruning_of_checkpoint=measure_pruning --model runs/bert-0/model --metric
 > measures/pruning/bert-0.encoder.none_0.parquet
 = scoring.seed 3; pruned.penalty null; pruned.method none; scoring.translation null
 show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
-< bottomup/pages/{explorer.html,explorer.js,pages.css}
+< bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokenizer --table measures/attention/bert-0.parquet
 < runs/bert-0/model/{model}
 = seed 7

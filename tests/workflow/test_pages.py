@@ -47,7 +47,8 @@ BOTH = ["show_gallery", "show_explorer"]
 EDITS = {
     "a template": ("bottomup/pages/gallery.html", "<main>", "<main><p></p>", ["show_gallery"]),
     "a script": ("bottomup/pages/explorer.js", "height: 340", "height: 341", ["show_explorer"]),
-    "how both look": ("bottomup/pages/pages.css", "1.7rem", "1.8rem", BOTH),
+    "how all look": ("bottomup/pages/pages.css", "1.7rem", "1.8rem", ["show_claims", *BOTH]),
+    "how claims look": ("bottomup/pages/claims.css", "0.94rem", "0.95rem", ["show_claims"]),
     "a caption": (
         "docs/captions/mask.rst",
         "compare lines of one kind",

@@ -370,7 +370,7 @@ CODE = {
     "bottomup/corpus/annotation/gold.py": NOTHING,
     "bottomup/claims/evolution.py": JUDGED,
     "bottomup/claims/comparison.py": COMPARISON,
-    "bottomup/figures/claims_table.py": ["show_claims"],
+    "bottomup/pages/claims.py": ["show_claims"],
     "bottomup/figures/style.py": ["plot_*", *COMPARISON],
     "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
     "bottomup/schema.py": NOTHING,

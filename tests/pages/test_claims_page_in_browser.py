@@ -1,15 +1,16 @@
 """The page of claims in Chromium, from disk and without a network."""
 
-import json
+import base64
 
 import pandas as pd
 import pytest
 
-from bottomup.figures import claims_table
-from bottomup.figures.claims_table import PAPERS, VERDICTS
+from bottomup.claims.words import PAPERS
+from bottomup.pages import claims as claims_page
+from bottomup.pages.signs import VERDICTS
 from tests.browser import driver, find, resize, webdriver
-from tests.figures import made_up_claims
-from tests.figures.test_claims_table import STUDY
+from tests.pages import made_up_claims
+from tests.pages.test_claims_page import STUDY
 
 __all__ = ["driver"]
 
@@ -20,8 +21,8 @@ def claims():
 
 
 def written(claims):
-    study = claims_table.Study(**STUDY)
-    return claims_table.page(claims, made_up_claims.specifications(), study)
+    study = claims_page.Study(**STUDY)
+    return claims_page.page(claims, made_up_claims.specifications(), study)
 
 
 @pytest.fixture
@@ -154,13 +155,25 @@ def test_the_page_is_dark_where_the_system_is(shown, scheme, paper, ink):
     media = [{"name": "prefers-color-scheme", "value": scheme}]
     shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": media})
     try:
-        (claims,) = find(shown, ".claims")
-        assert claims.value_of_css_property("background-color") == f"rgba({paper}, 1)"
-        assert claims.value_of_css_property("color") == f"rgba({ink}, 1)"
+        (body,) = find(shown, "body")
+        assert body.value_of_css_property("background-color") == f"rgba({paper}, 1)"
+        assert body.value_of_css_property("color") == f"rgba({ink}, 1)"
         level = find(shown, ".curve .at-published")[0]
         assert level.value_of_css_property("stroke") == f"rgb({ink})"
     finally:
         shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_a_link_leads_to_a_claim_whatever_was_chosen_and_opens_it(shown, claims):
+    find(shown, "label")[2].click()
+    assert statements(shown) and "claim_0" not in shown.current_url
+    last = claims.iloc[-1]
+    assert last["statement"] not in statements(shown)
+    shown.get(f"{shown.current_url}#claim-{last['claim']}")
+    row = find(shown, f"#claim-{last['claim']}")[0]
+    assert row.find_element("css selector", "dl").is_displayed()
+    top = shown.execute_script("return arguments[0].getBoundingClientRect().top", row)
+    assert 0 <= top < 900
 
 
 @pytest.mark.parametrize("width", [320, 375, 768, 1024])
@@ -188,29 +201,17 @@ def test_without_javascript_all_is_there_and_the_filter_works(driver, shown, cla
         driver.execute_cdp_cmd("Emulation.setScriptExecutionDisabled", {"value": False})
 
 
-def test_in_the_report_it_works_too(driver, claims, tmp_path):
-    """Snakemake writes the page into a script, as JSON, and sets it as the HTML of an element."""
-    text = json.dumps(written(claims))
-    path = tmp_path / "report.html"
-    path.write_text(
-        f"<!doctype html><link rel=icon href='data:,'><div></div><script>var text = {text};"
-        "document.querySelector('div').innerHTML = text;</script>",
-        encoding="utf-8",
-    )
-    driver.get(path.as_uri())
-    header(driver, "measure").click()
-    assert statements(driver) == sorted_by(claims, "measure")
-    assert driver.get_log("browser") == []
-
-
 def test_in_a_frame_of_the_report_it_works_too(driver, claims, tmp_path):
+    """Snakemake's report shows the page in a frame, from its bytes in base64."""
     path = tmp_path / "frame.html"
-    path.write_text("<!doctype html><iframe width=1200 height=800></iframe>")
+    path.write_text("<!doctype html><link rel=icon href='data:,'><iframe width=1200 height=800>")
     driver.get(path.as_uri())
-    script = "document.querySelector('iframe').srcdoc = arguments[0]"
-    driver.execute_script(script, written(claims))
+    written_in = base64.b64encode(written(claims).encode()).decode()
+    script = "document.querySelector('iframe').src = arguments[0]"
+    driver.execute_script(script, f"data:text/html;charset=utf8;base64,{written_in}")
     driver.switch_to.frame(0)
     driver.implicitly_wait(5)
     header(driver, "verdict").click()
     assert statements(driver) == sorted_by(claims, "verdict")
     driver.switch_to.default_content()
+    assert driver.get_log("browser") == []

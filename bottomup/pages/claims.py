@@ -1,0 +1,357 @@
+"""The page of claims: each with its verdict and the evidence for it."""
+
+import re
+from collections.abc import Iterable, Sequence
+from math import isfinite, isnan
+from typing import NamedTuple
+
+import pandas as pd
+
+from bottomup.claims import words
+from bottomup.claims.words import PAPERS
+from bottomup.errors import UserError
+from bottomup.pages import render
+from bottomup.pages.signs import VERDICTS
+from bottomup.settings import Section
+
+NUMBERS = [
+    *("value", "ci_low", "ci_high", "margin", "published", "untrained"),
+    *("share", "share_low", "share_high", "power", "added", "added_low", "added_high"),
+    *("p_value", "rank_correlation", "look", "runs"),
+    *("specifications", "specifications_agree"),
+]
+TEXTS = [
+    *("claim", "paper", "statement", "section", "measure", "statistic", "verdict", "uncorrected"),
+    *("differs", "otherwise", "provisional", "published_as", "same_number_as", "not_ready"),
+    *("seeds", "rests_on", "contradicted_if", "curves", "undecided_until"),
+]
+SPECIFICATION = ("claim", "estimator", "layers", "seeds", "value", "ci_low", "ci_high", "verdict")
+DRAWN = {
+    "value": "our models",
+    "ci_low": "from",
+    "ci_high": "to",
+    "margin": "margin",
+    "published": "the paper’s models",
+    "untrained": "before training",
+}
+REACH = 140  # distance of the furthest mark from 0, which is in the middle of a picture
+# The picture of a specification curve, from the left edge and downwards; steps along it.
+CURVE_WIDTH, CURVE_HEIGHT, MOST_STEP = 300, 60, 14
+# The marks of the legend: where they lie, what they are, the middle of its picture, and its look.
+INTERVAL = {"value": 0, "ci_low": -16, "ci_high": 16}
+LEGEND = [
+    (INTERVAL, "our models, 95 % interval", 19, ""),
+    (INTERVAL, "provisional", 19, "provisional"),
+    ({"zero": 0, "margin": 12}, "margin: less counts as no effect", 19, ""),
+    ({"published": 0}, "the paper’s models", 7, ""),
+    ({"untrained": 0}, "our models before training", 31, ""),
+]
+
+
+class Figure(Section):
+    """A figure: its name, its tables (paths in the study's folder) and its published curves."""
+
+    name: str
+    tables: list[str]
+    published: list[str]
+
+
+class Objective(Section):
+    """The runs of an objective: their seeds, and the tokens that each was trained on, if any."""
+
+    seeds: list[int]
+    tokens: int | None
+
+
+class Study(Section):
+    """What the page says of its study: its name, the shape of its models, the runs of each
+    objective, checkpoints beside them, the words of held-out text, and its figures; the objectives
+    that are also trained on halves of the text, and which PWCCA compares these (values by column).
+    """
+
+    study: str
+    model: dict[str, int]
+    objectives: dict[str, Objective]
+    checkpoints: list[str]
+    test_words: int
+    figures: list[Figure]
+    halves: list[str]
+    pwcca: dict[str, str]
+
+
+def page(
+    claims: pd.DataFrame, specifications: pd.DataFrame, study: Study, notes: Sequence[str] = ()
+) -> str:
+    """The page, to lie in the study's folder: what its study is, the count of claims by paper and
+    verdict, and a row for each claim, by paper and then in their order, with its evidence drawn.
+
+    Columns are as in `claims.csv`; a missing number has no mark. specifications: those of each
+    claim, with the columns of `specifications.csv`. notes: sentences on what no interval stands
+    for.
+
+    Raises UserError if a column is missing, or a verdict or a paper is unknown.
+    """
+    require_columns("specifications", specifications, SPECIFICATION)
+    claims = checked(claims)
+    return render(
+        "claims.html",
+        study=study,
+        runs=[(name, _runs(runs)) for name, runs in study.objectives.items()],
+        notes=notes,
+        counts=counts(claims),
+        meaning=words.MEANING,
+        looks=VERDICTS,
+        legend=[(_marks(places), *others) for places, *others in LEGEND],
+        rows=_rows(claims, specifications, study.figures),
+    )
+
+
+def require_columns(name: str, table: pd.DataFrame, needed: Sequence[str]) -> None:
+    if missing := [column for column in needed if column not in table]:
+        raise UserError(
+            f"the {name} have no column {', '.join(missing)}; the page needs "
+            f"{', '.join(needed)}; judge the claims again"
+        )
+
+
+def checked(claims: pd.DataFrame) -> pd.DataFrame:
+    """The claims by paper, with numbers as numbers and "" where a text is missing.
+
+    Raises UserError if a column is missing, or a verdict or a paper is unknown.
+    """
+    require_columns("claims", claims, (*TEXTS, *NUMBERS))
+    for column, known in (("verdict", VERDICTS), ("paper", PAPERS)):
+        unknown = sorted(set(claims[column]) - set(known))
+        if unknown:
+            raise UserError(
+                f"{column} {', '.join(unknown)} in the claims; allowed: {', '.join(known)}; "
+                f"judge the claims again"
+            )
+    claims = claims.astype(dict.fromkeys(NUMBERS, float))
+    claims[TEXTS] = claims[TEXTS].astype(object).where(claims[TEXTS].notna(), "")
+    return claims.sort_values("paper", key=lambda papers: papers.map(_rank(PAPERS)), kind="stable")
+
+
+def figures_of(claim: dict, figures: Sequence[Figure]) -> list[str]:
+    """The names of the figures that show a claim: those with the published figure that its section
+    names, or else all that are drawn from its table."""
+    named = set(re.findall(r"figure (\w+)", claim["section"]))
+    shown = [figure.name for figure in figures if named & set(figure.published)]
+    table = f"measures/{claim['measure']}.csv"
+    return shown or [figure.name for figure in figures if table in figure.tables]
+
+
+def counts(claims: pd.DataFrame) -> list[dict]:
+    """Of each paper its name, its title, the total in words, and how many claims have each verdict;
+    of those that rest on the number of another, none count."""
+    return [
+        {
+            "paper": paper.capitalize(),
+            "title": PAPERS[paper],
+            "total": _total(part),
+            "verdicts": _counted(part[part["same_number_as"] == ""]["verdict"]),
+        }
+        for paper, part in claims.groupby("paper", sort=False)
+    ]
+
+
+def _counted(verdicts: pd.Series) -> dict[str, int]:
+    return {verdict: int((verdicts == verdict).sum()) for verdict in VERDICTS}
+
+
+def _total(claims: pd.DataFrame) -> str:
+    total = "1 claim" if len(claims) == 1 else f"{len(claims)} claims"
+    if repeated := (claims["same_number_as"] != "").sum():
+        total += f", {repeated} by the number of another and not counted"
+    if provisional := (claims["provisional"] != "").sum():
+        total += f", {provisional} provisional"
+    return total
+
+
+def _runs(objective: Objective) -> str:
+    n = len(objective.seeds)
+    seeds = f"{n} seed{'s' if n > 1 else ''}"
+    return seeds if objective.tokens is None else f"{seeds}, {objective.tokens:,} tokens"
+
+
+def _rank(names: Iterable[str]) -> dict[str, int]:
+    return {name: place for place, name in enumerate(names)}
+
+
+def _rows(
+    claims: pd.DataFrame, specifications: pd.DataFrame, figures: Sequence[Figure]
+) -> list[dict]:
+    """The claims with what is drawn and told of each, and their places by what they are sorted."""
+    ranks = {
+        "verdict": _rank(VERDICTS),
+        "measure": _rank(sorted(set(claims["measure"]))),
+        "paper": _rank(PAPERS),
+    }
+    by_claim = {name: rows.to_dict("records") for name, rows in specifications.groupby("claim")}
+    rows = []
+    for n, claim in enumerate(claims.to_dict("records")):
+        specified = by_claim.get(claim["claim"], [])
+        keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": n}
+        drawn = {"picture": picture(claim), "curve": curve(claim, specified)}
+        told = {"told": _value(claim), "details": _details(claim, specified)}
+        told["figures"] = figures_of(claim, figures)
+        rows.append(claim | drawn | told | {"keys": keys})
+    return rows
+
+
+def _details(claim: dict, specified: list[dict]) -> dict[str, str]:
+    """What is known of a claim, by its heading."""
+    added = _with_interval(claim["added"], claim["added_low"], claim["added_high"])
+    share = _with_interval(claim["share"], claim["share_low"], claim["share_high"], ".0%")
+    seeds = f" (seeds {claim['seeds']})" if claim["seeds"] else ""
+    curves = f" ({claim['curves']})" if claim["curves"] else ""
+    entries = {
+        "Statistic": claim["statistic"],
+        "Differs from the sentence": claim["differs"],
+        "Our models": _value(claim),
+        "Margin": _number(claim["margin"]),
+        "Before training": _number(claim["untrained"]),
+        "Training adds": added,
+        "The paper’s models": _number(claim["published"], after=_published_as(claim)),
+        "Share of that": share,
+        "Power at that size": _number(claim["power"], ".0%"),
+        "p-value": _number(claim["p_value"], ".2g"),
+        "If the models were ready": claim["otherwise"],
+        "Models not ready": claim["not_ready"],
+        "Same number as": claim["same_number_as"],
+        "Verdict without correction": claim["uncorrected"],
+        "Specifications": _agreement(claim, specified),
+        "Contradicted if": claim["contradicted_if"],
+        "Undecided until": claim["undecided_until"],
+        "Rank correlation": _number(claim["rank_correlation"], ".2f", curves),
+        "Runs": _number(claim["runs"], ".0f", seeds),
+        "Look": _number(claim["look"], ".0f"),
+        "Models": claim["rests_on"],
+        "Section": claim["section"],
+        "Name": claim["claim"],
+    }
+    return {term: text for term, text in entries.items() if text}
+
+
+def _agreement(claim: dict, specified: list[dict]) -> str:
+    """How many specifications have the verdict, and which have which other."""
+    if len(specified) < 2:
+        return ""
+    others: dict[str, list[str]] = {}
+    for one in specified:
+        if one["verdict"] != claim["uncorrected"]:
+            others.setdefault(one["verdict"], []).append(_choices(one))
+    told = [f"{verdict}: {', '.join(names)}" for verdict, names in others.items()]
+    return "; ".join([_agree(claim), *told])
+
+
+def _agree(claim: dict) -> str:
+    agree, all_of_them = claim["specifications_agree"], claim["specifications"]
+    return f"{agree:.0f} of {all_of_them:.0f} specifications agree"
+
+
+def _choices(one: dict) -> str:
+    """What a specification has otherwise, in words."""
+    usual = {"estimator": words.AS_JUDGED, "layers": words.THIRDS, "seeds": words.ALL}
+    return " and ".join(one[choice] for choice, name in usual.items() if one[choice] != name)
+
+
+def _value(claim: dict) -> str:
+    return _with_interval(claim["value"], claim["ci_low"], claim["ci_high"]) or "not measured"
+
+
+def _published_as(claim: dict) -> str:
+    return f" ({words.PUBLISHED_AS[claim['published_as']]})" if claim["published_as"] else ""
+
+
+def _with_interval(value: float, low: float, high: float, digits: str = ".3g") -> str:
+    known = pd.notna(low) and pd.notna(high)
+    interval = f" ({_number(low, digits)} to {_number(high, digits)})" if known else ""
+    return _number(value, digits, interval)
+
+
+def _number(value: float, digits: str = ".3g", after: str = "") -> str:
+    return "" if pd.isna(value) else f"{value:{digits}}".replace("-", "−") + after
+
+
+def picture(claim: dict) -> dict | None:
+    """What is drawn of the value with its interval, and the values to compare it with: `label`, in
+    words, and `marks`, where each lies.
+
+    0 is in the middle; the furthest mark, or an infinite end of an interval, is `REACH` from it.
+    None if nothing is known.
+    """
+    known = {name: claim[name] for name in DRAWN if not isnan(claim[name])}
+    furthest = max((abs(number) for number in known.values() if isfinite(number)), default=0)
+    if not furthest:
+        return None
+    label = ", ".join(f"{DRAWN[name]} {_number(number)}" for name, number in known.items())
+    known["zero"] = 0
+    places = {name: REACH * max(-1, min(1, number / furthest)) for name, number in known.items()}
+    return {"label": label, "marks": _marks(places)}
+
+
+def _marks(places: dict[str, float]) -> dict[str, str]:
+    return {name: f"{place:.1f}" for name, place in places.items()}
+
+
+def curve(claim: dict, specified: list[dict]) -> dict | None:
+    """What is drawn of the specifications of a claim: values with intervals, lowest first, in the
+    color of their verdicts; the margin, 0 and the published value as lines across. None if there is
+    one specification, or none.
+
+    specified: the specifications, the claim as it is judged first. Returns the size of the picture,
+    `label` and `agree` in words, the heights of `levels` by name, the paths of `bounds` and
+    `points` by verdict, and where the `own` specification is.
+    """
+    if len(specified) < 2:
+        return None
+    own, *_ = specified
+    levels = {"zero": 0.0, "margin": claim["margin"], "published": claim["published"]}
+    levels = {name: level for name, level in levels.items() if not isnan(level)}
+    # An interval of two runs would leave nothing of the others to see.
+    shown = [*levels.values(), *(one["value"] for one in specified), own["ci_low"], own["ci_high"]]
+    shown = [number for number in shown if isfinite(number)]
+    height = Height(min(shown), max(shown))
+    step = min(MOST_STEP, CURVE_WIDTH / len(specified))
+    first = (CURVE_WIDTH - step * (len(specified) - 1)) / 2
+    ordered = sorted(specified, key=lambda one: one["value"])
+    placed = [(first + step * place, one) for place, one in enumerate(ordered)]
+    by_verdict: dict[str, list[tuple[float, dict]]] = {}
+    for x, one in placed:
+        by_verdict.setdefault(one["verdict"], []).append((x, one))
+    return {
+        "width": CURVE_WIDTH,
+        "height": CURVE_HEIGHT,
+        "label": _agreement(claim, specified),
+        "agree": _agree(claim),
+        "levels": {name: height.of(level) for name, level in levels.items()},
+        "bounds": {
+            verdict: "".join(height.interval(x, one) for x, one in of_it)
+            for verdict, of_it in by_verdict.items()
+        },
+        "points": {
+            verdict: "".join(f"M{x:.1f} {height.of(one['value'])}h0" for x, one in of_it)
+            for verdict, of_it in by_verdict.items()
+        },
+        "own": next((f"{x:.1f}", height.of(one["value"])) for x, one in placed if one is own),
+    }
+
+
+class Height(NamedTuple):
+    """The scale of a specification curve: what is at its bottom and at its top."""
+
+    low: float
+    high: float
+
+    def of(self, number: float) -> str:
+        """How far a number is below the upper edge, within the picture."""
+        share = (self.high - number) / (self.high - self.low or 1)
+        inner = 5 + share * (CURVE_HEIGHT - 10)
+        return f"{max(0.0, min(CURVE_HEIGHT, inner)):.1f}"
+
+    def interval(self, x: float, one: dict) -> str:
+        """A line from one end to the other; none without an interval."""
+        if isnan(one["ci_low"]):
+            return ""
+        return f"M{x:.1f} {self.of(one['ci_high'])}V{self.of(one['ci_low'])}"
