@@ -118,7 +118,7 @@ rule plan_next_look:
 rule calibrate_claims:
     input:
         tables=rules.judge_claims.input.tables,
-        published=expand("bottomup/figures/paper_curves/{name}.csv", name=CALIBRATING),
+        published=expand("bottomup/published/curves/{name}.csv", name=CALIBRATING),
     output:
         table="<results>/measures/calibration.csv",
     log:

@@ -364,7 +364,7 @@ for number, (name, figure) in enumerate(FIGURES.items(), start=1):
         input:
             tables=[path for paths in figure["tables"].values() for path in paths],
             published=[
-                f"bottomup/figures/paper_curves/{published}.csv"
+                f"bottomup/published/curves/{published}.csv"
                 for published in figure.get("published", [])
             ],
         output:

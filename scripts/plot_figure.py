@@ -17,9 +17,10 @@ from typing import Any
 import pandas as pd
 
 from bottomup import program
-from bottomup.figures.points import COLUMNS, NoRowsError, load_published, that_rest_on_enough
+from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
 from bottomup.figures.style import note, nothing, placed, save
 from bottomup.files.tables import below, read_table, write_table
+from bottomup.published import load_published
 from bottomup.settings import Section
 
 

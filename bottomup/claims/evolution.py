@@ -3,7 +3,7 @@ Representations in the Transformer", in the paper's order.
 
 Statements follow the authors' own post on the paper (lena-voita.github.io/posts/
 emnlp19_evolution.html); `section` is the heading there. `published` comes from the curves in
-`bottomup/figures/paper_curves`. PWCCA distances of groups are compared as logarithms of ratios:
+`bottomup/published/curves`. PWCCA distances of groups are compared as logarithms of ratios:
 what counts is how many times more one group changes or influences than another. Thirds of the
 layers stand for bottom, middle and top, so that no claim depends on one layer.
 """

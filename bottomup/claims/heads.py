@@ -4,7 +4,7 @@ order; then its claims about MT, asked of LM and MLM.
 
 Statements follow the authors' own post on the paper (lena-voita.github.io/posts/
 acl19_heads.html); `section` is the heading there. `published` comes from the curves in
-`bottomup/figures/paper_curves` (EN-RU, WMT, if the paper has several) and, where these have no
+`bottomup/published/curves` (EN-RU, WMT, if the paper has several) and, where these have no
 baselines, from the paper's table 1. Heads are those of the encoder unless a statement says
 otherwise. Relevance is that of the authors' code, the alpha-beta rule.
 

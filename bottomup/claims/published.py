@@ -12,19 +12,10 @@ import pandas as pd
 from bottomup.claims import published_heads as heads
 from bottomup.claims.tables import VALUES
 from bottomup.corpus.blocks import N_BLOCKS
-from bottomup.figures.points import load_published
+from bottomup.published import NEIGHBORS, load_published
 
 TRAINED = ("mt", "lm", "mlm")
 GROUPED = {"freq": "frequency_rank", "pos": "pos"}
-PROPERTIES = {
-    "token": ("evolution_token", "Accuracy for top-50 neighbors"),
-    "position": ("evolution_position", "Position distance"),
-    "left_token": ("same_left_right_tokens", "Same left token"),
-    "right_token": ("same_left_right_tokens", "Same right token"),
-    "ccg": ("evolution_same_ccg", "Same CCG supertag"),
-    "ccg_left": ("evolution_ccg_left_right", "Same CCG (left)"),
-    "ccg_right": ("evolution_ccg_left_right", "Same CCG (right)"),
-}
 
 
 def curves(name):
@@ -85,7 +76,7 @@ def grouped(*names):
 
 def neighbors():
     parts = []
-    for name, (figure, panel) in PROPERTIES.items():
+    for name, (figure, panel) in NEIGHBORS.items():
         table = curves(figure)
         parts.append(table[table["panel"] == panel.lower()].assign(property=name))
     return pd.concat(parts).rename(columns={"series": "objective", "y": "value"})

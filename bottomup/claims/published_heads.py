@@ -7,7 +7,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims.heads import IMPORTANCES, LITTLE
-from bottomup.figures.points import load_published
+from bottomup.published import load_published
 
 HEADS, LAYERS = 8, 6
 ALL = HEADS * LAYERS

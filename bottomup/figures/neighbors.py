@@ -13,21 +13,13 @@ from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, join, points, table
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, WITHOUT
+from bottomup.published import NEIGHBORS
 
 NEEDED = [
     *("objective", "seed", "layer", "property", "k", "value", "ci_low", "ci_high", WITHOUT),
     *("chance", "metric", "n_occurrences", "n_tokens", "ccg_source"),
 ]
 # By property: the published figure with its curves, and the panel there.
-PUBLISHED = {
-    "token": ("evolution_token", "Accuracy for top-50 neighbors"),
-    "position": ("evolution_position", "Position distance"),
-    "left_token": ("same_left_right_tokens", "Same left token"),
-    "right_token": ("same_left_right_tokens", "Same right token"),
-    "ccg": ("evolution_same_ccg", "Same CCG supertag"),
-    "ccg_left": ("evolution_ccg_left_right", "Same CCG (left)"),
-    "ccg_right": ("evolution_ccg_left_right", "Same CCG (right)"),
-}
 TITLES = {
     "token": "same token",
     "position": "distance in position",
@@ -109,7 +101,7 @@ def _points(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
 
 def _published(part: pd.DataFrame, tables: Tables) -> pd.DataFrame:
     name = part["panel"].iloc[0]
-    figure, panel = PUBLISHED[name]
+    figure, panel = NEIGHBORS[name]
     if figure not in tables:
         return pd.DataFrame(columns=["panel", "series", "x", "y"])
     curves = tables[figure].assign(series=tables[figure]["series"].str.lower())

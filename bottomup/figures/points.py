@@ -3,15 +3,12 @@
 A figure draws nothing but its points, so their CSV holds exactly what is seen.
 """
 
-from pathlib import Path
-
 import pandas as pd
 
 from bottomup.errors import UserError
 from bottomup.tables import cases, too_few
 
 COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "runs", "n", "source"]
-PAPER_CURVES = Path(__file__).parent / "paper_curves"
 
 Tables = dict[str, pd.DataFrame]
 
@@ -59,19 +56,6 @@ def that_rest_on_enough(tables: Tables) -> tuple[Tables, str]:
 def _span(numbers: pd.Series) -> str:
     least, most = (f"{int(number):,}" for number in (numbers.min(), numbers.max()))
     return least if least == most else f"{least} to {most}"
-
-
-def load_published(name: str, folder: Path = PAPER_CURVES) -> pd.DataFrame:
-    """A published figure, read off as numbers: `panel, series, x, y`, and `y_uncertainty`.
-
-    `paper_curves/README.md` has the source and units of each. Raises UserError for a name that
-    `folder` does not hold.
-    """
-    path = folder / f"{name}.csv"
-    if not path.exists():
-        known = ", ".join(sorted(file.stem for file in folder.glob("*.csv"))) or "none"
-        raise UserError(f"no published curves {name!r} in {folder}; found {known}; choose one")
-    return pd.read_csv(path)
 
 
 def over_seeds(rows: pd.DataFrame, value: str, by: list[str]) -> pd.DataFrame:

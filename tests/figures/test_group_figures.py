@@ -12,8 +12,8 @@ from bottomup.figures import (
     influence_with_token_dropout,
     matching,
 )
-from bottomup.figures.points import load_published
 from bottomup.measures.groups import RANKS, TAGS
+from bottomup.published import load_published
 
 FIGURES = {
     ("change", "frequency_rank"): (change_of_groups, "change_freq"),

@@ -23,7 +23,8 @@ from bottomup.figures import (
     style,
     syntactic_heads,
 )
-from bottomup.figures.points import COLUMNS, load_published
+from bottomup.figures.points import COLUMNS
+from bottomup.published import load_published
 
 INITIAL = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained", "mlm_40": "untrained"}
 INITIAL |= {"bert": "bert_untrained", "spans": None}

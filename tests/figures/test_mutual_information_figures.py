@@ -10,7 +10,7 @@ from bottomup.figures import (
     mutual_information_input_output,
     over_training,
 )
-from bottomup.figures.points import load_published
+from bottomup.published import load_published
 
 BY = ["series", "x"]
 ESTIMATE = {"n_clusters": 1000, "n_tokens": 400}
@@ -51,6 +51,17 @@ def test_points_are_the_table(study, estimator):
     assert drawn[["low", "high"]].isna().all(axis=None), "they would cross the entropy"
     entropy = points[(points["panel"] == f"input: {estimator}") & (points["quantity"] == "entropy")]
     assert entropy["y"].tolist() == tables["mutual_information"]["entropy_nats"].unique().tolist()
+
+
+def test_the_entropy_is_the_one_that_no_model_can_exceed(study):
+    """Models that lose other words see other ones."""
+    tables = study()
+    table = tables["mutual_information"]
+    less = 0.5 * (table["objective"] == "mt")
+    changed = table.assign(entropy_nats=table["entropy_nats"] - less)
+    _, points = mutual_information_input.draw({"mutual_information": changed}, ESTIMATE)
+    levels = points[points["quantity"] == "entropy"]["y"].unique().tolist()
+    assert levels == [table["entropy_nats"].max()]
 
 
 def test_the_chance_level_is_shown_for_clusters_alone(study):

@@ -5,7 +5,7 @@ import pytest
 from bottomup.errors import UserError
 from bottomup.figures import neighbors
 from bottomup.figures.neighbors import DIFFERENCE
-from bottomup.figures.points import load_published
+from bottomup.published import load_published
 
 # Without a block of documents.
 APART = np.array([-0.3, -0.2, -0.1, 0.05, 0.1, 0.2, 0.25])

@@ -13,9 +13,10 @@ from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
 from bottomup.figures import style
-from bottomup.figures.points import COLUMNS, PAPER_CURVES, NoRowsError, that_rest_on_enough
+from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
 from bottomup.figures.style import note
 from bottomup.files.tables import read_table
+from bottomup.published import CURVES
 from scripts import plot_figure
 
 ROOT = Path(__file__).parents[2]
@@ -57,7 +58,7 @@ def test_a_token_called_null_stays_one_and_metrics_are_read(tmp_path):
 
 def test_the_same_bytes_again_and_the_points_as_csv(study, tmp_path):
     tables = {"pwcca_between_layers": study(layers=3)["pwcca_between_layers"]}
-    published = ["--published", str(PAPER_CURVES / "change_by_task.csv")]
+    published = ["--published", str(CURVES / "change_by_task.csv")]
     files = {}
     # Another hash seed and another moment must not show in the files.
     for seed, day in (("1", "0"), ("2", "86400")):

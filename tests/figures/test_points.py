@@ -4,13 +4,12 @@ import pytest
 from bottomup.errors import UserError
 from bottomup.figures.points import (
     COLUMNS,
-    PAPER_CURVES,
     join,
-    load_published,
     over_seeds,
     points,
     table,
 )
+from bottomup.published import CURVES, load_published
 
 NONE = float("nan")
 SEEDS = pd.DataFrame(
@@ -43,12 +42,12 @@ def test_points_have_the_same_columns_and_keep_their_order():
     assert joined["x"].tolist() == [0, 0, 1, 1] * 2
 
 
-@pytest.mark.parametrize("path", sorted(PAPER_CURVES.glob("*.csv")), ids=lambda path: path.stem)
+@pytest.mark.parametrize("path", sorted(CURVES.glob("*.csv")), ids=lambda path: path.stem)
 def test_published_curves_are_tidy(path):
     curves = load_published(path.stem)
     assert {"panel", "series", "x", "y", "y_uncertainty"} <= set(curves)
     assert (curves["figure"] == path.stem).all()
-    assert f"`{path.name}`" in (PAPER_CURVES / "README.md").read_text()
+    assert f"`{path.name}`" in (CURVES / "README.md").read_text()
 
 
 def test_unknown_published_curves():

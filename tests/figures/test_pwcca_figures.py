@@ -3,7 +3,7 @@ import pytest
 
 from bottomup.errors import UserError
 from bottomup.figures import distance_between_layers, distance_between_tasks, style
-from bottomup.figures.points import load_published
+from bottomup.published import load_published
 
 TASKS, LAYERS = "change_between_tasks", "change_by_task"
 

@@ -1,16 +1,12 @@
 """Groups of tokens: bins of ranks to the boundary, classes of tags, and who stands for a word."""
 
-from pathlib import Path
-
 import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup import figures
 from bottomup.corpus.specials import N_SPECIAL, UNK
 from bottomup.measures.groups import RANKS, TAGS, groups, in_turns
-
-PUBLISHED = Path(figures.__file__).parent / "paper_curves"
+from bottomup.published import load_published
 
 
 def table(ranks, tags="", last=True, ids=N_SPECIAL):
@@ -29,7 +25,7 @@ def ranks_of(ranks, **columns):
 
 def test_names_are_those_of_the_published_figures():
     for names, figure in (([*RANKS], "change_freq"), ([*TAGS], "change_pos")):
-        series = pd.read_csv(PUBLISHED / f"{figure}.csv")["series"]
+        series = load_published(figure)["series"]
         assert [name for name in names if name != "CD"] == list(series.drop_duplicates())
 
 

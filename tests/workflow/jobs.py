@@ -144,7 +144,7 @@ plan_next_look --claims measures/claims.csv --look next_look.yaml
 > next_look.yaml
 = planned [2]; seeds.lm 2; initial.mlm untrained; tokens.untrained 0
 calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --table measures/calibration.csv
-< bottomup/figures/paper_curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
+< bottomup/published/curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
 < bottomup/pages/{claims.html,claims.css,claims.js,counts.html,pages.css,svg.html}

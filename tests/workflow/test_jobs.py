@@ -174,7 +174,7 @@ def test_a_job_of_a_study_of_words(words, written):
 def test_a_figure_is_drawn_from_its_tables(subwords, name):
     tables, published = FIGURES[name]
     paths = [f"measures/{path}".replace("measures/../", "") for path in nested(tables)]
-    curves = [f"bottomup/figures/paper_curves/{curve}.csv" for curve in published.split()]
+    curves = [f"bottomup/published/curves/{curve}.csv" for curve in published.split()]
     drawn = {f"--{kind}": [f"figures/{name}.{kind}"] for kind in ("png", "pdf", "csv")}
     job = subwords.by_output[f"figures/{name}.png"]
     program, arguments = command(job, subwords.results)
@@ -291,7 +291,7 @@ def test_figures_of_variants_and_of_initial_models(unbuilt, tmp_path):
         "distance_between_tasks": {},
     }
     published = [drawn[name]["--published"] for name in [*drawn][2:4]]
-    curves = "bottomup/figures/paper_curves"
+    curves = "bottomup/published/curves"
     assert published == [[f"{curves}/heads_dying_by_attn_type_both.csv"], []]
     assert drawn["distance_between_tasks"]["--tables"] == [
         "measures/pwcca_between_runs/lm-1.mt-1.parquet"

@@ -8,7 +8,7 @@ import pytest
 
 from bottomup.claims import published, published_heads
 from bottomup.figures import latex
-from bottomup.figures.points import load_published
+from bottomup.published import load_published
 from tests.workflow.checkouts import ROOT
 
 FILES = sorted((ROOT / "rules").glob("*.smk"))
@@ -90,7 +90,7 @@ def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(rec
         monkeypatch.setattr(module, "load_published", recorded)
     published.frames()
     (record,) = (record for record in records if record["rule"] == "calibrate_claims")
-    inputs = [path for path in record["input"] if "paper_curves" in path]
+    inputs = [path for path in record["input"] if "published/curves" in path]
     assert {path.rpartition("/")[2] for path in inputs} == read
 
 

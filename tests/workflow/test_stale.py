@@ -463,7 +463,7 @@ def test_the_text(checkout, outputs):
 READ = {
     "text/de.txt": FROM_FILES,
     "text/de/text/a.html": FROM_HELP,
-    "bottomup/figures/paper_curves/ib_mi_tasks.csv": ["plot_mutual_information_input", *SHOWN],
+    "bottomup/published/curves/ib_mi_tasks.csv": ["plot_mutual_information_input", *SHOWN],
     f"{RESULTS}corpus/clean.parquet": FROM_SPLITS,
     f"{RESULTS}measures/projection.csv": NOTHING,
 }
@@ -560,7 +560,7 @@ def test_what_makes_a_result_in_the_same_files(checkout, outputs, edit):
 
 @pytest.mark.parametrize(("curves", "stale"), PUBLISHED.items(), ids=PUBLISHED)
 def test_published_curves(checkout, outputs, curves, stale):
-    checkout.append(f"bottomup/figures/paper_curves/{curves}.csv", "")
+    checkout.append(f"bottomup/published/curves/{curves}.csv", "")
     assert checkout.planned() == outputs.of(*stale)
 
 
