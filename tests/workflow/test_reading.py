@@ -142,8 +142,8 @@ def test_a_plain_value_over_a_section_names_its_file(tmp_path):
     texts = ("model: {layers: 6, heads: 8}", "model: 3", "model: {layers: 2}")
     found = mistakes_in(tmp_path, *texts, model="x")
     assert found == [
-        "2.yaml: model: found 3; allowed: section",
-        '--config: model: found "x"; allowed: section',
+        "2.yaml: model: found 3; allowed: section of layers, heads",
+        '--config: model: found "x"; allowed: section of layers, heads',
     ]
     assert read(files(tmp_path, *texts), {})[0] == {"model": {"layers": 2, "heads": 8}}
 
