@@ -138,7 +138,7 @@ rule all:
             if MEASURES["head_importance"] and MEASURES["head_functions"]
             else []
         ),
-        expand("<results>/figures/{figure}.png", figure=FIGURES),
+        expand("<results>/figures/{figure}.png", figure=[*FIRST_LOOK, *FIGURES]),
         ["<results>/measures/calibration.csv", "<results>/claims.html"]
         if JUDGED and BESIDE_PUBLISHED
         else [],

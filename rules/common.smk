@@ -64,6 +64,10 @@ WIDE = STUDY.model.d_model >= 256
 OF_RUNS = SUBJECTS.wildcards()
 CHECKPOINTS = exactly(SUBJECTS.checkpoints)
 OURS = exactly(SUBJECTS.objectives)
+# What leads to the first headline figure goes first, whatever else is ready: the trainings of the
+# first seed, then what is measured of them for it.
+FIRST = 1000
+FIRST_RUNS = SUBJECTS.first_runs(SUBJECTS.compared)
 
 
 ON_CLUSTER = workflow.nodes is not None or workflow.remote_exec
@@ -240,6 +244,12 @@ def parts_ending(ending):
         ]
 
     return paths
+
+
+def in_turn(wildcards):
+    """The priority of a job that looks at a run under one reading."""
+    run = names.run(wildcards.objective, wildcards.seed)
+    return FIRST if run in FIRST_RUNS and wildcards.reading == "plain" else 20
 
 
 def with_its_run(wildcards):

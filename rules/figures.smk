@@ -355,8 +355,21 @@ UNKNOWN = [
 ]
 FIGURES = {name: figure for name, figure in FIGURES.items() if name not in UNKNOWN}
 
+# Drawn of the first seed alone, where there are more; neither in the report nor on the pages.
+FIRST_LOOK = {
+    "first_look": FIGURES[name]
+    | {
+        "module": "first_look",
+        "tables": parts_of(
+            "mutual_information", [f"{run}.plain" for run in FIRST_RUNS]
+        ),
+    }
+    for name in ["mutual_information_input"]
+    if name in FIGURES and len(FIRST_RUNS) < len(COMPARED)
+}
 
-for number, (name, figure) in enumerate(FIGURES.items(), start=1):
+
+for number, (name, figure) in enumerate({**FIGURES, **FIRST_LOOK}.items(), start=1):
 
     rule:
         name:
@@ -368,11 +381,15 @@ for number, (name, figure) in enumerate(FIGURES.items(), start=1):
                 for published in figure.get("published", [])
             ],
         output:
-            png=report(
-                f"<results>/figures/{name}.png",
-                caption=f"../docs/captions/{figure.get('caption', name)}.rst",
-                category=figure["category"],
-                labels={"figure": f"{number:02} {name.replace('_', ' ')}"},
+            png=(
+                f"<results>/figures/{name}.png"
+                if name in FIRST_LOOK
+                else report(
+                    f"<results>/figures/{name}.png",
+                    caption=f"../docs/captions/{figure.get('caption', name)}.rst",
+                    category=figure["category"],
+                    labels={"figure": f"{number:02} {name.replace('_', ' ')}"},
+                )
             ),
             pdf=f"<results>/figures/{name}.pdf",
             csv=f"<results>/figures/{name}.csv",
@@ -380,7 +397,7 @@ for number, (name, figure) in enumerate(FIGURES.items(), start=1):
             f"<logs>/plot_{name}.log",
         benchmark:
             f"<benchmarks>/plot_{name}.tsv"
-        priority: 30
+        priority: FIRST if name in FIRST_LOOK else 30
         localrule: True
         conda:
             "../envs/bottomup.yaml"

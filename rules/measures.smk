@@ -22,7 +22,7 @@ for table, about in TABLES.items():
             f"<logs>/measure_{table}.{part}.log",
         benchmark:
             f"<benchmarks>/measure_{table}.{part}.tsv"
-        priority: 20
+        priority: in_turn if table == "mutual_information" else 20
         group:
             "pairs" if part == PAIR else OF_ONE_RUN
         conda:

@@ -121,7 +121,7 @@ rule extract_views:
         "<logs>/extract_views.{objective}-{seed}.{reading}.log",
     benchmark:
         "<benchmarks>/extract_views.{objective}-{seed}.{reading}.tsv"
-    priority: 20
+    priority: in_turn
     group:
         OF_ONE_RUN
     conda:

@@ -5,6 +5,7 @@ from scipy.stats import t as student
 
 from bottomup.errors import UserError
 from bottomup.figures import (
+    first_look,
     mutual_information_estimators,
     mutual_information_input,
     mutual_information_input_output,
@@ -51,6 +52,16 @@ def test_points_are_the_table(study, estimator):
     assert drawn[["low", "high"]].isna().all(axis=None), "they would cross the entropy"
     entropy = points[(points["panel"] == f"input: {estimator}") & (points["quantity"] == "entropy")]
     assert entropy["y"].tolist() == tables["mutual_information"]["entropy_nats"].unique().tolist()
+
+
+def test_the_first_look_says_that_it_is_one(study):
+    tables = study()
+    figure, points = first_look.draw(tables, ESTIMATE)
+    whole, same_points = mutual_information_input.draw(tables, ESTIMATE)
+    pd.testing.assert_frame_equal(points, same_points)
+    said, before = ({text.get_text() for text in each.texts} for each in (figure, whole))
+    (note,) = said - before
+    assert "first seed alone" in note.replace("\n", " ")
 
 
 def test_the_entropy_is_the_one_that_no_model_can_exceed(study):

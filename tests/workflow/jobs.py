@@ -275,6 +275,7 @@ SWEPT = (
 )
 FIGURES = {
     "mutual_information_input": (f"mutual_information/{RUNS}.plain.parquet", "ib_mi_tasks"),
+    "first_look": (f"mutual_information/{FIRST}.plain.parquet", "ib_mi_tasks"),
     "mutual_information_estimators": (f"mutual_information/{RUNS}.plain.parquet", ""),
     "mutual_information_lm": ("mutual_information/lm-{1,2}.plain.parquet", "ib_src_dst_lm_mlm"),
     "mutual_information_mlm": (
@@ -356,6 +357,7 @@ ESTIMATE = {"n_clusters": 50, "n_tokens": 100}
 # By figure: the module that draws it, if it is not the one of its name, and its options.
 PLOTTED = {
     "mutual_information_input": ("", {"estimate": ESTIMATE}),
+    "first_look": ("", {"estimate": ESTIMATE}),
     "mutual_information_lm": (
         "mutual_information_input_output",
         {"estimate": ESTIMATE, "objective": "lm", "reading": "plain"},
