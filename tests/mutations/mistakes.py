@@ -712,6 +712,7 @@ MISTAKES = [
     *of(
         "rules",
         "rules/common.smk",
+        ("if run in FIRST_RUNS and wildcards.reading", "if wildcards.reading"),
         (
             'return ["<results>/corpus/test.parquet", *tokenizer]',
             'return ["<results>/corpus/dev.parquet", *tokenizer]',
@@ -757,6 +758,7 @@ MISTAKES = [
         "rules",
         "rules/training.smk",
         ("        translation=translation,\n", "        translation=[],\n"),
+        ("return FIRST + 1 + place", "return FIRST + 1 - place"),
         (
             "tokenizers=tokenizers_of(objective),\n            whole=",
             'tokenizers=tokenizers_of("lm"),\n            whole=',
@@ -898,7 +900,8 @@ MISTAKES = [
     *of(
         "rules",
         "Snakefile",
-        ('expand("<results>/figures/{figure}.png", figure=FIGURES)', "[]"),
+        ("figure=[*FIRST_LOOK, *FIGURES]", "figure=FIRST_LOOK"),
+        ("figure=[*FIRST_LOOK, *FIGURES]", "figure=FIGURES"),
         ("for name, parts in MEASURES.items() if parts]", "for name, parts in []]"),
         (
             '["<results>/measures/calibration.csv", "<results>/claims.html"]',
