@@ -8,9 +8,11 @@
 #   pruned/        models with fewer heads                   rules/heads.smk
 #   figures/       PNG, PDF and the points drawn             rules/figures.smk
 #   claims.html    what the papers say, judged               rules/claims.smk
+#   index.html     the study on a page; it links all else    rules/pages.smk
+#   explorer.html  curves, heads and t-SNE to choose from    rules/pages.smk
+#   site/          images and code of these pages            rules/pages.smk
 #   next_look.yaml more seeds if undecided, on demand        rules/claims.smk
 #   latex/         the main tables, on demand                rules/claims.smk
-#   gallery/       pages to look at all of it                rules/pages.smk
 #   logs/          one file a job
 #   benchmarks/    time and memory of each job
 
@@ -142,19 +144,14 @@ rule all:
         ["<results>/measures/calibration.csv", "<results>/claims.html"]
         if JUDGED and BESIDE_PUBLISHED
         else [],
+        rules.show_index.output.page,
+        rules.show_explorer.output.page,
     localrule: True
 
 
 rule latex:
     input:
         expand("<results>/latex/{table}.tex", table=LATEX),
-    localrule: True
-
-
-rule gallery:
-    input:
-        rules.show_gallery.output.page,
-        rules.show_explorer.output.page,
     localrule: True
 
 

@@ -352,8 +352,8 @@ class Heads(Section):
     seed: Seed = key("seed of the draw of sentences")
 
 
-class Gallery(Section):
-    """Pages of a study that need no server: `snakemake gallery`."""
+class Site(Section):
+    """The pages of a study, which need no server: `results/<study>/index.html`."""
 
     repository: (
         Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$"), AfterValidator(open_to_all)] | None

@@ -1,6 +1,5 @@
-# Pages: figures, claims and tables -> a folder that a web server shows, or a browser from a disk.
+# Pages: figures, claims and tables -> the site of the study, which a browser opens from a disk.
 
-GALLERY = "<results>/gallery"
 CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
 
 
@@ -12,8 +11,7 @@ EXPLORED = [
     for name in dict.fromkeys([*DRAWN, *OVER_LAYERS])
     if name in OVER_LAYERS and MEASURES[name]
 ]
-# Of t-SNE there are too many points to copy.
-HUNG = [
+ON_PAGE = [
     {
         "name": name,
         "module": figure.get("module", name),
@@ -23,13 +21,12 @@ HUNG = [
         ],
         "explored": [table for table in figure["tables"] if table in EXPLORED],
         "published": figure.get("published", []),
-        "copied": figure.get("module", name) != "projection",
     }
     for name, figure in FIGURES.items()
 ]
 
 
-rule show_gallery:
+rule show_index:
     input:
         images=expand("<results>/figures/{name}.png", name=FIGURES),
         points=expand("<results>/figures/{name}.csv", name=FIGURES),
@@ -37,21 +34,25 @@ rule show_gallery:
             f"docs/captions/{figure.get('caption', name)}.rst"
             for name, figure in FIGURES.items()
         ],
+        splits="<results>/corpus/splits.csv",
         claims=CLAIMS,
         templates=[
             f"bottomup/pages/{file}"
-            for file in ("gallery.html", "gallery.js", "pages.css", "svg.html")
+            for file in (
+                "index.html",
+                "index.js",
+                "counts.html",
+                "pages.css",
+                "svg.html",
+            )
         ],
     output:
-        page=f"{GALLERY}/index.html",
-        images=[f"{GALLERY}/images/{each['name']}.webp" for each in HUNG],
-        points=[
-            f"{GALLERY}/points/{each['name']}.csv" for each in HUNG if each["copied"]
-        ],
+        page="<results>/index.html",
+        images=expand("<results>/site/{name}.webp", name=FIGURES),
     log:
-        "<logs>/show_gallery.log",
+        "<logs>/show_index.log",
     benchmark:
-        "<benchmarks>/show_gallery.tsv"
+        "<benchmarks>/show_index.tsv"
     priority: 30
     localrule: True
     conda:
@@ -60,12 +61,13 @@ rule show_gallery:
         mem_mb=1000,
         runtime=5,
     params:
-        settings=SLICES.show_gallery(HUNG),
+        settings=SLICES.show_index(ON_PAGE),
     shell:
         """
-        python scripts/show_gallery.py --settings {params.settings:q} \
+        python scripts/show_index.py --settings {params.settings:q} \
             --images {input.images:q} --points {input.points:q} \
-            --captions {input.captions:q} --claims {input.claims:q} \
+            --captions {input.captions:q} --splits {input.splits:q} \
+            --claims {input.claims:q} --light {output.images:q} \
             --page {output.page:q} &>{log:q}
         """
 
@@ -120,8 +122,8 @@ rule show_explorer:
             for file in ("explorer.html", "explorer.js", "pages.css", "svg.html")
         ],
     output:
-        page=f"{GALLERY}/explorer.html",
-        library=f"{GALLERY}/vega.js",
+        page="<results>/explorer.html",
+        library="<results>/site/vega.js",
     log:
         "<logs>/show_explorer.log",
     benchmark:

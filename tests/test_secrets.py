@@ -6,7 +6,7 @@ from bottomup.corpus import sources
 from bottomup.corpus.sources import libreoffice_help
 from bottomup.errors import UserError
 from bottomup.schema import problems
-from bottomup.settings import Gallery
+from bottomup.settings import Site
 
 ADDRESSES = [
     "https://me:hunter2@host/{language}.tar.gz",
@@ -29,7 +29,7 @@ def test_an_address_with_a_secret_is_refused_without_telling_it(address, tmp_pat
 @pytest.mark.parametrize("address", ADDRESSES)
 def test_so_is_that_of_the_repository(address):
     with pytest.raises(UserError) as error:
-        raise UserError(problems(Gallery, {"repository": address, "sentences": 1}))
+        raise UserError(problems(Site, {"repository": address, "sentences": 1}))
     assert "hunter2" not in str(error.value)
 
 

@@ -62,6 +62,12 @@ class Objective(Section):
     seeds: list[int]
     tokens: int | None
 
+    @property
+    def told(self) -> str:
+        n = len(self.seeds)
+        seeds = f"{n} seed{'s' if n > 1 else ''}"
+        return seeds if self.tokens is None else f"{seeds}, {self.tokens:,} tokens"
+
 
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
@@ -96,7 +102,6 @@ def page(
     return render(
         "claims.html",
         study=study,
-        runs=[(name, _runs(runs)) for name, runs in study.objectives.items()],
         notes=notes,
         counts=counts(claims),
         meaning=words.MEANING,
@@ -166,12 +171,6 @@ def _total(claims: pd.DataFrame) -> str:
     if provisional := (claims["provisional"] != "").sum():
         total += f", {provisional} provisional"
     return total
-
-
-def _runs(objective: Objective) -> str:
-    n = len(objective.seeds)
-    seeds = f"{n} seed{'s' if n > 1 else ''}"
-    return seeds if objective.tokens is None else f"{seeds}, {objective.tokens:,} tokens"
 
 
 def _rank(names: Iterable[str]) -> dict[str, int]:

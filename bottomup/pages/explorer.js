@@ -40,7 +40,7 @@ function listClaims(list, measures) {
   list.replaceChildren(...claims.map(claim => {
     const item = document.createElement('li'), link = document.createElement('a');
     item.innerHTML = study.signs[claim.verdict];
-    link.href = `../claims.html#claim-${claim.claim}`;
+    link.href = `claims.html#claim-${claim.claim}`;
     link.textContent = claim.statement;
     item.append(`${claim.verdict}: `, link);
     return item;

@@ -30,7 +30,6 @@ from bottomup.settings import (
     Annotation,
     Checkpoint,
     Corpus,
-    Gallery,
     Heads,
     Model,
     Occurrences,
@@ -38,6 +37,7 @@ from bottomup.settings import (
     Quality,
     Section,
     Seed,
+    Site,
     Step,
     Training,
     Trunk,
@@ -162,7 +162,7 @@ class Study(Section):
     )
     heads: Heads
     pruning: Pruning
-    gallery: Gallery
+    site: Site
 
     def source_options(self, name: str) -> BaseModel:
         """The options of a source, with its defaults and the languages of all."""

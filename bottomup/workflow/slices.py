@@ -131,7 +131,7 @@ class Slices:
         return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
 
     def measure_attention(self, wildcards) -> Slice:
-        sample = {"sentences": self.study.gallery.sentences, "seed": self.study.heads.seed}
+        sample = {"sentences": self.study.site.sentences, "seed": self.study.heads.seed}
         return settings("measure_attention", {"run": named(wildcards)} | sample)
 
     def measure_pruned_functions(self, wildcards) -> Slice:
@@ -327,19 +327,24 @@ class Slices:
 
     def show_claims(self, figures: list[dict]) -> Slice:
         """`figures`: each as `bottomup.pages.claims.Figure` has it."""
-        study, subjects = self.study, self.subjects
-        model = study.model.model_dump(include={"layers", "heads", "d_model"})
-        values = {
-            "study": study.study,
-            "model": model,
-            "objectives": {name: self._runs_of(name) for name in subjects.objectives},
-            "checkpoints": list(study.checkpoints),
+        study = self.study
+        values = self._size() | {
             "test_words": study.corpus.splits.test_words,
             "figures": figures,
             "halves": study.training_halves,
             "pwcca": self._estimators()["pwcca_between_runs"],
         }
         return settings("show_claims", values)
+
+    def _size(self) -> dict:
+        """What a page says of how large its study is."""
+        study = self.study
+        return {
+            "study": study.study,
+            "model": study.model.model_dump(include={"layers", "heads", "d_model"}),
+            "objectives": {name: self._runs_of(name) for name in self.subjects.objectives},
+            "checkpoints": list(study.checkpoints),
+        }
 
     def _runs_of(self, objective: str) -> dict:
         trained = objective in self.subjects.trained
@@ -352,18 +357,18 @@ class Slices:
             options = {"estimate": self.study.measures.mutual_information.shown}
         return settings("write_latex", {"table": wildcards.table, "options": options})
 
-    def show_gallery(self, figures: list[dict]) -> Slice:
-        """`figures`: each as `bottomup.pages.gallery.Figure` has it."""
+    def show_index(self, figures: list[dict]) -> Slice:
+        """`figures`: each as `bottomup.pages.index.Figure` has it."""
         study = self.study
         said = dict.fromkeys(("study", "seeds", "model", "heads", "measures", "views"), True)
         said["corpus"] = {"source", "languages"}
-        values = {
-            "study": study.study,
-            "repository": study.gallery.repository,
+        values = self._size() | {
+            "languages": study.corpus.languages,
             "figures": figures,
             "config": study.model_dump(mode="json", include=said),
+            "repository": study.site.repository,
         }
-        return settings("show_gallery", values)
+        return settings("show_index", values)
 
     def show_explorer(self) -> Slice:
         return settings("show_explorer", {"study": self.study.study})

@@ -108,7 +108,7 @@ STUDY = {
         },
         "training": {"max_tokens": 3000},
     },
-    "gallery": {"sentences": 2},
+    "site": {"sentences": 2},
 }
 
 

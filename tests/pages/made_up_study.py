@@ -1,4 +1,4 @@
-"""A small study's figures and claims, as its gallery takes them."""
+"""A small study's figures, claims and tables, as the pages take them."""
 
 from itertools import combinations, product
 from pathlib import Path
@@ -53,11 +53,10 @@ def interval(name: str, value: float) -> dict[str, float]:
 
 def figure(name, category, tables, published=(), module=None):
     module = module or name
-    copied = module != "projection"
     named = {"name": name, "module": module, "category": category, "published": list(published)}
     explored = [table for table in tables if table in curves()]
     tables = [f"measures/{table}.csv" for table in tables]
-    return named | {"tables": tables, "explored": explored, "copied": copied}
+    return named | {"tables": tables, "explored": explored}
 
 
 FIGURES = [
@@ -77,16 +76,40 @@ CONFIG = {
 }
 
 
+SETTINGS = {
+    "study": "made_up",
+    "model": {"layers": 2, "heads": 3, "d_model": 64},
+    "objectives": {
+        "lm": {"seeds": [1, 2], "tokens": 100000},
+        "mt": {"seeds": [1, 2], "tokens": 100000},
+        "untrained": {"seeds": [1], "tokens": None},
+    },
+    "checkpoints": [],
+    "languages": ["en", "de"],
+    "figures": FIGURES,
+    "config": CONFIG,
+    "repository": None,
+}
+SPLITS = """split,origin,source_words
+train,help,4000
+train,packages,1500
+dev,help,90
+test,help,70
+test,packages,9
+"""
+
+
 def points():
     """What a figure draws: curves of ours, one of them beside a published one."""
     rows = [
-        ("change", "lm", "mi", 0, 0.0, "ours"),
-        ("change", "lm", "mi", 1, -0.2, "ours"),
-        ("change", "lm", "mi", 2, -0.3, "ours"),
-        ("change", "lm", "mi", 0, 0.0, "published"),
-        ("change", "lm", "mi", 1, -0.50001, "published"),
-        ("change", "lm", "mi", 2, -1.23456789, "published"),
-        ("clusters", "mt", "mi", 0, 4.9, "ours"),
+        ("change", "lm", "change", 0, 0.0, "ours"),
+        ("change", "lm", "change", 1, -0.2, "ours"),
+        ("change", "lm", "change", 2, -0.3, "ours"),
+        ("change", "lm", "change", 0, 0.0, "published"),
+        ("change", "lm", "change", 1, -0.50001, "published"),
+        ("change", "lm", "change", 2, -1.23456789, "published"),
+        ("clusters", "mt", "mutual information", 0, 4.9, "ours"),
+        ("clusters", "mt", "mutual information", 1, 4.1234, "ours"),
     ]
     table = pd.DataFrame(rows, columns=["panel", "series", "quantity", "x", "y", "source"])
     table.insert(5, "low", table["y"] - 0.1)
@@ -95,23 +118,30 @@ def points():
 
 
 def write_study(folder: Path) -> tuple[Path, dict, list]:
-    """Write what the gallery is made from; returns where the gallery is to be, the settings of its
-    program, and its other arguments."""
-    images = [folder / f"{each['name']}.png" for each in FIGURES]
+    """Write what the first page is made from, and what it links to, empty; returns where it is to
+    be, the settings of its program, and its other arguments."""
+    for name in ("figures", "measures", "site"):
+        (folder / name).mkdir()
+    for table in {table for each in FIGURES for table in each["tables"]}:
+        (folder / table).touch()
+    images = [folder / f"figures/{each['name']}.png" for each in FIGURES]
+    for path in images:
+        path.with_suffix(".pdf").touch()
+    light = [folder / f"site/{each['name']}.webp" for each in FIGURES]
+    (folder / "splits.csv").write_text(SPLITS)
     for place, path in enumerate(images):
         image = Image.new("RGB", (1600 if place else 700, 600), "white")
         ImageDraw.Draw(image).line([(100, 100), (600, 500)], fill="blue", width=9)
         image.save(path)
-    drawn = [folder / f"{each['name']}.csv" for each in FIGURES]
+    drawn = [folder / f"figures/{each['name']}.csv" for each in FIGURES]
     for path in drawn:
         points().to_csv(path, index=False)
     claims = folder / "claims.csv"
     made_up_claims.claims().to_csv(claims, index=False)
     captions = [ROOT / f"docs/captions/{each['name']}.rst" for each in FIGURES]
-    page = folder / "gallery" / "index.html"
-    settings = {"study": "made_up", "repository": None, "figures": FIGURES, "config": CONFIG}
     arguments = ["--images", *images, "--points", *drawn, "--captions", *captions]
-    return page.parent, settings, [*arguments, "--claims", claims, "--page", page]
+    arguments += ["--light", *light, "--splits", folder / "splits.csv", "--claims", claims]
+    return folder, SETTINGS, [*arguments, "--page", folder / "index.html"]
 
 
 IMPORTANCES = ("confidence", "special", "relevance")
@@ -191,8 +221,8 @@ def write_explored(folder: Path, corpus: Corpus) -> tuple[Path, dict, list]:
     drawn = projection(text, Tokenizer.from_file(str(tokenizer)), n=6)
     drawn.to_csv(folder / "projection.csv", index=False)
     made_up_claims.claims().to_csv(folder / "claims.csv", index=False)
-    page = folder / "gallery" / "explorer.html"
-    page.parent.mkdir()
+    page = folder / "explorer.html"
+    (folder / "site").mkdir()
     files = {name: [folder / f"{name}.csv"] for name in ("heads", "projection", "claims")}
     files |= {
         "tables": [folder / f"{name}.csv" for name in curves()],
@@ -200,7 +230,7 @@ def write_explored(folder: Path, corpus: Corpus) -> tuple[Path, dict, list]:
         "text": [corpus.text("test")],
         "tokenizer": [tokenizer],
         "page": [page],
-        "library": [page.with_name("vega.js")],
+        "library": [folder / "site/vega.js"],
     }
     arguments = [part for name, paths in files.items() for part in (f"--{name}", *paths)]
     return page, {"study": "made_up"}, arguments

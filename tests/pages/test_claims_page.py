@@ -320,9 +320,10 @@ def test_the_page_says_what_its_study_is(claims):
 )
 def test_a_row_links_to_its_figures_and_to_its_table(claim, figures):
     page = written(pd.DataFrame([FIRST | claim]))
-    links = [f'<a href="figures/{name}.png">' for name in figures.split()]
+    links = [f'<a href="index.html#figure-{name}">' for name in figures.split()]
     measure = claim.get("measure", "mutual_information")
-    assert re.findall(r"<a [^>]*>", page) == [*links, f'<a href="measures/{measure}.csv">']
+    cells = page[page.index("<tbody>") :]
+    assert re.findall(r"<a [^>]*>", cells) == [*links, f'<a href="measures/{measure}.csv">']
 
 
 def test_nothing_is_loaded(claims):

@@ -155,7 +155,7 @@ write_latex --measured measures/quality.csv --latex latex/quality.tex
 measure_attention --model runs/mt-1/model --test corpus/test.parquet --tokenizer corpus/tokenizer.target.json --table measures/attention/mt-1.parquet
 < runs/mt-1/model/{model}
 = run.objective mt; run.seed 1; sentences 5; seed 1
-show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
+show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
@@ -248,7 +248,7 @@ measure_pruning_of_checkpoint=measure_pruning --model runs/bert-0/model --metric
 < runs/bert-0/model/{weights}
 > measures/pruning/bert-0.encoder.none_0.parquet
 = scoring.seed 3; pruned.penalty null; pruned.method none; scoring.translation null
-show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page gallery/explorer.html --library gallery/vega.js
+show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokenizer --table measures/attention/bert-0.parquet
 < runs/bert-0/model/{model}

@@ -108,7 +108,7 @@ class Study:
 
     def __init__(self, folder, name, *configfiles):
         self.results = f"results/{name}/"
-        targets = ("all", "gallery", "latex", "plan_next_look")
+        targets = ("all", "latex", "plan_next_look")
         self.jobs = planned(folder, *configfiles, targets=targets)
         self.by_output = {
             path.removeprefix(self.results): job for job in self.jobs for path in job.output
@@ -200,17 +200,20 @@ def test_each_rule_has_a_job_written_by_hand(subwords, words):
     assert others == {"train_lm", "train_lm_half1", "train_mlm"}
     missing = planned_rules - written - others
     assert missing == {
-        *("plot_alignment", "plot_over_training", "plot_heads_over_training", "show_gallery")
+        *("plot_alignment", "plot_over_training", "plot_heads_over_training", "show_index")
     }
 
 
-def test_the_gallery_shows_each_figure_with_its_caption(subwords):
-    job = subwords.by_output["gallery/index.html"]
+def test_the_first_page_shows_each_figure_with_its_caption(subwords):
+    job = subwords.by_output["index.html"]
     _, arguments = command(job, subwords.results)
-    hung = json.loads(arguments["--settings"][0])["figures"]
-    names = [figure["name"] for figure in hung]
+    settings = json.loads(arguments["--settings"][0])
+    figures = settings["figures"]
+    names = [figure["name"] for figure in figures]
     assert {*names} == {*FIGURES} - {"first_look"}
     assert arguments["--images"] == [f"figures/{name}.png" for name in names]
+    assert arguments["--light"] == [f"site/{name}.webp" for name in names]
+    assert arguments["--splits"] == ["corpus/splits.csv"]
     assert arguments["--points"] == [f"figures/{name}.csv" for name in names]
     captions = [Path(path).stem for path in arguments["--captions"]]
     other = {"decoder_heads_by_layers", "gates_over_time", "heads_kept_by_attention"}
@@ -218,28 +221,29 @@ def test_the_gallery_shows_each_figure_with_its_caption(subwords):
         name for name in names if name not in other
     ]
     assert arguments["--claims"] == ["measures/claims.csv"]
-    shown = {figure.pop("name"): figure for figure in hung}
+    assert (settings["study"], settings["languages"]) == ("planned", ["en", "de"])
+    assert settings["model"] == {"layers": 2, "heads": 4, "d_model": 64}
+    assert settings["objectives"]["untrained"] == {"seeds": [1, 2], "tokens": None}
+    shown = {figure.pop("name"): figure for figure in figures}
     assert shown["distance_between_layers"] == {
         "module": "distance_between_layers",
         "category": "3 Distance",
         "tables": ["measures/pwcca_between_layers.csv"],
         "explored": ["pwcca_between_layers"],
         "published": ["change_by_task"],
-        "copied": True,
     }
     assert shown["quality_against_heads"]["published"] == [
         *("heads_dying_enc_bleu_linear_x", "bleu_all_attns")
     ]
     assert shown["learning_curves"]["explored"] == shown["learning_curves"]["published"] == []
-    assert {name for name, figure in shown.items() if not figure["copied"]} == {
-        *("projection_token", "projection_position", "projection_ccg")
-    }
 
 
 def test_all_makes_each_table_and_figure(unbuilt):
     """Also those that nothing else reads."""
     wanted = "corpus/cleaning_examples.csv measures/{heads,calibration,isotropy,quality}.csv "
-    wanted += "claims.html " + " ".join(f"figures/{name}.png" for name in FIGURES)
+    wanted += "claims.html index.html explorer.html " + " ".join(
+        f"figures/{name}.png" for name in FIGURES
+    )
     jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("all",))
     made = {path for job in jobs for path in job.output}
     assert {f"results/planned/{path}" for path in nested(wanted)} <= made

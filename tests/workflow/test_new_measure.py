@@ -28,7 +28,8 @@ def test_a_measure_is_planned_with_its_figure_and_nothing_is_stale(extended, out
     runs = [f"{name}-1" for name in ("lm", "mlm", "mt", "untrained")]
     parts = [f"measures/norm/{run}{ending}" for run in runs for ending in (".csv", ".parquet")]
     figure = [f"figures/norm.{ending}" for ending in ("png", "pdf", "csv")]
-    assert extended.planned() == {"measures/norm.csv", *parts, *figure}
+    shown = {"site/norm.webp", *outputs.of("show_index", "show_explorer")}
+    assert extended.planned() == {"measures/norm.csv", *parts, *figure, *shown}
 
 
 def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):

@@ -13,10 +13,15 @@ from tests.workflow.checkouts import RESULTS
 
 # What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
 NOTHING = []
+FORMS = ("png", "pdf", "csv")
+# Figures, tables and verdicts -> the pages that show them.
+PAGES = ["show_index", "show_explorer"]
+# Verdicts -> the pages that show them.
+VERDICTS = ["judge_claims", "show_claims", *PAGES]
 # Curves -> the published ones beside them, which stand beside verdicts on the papers' sentences.
-COMPARISON = ["compare_with_published", "judge_claims", "show_claims"]
+COMPARISON = ["compare_with_published", *VERDICTS]
 # Tables -> these verdicts, and how often they are wrong.
-JUDGED = ["judge_claims", "show_claims", "calibrate_claims"]
+JUDGED = [*VERDICTS, "calibrate_claims"]
 SHOWN = [*COMPARISON, *JUDGED]
 QUALITY = ["measure_quality", "collect_tables:measures/quality.csv"]
 MUTUAL_INFORMATION = [
@@ -36,9 +41,10 @@ SIMILARITY = [
     "measure_similarity_between_runs",
     "collect_*:measures/similarity_between_runs.*",
     "plot_similarity_*",
+    *PAGES,
 ]
-PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes"]
-ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy"]
+PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
+ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
 CHANGE = [
     "measure_change",
     "collect_*:measures/change.*",
@@ -59,7 +65,12 @@ NEIGHBOURS = [
     "plot_neighbors_*",
     *SHOWN,
 ]
-PROJECTION = ["project_views", "collect_tables:measures/projection.csv", "plot_projection_*"]
+PROJECTION = [
+    "project_views",
+    "collect_tables:measures/projection.csv",
+    "plot_projection_*",
+    *PAGES,
+]
 # Heads.
 IMPORTANCE = [
     "measure_head_importance",
@@ -124,7 +135,10 @@ FROM_ANNOTATED = [
 FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [*QUALITY, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
-FROM_TRAINING = ["train_*", "plot_learning_curves", *FROM_RUNS, *PRUNED_QUALITY]
+FROM_TRAINING = [
+    *("train_*", "plot_learning_curves", "measure_attention"),
+    *(*FROM_RUNS, *PRUNED_QUALITY),
+]
 FROM_BPE = [
     "learn_bpe",
     "encode_text",
@@ -231,6 +245,7 @@ def from_training(objective):
         f"project_views:*/{objective}-*",
         f"measure_head_importance:*/{objective}-*",
         f"measure_head_functions:*/{objective}-*",
+        f"measure_attention:*/{objective}-*",
         *pruned(f"{objective}-1"),
         f"measure_pruned_functions:*/{objective}-*",
         *own_figures[objective],
@@ -348,14 +363,14 @@ CODE = {
     "bottomup/heads/functions.py": [*FUNCTIONS, *PRUNED_FUNCTIONS],
     "bottomup/heads/gates.py": PRUNING,
     "bottomup/heads/removal.py": PRUNED_QUALITY,
-    "scripts/collect_heads.py": ["collect_heads"],
+    "scripts/collect_heads.py": ["collect_heads", "show_explorer"],
     "bottomup/claims/heads.py": JUDGED,
     "bottomup/claims/inference.py": JUDGED,
-    "bottomup/claims/judge.py": ["judge_claims", "show_claims"],
-    "bottomup/claims/specifications.py": ["judge_claims", "show_claims"],
+    "bottomup/claims/judge.py": VERDICTS,
+    "bottomup/claims/specifications.py": VERDICTS,
     "bottomup/claims/training_text.py": ["show_claims"],
     "bottomup/claims/published.py": ["calibrate_claims"],
-    "bottomup/figures/gates_over_time.py": ["plot_gates_over_time"],
+    "bottomup/figures/gates_over_time.py": ["plot_gates_over_time", "show_index"],
     "bottomup/figures/first_look.py": ["plot_first_look"],
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
@@ -373,9 +388,10 @@ CODE = {
     "bottomup/corpus/annotation/gold.py": NOTHING,
     "bottomup/claims/evolution.py": JUDGED,
     "bottomup/claims/comparison.py": COMPARISON,
-    "bottomup/pages/claims.py": ["show_claims"],
+    "bottomup/pages/claims.py": ["show_claims", "show_index"],
+    "bottomup/pages/headlines.py": ["show_index"],
     "bottomup/figures/style.py": ["plot_*", *COMPARISON],
-    "bottomup/figures/learning_curves.py": ["plot_learning_curves"],
+    "bottomup/figures/learning_curves.py": ["plot_learning_curves", "show_index"],
     "bottomup/schema.py": NOTHING,
 }
 # What is only shown, and what is said instead: nothing is stale.
@@ -397,7 +413,6 @@ SAID = [
     ("bottomup/measures/neighbors.py", "allowed: more occurrences", "more occurrences"),
     ("bottomup/tables/neighbors.py", '"number of nearest neighbors', '"nearest neighbors'),
     ("bottomup/tables/isotropy.py", '"occurrences", ge=2', '"occurrences", ge=3'),
-    ("bottomup/tables/probes.py", "5 What a layer represents", "6 What a layer represents"),
     ("bottomup/objectives/mlm.py", "share of tokens to predict", "share to predict"),
     ("scripts/compare_with_published.py", "median rank correlation {", "median {"),
     ("scripts/extract_views.py", 'help="text and tokenizer of words"', 'help="of words"'),
@@ -440,7 +455,7 @@ DONE = [
         "scripts/judge_claims.py",
         "claims, arguments.table",
         "claims[:9], arguments.table",
-        ["judge_claims", "show_claims"],
+        VERDICTS,
     ),
 ]
 # Curves of the papers, and what other ones make stale; by the first, claims are calibrated.
@@ -468,7 +483,8 @@ READ = {
     "text/de/text/a.html": FROM_HELP,
     "bottomup/published/curves/ib_mi_tasks.csv": PUBLISHED["ib_mi_tasks"],
     f"{RESULTS}corpus/clean.parquet": FROM_SPLITS,
-    f"{RESULTS}measures/projection.csv": NOTHING,
+    f"{RESULTS}corpus/cleaning_examples.csv": NOTHING,
+    f"{RESULTS}measures/projection.csv": ["show_explorer"],
 }
 
 
@@ -514,7 +530,7 @@ ORDER = {
         """        functions="<results>/measures/head_importance.csv",
         importance="<results>/measures/head_functions.csv",
 """,
-        ["collect_heads"],
+        ["collect_heads", "show_explorer"],
     ),
 }
 
@@ -667,7 +683,8 @@ def without_translation(checkout):
 
 def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
     without_translation(checkout)
-    assert checkout.planned() == outputs.of(*COMPARED_PRUNED)
+    gone = {f"site/{rule.removeprefix('plot_')}.webp" for rule in ALL_KINDS}
+    assert checkout.planned() == outputs.of(*COMPARED_PRUNED) - gone
 
 
 def test_a_new_objective_is_one_new_file(checkout, outputs):
@@ -743,8 +760,8 @@ def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, out
     }
     assert figures >= {"mutual_information_input", "mutual_information_lm", "head_importance"}
     assert not figures & {"syntactic_heads", "change_pos", "distance_between_tasks", "probes"}
-    # Judged anew, by fewer tables.
-    assert checkout.planned() == outputs.of("compare_with_published", *JUDGED)
+    # Judged and shown anew, by fewer tables.
+    assert checkout.planned() == outputs.of("compare_with_published", *JUDGED) - gone
 
 
 def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outputs):
@@ -756,7 +773,8 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     drawn = [f"plot_{name}" for name in [*figures, "probes"]]
     of_probes = ["measure_probes", "collect_*:measures/probes.*"]
     assert summary.keys() < outputs.rules.keys()
-    assert gone == outputs.of("annotate_words", *of_probes, *drawn)
+    shown = {f"site/{name}.webp" for name in [*figures, "probes"]}
+    assert gone == shown | outputs.of("annotate_words", *of_probes, *drawn)
     # All that was made from it is made again, and shows what is left.
     stale = [*FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
     planned = {name for name, (_, plan) in summary.items() if plan == "update pending"}
@@ -837,9 +855,9 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     )
     new = checkout.summary().keys() - outputs.rules.keys()
     figures = {
-        f"figures/{name}.{ending}"
+        path
         for name in ("over_training", "heads_over_training")
-        for ending in ("png", "pdf", "csv")
+        for path in (*(f"figures/{name}.{form}" for form in FORMS), f"site/{name}.webp")
     }
     assert figures < new and all("lm_step" in output for output in new - figures)
     runs = {output.split("/")[1] for output in new if output.startswith("runs/")}
@@ -860,8 +878,9 @@ def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant):
     checkout.edit("study.yaml", f"  {variant}: null", f"  {variant}: {{n_seeds: 1}}")
     tables, figure = VARIANTS[variant]
     new = checkout.summary().keys() - outputs.rules.keys()
-    figures = {output for output in new if output.startswith("figures/")}
-    assert figures == {f"figures/{figure}.{form}" for form in ("png", "pdf", "csv") if figure}
+    figures = {output for output in new if output.startswith(("figures/", "site/"))}
+    drawn = {f"site/{figure}.webp", *(f"figures/{figure}.{form}" for form in FORMS)}
+    assert figures == (drawn if figure else set())
     assert new > figures and all(f"{variant}-1" in output for output in new - figures)
     measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
     assert measured == set(tables) - {"heads"}  # which is joined from two others
@@ -904,7 +923,7 @@ def test_a_moved_folder_makes_nothing_stale(checkout, tmp_path):
 def test_a_lost_result_is_made_again(checkout, outputs):
     (checkout.path / RESULTS / "measures/quality.csv").unlink()
     # The claims read it: whether a run had learned enough.
-    made_again = outputs.of("collect_tables:measures/quality.csv", "judge_claims", "show_claims")
+    made_again = outputs.of("collect_tables:measures/quality.csv", *VERDICTS)
     assert checkout.planned() == made_again
 
 

@@ -1,9 +1,10 @@
-"""The gallery: every figure of a study, with its sources and the claims that are seen in it."""
+"""The first page of a study: its question, its size, what is seen, and every figure."""
 
 import io
 import math
 from dataclasses import dataclass
 from types import SimpleNamespace
+from typing import Any
 
 import jinja2
 import pandas as pd
@@ -14,8 +15,10 @@ from PIL import Image
 from bottomup.claims.comparison import CURVE, beside, correlate
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
-from bottomup.pages.claims import checked, figures_of
+from bottomup.pages.claims import Objective, checked, counts, figures_of
+from bottomup.pages.headlines import headlines
 from bottomup.pages.signs import VERDICTS, sign
+from bottomup.settings import Section
 
 WIDTH = 1280  # of a light image, in pixels
 QUALITY = 60  # of WebP, 0 to 100
@@ -23,17 +26,31 @@ MOST_NAMES = 8  # of panels, or of curves, in place of an image
 
 
 class Figure(claims_page.Figure):
-    """A figure: also the module that draws it, its category in the report, the measures among its
-    tables that the explorer shows, and whether its points are copied beside the page."""
+    """A figure: also the module that draws it, its category in the report, and the measures among
+    its tables that the explorer shows."""
 
     module: str
     category: str
     explored: list[str]
-    copied: bool
 
     @property
     def title(self) -> str:
         return self.name.replace("_", " ")
+
+
+class Study(Section):
+    """What the page says of its study: its name, the shape of its models, the runs of each
+    objective, checkpoints beside them, the languages of its text, its figures, and the values that
+    captions state; repository, the web address of the repository's files, None if it has none."""
+
+    study: str
+    model: dict[str, int]
+    objectives: dict[str, Objective]
+    checkpoints: list[str]
+    languages: list[str]
+    figures: list[Figure]
+    config: dict[str, Any]
+    repository: str | None
 
 
 @dataclass(frozen=True)
@@ -125,33 +142,55 @@ def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
     return seen.sort_values("rank", kind="stable").to_dict("records")
 
 
+def sizes(objectives: dict[str, Objective]) -> dict[str, list[str]]:
+    """The objectives by how many runs they have, and of how many tokens, in words."""
+    found: dict[str, list[str]] = {}
+    for name, runs in objectives.items():
+        found.setdefault(runs.told, []).append(name)
+    return found
+
+
+def words_of(splits: pd.DataFrame) -> dict[str, int]:
+    """The words of the source side in each split, over all origins. splits: `corpus/splits.csv`."""
+    return splits.groupby("split")["source_words"].sum().to_dict()
+
+
+def not_ready(claims: pd.DataFrame) -> list[str]:
+    """Each model that has not learned enough for some claim, with why, once."""
+    return list(
+        dict.fromkeys(model for text in claims["not_ready"] if text for model in text.split("; "))
+    )
+
+
 def page(
-    study: str,
+    study: Study,
     drawn: list[Drawn],
+    splits: pd.DataFrame,
     claims: pd.DataFrame | None,
     rule: str,
-    repository: str | None,
 ) -> str:
-    """The page of figures, in their order.
+    """The page: what the study is, headline figures, verdicts, and all figures in their order.
 
-    claims: as in `claims.csv`, None if nothing was judged. rule: the place of the
-    figures' rule, `file:line`. repository: the web address of the repository's files, None if it
-    has none.
+    splits, claims: `corpus/splits.csv` and `measures/claims.csv`, None if nothing was judged. rule:
+    the place of the figures' rule, `file:line`.
     """
-    figures = [each.figure for each in drawn]
     if claims is not None:
         claims = checked(claims)
-        seen = [figures_of(claim, figures) for claim in claims.to_dict("records")]
+        seen = [figures_of(claim, study.figures) for claim in claims.to_dict("records")]
         claims = claims.assign(figures=seen)
     return render(
-        "gallery.html",
+        "index.html",
         study=study,
-        categories=list(dict.fromkeys(figure.category for figure in figures)),
-        drawn=drawn,
+        sizes=sizes(study.objectives),
+        words=words_of(splits),
+        drawn={each.figure.name: each for each in drawn},
+        headlines=headlines({each.figure.name: each.points for each in drawn}),
+        categories=list(dict.fromkeys(figure.category for figure in study.figures)),
         beside={each.figure.name: beside_published(each.points) for each in drawn},
-        claims={figure.name: seen_in(figure, claims) for figure in figures},
-        judged=claims is not None,
+        claims={figure.name: seen_in(figure, claims) for figure in study.figures},
+        counts=None if claims is None else counts(claims),
+        not_ready=[] if claims is None else not_ready(claims),
+        looks=VERDICTS,
         sign=sign,
         rule=rule,
-        repository=repository,
     )

@@ -1,12 +1,13 @@
 import io
 import json
+import re
 
 import pandas as pd
 import pytest
 from PIL import Image
 
-from bottomup.pages import gallery
-from bottomup.pages.gallery import Drawn, Figure
+from bottomup.pages import index
+from bottomup.pages.index import Drawn, Figure
 from tests.pages import made_up_claims
 from tests.pages.made_up_study import FIGURES, points, write_study
 from tests.tiny import ROOT
@@ -23,40 +24,40 @@ def png(width, height):
 
 @pytest.mark.parametrize(("size", "shown"), [((2560, 1000), (1280, 500)), ((900, 600), (900, 600))])
 def test_a_light_image_is_no_wider_than_it_is_shown(size, shown):
-    image, *found = gallery.light(png(*size))
+    image, *found = index.light(png(*size))
     opened = Image.open(io.BytesIO(image))
     assert (opened.format, opened.size, tuple(found)) == ("WEBP", shown, shown)
 
 
 def test_a_caption_says_first_what_to_see():
     text = "What ``x`` does.\n\nOf {{ snakemake.config['k'] }} neighbors.\nMore.\n\nThe paper.\n"
-    see, others = gallery.caption(text, {"k": 7})
+    see, others = index.caption(text, {"k": 7})
     assert see.strip().startswith("<p>What <") and see.count("<p>") == 1
     assert "Of 7 neighbors." in others and others.count("<p>") == 2
 
 
 def test_a_caption_reads_no_file():
-    see, _ = gallery.caption("Fine.", {})
+    see, _ = index.caption("Fine.", {})
     assert "Fine." in see
     for markup in (".. include:: /etc/hostname", ".. raw:: html\n\n   <script></script>"):
         with pytest.raises(Exception, match="disabled"):
-            gallery.caption(markup, {})
+            index.caption(markup, {})
 
 
 def test_curves_stand_beside_the_published_ones():
-    curves = gallery.beside_published(points())
+    curves = index.beside_published(points())
     assert [(curve["panel"], curve["series"]) for curve in curves] == [("change", "lm")]
     assert curves[0]["ours"] == "0 → −0.3" and curves[0]["published"] == "0 → −1.23"
     assert curves[0]["rank_correlation"] == "1"
     alone = points().query("source == 'ours'")
-    assert gallery.beside_published(alone) == []
+    assert index.beside_published(alone) == []
 
 
 def test_a_curve_with_one_point_or_with_none_in_common_has_no_correlation():
-    (curve,) = gallery.beside_published(points().query("x == 0"))
+    (curve,) = index.beside_published(points().query("x == 0"))
     assert (curve["ours"], curve["published"], curve["rank_correlation"]) == ("0", "0", "")
     apart = points().assign(x=lambda rows: rows["x"] + 10 * (rows["source"] == "published"))
-    (curve,) = gallery.beside_published(apart)
+    (curve,) = index.beside_published(apart)
     assert (curve["ours"], curve["rank_correlation"]) == ("0 → −0.3", "")
 
 
@@ -81,16 +82,16 @@ def test_what_stands_in_place_of_an_image_says_what_is_drawn():
 )
 def test_a_claim_is_seen_in_its_published_figure_or_in_all_of_its_table(section, measure, figures):
     claim = {"section": section, "measure": measure}
-    assert gallery.figures_of(claim, list(BY_NAME.values())) == figures
+    assert index.figures_of(claim, list(BY_NAME.values())) == figures
 
 
 def test_claims_seen_in_a_figure_are_by_verdict():
     names = [["mask"] * (measure == "neighbors") for measure in CLAIMS["measure"]]
-    seen = gallery.seen_in(BY_NAME["mask"], CLAIMS.assign(figures=names, verdict="undecided"))
+    seen = index.seen_in(BY_NAME["mask"], CLAIMS.assign(figures=names, verdict="undecided"))
     assert [claim["measure"] for claim in seen] == ["neighbors"] * 2
-    ranks = [claim["rank"] for claim in gallery.seen_in(BY_NAME["mask"], all_seen())]
+    ranks = [claim["rank"] for claim in index.seen_in(BY_NAME["mask"], all_seen())]
     assert ranks == sorted(ranks) and len(ranks) == len(CLAIMS)
-    assert gallery.seen_in(BY_NAME["mask"], None) == []
+    assert index.seen_in(BY_NAME["mask"], None) == []
 
 
 def all_seen():
@@ -98,57 +99,87 @@ def all_seen():
 
 
 @pytest.fixture
-def gallery_of(tmp_path, monkeypatch, run_script):
+def page_of(tmp_path, monkeypatch, run_script):
     """A function: the page that the program makes of a made-up study, and its folder."""
     monkeypatch.chdir(ROOT)
+    folder, settings, arguments = write_study(tmp_path)
 
     def make(**changes):
-        folder, settings, arguments = write_study(tmp_path)
-        run_script("show_gallery", settings | changes, *arguments)
+        run_script("show_index", settings | changes, *arguments)
         return (folder / "index.html").read_text(encoding="utf-8"), folder
 
     return make
 
 
-def test_the_program(gallery_of):
-    page, folder = gallery_of()
-    made = {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()}
-    assert made == {
-        "index.html",
-        *(f"images/{name}.webp" for name in BY_NAME),
-        *(f"points/{name}.csv" for name in BY_NAME if name != "projection_token"),
-    }
-    copied = pd.read_csv(folder / "points/mask.csv")
-    pd.testing.assert_frame_equal(copied, points(), check_exact=False, rtol=1e-5)
+def test_the_program(page_of):
+    page, folder = page_of()
+    made = {path.name for path in (folder / "site").iterdir()}
+    assert made == {f"{name}.webp" for name in BY_NAME}
     order = [page.index(f'id="figure-{name}"') for name in BY_NAME]
-    assert order == sorted(order) and 'href="../claims.html"' in page
-    assert "results/made_up/measures/mutual_information.csv" in page
+    assert order == sorted(order) and page.index('id="verdicts"') < order[0]
     assert "http" not in page.replace("http://www.w3.org", "")
 
 
-def test_where_the_rule_stands_is_said(gallery_of):
-    page, _ = gallery_of()
+def test_the_page_begins_with_the_question_and_the_size(page_of):
+    page, _ = page_of()
+    text = " ".join(page.split())
+    question = text.index("What does a training objective do to a Transformer?")
+    models = text.index("Transformers of 2 layers, width 64, 3 heads")
+    objectives = text.index("lm, mt (2 seeds, 100,000 tokens); untrained (1 seed) <")
+    words = text.index("en and de; 5,500 words of en to train on, 79 held out to measure on")
+    assert question < models < objectives < words < text.index('class="headlines"')
+    alone, _ = page_of(objectives={}, checkpoints=["bert", "gpt2"])
+    assert "Transformers of" not in alone and "<dd>bert, gpt2</dd>" in alone
+    assert "training objective" not in alone
+
+
+def test_a_headline_figure_stands_first_with_what_is_seen(page_of):
+    page, _ = page_of()
+    seen = page.index("From the bottom to the top, nats: mt 4.9 → 4.12.")
+    assert seen < page.index('id="verdicts"')
+    head = page[page.index('class="headlines"') : page.index('id="verdicts"')]
+    assert re.findall('src="([^"]*)"', head) == ["site/mutual_information_input.webp"]
+
+
+def test_verdicts_are_counted_as_the_claims_page_counts_them(page_of):
+    page, _ = page_of()
+    evolution = CLAIMS[CLAIMS["paper"] == "evolution"]
+    assert f"<b>Evolution</b>: {len(evolution)} claims, 1 provisional<" in page
+    contradicted = (evolution["verdict"] == "contradicted").sum()
+    assert contradicted == 3 and f"</svg>{contradicted} contradicted</td>" in page
+    assert "1 model has not learned enough" in page and "<li>mt: bleu 2, below 10</li>" in page
+
+
+def test_models_that_are_not_ready_are_told_once():
+    texts = ["lm: a, b; mt: c", "", "mt: c"]
+    assert index.not_ready(pd.DataFrame({"not_ready": texts})) == ["lm: a, b", "mt: c"]
+
+
+def test_where_the_rule_stands_is_said(page_of):
+    page, _ = page_of()
     line = int(page.split("<code>rules/figures.smk:")[1].split("<")[0])
     assert 'f"plot_{name}"' in (ROOT / "rules/figures.smk").read_text().splitlines()[line - 1]
 
 
-def test_code_is_linked_where_the_repository_has_an_address(gallery_of):
-    page, _ = gallery_of(repository="https://example.org/us/blob/main")
+def test_code_is_linked_where_the_repository_has_an_address(page_of):
+    page, _ = page_of(repository="https://example.org/us/blob/main")
     assert '<a href="https://example.org/us/blob/main/bottomup/figures/mask.py">' in page
     assert '<a href="https://example.org/us/blob/main/rules/figures.smk#L' in page
 
 
-def test_what_is_shown_is_escaped(gallery_of):
-    page, _ = gallery_of(study="<b>")
+def test_what_is_shown_is_escaped(page_of):
+    page, _ = page_of(study="<b>")
     assert "<h1>Study &lt;b&gt;</h1>" in page
 
 
 def test_a_study_without_claims(tmp_path, monkeypatch, run_script):
     monkeypatch.chdir(ROOT)
     folder, settings, arguments = write_study(tmp_path)
-    run_script("show_gallery", settings, *arguments[: arguments.index("--claims")], *arguments[-2:])
+    without = [*arguments[: arguments.index("--claims")], *arguments[-2:]]
+    run_script("show_index", settings, *without)
     page = (folder / "index.html").read_text(encoding="utf-8")
-    assert "claims seen in it" not in page and "claims.html" not in page and "figure-mask" in page
+    assert "claims seen in it" not in page and "claims.html" not in page
+    assert "figure-mask" in page and "verdicts" not in page
 
 
 def test_settings_name_each_figure_once():

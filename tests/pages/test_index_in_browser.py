@@ -1,4 +1,4 @@
-"""The gallery of a made-up study in Chromium, from disk and without a network."""
+"""The first page of a made-up study in Chromium, from disk and without a network."""
 
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -19,9 +19,9 @@ def shown(driver, tmp_path, monkeypatch, run_script):
     """The page, open; no errors or warnings in the console when the test is done."""
     monkeypatch.chdir(ROOT)
     folder, settings, arguments = write_study(tmp_path)
-    run_script("show_gallery", settings, *arguments)
-    for other in (folder / "explorer.html", folder.parent / "claims.html"):
-        other.write_text("<!doctype html>")  # by programs of their own
+    run_script("show_index", settings, *arguments)
+    for other in ("explorer.html", "claims.html"):  # by programs of their own
+        (folder / other).write_text("<!doctype html>")
     resize(driver, 1280, 900)
     driver.get((folder / "index.html").as_uri())
     yield driver
@@ -66,7 +66,7 @@ def test_nothing_is_loaded_but_its_images(shown):
     loaded = shown.execute_script(
         "return performance.getEntriesByType('resource').map(r => r.name)"
     )
-    assert all("/images/" in name for name in loaded)
+    assert all("/site/" in name for name in loaded)
 
 
 def test_words_are_found_in_figures_and_in_their_claims(shown):
@@ -144,6 +144,20 @@ def test_text_can_be_read_by_day_and_by_night(shown, scheme):
         assert shown.execute_script(CONTRAST) >= 4.5  # WCAG 2, AA
     finally:
         shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": []})
+
+
+def test_it_is_printed_on_white_paper_without_what_one_clicks(shown):
+    features = [{"name": "prefers-color-scheme", "value": "dark"}]
+    shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "print", "features": features})
+    try:
+        (body,) = find(shown, "body")
+        assert body.value_of_css_property("background-color") == "rgba(255, 255, 255, 1)"
+        assert not any(each.is_displayed() for each in find(shown, ".find, nav, .made"))
+        assert figures(shown) == NAMES
+        width = shown.execute_script("return document.documentElement.clientWidth")
+        assert all(image.rect["width"] <= width for image in find(shown, "img"))
+    finally:
+        shown.execute_cdp_cmd("Emulation.setEmulatedMedia", {"media": "", "features": []})
 
 
 def test_without_javascript_all_is_there(shown):

@@ -1,0 +1,100 @@
+"""The figures that the page of a study opens with, and a line on what is seen in each."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+import pandas as pd
+
+MOST = 6  # models in a line
+HEAD = ["panel", "series", "x"]
+
+
+class Headline(NamedTuple):
+    """A figure by its name, what it is about, and a function: its points -> what is seen."""
+
+    figure: str
+    title: str
+    seen: Callable[[pd.DataFrame], str]
+
+
+def ends(quantity: str, unit: str) -> Callable[[pd.DataFrame], str]:
+    """A function: the value of each curve of a quantity at its first and last place, in the first
+    panel that has it."""
+
+    def seen(points: pd.DataFrame) -> str:
+        points = points[points["quantity"] == quantity]
+        points = points[points["panel"] == points["panel"].iloc[0]]
+        values = points.groupby("series", sort=False)["y"].agg(["first", "last"])
+        told = [f"{name} {first:.3g} → {last:.3g}" for name, first, last in values.itertuples()]
+        return f"From the bottom to the top, {unit}: {_some(told)}."
+
+    return seen
+
+
+def functions(points: pd.DataFrame) -> str:
+    """How many heads of each model have a function."""
+    held = points[~points["quantity"].isin(["relevance", "confidence"])]
+    told = [
+        f"{model} {len(held[held['panel'] == model].drop_duplicates(HEAD))} "
+        f"of {len(heads.drop_duplicates(HEAD))}"
+        for model, heads in points.groupby("panel", sort=False)
+    ]
+    return f"Heads with a function: {_some(told)}."
+
+
+def confidence(points: pd.DataFrame) -> str:
+    """The largest confidence among the heads of each model."""
+    found = points[points["quantity"] == "confidence"].groupby("panel", sort=False)["y"].max()
+    told = [f"{model} {value:.3g}" for model, value in found.items()]
+    return f"The most confident head: {_some(told)}."
+
+
+def _some(told: list[str]) -> str:
+    return "; ".join(told[:MOST]) + (f"; and {len(told) - MOST} more" if len(told) > MOST else "")
+
+
+# Where there are several of one kind, the first that a study has.
+KINDS = [
+    [
+        Headline(
+            "mutual_information_input",
+            "What each layer knows of the token that it read",
+            ends("mutual information", "nats"),
+        )
+    ],
+    [
+        Headline(
+            "distance_between_tasks",
+            "How far apart models of two tasks are",
+            ends("PWCCA distance", "PWCCA distance"),
+        )
+    ],
+    [
+        Headline(
+            "distance_between_layers",
+            "How much each layer changes what the one below it has",
+            ends("PWCCA distance", "PWCCA distance"),
+        )
+    ],
+    [
+        Headline("head_functions", "What attention heads do", functions),
+        Headline("head_importance", "How sure attention heads are", confidence),
+    ],
+]
+
+
+def headlines(points: dict[str, pd.DataFrame]) -> list[dict[str, str]]:
+    """The `name`, `title` and `seen` of the figures to open with, of those that a study has.
+
+    points: what each figure draws, by its name; only ours are told.
+    """
+    chosen = [next((one for one in kind if one.figure in points), None) for kind in KINDS]
+    return [
+        {"name": one.figure, "title": one.title, "seen": one.seen(_ours(points[one.figure]))}
+        for one in chosen
+        if one
+    ]
+
+
+def _ours(points: pd.DataFrame) -> pd.DataFrame:
+    return points[points["source"] == "ours"]

@@ -1,0 +1,58 @@
+"""Write the first page of a study: its size, headline figures, verdicts, and all figures.
+
+Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
+          of their runs; checkpoints; languages; figures, each with name, module, category, tables,
+          explored and published (see bottomup/pages/index.py); config, the values that captions
+          state; repository, the web address of the repository's files, or null.
+Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
+          order of the settings; the sizes of the splits of the text; the table of claims, if any
+          were judged; the page's templates, beside its module.
+Outputs:  the page, and light images of the figures (.webp), in the order of the settings.
+"""
+
+import argparse
+from pathlib import Path
+
+from bottomup import program
+from bottomup.files.tables import read_table
+from bottomup.pages.index import Drawn, Study, caption, light, page
+
+RULES = Path("rules/figures.smk")
+
+
+def main(arguments: argparse.Namespace) -> None:
+    study, drawn = arguments.settings, []
+    for figure, png, csv, text, lighter in zip(
+        study.figures,
+        arguments.images,
+        arguments.points,
+        arguments.captions,
+        arguments.light,
+        strict=True,
+    ):
+        image, *size = light(png.read_bytes())
+        lighter.write_bytes(image)
+        told = caption(text.read_text(encoding="utf-8"), study.config)
+        drawn.append(Drawn(figure, *told, read_table(csv), tuple(size)))
+    splits = read_table(arguments.splits)
+    claims = arguments.claims and read_table(arguments.claims)
+    written = page(study, drawn, splits, claims, rule())
+    arguments.page.write_text(written, encoding="utf-8")
+
+
+def rule() -> str:
+    """The current place of the rule of figures, `file:line`: only shown, no result depends on
+    it."""
+    lines = RULES.read_text(encoding="utf-8").splitlines()
+    line = next(n for n, line in enumerate(lines, start=1) if 'f"plot_{name}"' in line)
+    return f"{RULES.as_posix()}:{line}"
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    for name in ("images", "points", "captions", "light"):
+        parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
+    parser.add_argument("--claims", nargs="?", type=Path)
+    for name in ("splits", "page"):
+        parser.add_argument(f"--{name}", required=True, type=Path)
+    program.run(main, parser, Study)
