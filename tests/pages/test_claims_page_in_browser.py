@@ -100,12 +100,12 @@ def test_details_open_and_close(shown, way):
     assert not any(other.is_displayed() for other in find(shown, ".evidence dl"))
 
 
-def test_tab_reaches_filter_headers_and_claims_in_this_order(shown):
+def test_tab_reaches_links_filter_headers_and_claims_in_this_order(shown):
     reached = []
-    for _ in range(5):
+    for _ in range(7):
         shown.switch_to.active_element.send_keys(webdriver.Keys.TAB)
         reached.append(shown.switch_to.active_element.tag_name)
-    assert reached == ["input", "button", "button", "button", "summary"]
+    assert reached == ["a", "a", "input", "button", "button", "button", "summary"]
 
 
 def test_marks_lie_where_their_numbers_are(shown, claims):
@@ -176,7 +176,7 @@ def test_a_link_leads_to_a_claim_whatever_was_chosen_and_opens_it(shown, claims)
     assert 0 <= top < 900
 
 
-@pytest.mark.parametrize("width", [320, 375, 768, 1024])
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1280])
 def test_narrow_windows_are_not_scrolled_sideways(shown, width):
     resize(shown, width, 700, mobile=True)
     for summary in find(shown, ".evidence summary")[:3]:

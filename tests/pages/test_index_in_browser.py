@@ -114,7 +114,7 @@ def test_everything_is_reached_by_keyboard(shown):
     assert all(outline != "none" for tag, _, outline in reached if tag != "body")
 
 
-@pytest.mark.parametrize("width", [320, 390, 768])
+@pytest.mark.parametrize("width", [320, 390, 768, 1024, 1280])
 def test_narrow_windows_are_not_scrolled_sideways(shown, width):
     resize(shown, width, 700, mobile=True)
     shown.execute_script("for (const d of document.querySelectorAll('details')) d.open = true")
