@@ -336,6 +336,17 @@ def tokens_to_read(objective):
     return STUDY.objective_training(name).max_tokens * len(SUBJECTS.sides(name))
 
 
+QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
+
+
+def training_in_turn(objective, wildcards):
+    """The priority of a training."""
+    place = QUICKEST_FIRST.index(objective)
+    if names.run(objective, wildcards.seed) in FIRST_RUNS:
+        return FIRST + 1 + place
+    return len(QUICKEST_FIRST) - place
+
+
 def pruning(wildcards):
     """The training of a run with fewer heads."""
     if wildcards.method == "scratch":

@@ -4,17 +4,6 @@
 # headline figure comes early. Of the others quick ones go first, and all other jobs before them, so
 # that figures exist as early as their runs allow.
 
-QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
-
-
-def training_in_turn(objective, wildcards):
-    """The priority of a training."""
-    place = QUICKEST_FIRST.index(objective)
-    if names.run(objective, wildcards.seed) in FIRST_RUNS:
-        return FIRST + 1 + place
-    return len(QUICKEST_FIRST) - place
-
-
 for objective in QUICKEST_FIRST:
     training = STUDY.objective_training(names.objective_and_half(objective)[0])
 

@@ -753,12 +753,12 @@ MISTAKES = [
         ('if ROWS == "words" else []', 'if ROWS == "plain" else []'),
         ('["<results>/corpus/annotation.parquet"] if KNOWN else []', "[]"),
         ('"pruning": SUBJECTS.whole_runs()\n', '"pruning": []\n'),
+        ("return FIRST + 1 + place", "return FIRST + 1 - place"),
     ),
     *of(
         "rules",
         "rules/training.smk",
         ("        translation=translation,\n", "        translation=[],\n"),
-        ("return FIRST + 1 + place", "return FIRST + 1 - place"),
         (
             "tokenizers=tokenizers_of(objective),\n            whole=",
             'tokenizers=tokenizers_of("lm"),\n            whole=',
@@ -894,7 +894,6 @@ MISTAKES = [
         ('test="<results>/corpus/test.parquet"', 'test="<results>/corpus/dev.parquet"'),
         ("'words' if ROWS == 'words' else 'source'", "'source'"),
         ('"published": figure.get("published", []),', '"published": [],'),
-        ('!= "projection"', '== "projection"'),
         ('[table for table in figure["tables"] if table in EXPLORED]', "[]"),
     ),
     *of(
