@@ -113,6 +113,8 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
 def where(folder: Path, since: float) -> Iterator[str]:
     """Where the results of a study are, as far as there are any; the report if newer than `since`,
     in seconds of the epoch."""
+    if (site := folder / "index.html").exists():
+        yield f"All of it: {site}"
     if figures := [*folder.glob("figures/*.png")]:
         yield f"Figures: {folder}/figures ({len(figures)})"
     table, page = folder / "measures/claims.csv", folder / "claims.html"

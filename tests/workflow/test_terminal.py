@@ -118,7 +118,8 @@ def results(folder):
         (folder / name).write_text("")
     claims = 'claim,verdict\na,undecided\nb,reproduced\n"c, d",undecided\n'
     (folder / "measures/claims.csv").write_text(claims)
-    (folder / "claims.html").write_text("")
+    for page in ("claims.html", "index.html"):
+        (folder / page).write_text("")
 
 
 def test_the_end_says_where_everything_is(said, tmp_path):
@@ -127,8 +128,8 @@ def test_the_end_says_where_everything_is(said, tmp_path):
     os.utime(tmp_path / "report.html", (2**33, 2**33))
     said(LogEvent.RUN_INFO, stats={"total": 4})
     assert said.end() == [
-        "Done in 0 s. Figures: results/a/figures (2). Verdicts: results/a/claims.html "
-        "(2 undecided, 1 reproduced). Report: report.html"
+        "Done in 0 s. All of it: results/a/index.html. Figures: results/a/figures (2). "
+        "Verdicts: results/a/claims.html (2 undecided, 1 reproduced). Report: report.html"
     ]
 
 
