@@ -134,7 +134,7 @@ def test_what_snakemake_does_not_understand_is_one_line(folder):
 @pytest.mark.parametrize(
     ("files", "line"),
     [
-        (["mine.yaml", "gallery"], "found gallery, no file; .* --configfile mine.yaml -- gallery$"),
+        (["mine.yaml", "latex"], "found latex, no file; .* --configfile mine.yaml -- latex$"),
         (["no.yaml"], "found no.yaml, and there is no such file in "),
         (["mine.yaml", "no.yaml"], "found no.yaml, and there is no such file in "),
     ],
@@ -146,17 +146,17 @@ def test_a_config_file_that_is_not_there_is_one_line(folder, files, line):
 
 
 def test_config_files_that_are_there_pass(folder):
-    start.require_config_files(["--configfile", "mine.yaml", "studies/gpu.yaml", "--", "gallery"])
+    start.require_config_files(["--configfile", "mine.yaml", "studies/gpu.yaml", "--", "latex"])
     start.require_config_files(["-n"])
 
 
 def test_snakemake_asks_before_it_reads_them(unbuilt):
     """By its own command, from the profile that it always reads."""
-    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", "gallery"]
+    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", "latex"]
     done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
     *_, line = done.stderr.splitlines()
     assert done.returncode == 1 and "Traceback" not in done.stderr
-    assert line.startswith("error: --configfile: found gallery, no file")
+    assert line.startswith("error: --configfile: found latex, no file")
 
 
 @pytest.fixture
