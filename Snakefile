@@ -134,7 +134,7 @@ PROGRESS = Progress(
 rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
-        [f"<results>/measures/{name}.csv" for name, parts in MEASURES.items() if parts],
+        [f"<results>/measures/{name}.csv" for name in COLLECTED if MEASURES[name]],
         (
             ["<results>/measures/heads.csv"]
             if MEASURES["head_importance"] and MEASURES["head_functions"]

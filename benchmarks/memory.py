@@ -59,45 +59,34 @@ INFLUENCE = {"hidden": "token", "sentences": 2000, "seed": 1}
 
 def commands(folder: Path) -> dict[str, list]:
     """The command line of each measure."""
-    table = ["--occurrences", folder / "occurrences.parquet"]
-    annotated = [*table, "--annotations", folder / "annotations.parquet"]
-    frequencies = ["--frequencies", folder / "frequencies.csv"]
-    views = ["--views", folder / "views.npy"]
-    pair = ["--views", *2 * [folder / "views.npy"]]
+    table = [f"occurrences={folder / 'occurrences.parquet'}"]
+    annotated = [*table, f"annotations={folder / 'annotations.parquet'}"]
+    frequencies = [f"frequencies={folder / 'frequencies.csv'}"]
+    views = [f"views={folder / 'views.npy'}"]
+    pair = 2 * views
+    model = [f"model={folder / 'model.safetensors'}", f"text={folder / 'ids.npy'}"]
 
-    def command(script: str, settings: dict, *arguments) -> list:
-        settings = json.dumps({"run": RUN} | settings)
-        return [f"scripts/{script}.py", "--settings", settings, *arguments]
-
-    def of_views(name: str, options: dict, *arguments) -> list:
-        others = LABELS if name == "mutual_information" else {}
-        others |= NULL if "between" in name else {}
-        return command("measure_views", {"table": name, "options": options} | others, *arguments)
+    def measure(name: str, options: dict, *reads: str) -> list:
+        settings = {"table": name, "run": RUN, "options": options}
+        settings |= LABELS if name == "mutual_information" else {}
+        settings |= NULL if "between" in name else {}
+        at_once = ["--batch-tokens", 2048] if name == "influence" else []
+        writes = [folder / f"table.{kind}" for kind in ("csv", "parquet")]
+        command = ["scripts/measure.py", "--settings", json.dumps(settings), *at_once]
+        return [*command, "--reads", *reads, "--writes", *writes]
 
     return {
-        "mutual information": of_views(
+        "mutual information": measure(
             "mutual_information", INFORMATION, *table, *frequencies, *views
         ),
-        "PWCCA between layers": of_views("pwcca_between_layers", PWCCA, *table, *views),
-        "PWCCA between runs": of_views("pwcca_between_runs", PWCCA, *table, *pair),
-        "similarity between runs": of_views("similarity_between_runs", SIMILARITY, *table, *pair),
-        "isotropy": of_views("isotropy", {"n": 1000, "seed": 1}, *table, *views),
-        "change of groups": of_views("change", CHANGE, *annotated, *views),
-        "influence of groups, one layer": command(
-            "measure_influence",
-            {"influence": INFLUENCE},
-            *annotated,
-            "--model",
-            folder,
-            "--text",
-            folder,
-            "--batch-tokens",
-            2048,
-        ),
-        "neighbors": of_views("neighbors", NEIGHBOURS, *annotated, *views),
-        "projection": command(
-            "project_views", {"projection": PROJECTION}, *annotated, *frequencies, *views
-        ),
+        "PWCCA between layers": measure("pwcca_between_layers", PWCCA, *table, *views),
+        "PWCCA between runs": measure("pwcca_between_runs", PWCCA, *table, *pair),
+        "similarity between runs": measure("similarity_between_runs", SIMILARITY, *table, *pair),
+        "isotropy": measure("isotropy", {"n": 1000, "seed": 1}, *table, *views),
+        "change of groups": measure("change", CHANGE, *annotated, *views),
+        "influence of groups, one layer": measure("influence", INFLUENCE, *annotated, *model),
+        "neighbors": measure("neighbors", NEIGHBOURS, *annotated, *views),
+        "projection": measure("projection", PROJECTION, *annotated, *frequencies, *views),
     }
 
 
@@ -162,7 +151,7 @@ def main(n: int, d_model: int) -> int:
         print("| | seconds | peak GiB |\n| --- | ---: | ---: |", flush=True)
         for name, command in commands(folder).items():
             log = folder / "log"
-            seconds, gib, done = measured([*command, "--table", folder / "table.csv"], log)
+            seconds, gib, done = measured(command, log)
             print(f"| {name} | {seconds:.0f} | {gib:.2f} |", flush=True)
             failures += gib > LIMIT_GIB or not done
             if not done:

@@ -271,36 +271,6 @@ class Views(Section):
     )
 
 
-class Influence(Section):
-    """Distance between other tokens' representations with and without a group's tokens hidden."""
-
-    hidden: Literal["token", "group"] = key(
-        "what is hidden in a sentence: one token of the group, or all of them; for matched groups "
-        "always one token"
-    )
-    sentences: int = key(
-        "sentences with a token of a group to read for each group; up to as many more for matched "
-        "groups, a fifth from each stratum of lengths",
-        "sentences",
-        ge=10,
-        le=10**6,
-    )
-    seed: Seed = key("seed of their draw")
-
-
-class Projection(Section):
-    """Pictures of the views in two dimensions, by t-SNE, for the first seed."""
-
-    words: Annotated[list[str], AfterValidator(unique)] = key(
-        "words of the picture colored by token", min_length=2
-    )
-    position_word: str = key("word of the picture colored by position")
-    ccg_word: str = key("word of the picture colored by CCG category")
-    occurrences: int = key("most occurrences of each word", "occurrences", ge=2, le=10_000)
-    perplexity: float = key("of t-SNE: about how many neighbors a point has", gt=1, le=3000)
-    seed: Seed = key("seed of the draw of occurrences, and of t-SNE")
-
-
 class Null(Section):
     """What two views share by chance: any measure of them with the rows of one permuted."""
 
@@ -315,8 +285,6 @@ class Measures(Section):
     """What is measured on the views, with a section for each table of bottomup/tables."""
 
     chance: Null
-    influence: Influence
-    projection: Projection
 
 
 class Thresholds(Section):
@@ -464,6 +432,20 @@ class Label(Section):
 
     positions: Literal["all", "changed", "masked", "replaced"]
     label: Literal["input", "output"]
+
+
+class Measured(Section):
+    """One part of a table: a module of bottomup/tables; the columns that name what the part is
+    about; what its rows depend on (`Settings` of the module); and how views are seen, see
+    `bottomup.views.seen.Seen`; unit: of an occurrence, since only words can be unseen."""
+
+    table: str
+    run: dict[str, str | int | float | None]
+    options: dict[str, Any]
+    unit: Literal["subword", "word"] = "subword"
+    reading: str = "plain"
+    labels: tuple[Label, ...] = ()
+    null: Null | None = None
 
 
 class Half(Section):

@@ -5,12 +5,8 @@
 # text.
 JUDGED = [
     f"{name}.parquet"
-    for name in [
-        *("mutual_information", "pwcca_between_runs", "pwcca_between_layers"),
-        *("change", "influence", "neighbors"),
-        *("head_importance", "head_functions", "pruning", "pruned_functions"),
-    ]
-    if MEASURES[name]
+    for name, table in TABLES.items()
+    if table.judged and MEASURES[name]
 ]
 JUDGED += ["gates.csv"] if MEASURES["gates"] else []
 # Figures with published curves; without any, nothing is judged.

@@ -20,34 +20,17 @@ FREQUENCIES = {
     "words": "<results>/corpus/word_frequencies.csv",
     "plain": "<results>/corpus/frequencies.csv",
 }
-# Tables measured on views, each a module of bottomup/tables.
+# What is measured, a table for each module of bottomup/tables; and, by table, the parts from which
+# it is collected. Pruning writes its gates by itself.
 TABLES = {name: module.TABLE for name, module in tables().items()}
-MEASURES = {  # by table, the parts from which it is collected
-    **{name: SUBJECTS.parts(table) for name, table in TABLES.items()},
-    "quality": SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.steps),
-    "influence": SUBJECTS.runs(
-        SUBJECTS.attending(SUBJECTS.by_noise + SUBJECTS.steps) + SUBJECTS.checkpoints
-    ),
-    "projection": SUBJECTS.first_runs(SUBJECTS.looked_at + SUBJECTS.steps),
-    "alignment": SUBJECTS.first_runs(SUBJECTS.looked_at) if ROWS == "words" else [],
-    "head_importance": SUBJECTS.runs(
-        SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps) + SUBJECTS.checkpoints
-    ),
-    "head_functions": SUBJECTS.runs(
-        SUBJECTS.attending(SUBJECTS.by_noise + SUBJECTS.steps) + SUBJECTS.checkpoints
-    ),
-    "gates": SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints(),
-    "pruning": SUBJECTS.whole_runs()
-    + SUBJECTS.pruned_runs()
-    + SUBJECTS.pruned_checkpoints(),
-    "pruned_functions": [
-        run
-        for run in SUBJECTS.pruned_runs()
-        if names.run_attention_and_method(run)[2] == "gates"
-    ],
-}
+MEASURES = {name: table.parts(SUBJECTS) for name, table in TABLES.items()}
+MEASURES["gates"] = SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints()
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 MEASURES |= dict.fromkeys(STUDY.left_out(), [])
+# Those that are collected to one table.
+COLLECTED = [
+    name for name in MEASURES if name == "gates" or "csv" in TABLES[name].writes
+]
 # What is known of the words of the test split.
 KNOWN = STUDY.known_of_words()
 ANNOTATION = ["<results>/corpus/annotation.parquet"] if KNOWN else []
@@ -215,6 +198,17 @@ def pruned_or_whole(file):
     return path
 
 
+def judged(file):
+    """A file of the model that stands for one with fewer heads: of a run the smaller one."""
+
+    def path(wildcards):
+        if of_checkpoint(wildcards):
+            return pruned_or_whole(f"model/{file}")(wildcards)
+        return f"{PRUNED}/smaller/{file}"
+
+    return path
+
+
 def quality_of_whole(wildcards):
     """For the method none, what was measured of the run itself; not measured of checkpoints."""
     whole = wildcards.method == "none" and not of_checkpoint(wildcards)
@@ -229,9 +223,10 @@ def metrics_of(wildcards):
 
 
 def gates_of_checkpoint(wildcards):
-    """Which heads of a checkpoint closed, if it was pruned; a run's folder tells it."""
-    whole = wildcards.method == "none"
-    return [] if whole else [f"<results>/measures/gates/{names.PRUNED}.csv"]
+    """Which heads of a checkpoint closed, if it was pruned; the model of a run tells it."""
+    if wildcards.method == "none" or not of_checkpoint(wildcards):
+        return []
+    return f"<results>/measures/gates/{names.PRUNED}.csv"
 
 
 def parts_ending(ending):
@@ -246,10 +241,12 @@ def parts_ending(ending):
     return paths
 
 
-def in_turn(wildcards):
-    """The priority of a job that looks at a run under one reading."""
+def in_turn(table, wildcards):
+    """The priority of a job that measures a part of a table, or makes the views for it."""
+    if table not in DRAWN_FIRST or wildcards.get("reading") != "plain":
+        return 20
     run = names.run(wildcards.objective, wildcards.seed)
-    return FIRST if run in FIRST_RUNS and wildcards.reading == "plain" else 20
+    return FIRST if run in FIRST_RUNS else 20
 
 
 def with_its_run(wildcards):

@@ -19,7 +19,7 @@ HEADS_OVER_TRAINING = dict.fromkeys(
     run for pair in STEPS_AND_ENDS if pair[1] in TRAINED for run in pair
 )
 # Figures draw intervals of these over runs and documents, or of their differences.
-MEANS_OF = [*TABLES, "influence", "head_functions"]
+MEANS_OF = [name for name, table in TABLES.items() if "parquet" in table.writes]
 UNTRAINED = set(SUBJECTS.compared) - set(SUBJECTS.trained)
 # Each target under each mask, with the models that they start from, if there are any.
 OF_MASKS = sorted(name for name in SUBJECTS.by_mask if SUBJECTS.initial(name))
@@ -40,7 +40,7 @@ def parts_of(measure, names=LOOKED_AT):
     }
 
 
-def metrics_of(runs):
+def metrics_during(runs):
     """The metrics of runs during training, a table for each."""
     return {run: [f"<results>/runs/{run}/metrics.jsonl"] for run in runs}
 
@@ -279,7 +279,7 @@ FIGURES = {
         "category": "7 Text and training",
     },
     "learning_curves": {
-        "tables": metrics_of(SUBJECTS.runs(SUBJECTS.trained)),
+        "tables": metrics_during(SUBJECTS.runs(SUBJECTS.trained)),
         "category": "7 Text and training",
     },
     "over_training": {
@@ -289,7 +289,7 @@ FIGURES = {
             **parts_of(
                 "pwcca_between_runs", [names.pair(*pair) for pair in STEPS_AND_ENDS]
             ),
-            **metrics_of(end for _, end in STEPS_AND_ENDS),
+            **metrics_during(end for _, end in STEPS_AND_ENDS),
         },
         "category": "7 Text and training",
     },
@@ -302,7 +302,7 @@ FIGURES = {
         "tables": {
             **parts_of("head_functions", HEADS_OVER_TRAINING),
             **parts_of("head_importance", HEADS_OVER_TRAINING),
-            **metrics_of(end for _, end in STEPS_AND_ENDS if end in TRAINED),
+            **metrics_during(end for _, end in STEPS_AND_ENDS if end in TRAINED),
         },
         "category": "7 Text and training",
     },
@@ -355,18 +355,18 @@ UNKNOWN = [
 ]
 FIGURES = {name: figure for name, figure in FIGURES.items() if name not in UNKNOWN}
 
+# The first figure to be drawn, and what its jobs are about.
+HEADLINE = "mutual_information_input"
+DRAWN_FIRST = {"views", *(FIGURES[HEADLINE]["tables"] if HEADLINE in FIGURES else [])}
 # Drawn of the first seed alone, where there are more; neither in the report nor on the pages.
-FIRST_LOOK = {
-    "first_look": FIGURES[name]
-    | {
+FIRST_LOOK = {}
+if HEADLINE in FIGURES and len(FIRST_RUNS) < len(COMPARED):
+    FIRST_LOOK["first_look"] = FIGURES[HEADLINE] | {
         "module": "first_look",
         "tables": parts_of(
             "mutual_information", [f"{run}.plain" for run in FIRST_RUNS]
         ),
     }
-    for name in ["mutual_information_input"]
-    if name in FIGURES and len(FIRST_RUNS) < len(COMPARED)
-}
 
 
 for number, (name, figure) in enumerate({**FIGURES, **FIRST_LOOK}.items(), start=1):

@@ -1,78 +1,4 @@
-# Attention heads: models -> importance and functions of each head -> models with fewer heads.
-
-
-# The held-out text of heads' functions, in sub-words of ours or, for a checkpoint, in words.
-READ_BY_HEADS = {
-    "tokens": held_out_tokens,
-    "blocks": "<results>/corpus/blocks.test.npy",
-    "annotation": ANNOTATION,
-    "frequencies": frequencies_of,
-    "written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else [],
-}
-
-
-# Of a checkpoint, gradient and loss are those under its own objective, if it has one.
-rule measure_head_importance:
-    input:
-        **MODEL,
-        text=text_of("dev"),
-        blocks="<results>/corpus/blocks.dev.npy",
-    output:
-        table="<results>/measures/head_importance/{objective}-{seed}.csv",
-        estimates="<results>/measures/head_importance/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_head_importance.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_head_importance.{objective}-{seed}.tsv"
-    priority: 20
-    group:
-        OF_ONE_RUN
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(900, 4, 6.5),
-        runtime=minutes(60, 1),
-    params:
-        settings=SLICES.measure_head_importance,
-    shell:
-        """
-        python scripts/measure_head_importance.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --text {input.text:q} \
-            --blocks {input.blocks:q} --table {output.table:q} --gpus {resources.gpu} &>{log:q}
-        """
-
-
-rule measure_head_functions:
-    input:
-        **MODEL,
-        **READ_BY_HEADS,
-    output:
-        table="<results>/measures/head_functions/{objective}-{seed}.csv",
-        estimates="<results>/measures/head_functions/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_head_functions.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_head_functions.{objective}-{seed}.tsv"
-    priority: 20
-    group:
-        OF_ONE_RUN
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(900, 30, 6),
-        runtime=minutes(30, 1),
-        batch_tokens=2048,
-    params:
-        settings=SLICES.measure_head_functions,
-    shell:
-        """
-        python scripts/measure_head_functions.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --tokens $(dirname {input.tokens[0]:q}) \
-            --blocks {input.blocks:q} --annotation {input.annotation:q} \
-            --frequencies {input.frequencies:q} --written {input.written:q} \
-            --table {output.table:q} --batch-tokens {resources.batch_tokens} \
-            --gpus {resources.gpu} &>{log:q}
-        """
+# Attention heads: models -> models with fewer heads. What is measured of them: measures.smk.
 
 
 rule collect_heads:
@@ -137,29 +63,20 @@ rule prune_heads:
         """
 
 
-rule measure_pruning:
+# Of a run alone: most families of checkpoints want as many heads in each layer.
+rule shrink_pruned:
     input:
         model=pruned_or_whole("model/model.safetensors"),
         config=pruned_or_whole("model/config.json"),
         tokenizer=pruned_or_whole("model/tokenizer.json"),
-        metrics=metrics_of,
-        gates=[],
-        quality=quality_of_whole,
-        text=text_of("test"),
-        blocks="<results>/corpus/blocks.test.npy",
-        translation=translation,
     output:
-        smaller=expand(
-            f"{PRUNED}/smaller/{{file}}",
-            file=["config.json", "model.safetensors", "tokenizer.json"],
-            allow_missing=True,
-        ),
-        table=f"<results>/measures/pruning/{names.PRUNED}.csv",
-        estimates=f"<results>/measures/pruning/{names.PRUNED}.parquet",
+        model=f"{PRUNED}/smaller/model.safetensors",
+        config=f"{PRUNED}/smaller/config.json",
+        tokenizer=f"{PRUNED}/smaller/tokenizer.json",
     log:
-        f"<logs>/measure_pruning.{names.PRUNED}.log",
+        f"<logs>/shrink_pruned.{names.PRUNED}.log",
     benchmark:
-        f"<benchmarks>/measure_pruning.{names.PRUNED}.tsv"
+        f"<benchmarks>/shrink_pruned.{names.PRUNED}.tsv"
     wildcard_constraints:
         objective=OURS,
     priority: 20
@@ -169,55 +86,11 @@ rule measure_pruning:
         "../envs/bottomup.yaml"
     resources:
         mem_mb=memory(1500, 4, 8),
-        runtime=minutes(30, 1),
+        runtime=30,
     params:
-        settings=SLICES.measure_pruning,
+        settings=SLICES.shrink_pruned(),
     shell:
         """
-        python scripts/measure_pruning.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --metrics {input.metrics:q} \
-            --gates {input.gates:q} --quality {input.quality:q} --text {input.text:q} \
-            --blocks {input.blocks:q} --translation {input.translation:q} \
-            --smaller {output.smaller:q} --table {output.table:q} --gpus {resources.gpu} &>{log:q}
+        python scripts/shrink_pruned.py --settings {params.settings:q} \
+            --model $(dirname {input.model:q}) --smaller $(dirname {output.model:q}) &>{log:q}
         """
-
-
-# No smaller model is written: most families want as many heads in each layer.
-use rule measure_pruning as measure_pruning_of_checkpoint with:
-    input:
-        model=pruned_or_whole("model/model.safetensors"),
-        config=pruned_or_whole("model/config.json"),
-        tokenizer=pruned_or_whole("model/tokenizer.json"),
-        metrics=metrics_of,
-        gates=gates_of_checkpoint,
-        quality=[],
-        text=text_of("test"),
-        blocks="<results>/corpus/blocks.test.npy",
-        translation=[],
-    output:
-        smaller=[],
-        table=f"<results>/measures/pruning/{names.PRUNED}.csv",
-        estimates=f"<results>/measures/pruning/{names.PRUNED}.parquet",
-    log:
-        f"<logs>/measure_pruning_of_checkpoint.{names.PRUNED}.log",
-    benchmark:
-        f"<benchmarks>/measure_pruning_of_checkpoint.{names.PRUNED}.tsv"
-    wildcard_constraints:
-        objective=CHECKPOINTS,
-
-
-use rule measure_head_functions as measure_pruned_functions with:
-    input:
-        **PRUNED_MODEL,
-        **READ_BY_HEADS,
-    output:
-        table=f"<results>/measures/pruned_functions/{names.PRUNED}.csv",
-        estimates=f"<results>/measures/pruned_functions/{names.PRUNED}.parquet",
-    log:
-        f"<logs>/measure_pruned_functions.{names.PRUNED}.log",
-    benchmark:
-        f"<benchmarks>/measure_pruned_functions.{names.PRUNED}.tsv"
-    group:
-        "pruned"
-    params:
-        settings=SLICES.measure_pruned_functions,

@@ -2,114 +2,116 @@
 
 
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
-BESIDE = {"annotations": ANNOTATIONS, "frequencies": FREQUENCIES[ROWS]}
-PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR}
+PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR, "pruned": names.PRUNED}
+# What a table can be made from: under each name, the inputs of its jobs, which have names, too.
+READS = {
+    "model": MODEL,
+    "pruned_model": PRUNED_MODEL,
+    # Of a run, the smaller model that computes the same.
+    "judged_model": {
+        "model": judged("model.safetensors"),
+        "config": judged("config.json"),
+        "tokenizer": judged("tokenizer.json"),
+        "metrics": metrics_of,
+        "gates": gates_of_checkpoint,
+        "quality": quality_of_whole,
+    },
+    "views": {"occurrences": drawn("occurrences.parquet")},
+    "masked_views": {
+        "masked_views": masked_views,
+        "masked_occurrences": masked_occurrences,
+    },
+    "occurrences": {"occurrences": drawn("occurrences.parquet")},
+    "sentences": {
+        "text": drawn(*(f"{array}.npy" for array in ARRAYS)),
+        "occurrences": drawn("occurrences.parquet"),
+    },
+    "annotations": {"annotations": ANNOTATIONS},
+    "frequencies": {"frequencies": FREQUENCIES[ROWS]},
+    "written": {"written": WRITTEN},
+    # Splits as a model reads and predicts them, with the blocks of their sentences.
+    "dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"},
+    "test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.test.npy"},
+    "translation": {"translation": translation},
+    "test_pairs": {
+        "text": "<results>/corpus/test.parquet",
+        "target_tokenizer": target_tokenizer,
+    },
+    # In sub-words of ours or, for a checkpoint, in words.
+    "held_out": {
+        "text": held_out_tokens,
+        "blocks": "<results>/corpus/blocks.test.npy",
+        "annotation": ANNOTATION,
+        "frequencies": frequencies_of,
+        "written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else [],
+    },
+}
 
-for table, about in TABLES.items():
-    part = PATTERNS[about.part]
+
+def read_by(table):
+    """The inputs of a part of a table."""
+    inputs = {k: v for name in table.reads for k, v in READS[name].items()}
+    return inputs | (
+        {"views": views_of(PATTERNS[table.part])} if table.sees == "views" else {}
+    )
+
+
+def as_arguments(wildcards, input):
+    """The inputs of a job, NAME=FILE."""
+    return [
+        f"{name}={path}"
+        for name, paths in input.items()
+        for path in ([paths] if isinstance(paths, str) else paths)
+    ]
+
+
+def in_batches(wildcards, resources):
+    """How much text a model reads at once, where one reads text."""
+    n = resources.get("batch_tokens")
+    return f"--batch-tokens {n}" if n else ""
+
+
+def group_of(table):
+    """With what a part of a table is sent to a cluster."""
+    if table.part == "pruned":
+        return with_its_run
+    return "pairs" if table.part == "pair" else OF_ONE_RUN
+
+
+# For a table: measure_NAME.
+for name, table in TABLES.items():
+    part = PATTERNS[table.part]
 
     rule:
         name:
-            f"measure_{table}"
+            f"measure_{name}"
         input:
-            **{name: BESIDE[name] if name in about.reads else [] for name in BESIDE},
-            views=views_of(part),
-            occurrences=drawn("occurrences.parquet"),
+            **read_by(table),
         output:
-            table=f"<results>/measures/{table}/{part}.csv",
-            estimates=f"<results>/measures/{table}/{part}.parquet",
+            [f"<results>/measures/{name}/{part}.{kind}" for kind in table.writes],
         log:
-            f"<logs>/measure_{table}.{part}.log",
+            f"<logs>/measure_{name}.{part}.log",
         benchmark:
-            f"<benchmarks>/measure_{table}.{part}.tsv"
-        priority: in_turn if table == "mutual_information" else 20
+            f"<benchmarks>/measure_{name}.{part}.tsv"
+        priority: partial(in_turn, name)
         group:
-            "pairs" if part == PAIR else OF_ONE_RUN
+            group_of(table)
         conda:
             "../envs/bottomup.yaml"
         resources:
-            mem_mb=memory(3000, 2),
-            runtime=minutes(30, 0.1),
+            **({"batch_tokens": table.batch_tokens} if table.batch_tokens else {}),
+            mem_mb=memory(*table.memory),
+            runtime=minutes(*table.minutes),
         params:
-            settings=partial(SLICES.measure_views, table),
+            settings=partial(SLICES.measure, name),
+            reads=as_arguments,
+            batches=in_batches,
         shell:
             """
-            python scripts/measure_views.py --settings {params.settings:q} \
-                --views {input.views:q} \
-                --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-                --frequencies {input.frequencies:q} --table {output.table:q} \
-                --gpus {resources.gpu} &>{log:q}
+            python scripts/measure.py --settings {params.settings:q} \
+                --reads {params.reads:q} --writes {output:q} \
+                {params.batches} --gpus {resources.gpu} &>{log:q}
             """
-
-
-rule measure_influence:
-    input:
-        **MODEL,
-        text=drawn(*(f"{array}.npy" for array in ARRAYS)),
-        occurrences=drawn("occurrences.parquet"),
-        annotations=ANNOTATIONS,
-        written=WRITTEN,
-    output:
-        table="<results>/measures/influence/{objective}-{seed}.csv",
-        estimates="<results>/measures/influence/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_influence.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_influence.{objective}-{seed}.tsv"
-    priority: 20
-    group:
-        OF_ONE_RUN
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(900, 30, 7),
-        runtime=minutes(60, 0.6),
-        batch_tokens=2048,
-    params:
-        settings=SLICES.measure_influence,
-    shell:
-        """
-        python scripts/measure_influence.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --text $(dirname {input.text[0]:q}) \
-            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-            --written {input.written:q} --table {output.table:q} \
-            --batch-tokens {resources.batch_tokens} --gpus {resources.gpu} &>{log:q}
-        """
-
-
-rule project_views:
-    input:
-        views=views_of(RUN),
-        masked_views=masked_views,
-        masked_occurrences=masked_occurrences,
-        occurrences=f"<results>/occurrences/{ROWS}/occurrences.parquet",
-        annotations=ANNOTATIONS,
-        frequencies=FREQUENCIES[ROWS],
-    output:
-        table="<results>/measures/projection/{objective}-{seed}.csv",
-    log:
-        "<logs>/project_views.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/project_views.{objective}-{seed}.tsv"
-    priority: 20
-    group:
-        OF_ONE_RUN
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(2000, 2),
-        runtime=minutes(30, 0.02),
-    params:
-        settings=SLICES.project_views,
-    shell:
-        """
-        python scripts/project_views.py --settings {params.settings:q} \
-            --views {input.views:q} --masked-views {input.masked_views:q} \
-            --masked-occurrences {input.masked_occurrences:q} \
-            --occurrences {input.occurrences:q} --annotations {input.annotations:q} \
-            --frequencies {input.frequencies:q} \
-            --table {output.table:q} &>{log:q}
-        """
 
 
 rule collect_tables:
@@ -122,7 +124,7 @@ rule collect_tables:
     benchmark:
         "<benchmarks>/collect_tables.{measure}.tsv"
     wildcard_constraints:
-        measure="|".join(MEASURES),
+        measure="|".join(COLLECTED),
     priority: 20
     localrule: True
     conda:

@@ -4,7 +4,7 @@ CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
 
 
 # With curves over the layers; in the order of the figures that draw them.
-OVER_LAYERS = [*TABLES, "influence"]
+OVER_LAYERS = [name for name, table in TABLES.items() if table.over_layers]
 DRAWN = [table for figure in FIGURES.values() for table in figure["tables"]]
 EXPLORED = [
     name
@@ -75,41 +75,13 @@ rule show_index:
 HEADS = MEASURES["head_importance"] and MEASURES["head_functions"]
 
 
-rule measure_attention:
-    input:
-        **MODEL,
-        test="<results>/corpus/test.parquet",
-        target_tokenizer=target_tokenizer,
-    output:
-        table="<results>/measures/attention/{objective}-{seed}.parquet",
-    log:
-        "<logs>/measure_attention.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_attention.{objective}-{seed}.tsv"
-    priority: 20
-    group:
-        OF_ONE_RUN
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(900, 10, 4),
-        runtime=minutes(5, 0.1),
-    params:
-        settings=SLICES.measure_attention,
-    shell:
-        """
-        python scripts/measure_attention.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --test {input.test:q} \
-            --tokenizer {input.target_tokenizer:q} --table {output.table:q} &>{log:q}
-        """
-
-
 rule show_explorer:
     input:
         tables=expand("<results>/measures/{name}.csv", name=EXPLORED),
         heads="<results>/measures/heads.csv" if HEADS else [],
         attention=expand(
-            "<results>/measures/attention/{run}.parquet", run=HEADS_OF if HEADS else []
+            "<results>/measures/attention/{run}.parquet",
+            run=MEASURES["attention"] if HEADS else [],
         ),
         projection=(
             "<results>/measures/projection.csv" if MEASURES["projection"] else []

@@ -121,7 +121,7 @@ rule extract_views:
         "<logs>/extract_views.{objective}-{seed}.{reading}.log",
     benchmark:
         "<benchmarks>/extract_views.{objective}-{seed}.{reading}.tsv"
-    priority: in_turn
+    priority: partial(in_turn, "views")
     group:
         OF_ONE_RUN
     conda:
@@ -139,33 +139,4 @@ rule extract_views:
             --occurrences {input.occurrences:q} --written {input.written:q} \
             --views {output.views:q} --batch-tokens {resources.batch_tokens} \
             --gpus {resources.gpu} &>{log:q}
-        """
-
-
-rule measure_alignment:
-    input:
-        **MODEL,
-        occurrences="<results>/occurrences/words/occurrences.parquet",
-        written=WRITTEN,
-    output:
-        table="<results>/measures/alignment/{objective}-{seed}.csv",
-    log:
-        "<logs>/measure_alignment.{objective}-{seed}.log",
-    benchmark:
-        "<benchmarks>/measure_alignment.{objective}-{seed}.tsv"
-    priority: 20
-    group:
-        OF_ONE_RUN
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=memory(900, 10, 4),
-        runtime=minutes(5, 0.1),
-    params:
-        settings=SLICES.measure_alignment,
-    shell:
-        """
-        python scripts/measure_alignment.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --occurrences {input.occurrences:q} \
-            --written {input.written:q} --table {output.table:q} &>{log:q}
         """

@@ -1,6 +1,7 @@
 """Simulate how often each claim would be decided, wrongly or as in the papers.
 
-Settings: estimators and initial (see judge_claims.py); studies (to simulate for each claim); seed.
+Settings: estimators, texts and initial (see judge_claims.py); studies (to simulate for each claim);
+          seed.
 Inputs:   tables of measures, as for judge_claims.py.
 Outputs:  a row for each claim that was measured, see bottomup.claims.calibration.calibrate. These
           include claims about heads that the study lacks, as if it had such heads.
@@ -23,6 +24,7 @@ from bottomup.settings import Section
 
 class Settings(Section):
     estimators: dict[str, dict[str, Any]]
+    texts: dict[str, dict[str, str | None]]
     initial: dict[str, str]
     studies: int
     seed: int
@@ -30,11 +32,14 @@ class Settings(Section):
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    tables = load(arguments.tables, settings.estimators)
+    tables = load(arguments.tables, settings.estimators, settings.texts)
     findings, missing = find_all(CLAIMS, tables, settings.initial)
     lacking = [claim for claim in CLAIMS if claim.name in missing]
     as_if, _ = find_all(lacking, as_if_there(tables), settings.initial)
-    papers = {name: table(name, frame) for name, frame in published.frames().items()}
+    papers = {
+        name: table(name, frame, **settings.texts.get(name, {}))
+        for name, frame in published.frames().items()
+    }
     # Claims beyond the papers have no curves, only the size of the effect to tell them from.
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)

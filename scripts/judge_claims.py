@@ -1,6 +1,7 @@
 """Judge each claim of the papers by the tables of a study.
 
 Settings: estimators (for each table with several estimates, those to judge by: values by column);
+          texts (for tables, the split that they are of, and the keys that would enlarge it);
           others (by name, another choice in one table [table, values by column], by which claims
           on it are judged besides); initial (for each objective, that of the models it starts
           from); looks (the seeds in order, and how many of them each look has).
@@ -32,6 +33,7 @@ from bottomup.settings import Section
 class Settings(Section):
     estimators: dict[str, dict[str, Any]]
     others: dict[str, tuple[str, dict[str, Any]]]
+    texts: dict[str, dict[str, str | None]]
     initial: dict[str, str]
     looks: Looks
 
@@ -41,9 +43,9 @@ NO_QUALITY = pd.DataFrame(columns=["objective", "metric", "value"])
 
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    tables = load(arguments.tables, settings.estimators)
+    tables = load(arguments.tables, settings.estimators, settings.texts)
     others = {
-        other: (name, tables | load([path], {name: columns}))
+        other: (name, tables | load([path], {name: columns}, settings.texts))
         for other, (name, columns) in settings.others.items()
         for path in arguments.tables
         if path.stem == name

@@ -18,6 +18,7 @@ from tokenizers import Tokenizer
 from bottomup.corpus import bpe, encoding
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
+from bottomup.workflow.config import tables
 from tests.tiny import ROOT
 
 WORDS = ["a", "big", "cat", "dogs", "eat", "five", "green", "houses", "in", "june", "kings", "old"]
@@ -104,6 +105,31 @@ def run_script(monkeypatch):
         runpy.run_path(str(ROOT / "scripts" / f"{name}.py"), run_name="__main__")
 
     return run
+
+
+@pytest.fixture
+def measure(run_script):
+    """Measure a table, as its rule does.
+
+    more: settings beside `table`, `run` and `options`. table: what it writes, with the .parquet
+    beside it if it has one. files: what it reads, by name; `model` and token files by folder.
+    """
+
+    def measure(name, run, options, more=None, *, table, batch_tokens=None, **files):
+        settings = {"table": name, "run": run, "options": options, "code": "any"} | (more or {})
+        writes = [table] if table.suffix == ".parquet" else []
+        for kind in tables()[name].TABLE.writes if not writes else []:
+            writes.append(table.with_suffix(f".{kind}"))
+        reads = []
+        for label, paths in files.items():
+            for path in paths if isinstance(paths, list) else [paths]:
+                if path.is_dir():
+                    path /= "model.safetensors" if label == "model" else "ids.npy"
+                reads.append(f"{label}={path}")
+        at_once = ["--batch-tokens", batch_tokens] if batch_tokens else []
+        run_script("measure", settings, "--reads", *reads, "--writes", *writes, *at_once)
+
+    return measure
 
 
 @pytest.fixture

@@ -15,6 +15,7 @@ from tests.heads.test_functions import test_the_program as test_head_functions
 from tests.heads.test_heads_scripts import (  # noqa: F401
     importance,
     measure_checkpoint,
+    measure_importance,
     prune,
     test_a_pruned_model_is_measured_as_the_smaller_one,
     test_importance_of_each_head_and_kind,
@@ -28,9 +29,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_measure_scripts import (  # noqa: F401
-    call,
     influence_of,
-    measure,
     run,
     test_change_of_groups,
     test_distances_between_layers,
@@ -51,38 +50,39 @@ from tests.training.test_run import settings_of
 from tests.training.test_run import test_program as test_training
 from tests.views.test_extraction import test_program as test_views
 
-MEASURE_VIEWS = "scripts/measure_views.py"
-# Programs that choose modules for runs of ours and for checkpoints.
+MEASURE = "scripts/measure.py"
+# Programs, with their tables, that choose modules for runs of ours and for checkpoints.
 BY_TASK = {
     "prune_heads": "pruning",
-    "measure_pruning": "judging",
-    "measure_head_importance": "importances",
+    "measure pruning": "judging",
+    "measure head_importance": "importances",
 }
 # By program, and by table or kind of model where it has several, a test of it.
 TESTS = {
     "train": test_training,
     "prune_heads ours": test_a_pruned_model_is_measured_as_the_smaller_one,
-    "measure_pruning ours": test_a_pruned_model_is_measured_as_the_smaller_one,
+    "measure pruning ours": test_a_pruned_model_is_measured_as_the_smaller_one,
     "prune_heads own": test_programs_prune_and_measure,
-    "measure_pruning own": test_programs_prune_and_measure,
+    "measure pruning own": test_programs_prune_and_measure,
     "extract_views": test_views,
-    "measure_influence": test_influence_in_a_checkpoint_is_by_word,
-    "measure_quality": test_quality,
-    "measure_head_functions": test_head_functions,
-    "measure_head_importance ours": test_importance_of_each_head_and_kind,
-    "measure_head_importance own": test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss,
-    "measure_views mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
-    "measure_views pwcca_between_layers": test_distances_between_layers,
-    "measure_views pwcca_between_runs": test_distances_between_runs,
-    "measure_views similarity_between_runs": test_similarity_of_runs,
-    "measure_views probes": test_probes_of_each_layer,
-    "measure_views change": test_change_of_groups,
-    "measure_views neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,
+    "measure influence": test_influence_in_a_checkpoint_is_by_word,
+    "measure quality": test_quality,
+    "measure head_functions": test_head_functions,
+    "measure pruned_functions": test_head_functions,
+    "measure head_importance ours": test_importance_of_each_head_and_kind,
+    "measure head_importance own": test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss,
+    "measure mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
+    "measure pwcca_between_layers": test_distances_between_layers,
+    "measure pwcca_between_runs": test_distances_between_runs,
+    "measure similarity_between_runs": test_similarity_of_runs,
+    "measure probes": test_probes_of_each_layer,
+    "measure change": test_change_of_groups,
+    "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,
 }
 
 
 # Of these, one layer is enough.
-LONG = [TESTS["measure_views mutual_information"], TESTS["measure_views probes"]]
+LONG = [TESTS["measure mutual_information"], TESTS["measure probes"]]
 
 
 @pytest.fixture(params=["bert"])
@@ -114,10 +114,11 @@ def run_script(run_script, request, kind):
         with pretend_gpu(kind) as gpu, pytest.MonkeyPatch.context() as patch:
             patch.setenv("BOTTOMUP_DEVICE", kind)
             run_script(name, settings, *arguments)
-        of = settings.get("table", "")
-        if name in BY_TASK:
-            of = "own" if settings.get("run", settings)["module"] is None else "ours"
-        used[f"{name} {of}".strip()] += gpu.used
+        program = f"{name} {settings.get('table', '')}".strip()
+        if program in BY_TASK:
+            run = settings["options"]["run"] if name == "measure" else settings
+            program += " own" if run["module"] is None else " ours"
+        used[program] += gpu.used
 
     yield on_gpu
     assert all(used[name] for name in expected)
@@ -129,14 +130,18 @@ def test_every_program_that_computes_is_tested():
         uses = "bottomup.device" in digest.imported(f"scripts/{path.name}")
         if uses and path.stem not in BY_TASK:
             found.add(path.stem)
-    for script, module in BY_TASK.items():
+    for program, module in BY_TASK.items():
+        script, _, table = program.partition(" ")
+        tables = [f"bottomup.tables.{table}"] if table else []
         for task in ("ours", "own"):
-            name = f"bottomup.heads.{task}.{module}"
-            if "bottomup.device" in digest.imported(f"scripts/{script}.py", name):
-                found.add(f"{script} {task}")
+            chosen = *tables, f"bottomup.heads.{task}.{module}"
+            if "bottomup.device" in digest.imported(f"scripts/{script}.py", *chosen):
+                found.add(f"{program} {task}")
     for path in (ROOT / "bottomup/tables").glob("[!_]*.py"):
-        if "bottomup.device" in digest.imported(MEASURE_VIEWS, f"bottomup.tables.{path.stem}"):
-            found.add(f"measure_views {path.stem}")
+        program = f"measure {path.stem}"
+        uses = "bottomup.device" in digest.imported(MEASURE, f"bottomup.tables.{path.stem}")
+        if uses and program not in BY_TASK:
+            found.add(program)
     assert found == set(TESTS)
 
 

@@ -10,15 +10,6 @@ from bottomup.claims.tables import Tables
 # An effect of less than this share of the published one counts as none.
 MARGIN = 0.05
 
-# For these tables the config also says how much of the held-out text they read.
-TEXT_OF = {
-    "mutual_information": "held-out text and occurrences.n",
-    "change": "held-out text and measures.change.occurrences",
-    "influence": "held-out text and measures.influence.sentences",
-    "neighbors": "held-out text and both occurrences of measures.neighbors",
-    "head_importance": "dev text and heads.sentences",
-}
-
 Parts = list[np.ndarray]  # the values that must be above the margin, each with its draws
 
 
@@ -69,11 +60,6 @@ class Claim:
     def has_published_size(self) -> bool:
         """Whether the published value is of this statistic, so that ours may be smaller."""
         return self.published_as in ("", "of MT")
-
-    @property
-    def text(self) -> str:
-        """What more of would narrow the interval if more runs do not."""
-        return TEXT_OF.get(self.measure, "held-out text")
 
 
 def collect(claims: list[Claim], **of_all: str) -> Callable:

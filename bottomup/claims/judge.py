@@ -85,7 +85,8 @@ def judge(
             row |= {"look": at[claim.name], "rests_on": " ".join(about)}
             row |= _verdict(words[claim.name], how.p.alone, curve, why)
             if row["verdict"] == UNDECIDED:
-                row |= {"undecided_until": _until(one, how, usual[claim.name])}
+                text_of = tables[claim.measure].text
+                row |= {"undecided_until": _until(one, how, usual[claim.name], text_of)}
         else:
             row |= _not_measured(missing[claim.name])
         rows.append(row)
@@ -194,8 +195,8 @@ def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -
     }
 
 
-def _until(one: Finding, how: Decided, prior: Prior) -> str:
-    """What would decide the claim if the values stayed."""
+def _until(one: Finding, how: Decided, prior: Prior, text_of: str) -> str:
+    """What would decide the claim if the values stayed; text_of: its text, and how to see more."""
     claim = one.claim
     if one.one_of_several:
         return f"more than one of {len(one.asked)} runs has what it asks for"
@@ -213,7 +214,7 @@ def _until(one: Finding, how: Decided, prior: Prior) -> str:
         return f"the value is too near to none: {claim.undecided_until}"
     runs, text = (max(values) for values in zip(*wanted, strict=True))
     runs = max(runs, one.parts.n_runs + 1)
-    with_text = f" and {text:.1f} times the {claim.text}" if text > 1 else ""
+    with_text = f" and {text:.1f} times the {text_of}" if text > 1 else ""
     return f"{runs} runs{with_text}, if the values stay; or {claim.undecided_until}"
 
 

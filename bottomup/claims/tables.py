@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -31,8 +32,7 @@ NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
 VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
-# Importances are measured on the dev split, all else on the test split.
-ON_DEV = {"head_importance"}
+NOTHING: Mapping = MappingProxyType({})
 SEEDS = ("seed", "seed_a", "seed_b")
 OBJECTIVES = ("objective", "objective_a", "objective_b")
 
@@ -45,13 +45,16 @@ class Table:
 
     rows: their index is their place in the whole table. draws: by column,
     `[n_whole, 1 + 2 * N_DRAWS]`: the value, draws of other text (`TEXT`) and of other noise
-    (`NOISE`). n_blocks: the number of blocks of documents, 0 without draws.
+    (`NOISE`). n_blocks: the number of blocks of documents, 0 without draws. split: the split that
+    it was measured on; enlarge: the keys with which it would see more of it.
     """
 
     name: str
     rows: pd.DataFrame
     draws: dict[str, np.ndarray]
     n_blocks: int
+    split: str = "test"
+    enlarge: str | None = None
     # Many claims ask for the same rows of a table.
     _found: dict = field(init=False, default_factory=dict, repr=False, compare=False)
 
@@ -76,6 +79,12 @@ class Table:
         """The same table with these rows."""
         return replace(self, rows=rows)
 
+    @property
+    def text(self) -> str:
+        """What more of would narrow intervals if more runs do not."""
+        text = "dev text" if self.split == "dev" else "held-out text"
+        return f"{text} and {self.enlarge}" if self.enlarge else text
+
     def values(self, column: str) -> np.ndarray:
         """A column with its draws, `[n, 1 + 2 * N_DRAWS]`; without draws, the values repeated."""
         if column in self.draws:
@@ -88,19 +97,23 @@ Tables = dict[str, Table]
 Blocks = frozenset[tuple[str, int]]  # splits, and how many blocks of documents each has
 
 
-def load(paths: Sequence[Path], estimators: Mapping[str, Mapping]) -> Tables:
+def load(
+    paths: Sequence[Path],
+    estimators: Mapping[str, Mapping],
+    texts: Mapping[str, Mapping[str, str | None]] = NOTHING,
+) -> Tables:
     """Tables in files (.csv, or .parquet with the values without blocks), named after their files.
 
-    estimators: for each table with several estimates, the ones to use: see `select`.
+    estimators: for each table with several estimates, the ones to use: see `select`. texts: split
+    and enlarge of tables, where these are not the usual ones.
 
     Raises UserError for values that lack their values without blocks.
     """
     tables = {}
     for path in paths:
         frame = read_table(path)
-        tables[path.stem] = table(
-            path.stem, select(path.stem, frame, estimators.get(path.stem, {}))
-        )
+        rows = select(path.stem, frame, estimators.get(path.stem, {}))
+        tables[path.stem] = table(path.stem, rows, **texts.get(path.stem, {}))
     return tables
 
 
@@ -119,7 +132,7 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
     return frame
 
 
-def table(name: str, frame: pd.DataFrame) -> Table:
+def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | None = None) -> Table:
     """A table with draws of its values, from a frame like `measures/<name>.parquet`."""
     frame = frame[~too_few(frame)].reset_index(drop=True)
     if WITHOUT not in frame and not VALUES.keys().isdisjoint(frame):
@@ -129,21 +142,17 @@ def table(name: str, frame: pd.DataFrame) -> Table:
         )
     arrays = [column for column in VALUES.values() if column in frame]
     draws = {
-        column: _draws(frame, column, without, _other_text(_split(name)))
+        column: _draws(frame, column, without, _other_text(split))
         for column, without in VALUES.items()
         if column in frame and without in frame
     }
     n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0
-    return Table(name, frame.drop(columns=dict.fromkeys(arrays)), draws, n_blocks)
-
-
-def _split(name: str) -> str:
-    return "dev" if name in ON_DEV else "test"
+    return Table(name, frame.drop(columns=dict.fromkeys(arrays)), draws, n_blocks, split, enlarge)
 
 
 def blocks_of(tables: Tables) -> Blocks:
     """The blocks of documents that the values of tables were measured without."""
-    return frozenset((_split(name), one.n_blocks) for name, one in tables.items())
+    return frozenset((one.split, one.n_blocks) for one in tables.values())
 
 
 def _draws(frame: pd.DataFrame, column: str, without: str, rng: np.random.Generator) -> np.ndarray:

@@ -30,7 +30,7 @@ from bottomup.measures.quality import BATCH_TOKENS, Score
 from bottomup.objectives import IGNORE, Example
 from bottomup.precision import autocast
 from bottomup.seeds import generator
-from bottomup.subjects import checkpoint
+from bottomup.subjects import Subject, checkpoint
 from bottomup.subjects.batches import Batch, side_by_side
 from bottomup.training.checkpoint import Checkpoint, Finished
 
@@ -143,14 +143,16 @@ class CheckpointPruner(Pruner, OwnFineTuner):
     """A `Pruner` whose training loss is the checkpoint's own."""
 
 
-def opened(folder: Path, name: str, attention: str) -> tuple[CheckpointPredictor, OwnObjective]:
+def opened(
+    subject: Subject, folder: Path, name: str, attention: str
+) -> tuple[CheckpointPredictor, OwnObjective]:
     """A checkpoint with the layers that predict, and its own objective.
 
-    name: the study's name for it. attention: whose heads may go, a key of GATED.
+    folder: that it was loaded from. name: the study's name for it. attention: whose heads may go, a
+    key of GATED.
 
     Raises UserError if it has no objective of its own, or no such heads.
     """
-    subject = subjects.load(folder)
     objective = objective_of(subject)
     if objective is None:
         raise UserError(
@@ -194,7 +196,7 @@ def prune(
     `training.run.train`.
     """
     pruned = settings.pruned
-    predictor, objective = opened(start, settings.objective, pruned.attention)
+    predictor, objective = opened(subjects.load(start), start, settings.objective, pruned.attention)
     reading = what_reads_heads(predictor)
     text, dev_text = objective.text(train), objective.text(dev)
     weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()

@@ -9,7 +9,7 @@ the code of one alone; programs write a table from what either returns.
 import importlib
 from types import ModuleType
 
-from bottomup.settings import Section, Trained
+from bottomup.settings import Pruned, Scoring, Section, Trained
 
 
 class Beam(Section):
@@ -27,6 +27,14 @@ class Examination(Section):
     sentences: int
     seed: int
     beam: Beam | None
+
+
+class Judging(Section):
+    """A model, whose heads may have gone, and how its quality is measured."""
+
+    run: Trained
+    pruned: Pruned
+    scoring: Scoring
 
 
 def load(run: Trained, module: str) -> ModuleType:

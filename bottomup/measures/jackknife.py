@@ -212,16 +212,9 @@ def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
         return parts / wholes
 
 
-def write(rows: Iterable[dict] | pd.DataFrame, table: Path, columns: Iterable[str] = ()) -> None:
-    """Write rows of estimates as `table` (.csv), and beside it (.parquet) the same rows with their
-    values without each block, `[n_blocks]`: in the column `WITHOUT` and in columns whose names end
-    in it.
-
-    columns: those of a table without rows, such as one of the heads of a model without heads.
-    """
-    frame = pd.DataFrame(rows)
-    if not len(frame.columns):
-        frame = pd.DataFrame(columns=[*columns])
+def write(frame: pd.DataFrame, paths: Iterable[Path]) -> None:
+    """Write rows of estimates: as .parquet whole, as .csv without their values without each block,
+    `[n_blocks]`, which are in columns whose names end in `WITHOUT`."""
     arrays = [name for name in frame if name.endswith(WITHOUT)]
-    write_table(frame.drop(columns=arrays), table)
-    write_table(frame, Path(table).with_suffix(".parquet"))
+    for path in paths:
+        write_table(frame if path.suffix == ".parquet" else frame.drop(columns=arrays), path)

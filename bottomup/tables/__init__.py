@@ -1,83 +1,88 @@
-"""Tables of what is measured on views: one module for each, found by its name.
+"""Measures, a table each: one module declares and computes it, and is found by its name.
 
-A module has `TABLE` (what it is about), `Settings` (its section of the config) and `rows(seen,
-settings)`: the rows of its table without the columns that name the run, each with its values
-without each block of documents, as `jackknife.write` needs them. Every plan of a study reads the
-first two, so slow imports belong into `rows`.
+A module has
+
+- `TABLE`: what it is about, what it reads, what its jobs take, and where its values are used;
+- `Settings`: what its values depend on, by default its section of `measures` in the config;
+- `rows(seen, settings)`: the rows of its table, without the columns that name what it is about:
+  dictionaries, or a DataFrame. Values without each block of documents are in columns whose names
+  end in `without`, see `bottomup.measures.jackknife`;
+- `COLUMNS`: these columns, if a table of a model without heads is to be empty.
+
+Rules, the one program (scripts/measure.py), slices, lists and pages follow from them. Every plan of
+a study reads the first two, so slow imports belong into `rows`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
 
-from bottomup.files.joins import require_equal_lengths
-from bottomup.settings import Label, Null, Run
+from bottomup.settings import Run, Section
+
+if TYPE_CHECKING:
+    from bottomup.workflow.slices import Slices
+    from bottomup.workflow.subjects import Subjects
+
+
+def looked_at(subjects: "Subjects") -> list[str]:
+    """All that is compared, by run."""
+    return subjects.runs(subjects.looked_at + subjects.steps)
 
 
 @dataclass(frozen=True)
 class Table:
-    """What a table is about.
+    """What a table is about, what it reads, what its jobs take, and where its values are used.
 
-    part: what one part of it is made from: the views of a run, of a run under a reading, or of two
-        runs.
+    part: what one part of it is made from: a run, a run under a reading, two runs, or a run with
+        fewer heads.
+    reads: what it is made from, names in `READS` of rules/measures.smk.
+    sees: from what its rows are computed, the room of `seen.Seen`: views, or a subject and text.
+    parts: the parts of a study, from its subjects; their order is that of the table.
     section: its section of `measures` in the config, if that has another name.
-    reads: what it needs besides the views.
-    first_seed: whether it is about the first seed only.
-    variants: whether it also covers variants of objectives in mask and target.
+    options: what `Settings` holds, from the study's slices and the wildcards of a job, if that is
+        no section of `measures`.
+    modules: what it chooses by name while it runs, from the same.
+    of_heads: whether it is empty for a model whose heads cannot be looked at: then `COLUMNS`.
     null: whether its values are compared with those of permuted rows.
+    writes: the kinds of its files: values (csv), and the same with values without each block of
+        documents (parquet).
+    memory, minutes: what a job takes in MB and minutes: a part that is always there, a part for
+        each MB of input, and for memory one for each MB of weights, if these count otherwise.
+    batch_tokens: tokens that a model reads at once, if it reads text.
+    seconds: of a job in the default study on its own core, for the progress line.
+    over_layers: whether it has a curve over layers for the explorer to show.
+    judged: whether claims rest on it.
+    split, enlarge: the split that it is measured on, and the keys with which it would see more of
+        that text, for claims.
+    shown: the rows that figures show and claims use, as values of its columns, by its section.
+    others: by name the rows of other estimates, under which verdicts should be the same.
     category: where the report lists the figure of the same name, which shows everything compared;
         None without such a figure.
     """
 
-    part: Literal["run", "reading", "pair"]
+    part: Literal["run", "reading", "pair", "pruned"]
+    reads: tuple[str, ...] = ("views",)
+    sees: Literal["views", "subjects"] = "views"
+    parts: Callable[["Subjects"], list[str]] = looked_at
     section: str | None = None
-    reads: tuple[Literal["annotations", "frequencies"], ...] = ()
-    first_seed: bool = False
-    variants: bool = False
+    options: Callable[["Slices", Any], Section | dict] | None = None
+    modules: Callable[["Slices", Any], list[str]] | None = None
+    of_heads: bool = False
     null: bool = False
+    writes: tuple[Literal["csv", "parquet"], ...] = ("csv", "parquet")
+    memory: tuple[float, ...] = (3000, 2)
+    minutes: tuple[float, float] = (30, 0.1)
+    batch_tokens: int | None = None
+    seconds: float = 3
+    over_layers: bool = False
+    judged: bool = False
+    split: Literal["test", "dev"] = "test"
+    enlarge: str | None = None
+    shown: Callable[[Any], dict[str, Any]] | None = None
+    others: Callable[[Any], dict[str, dict[str, Any]]] | None = None
     category: str | None = None
-
-
-@dataclass(frozen=True)
-class Seen:
-    """What was seen of one run, or of two runs on the same occurrences.
-
-    occurrences: a row each, with the columns of their annotation if the rule has it.
-    views: `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run.
-    frequencies: of tokens, if the rule has them.
-    reading: how the text was fed.
-    labels: which tokens information is about, and at which positions.
-    null: which rows are permuted, for a table that compares its values with those of permuted rows.
-    """
-
-    occurrences: pd.DataFrame
-    views: np.ndarray
-    others: np.ndarray | None = None
-    frequencies: pd.DataFrame | None = None
-    reading: str = "plain"
-    labels: tuple[Label, ...] = ()
-    null: Null | None = None
-
-    def __post_init__(self):
-        parts = {"occurrences": self.occurrences, "views": self.views[0]}
-        if self.others is not None:
-            parts["others"] = self.others[0]
-        require_equal_lengths(**parts)
-
-    @property
-    def blocks(self) -> np.ndarray:
-        """The block of documents of each occurrence."""
-        return self.occurrences["block"].to_numpy()
-
-    def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
-        """The number and view of each layer, and the view of the second run at the same share of
-        its depth, the upper of two as near: layer n if both have equally many layers."""
-        depth, other_depth = len(self.views) - 1, len(self.others) - 1
-        for layer, view in enumerate(self.views):
-            yield layer, view, self.others[(2 * layer * other_depth + depth) // (2 * depth)]
 
 
 def columns_of(run: Run) -> dict[str, str | int]:
@@ -95,15 +100,3 @@ def too_few(rows: pd.DataFrame) -> pd.Series:
     if "n_needed" not in rows:
         return pd.Series(False, index=rows.index)
     return cases(rows) < rows["n_needed"]
-
-
-def seen_by_all(
-    occurrences: pd.DataFrame, views: list[np.ndarray]
-) -> tuple[pd.DataFrame, list[np.ndarray]]:
-    """The occurrences that all of these views `[layers + 1, n_occurrences, d_model]` have, and the
-    views at these rows; unchanged if these are all."""
-    missing = np.any([np.isnan(view[0, :, 0]) for view in views], axis=0)
-    if not missing.any():
-        return occurrences, views
-    kept = np.flatnonzero(~missing)
-    return occurrences.iloc[kept].reset_index(drop=True), [view[:, kept] for view in views]

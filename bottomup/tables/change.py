@@ -6,9 +6,22 @@ Rows: one for each group, matching and pair of layers, weighted by the lower one
 from collections.abc import Iterator
 
 from bottomup.settings import Section, Seed, key
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("run", reads=("annotations",))
+TABLE = Table(
+    "run",
+    reads=("views", "annotations"),
+    seconds=25,
+    over_layers=True,
+    judged=True,
+    enlarge="measures.change.occurrences",
+    shown=lambda settings: {"matching": "matched"},
+    others=lambda settings: {
+        "groups as published": {"matching": "published"},
+        "ten types a group": {"matching": "ten_types"},
+    },
+)
 
 
 class Settings(Section):

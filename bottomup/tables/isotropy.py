@@ -7,9 +7,16 @@ Rows: one for each layer, version of the view and measure, see
 from collections.abc import Iterator
 
 from bottomup.settings import Section, Seed, key
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("run", first_seed=True, category="5 What a layer represents")
+TABLE = Table(
+    "run",
+    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
+    seconds=15,
+    over_layers=True,
+    category="5 What a layer represents",
+)
 
 
 class Settings(Section):

@@ -7,14 +7,25 @@ estimator classifier, a lower bound on held-out occurrences only.
 
 from collections.abc import Iterator
 from itertools import product
-from typing import Annotated
+from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
 from bottomup.settings import Section, Seed, key, unique
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("reading", reads=("frequencies",))
+TABLE = Table(
+    "reading",
+    reads=("views", "frequencies"),
+    parts=lambda subjects: subjects.readings(),
+    seconds=76,
+    over_layers=True,
+    judged=True,
+    enlarge="occurrences.n",
+    shown=lambda settings: {"estimator": "clusters"} | settings.shown,
+    others=lambda settings: settings.others,
+)
 
 Clusters = Annotated[int, Field(ge=2, le=10**6)]
 Tokens = Annotated[int, Field(ge=2, le=100_000)]
@@ -49,6 +60,16 @@ class Settings(Section):
     def shown(self) -> dict[str, int]:
         """The estimate that figures show and claims use, as values of columns of the table."""
         return {"n_clusters": self.n_clusters, "n_tokens": self.n_tokens}
+
+    @property
+    def others(self) -> dict[str, dict[str, Any]]:
+        """The other estimates, by name."""
+        shown = {"estimator": "clusters"} | self.shown
+        found = {f"{n} clusters": shown | {"n_clusters": n} for n in self.other_n_clusters}
+        found |= {f"{n} tokens": shown | {"n_tokens": n} for n in self.other_n_tokens}
+        if self.scikit_learn:
+            found["scikit-learn"] = {"estimator": "scikit-learn"}
+        return {"classifier": {"estimator": "classifier"}} | found
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

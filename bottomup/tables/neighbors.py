@@ -8,9 +8,21 @@ what neighbors drawn at random would give on average.
 from collections.abc import Iterator
 
 from bottomup.settings import Section, Seed, key
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("run", reads=("annotations",), variants=True, null=True)
+TABLE = Table(
+    "run",
+    reads=("views", "annotations"),
+    parts=lambda subjects: subjects.runs(subjects.by_mask + subjects.checkpoints + subjects.steps),
+    null=True,
+    seconds=30,
+    over_layers=True,
+    judged=True,
+    enlarge="both occurrences of measures.neighbors",
+    shown=lambda settings: {"metric": "cosine"},
+    others=lambda settings: {"Euclidean": {"metric": "euclidean"}},
+)
 
 
 class Settings(Section):

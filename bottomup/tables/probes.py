@@ -14,9 +14,17 @@ from pydantic import AfterValidator
 
 from bottomup.seeds import generator
 from bottomup.settings import Section, Seed, key, unique
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("run", reads=("annotations",), first_seed=True, category="5 What a layer represents")
+TABLE = Table(
+    "run",
+    reads=("views", "annotations"),
+    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
+    seconds=55,
+    over_layers=True,
+    category="5 What a layer represents",
+)
 
 
 class Settings(Section):

@@ -6,10 +6,20 @@ Rows: one for each pair of layers, variant and weighting view; x is the lower la
 from collections.abc import Iterator
 from itertools import pairwise
 
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
 from bottomup.tables.pwcca_between_runs import FAMILY, Settings
+from bottomup.views.seen import Seen
 
-TABLE = Table("run", "pwcca", null=True)
+TABLE = Table(
+    "run",
+    section="pwcca",
+    null=True,
+    seconds=10,
+    over_layers=True,
+    judged=True,
+    shown=lambda settings: settings.shown,
+    others=lambda settings: settings.others("weighted by the upper layer", "layers"),
+)
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

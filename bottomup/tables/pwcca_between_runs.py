@@ -10,9 +10,20 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator
 
 from bottomup.settings import Section, key, unique
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("pair", "pwcca", null=True)
+TABLE = Table(
+    "pair",
+    parts=lambda subjects: list(subjects.pairs_of_runs()),
+    section="pwcca",
+    null=True,
+    seconds=10,
+    over_layers=True,
+    judged=True,
+    shown=lambda settings: settings.shown,
+    others=lambda settings: settings.others("weighted by the second run", "runs"),
+)
 FAMILY = ("variant", "weights")
 
 
@@ -22,6 +33,20 @@ class Settings(Section):
     variants: Annotated[list[Literal["definition", "svcca-2019"]], AfterValidator(unique)] = key(
         "as defined, or as computed by the code behind the published numbers", min_length=1
     )
+
+    @property
+    def shown(self) -> dict[str, str]:
+        """The estimate that figures show and claims use, as values of columns of the table."""
+        return {"variant": self.variants[0], "weights": "x"}
+
+    def others(self, name: str, between: str) -> dict[str, dict[str, str]]:
+        """The other estimates, by name; `name`: that with the weights of y."""
+        found = {}
+        if "definition" in self.variants:
+            found[name] = {"variant": "definition", "weights": "y"}
+        for variant in self.variants[1:]:
+            found[f"{variant}, {between}"] = {"variant": variant, "weights": "x"}
+        return found
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:

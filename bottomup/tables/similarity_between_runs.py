@@ -6,9 +6,18 @@ Rows: one for each layer and measure, see `bottomup.measures.similarity.similari
 from collections.abc import Iterator
 
 from bottomup.settings import Section, Seed, key
-from bottomup.tables import Seen, Table
+from bottomup.tables import Table
+from bottomup.views.seen import Seen
 
-TABLE = Table("pair", "similarity", first_seed=True, null=True, category="3 Distance")
+TABLE = Table(
+    "pair",
+    parts=lambda subjects: subjects.first_pairs(),
+    section="similarity",
+    null=True,
+    seconds=12,
+    over_layers=True,
+    category="3 Distance",
+)
 FAMILY = ("measure",)
 
 

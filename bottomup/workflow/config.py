@@ -12,7 +12,7 @@ import operator
 import pkgutil
 import re
 from collections.abc import Iterator, Sequence
-from functools import partial
+from functools import cache, partial
 from types import ModuleType
 from typing import Annotated, Any, Literal
 
@@ -71,15 +71,20 @@ def modules(room: str) -> list[str]:
     return sorted(module.name for module in pkgutil.iter_modules(path))
 
 
+@cache
 def tables() -> dict[str, ModuleType]:
-    """The modules of the tables that are measured on views, by name."""
+    """The modules of the tables that are measured, by name."""
     return {name: importlib.import_module(f"bottomup.tables.{name}") for name in modules("tables")}
 
 
 def sections() -> dict[str, Any]:
     """The sections of `measures` for these tables, as fields of a model. A section may be missing
     if all its keys have defaults."""
-    own = {module.TABLE.section or name: module.Settings for name, module in tables().items()}
+    own = {
+        module.TABLE.section or name: module.Settings
+        for name, module in tables().items()
+        if module.TABLE.options is None
+    }
     return {
         name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
         for name, model in own.items()
@@ -89,12 +94,8 @@ def sections() -> dict[str, Any]:
 Measures = create_model(
     "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
 )
-# Tables that a study may leave out: these, and those with their own programs.
-LEFT_OUT = (
-    *tables(),
-    *("quality", "influence", "projection", "alignment", "head_importance", "head_functions"),
-    *("gates", "pruning", "pruned_functions"),
-)
+# Tables that a study may leave out: these, and what pruning says of its gates.
+LEFT_OUT = (*tables(), "gates")
 
 
 ENGLISH = "en_"  # the start of the names of spaCy's English pipelines

@@ -25,6 +25,7 @@ from tqdm import tqdm
 from tqdm.contrib import DummyTqdmFile
 
 from bottomup.program import WARNING
+from bottomup.workflow.config import tables
 
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow
@@ -37,27 +38,12 @@ NAMED = 3  # running jobs
 SHOWN = "shown"  # marks a record that ./study prints
 OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take still
 START_UP = 2  # seconds of any job
-# Seconds of a job in the default study, on its own core.
+# Seconds of a job in the default study, on its own core; tables have theirs by themselves.
 SECONDS = {
-    "measure_head_importance": 45,
-    "measure_influence": 40,
-    "measure_mutual_information": 35,
-    "measure_probes": 30,
-    "project_views": 20,
-    "measure_pruning": 20,
-    "measure_change": 15,
-    "measure_isotropy": 15,
-    "measure_neighbors": 15,
-    "measure_quality": 15,
-    "annotate_words": 10,
+    "annotate_words": 11,
     "calibrate_claims": 10,
-    "extract_views": 10,
-    "judge_claims": 10,
-    "measure_head_functions": 10,
-    "measure_pruned_functions": 10,
-    "measure_similarity_between_runs": 7,
-    "measure_pwcca_between_layers": 5,
-    "measure_pwcca_between_runs": 5,
+    "extract_views": 8,
+    "judge_claims": 60,
 }
 ANY_OTHER_SECONDS = 3
 VIEWS_MB = 179  # of the default study; the time of jobs that do not train scales with it
@@ -82,7 +68,11 @@ def guess(rule: str, operations: float, views_mb: float) -> float:
     """
     if operations:
         return START_UP + operations / OPERATIONS_A_SECOND
-    return START_UP + SECONDS.get(rule, ANY_OTHER_SECONDS) * views_mb / VIEWS_MB
+    if table := tables().get(rule.removeprefix("measure_")):
+        seconds = table.TABLE.seconds
+    else:
+        seconds = SECONDS.get(rule, ANY_OTHER_SECONDS)
+    return START_UP + seconds * views_mb / VIEWS_MB
 
 
 def measured(folder: Path) -> dict[str, float]:

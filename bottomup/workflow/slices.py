@@ -108,57 +108,22 @@ class Slices:
     def learn_words(self) -> Slice:
         return settings("learn_words", {})
 
-    def measure_quality(self, wildcards) -> Slice:
-        objective = wildcards.objective
-        values = {"run": self._named_run(wildcards), "scoring": self._scoring(wildcards)}
-        modules = [self._module(objective), *self._trunk(objective)]
-        return settings("measure_quality", values, *modules)
-
-    def measure_head_importance(self, wildcards) -> Slice:
-        heads, beam = self.study.heads, None
-        if self._translated(wildcards.objective):
-            beam = self.study.quality.model_dump(include={"beam_size", "length_penalty"})
-        values = {
-            "run": self._named_run(wildcards),
-            "sentences": heads.sentences,
-            "seed": heads.seed,
-            "beam": beam,
-        }
-        modules = self._task(wildcards, "importances")
-        return settings("measure_head_importance", values, *modules)
-
-    def measure_head_functions(self, wildcards) -> Slice:
-        return settings("measure_head_functions", {"run": named(wildcards)} | self._functions())
-
-    def measure_attention(self, wildcards) -> Slice:
-        sample = {"sentences": self.study.site.sentences, "seed": self.study.heads.seed}
-        return settings("measure_attention", {"run": named(wildcards)} | sample)
-
-    def measure_pruned_functions(self, wildcards) -> Slice:
-        run = named(wildcards) | self._pruned(wildcards)
-        return settings("measure_head_functions", {"run": run} | self._functions())
-
     def collect_heads(self) -> Slice:
         return settings("collect_heads", {})
 
     def prune_heads(self, wildcards) -> Slice:
         objective, pruning = wildcards.objective, self.study.pruning
-        values = self._named_run(wildcards) | {"pruned": self._pruned(wildcards)}
+        values = self.run(wildcards) | {"pruned": self.pruned(wildcards)}
         if wildcards.method == "scratch":
             values["training"] = self.study.scratch_training(objective)
         else:
             values["training"] = self.study.pruning_training(objective)
         if wildcards.method == "gates":
             values["gates"] = pruning.gates
-        return settings("prune_heads", values, *self._task(wildcards, "pruning"))
+        return settings("prune_heads", values, *self.of_task(wildcards, "pruning"))
 
-    def measure_pruning(self, wildcards) -> Slice:
-        values = {
-            "run": self._named_run(wildcards),
-            "pruned": self._pruned(wildcards),
-            "scoring": self._scoring(wildcards),
-        }
-        return settings("measure_pruning", values, *self._task(wildcards, "judging"))
+    def shrink_pruned(self) -> Slice:
+        return settings("shrink_pruned", {})
 
     def annotate_words(self, wildcards) -> Slice:
         annotation = self.study.annotation
@@ -201,29 +166,30 @@ class Slices:
     def extract_views(self, wildcards) -> Slice:
         return settings("extract_views", self.study.views, *self._trunk(wildcards.objective))
 
-    def measure_alignment(self, wildcards) -> Slice:
-        return settings("measure_alignment", named(wildcards))
-
-    def measure_views(self, table: str, wildcards) -> Slice:
+    def measure(self, table: str, wildcards) -> Slice:
+        """A part of a table of bottomup/tables."""
         about = tables()[table].TABLE
-        options = getattr(self.study.measures, about.section or table)
-        values = {"table": table, "run": named(wildcards), "options": options}
-        values["unit"] = self.study.occurrences.unit
+        values = {"table": table, "run": named(wildcards)}
+        if about.part == "pruned":
+            values["run"] |= self.pruned(wildcards)
+        if about.options is None:
+            values["options"] = self.section(table)
+        else:
+            values["options"] = about.options(self, wildcards)
+        if about.sees == "views":
+            values["unit"] = self.study.occurrences.unit
         if about.null:
             values["null"] = self.study.measures.chance
         if about.part == "reading":
             labels = self.subjects.labels(wildcards.objective, wildcards.reading)
             values |= {"reading": wildcards.reading, "labels": labels}
-        return settings("measure_views", values, f"bottomup.tables.{table}")
+        chosen = about.modules(self, wildcards) if about.modules else []
+        modules = [f"bottomup.tables.{table}", f"bottomup.{about.sees}.seen", *chosen]
+        return settings("measure", values, *modules)
 
-    def measure_influence(self, wildcards) -> Slice:
-        values = {"run": named(wildcards), "influence": self.study.measures.influence}
-        return settings("measure_influence", values)
-
-    def project_views(self, wildcards) -> Slice:
-        values = {"run": named(wildcards), "projection": self.study.measures.projection}
-        values["unit"] = self.study.occurrences.unit
-        return settings("project_views", values)
+    def section(self, table: str) -> BaseModel | None:
+        """The section of `measures` for a table, if it has one."""
+        return getattr(self.study.measures, tables()[table].TABLE.section or table, None)
 
     def collect_tables(self) -> Slice:
         return settings("collect_tables", {})
@@ -243,6 +209,7 @@ class Slices:
     def judge_claims(self) -> Slice:
         values = {
             "estimators": self._estimators(),
+            "texts": self._texts(),
             "others": self._other_estimators(),
             "initial": self._initial(),
             "looks": self._looks(),
@@ -271,6 +238,7 @@ class Slices:
     def calibrate_claims(self) -> Slice:
         values = {
             "estimators": self._estimators(),
+            "texts": self._texts(),
             "initial": self._initial(),
             "studies": 1000,
             "seed": 1,
@@ -283,47 +251,25 @@ class Slices:
 
     def _estimators(self) -> dict:
         """The estimates that claims use: those that the figures show, of groups that compare."""
-        information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
         return {
-            "mutual_information": {"estimator": "clusters"} | information.shown,
-            "pwcca_between_runs": {"variant": pwcca.variants[0], "weights": "x"},
-            "pwcca_between_layers": {"variant": pwcca.variants[0], "weights": "x"},
-            "change": {"matching": "matched"},
-            "influence": {"matching": "matched"},
-            "neighbors": {"metric": "cosine"},
-            "head_importance": {"importance": ["confidence", "relevance_alpha_beta"]},
+            name: module.TABLE.shown(self.section(name))
+            for name, module in tables().items()
+            if module.TABLE.shown
         }
+
+    def _texts(self) -> dict:
+        """On which text each table is measured, and how it would see more of it."""
+        judged = {n: module.TABLE for n, module in tables().items() if module.TABLE.judged}
+        return {n: {"split": table.split, "enlarge": table.enlarge} for n, table in judged.items()}
 
     def _other_estimators(self) -> dict:
         """The other estimators, under which verdicts should be the same."""
-        information, pwcca = self.study.measures.mutual_information, self.study.measures.pwcca
-        others = {
-            "classifier": ["mutual_information", {"estimator": "classifier"}],
-            "groups as published": ["change", {"matching": "published"}],
-            "ten types a group": ["change", {"matching": "ten_types"}],
-            "groups as published, hidden": ["influence", {"matching": "published"}],
-            "Euclidean": ["neighbors", {"metric": "euclidean"}],
-            "relevance by ratios": [
-                "head_importance",
-                {"importance": ["confidence", "relevance_ratio"]},
-            ],
+        return {
+            estimator: [name, values]
+            for name, module in tables().items()
+            if module.TABLE.others
+            for estimator, values in module.TABLE.others(self.section(name)).items()
         }
-        of = self._estimators()["mutual_information"]
-        for n in information.other_n_clusters:
-            others[f"{n} clusters"] = ["mutual_information", of | {"n_clusters": n}]
-        for n in information.other_n_tokens:
-            others[f"{n} tokens"] = ["mutual_information", of | {"n_tokens": n}]
-        if information.scikit_learn:
-            others["scikit-learn"] = ["mutual_information", {"estimator": "scikit-learn"}]
-        if "definition" in pwcca.variants:
-            upper = {"variant": "definition", "weights": "y"}
-            others["weighted by the upper layer"] = ["pwcca_between_layers", upper]
-            others["weighted by the second run"] = ["pwcca_between_runs", upper]
-        for variant in pwcca.variants[1:]:
-            for between in ("runs", "layers"):
-                name = f"{variant}, {between}"
-                others[name] = [f"pwcca_between_{between}", {"variant": variant, "weights": "x"}]
-        return others
 
     def show_claims(self, figures: list[dict]) -> Slice:
         """`figures`: each as `bottomup.pages.claims.Figure` has it."""
@@ -373,39 +319,51 @@ class Slices:
     def show_explorer(self) -> Slice:
         return settings("show_explorer", {"study": self.study.study})
 
-    def _scoring(self, wildcards) -> dict:
+    # What the options of tables are made from.
+
+    def run(self, wildcards) -> dict:
+        """A run, as `bottomup.settings.Trained`."""
+        return self._run(wildcards.objective, wildcards.seed)
+
+    def pruned(self, wildcards) -> dict:
+        """What a model with fewer heads was pruned by, as `bottomup.settings.Pruned`."""
+        penalty = None if wildcards.method == "none" else float(wildcards.penalty)
+        return {
+            "attention": wildcards.attention,
+            "method": wildcards.method,
+            "penalty": penalty,
+        }
+
+    def scoring(self, wildcards) -> dict:
+        """How the quality of a run is measured, as `bottomup.settings.Scoring`."""
         translation, quality = None, self.study.quality
         if self._translated(wildcards.objective):
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
-        options = self._named_run(wildcards)["options"]
+        options = self.run(wildcards)["options"]
         choose = quality.choose if hasattr(options, "choose") else None
         return {"seed": quality.seed, "translation": translation, "choose": choose}
 
-    def _translated(self, objective: str) -> bool:
-        """Whether it is judged by what it translates: runs alone."""
-        of_ours = objective not in self.subjects.checkpoints
-        return of_ours and "target" in self.subjects.sides(objective)
+    def beam(self, wildcards) -> dict | None:
+        """How a run translates, if it does."""
+        if not self._translated(wildcards.objective):
+            return None
+        return self.study.quality.model_dump(include={"beam_size", "length_penalty"})
 
-    def _task(self, wildcards, module: str) -> list[str]:
+    def of_objective(self, wildcards) -> list[str]:
+        """The modules of a run's objective and trunk."""
+        return [self._module(wildcards.objective), *self._trunk(wildcards.objective)]
+
+    def of_task(self, wildcards, module: str) -> list[str]:
         """The modules by which heads are judged or pruned, see `bottomup.heads.tasks`."""
         if wildcards.objective in self.subjects.checkpoints:
             return [f"bottomup.heads.own.{module}"]
         return [f"bottomup.heads.ours.{module}", self._module(wildcards.objective)]
 
-    def _functions(self) -> dict:
-        return {"thresholds": self.study.heads.thresholds}
-
-    def _pruned(self, wildcards) -> dict:
-        penalty = float(wildcards.penalty)
-        return {
-            "attention": wildcards.attention,
-            "method": wildcards.method,
-            "penalty": None if wildcards.method == "none" else penalty,
-        }
-
-    def _named_run(self, wildcards) -> dict:
-        return self._run(wildcards.objective, wildcards.seed)
+    def _translated(self, objective: str) -> bool:
+        """Whether it is judged by what it translates: runs alone."""
+        of_ours = objective not in self.subjects.checkpoints
+        return of_ours and "target" in self.subjects.sides(objective)
 
     def _run(self, objective: str, seed: str) -> dict:
         if objective in self.subjects.checkpoints:

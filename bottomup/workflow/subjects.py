@@ -8,7 +8,6 @@ from itertools import combinations
 from bottomup import names
 from bottomup.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
-from bottomup.tables import Table
 from bottomup.workflow.config import Study, modules
 
 SIDES = ["source", "target"]
@@ -47,6 +46,11 @@ class Subjects:
             for step in steps
         ]
         self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
+
+    @property
+    def of_words(self) -> bool:
+        """Whether occurrences are words, and not sub-words."""
+        return self.study.occurrences.unit == "word"
 
     def attending(self, objectives: list[str]) -> list[str]:
         """Those whose models have heads; only from these can tokens be hidden."""
@@ -114,7 +118,7 @@ class Subjects:
     def masked(self) -> list[str]:
         """The objectives that are also looked at as they were trained; none if occurrences are
         words, since only some sub-words of a word would be masked."""
-        if self.study.occurrences.unit == "word":
+        if self.of_words:
             return []
         return [name for name in self.compared if self.study.objective_options(name).masked]
 
@@ -198,6 +202,11 @@ class Subjects:
             if method == "gates" or penalty in pruning.controls[method]
         ]
 
+    def pruned_by_gates(self) -> list[str]:
+        """Those of them that gates pruned."""
+        every = {name: names.run_attention_and_method(name) for name in self.pruned_runs()}
+        return [name for name, (_, _, method) in every.items() if method == "gates"]
+
     def pruned_checkpoints(self) -> list[str]:
         """Each pruned checkpoint, named like the runs; pruned only by gates."""
         pruning = self.study.pruning
@@ -255,13 +264,3 @@ class Subjects:
             {"label": label, "positions": "all"}
             for label in (["input", "output"] if predicts_next else ["input"])
         ]
-
-    def parts(self, table: Table) -> list[str]:
-        """The parts from which a table of bottomup/tables is collected."""
-        if table.part == "reading":
-            return self.readings()
-        if table.part == "pair":
-            return self.first_pairs() if table.first_seed else list(self.pairs_of_runs())
-        objectives = self.by_mask if table.variants else self.compared
-        runs = self.first_runs if table.first_seed else self.runs
-        return runs(objectives + self.checkpoints + self.steps)

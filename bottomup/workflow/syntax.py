@@ -58,6 +58,13 @@ class Code:
 
     def __init__(self, source: bytes, package: str = ""):
         self.tree, self.package = ast.parse(source), package
+        self.tree.body = [node for node in self.tree.body if not self._is_for_types(node)]
+
+    def _is_for_types(self, node: ast.stmt) -> bool:
+        """Whether a statement is there for type checkers, and never runs."""
+        if not isinstance(node, ast.If) or node.orelse:
+            return False
+        return self.meaning(node.test) == "typing.TYPE_CHECKING"
 
     @cached_property
     def imports(self) -> frozenset[str]:
@@ -114,7 +121,9 @@ class Code:
         """What text that is shown does beside being shown: the calls and assignments in it."""
         found = []
         for node in shown:
-            if isinstance(node, COMPUTING) and self.called(node) not in PURE:
+            if isinstance(node, ast.Lambda):  # it is not called here
+                found += self.effects([node.args])
+            elif isinstance(node, COMPUTING) and self.called(node) not in PURE:
                 found.append(self._bare(node))
             else:
                 found += self.effects([*ast.iter_child_nodes(node)])

@@ -18,11 +18,12 @@ from bottomup.claims import published
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.heads import HALF, RARE
-from bottomup.claims.tables import VALUES, table
+from bottomup.claims.tables import VALUES
 from bottomup.claims.verdicts import corrected
 from bottomup.claims.words import AGAINST, REPRODUCED
 from bottomup.measures.jackknife import WITHOUT
 from tests.claims.made_up import INITIAL, N_BLOCKS
+from tests.claims.made_up import tables as as_tables
 
 READ = (
     *("mutual_information", "pwcca_between_runs", "pwcca_between_layers", "change", "influence"),
@@ -117,7 +118,7 @@ def kept_at_random(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFram
 
 def judged(n_runs: int, kind: str, rng: np.random.Generator) -> tuple[list[float], bool]:
     """The p-values of all claims of a study, each alone, and whether one of a paper is decided."""
-    tables = {name: table(name, frame) for name, frame in frames(n_runs, kind, rng).items()}
+    tables = as_tables(frames(n_runs, kind, rng))
     found, _ = find_all(CLAIMS, tables, INITIAL)
     usual = priors(found)
     p = {n: one.decided(usual[n]).p for n, one in found.items()}

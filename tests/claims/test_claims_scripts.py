@@ -27,7 +27,7 @@ OTHERS = {
     # Of a table that this study does not have.
     "classifier": ["no_such_table", {"estimator": "classifier"}],
 }
-SETTINGS = {"estimators": ESTIMATORS, "others": OTHERS, "initial": INITIAL}
+SETTINGS = {"estimators": ESTIMATORS, "texts": {}, "others": OTHERS, "initial": INITIAL}
 SETTINGS |= {"looks": {"seeds": [1, 2], "planned": [2]}}
 # As is told of no paper.
 BEYOND = [claim.name for claim in CLAIMS if claim.paper == "beyond"]
@@ -181,7 +181,7 @@ def test_a_study_is_calibrated_from_its_tables(study, run_script):
     folder, tables = study
     run_script(
         "calibrate_claims",
-        {"estimators": ESTIMATORS, "initial": INITIAL, "studies": 40, "seed": 1},
+        {"estimators": ESTIMATORS, "texts": {}, "initial": INITIAL, "studies": 40, "seed": 1},
         *("--tables", *(path for path in tables if path.stem == "change")),
         *("--table", folder / "calibration.csv"),
     )
@@ -241,7 +241,7 @@ def test_calibration_holds_the_study_against_the_published_curves(study, run_scr
     monkeypatch.setattr(calibration, "calibrate", handed := Handed())
     run_script(
         "calibrate_claims",
-        {"estimators": ESTIMATORS, "initial": INITIAL, "studies": 40, "seed": 1},
+        {"estimators": ESTIMATORS, "texts": {}, "initial": INITIAL, "studies": 40, "seed": 1},
         *("--tables", change, "--table", folder / "calibration.csv"),
     )
     [(findings, theirs, _, n_studies, seed)] = handed.calls
@@ -276,7 +276,7 @@ def test_claims_about_heads_that_are_not_there_are_calibrated_as_if_they_were(st
     moved(frame, frame["accuracy"] / 10).to_parquet(functions)
     run_script(
         "calibrate_claims",
-        {"estimators": ESTIMATORS, "initial": INITIAL, "studies": 40, "seed": 1},
+        {"estimators": ESTIMATORS, "texts": {}, "initial": INITIAL, "studies": 40, "seed": 1},
         *("--tables", functions, *(path for path in tables if path.stem == "head_importance")),
         *("--table", folder / "calibration.csv"),
     )

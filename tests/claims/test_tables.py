@@ -57,7 +57,7 @@ def test_mixtures_are_orthogonal(rng, n_blocks):
 def test_documents_of_two_splits_are_not_paired(rng):
     frame = of_runs([1.0], 0.5, rng)
     test = table("change", frame).values("distance")[0, TEXT]
-    dev = table("head_importance", frame).values("distance")[0, TEXT]
+    dev = table("head_importance", frame, split="dev").values("distance")[0, TEXT]
     assert abs(np.corrcoef(test, dev)[0, 1]) < 0.3
 
 
@@ -156,7 +156,10 @@ def test_degrees_of_freedom_are_those_of_the_blocks_that_a_statistic_depends_on(
             (20, 3, 2), frame["without"], frame["distance"], strict=True
         )
     ]
-    both = {"change": table("change", frame), "head_importance": table("head_importance", others)}
+    both = {
+        "change": table("change", frame),
+        "head_importance": table("head_importance", others, split="dev"),
+    }
     blocks = blocks_of(both)
     assert blocks == {("test", 20), ("dev", 20)}
     values = both["change"].values("distance")

@@ -8,8 +8,8 @@ from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.errors import UserError
 from bottomup.files.joins import require_equal_lengths
-from bottomup.tables import Seen
 from bottomup.views.files import load
+from bottomup.views.seen import Seen
 
 
 def test_lengths_are_told_by_name():

@@ -79,13 +79,13 @@ def test_rows_are_one_for_each_weight():
     assert (one["query_token"], one["key_token"], one["weight"]) == ("z", "b", weights[0, 1, 2, 1])
 
 
-def test_the_program(opened, corpus_files, run_script, tmp_path):
+def test_the_program(opened, corpus_files, measure, tmp_path):
     opened("mt")
-    settings = {"run": {"objective": "mt", "seed": 1}, "sentences": 3, "seed": 1}
-    files = ["--model", tmp_path / "model", "--test", corpus_files.text("test")]
-    table = tmp_path / "mt-1.parquet"
-    tokenizer = ["--tokenizer", corpus_files.tokenizer("target")]
-    run_script("measure_attention", settings, *files, *tokenizer, "--table", table)
+    about = {"objective": "mt", "seed": 1}
+    settings, table = {"sentences": 3, "seed": 1}, tmp_path / "mt-1.parquet"
+    files = {"model": tmp_path / "model", "text": corpus_files.text("test"), "table": table}
+    tokenizer = {"target_tokenizer": corpus_files.tokenizer("target")}
+    measure("attention", about, settings, **files, **tokenizer)
     found = pd.read_parquet(table)
     assert list(found) == ["objective", "seed", *COLUMNS] and set(found["objective"]) == {"mt"}
     assert set(found["attention"]) == {"encoder", "decoder", "cross"}
@@ -100,23 +100,23 @@ def test_the_program(opened, corpus_files, run_script, tmp_path):
         target = text["target"][sentence]
         assert ("".join(predicted), end) == (target.lower().replace(" ", ""), "</s>")
     other = settings | {"seed": 2}
-    run_script("measure_attention", other, *files, *tokenizer, "--table", table)
+    measure("attention", about, other, **files, **tokenizer)
     others = pd.read_parquet(table)["sentence"].unique().tolist()
     assert others == short(text["source"], 3, seed=2).tolist() != [*asked["sentence"].unique()]
-    run_script("measure_attention", settings, *files, "--tokenizer", "--table", table)
+    measure("attention", about, settings, **files)
     assert set(pd.read_parquet(table)["attention"]) == {"encoder"}
 
 
 def test_a_checkpoint_that_hides_its_attention_has_no_rows_and_a_line(
-    corpus_files, run_script, tmp_path, caplog
+    corpus_files, measure, tmp_path, caplog
 ):
     columns = []
     for family in (families.HIDDEN, families.FAMILIES["gpt2"]):
         folder = families.save(family, tmp_path / family.config.model_type)
-        settings = {"run": {"objective": "other", "seed": 0}, "sentences": 1, "seed": 1}
-        files = ["--model", folder, "--test", corpus_files.text("test"), "--tokenizer"]
+        about, settings = {"objective": "other", "seed": 0}, {"sentences": 1, "seed": 1}
+        files = {"model": folder, "text": corpus_files.text("test")}
         with caplog.at_level(logging.INFO):
-            run_script("measure_attention", settings, *files, "--table", tmp_path / "table.parquet")
+            measure("attention", about, settings, **files, table=tmp_path / "table.parquet")
         table = pd.read_parquet(tmp_path / "table.parquet")
         assert table.empty == (family is families.HIDDEN)
         columns.append(list(table))

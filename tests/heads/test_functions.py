@@ -633,7 +633,7 @@ def test_what_is_of_no_type_is_not_rare():
     assert hits == [0, 3 / 8]
 
 
-def test_the_program(run_script, tmp_path, corpus_files):
+def test_the_program(measure, tmp_path, corpus_files):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
@@ -642,36 +642,33 @@ def test_the_program(run_script, tmp_path, corpus_files):
         for n in 1 + np.maximum.reduceat(tokens.words, tokens.offsets[:-1])
     ]
     annotation_of(trees).to_parquet(tmp_path / "annotation.parquet")
-    settings = {
-        "run": {"objective": "lm", "seed": 2},
-        "thresholds": {
-            "positional": 0.9,
-            "syntactic": 0.1,
-            "pairs": 1,
-            "rare": 0.0,
-            "rare_rank": 10,
-        },
+    about = {"objective": "lm", "seed": 2}
+    thresholds = {"positional": 0.9, "syntactic": 0.1, "pairs": 1, "rare": 0.0, "rare_rank": 10}
+    files = {
+        "model": tmp_path / "model",
+        "text": corpus_files.tokens / "test.source",
+        "blocks": corpus_files.blocks("test"),
+        "frequencies": corpus_files.frequencies,
+        "annotation": tmp_path / "annotation.parquet",
     }
-    files = [
-        *("--model", tmp_path / "model", "--tokens", corpus_files.tokens / "test.source"),
-        *("--blocks", corpus_files.blocks("test")),
-        *("--frequencies", corpus_files.frequencies),
-        *("--annotation", tmp_path / "annotation.parquet"),
-        *("--batch-tokens", 40),
-    ]
+
+    def of_heads(name, about=about, batch_tokens=40):
+        table = tmp_path / f"{name}.csv"
+        of = "pruned_functions" if "method" in about else "head_functions"
+        measure(of, about, thresholds, **files, batch_tokens=batch_tokens, table=table)
+
     for name in ("table", "again"):
-        run_script("measure_head_functions", settings, *files, "--table", tmp_path / f"{name}.csv")
+        of_heads(name)
     assert (tmp_path / "table.csv").read_bytes() == (tmp_path / "again.csv").read_bytes()
-    at_once = [*files[:-1], 10_000, "--table", tmp_path / "at_once.csv"]
-    run_script("measure_head_functions", settings, *at_once)
+    of_heads("at_once", batch_tokens=10_000)
     at_once = pd.read_csv(tmp_path / "at_once.csv")
     pd.testing.assert_frame_equal(at_once, pd.read_csv(tmp_path / "table.csv"), rtol=1e-4)
-    settings["run"] |= {"attention": "all", "method": "gates", "penalty": 0.5}
-    run_script("measure_head_functions", settings, *files, "--table", tmp_path / "pruned.csv")
+    about |= {"attention": "all", "method": "gates", "penalty": 0.5}
+    of_heads("pruned", about)
     table, pruned = (pd.read_csv(tmp_path / f"{name}.csv") for name in ("table", "pruned"))
     estimates = pd.read_parquet(tmp_path / "table.parquet")
     of_csv = [name for name in COLUMNS if name not in ("without", "baseline_without")]
-    assert list(pruned) == [*settings["run"], *of_csv[1:]]
+    assert list(pruned) == [*about, *of_csv[1:]]
     assert set(pruned["attention"]) == {"all"}
     pd.testing.assert_frame_equal(pruned[of_csv[1:]], table[of_csv[1:]])
     assert list(table) == ["objective", "seed", *of_csv]
@@ -683,7 +680,7 @@ def test_the_program(run_script, tmp_path, corpus_files):
         pd.read_parquet(tmp_path / "annotation.parquet"),
         text.ids,
         shared_ranks(pd.read_csv(corpus_files.frequencies)),
-        Thresholds(**settings["thresholds"]),
+        Thresholds(**thresholds),
         np.load(corpus_files.blocks("test")),
         10_000,
         torch.device("cpu"),

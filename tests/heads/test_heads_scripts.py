@@ -73,12 +73,27 @@ def pruning(method="gates", attention="all", **training):
 
 
 @pytest.fixture
-def importance(trained, corpus_files, run_script, tmp_path):
-    settings = SAMPLE | {"run": RUN, "beam": BEAM}
-    files = ["--model", trained / "model", "--text", *tokens_of(corpus_files, "dev")]
-    files += ["--blocks", corpus_files.blocks("dev")]
-    run_script("measure_head_importance", settings, *files, "--table", tmp_path / "importance.csv")
-    return tmp_path / "importance.csv"
+def measure_importance(measure, corpus_files, tmp_path):
+    """The importance of the heads in a folder, of a run of ours; its table."""
+
+    def measure_importance(model, blocks=None, run=RUN, beam=BEAM):
+        measure(
+            "head_importance",
+            {name: run[name] for name in ("objective", "seed")},
+            SAMPLE | {"run": run, "beam": beam},
+            model=model,
+            text=tokens_of(corpus_files, "dev"),
+            blocks=blocks or corpus_files.blocks("dev"),
+            table=tmp_path / "importance.csv",
+        )
+        return tmp_path / "importance.csv"
+
+    return measure_importance
+
+
+@pytest.fixture
+def importance(trained, measure_importance):
+    return measure_importance(trained / "model")
 
 
 @pytest.fixture
@@ -123,19 +138,14 @@ def test_without_a_block_sentences_of_the_others_count(importance):
 
 
 def test_a_block_of_which_no_sentence_is_drawn_is_one_that_nothing_is_without(
-    trained, corpus_files, run_script, tmp_path
+    trained, corpus_files, measure_importance, tmp_path
 ):
     """Also if it is the last one."""
     dev = Text.load(corpus_files.tokens, "dev", objectives.load("mt", {}).predicts)
     blocks = np.full(len(dev.source), 3, dtype=np.int8)
     blocks[examples.sample(dev, SAMPLE["sentences"], SAMPLE["seed"])] = [0, 1, 2, 0, 1, 2]
     np.save(tmp_path / "blocks.npy", blocks)
-    run_script(
-        "measure_head_importance",
-        SAMPLE | {"run": RUN, "beam": BEAM},
-        *("--model", trained / "model", "--text", *tokens_of(corpus_files, "dev")),
-        *("--blocks", tmp_path / "blocks.npy", "--table", tmp_path / "importance.csv"),
-    )
+    measure_importance(trained / "model", tmp_path / "blocks.npy")
     table = pd.read_parquet(tmp_path / "importance.parquet").dropna(subset="value")
     without = np.stack(table["without"])
     assert without.shape[1] == 4
@@ -143,7 +153,7 @@ def test_a_block_of_which_no_sentence_is_drawn_is_one_that_nothing_is_without(
 
 
 def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
-    run_script, corpus_files, tmp_path
+    measure_importance, corpus_files, tmp_path
 ):
     """By a model whose own translations are not the references, and unequal blocks."""
     sizes = [
@@ -152,12 +162,7 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
     model = tiny.noise(tiny.initial("mt", vocab=sizes[0].get_vocab_size()), scale=0.5).eval()
     assert sizes[0].get_vocab_size() == sizes[1].get_vocab_size()
     run.save(model, corpus_files.tokenizers("mt"), tmp_path / "model")
-    run_script(
-        "measure_head_importance",
-        SAMPLE | {"run": RUN, "beam": BEAM},
-        *("--model", tmp_path / "model", "--text", *tokens_of(corpus_files, "dev")),
-        *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
-    )
+    measure_importance(tmp_path / "model")
     table = pd.read_parquet(tmp_path / "importance.parquet")
     objective = objectives.load("mt", RUN["options"])
     dev = Text.load(corpus_files.tokens, "dev", objective.predicts)
@@ -191,27 +196,20 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
 
 @pytest.mark.parametrize("objective", ["untrained", "untrained_causal"])
 def test_of_a_model_that_predicts_nothing_is_known_what_it_attends_to(
-    objective, corpus_files, run_script, tmp_path
+    objective, corpus_files, measure_importance, tmp_path
 ):
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     model = tiny.initial(objective, vocab=size)
     run.save(model, {"source": corpus_files.tokenizer("source")}, tmp_path / "model")
     run_of = {"objective": objective, "module": objective, "seed": 1, "options": {}}
-    settings = SAMPLE | {"run": run_of, "beam": None}
-    run_script(
-        "measure_head_importance",
-        settings,
-        *("--model", tmp_path / "model", "--text", *tokens_of(corpus_files, "dev")),
-        *("--blocks", corpus_files.blocks("dev"), "--table", tmp_path / "importance.csv"),
-    )
-    table = pd.read_csv(tmp_path / "importance.csv")
+    table = pd.read_csv(measure_importance(tmp_path / "model", run=run_of, beam=None))
     assert set(table["importance"]) == {"confidence", "special"}
     assert set(table["attention"]) == {"encoder"}
     assert len(table) == 8 and table["value"].between(0, 1).all()
 
 
 @pytest.fixture
-def measure_checkpoint(run_script, tmp_path):
+def measure_checkpoint(measure, tmp_path):
     """Measure the heads of a checkpoint of a family: its folder, and both tables.
 
     All words of the test split are said to be the subject of their sentence's first.
@@ -237,26 +235,33 @@ def measure_checkpoint(run_script, tmp_path):
     np.save(tmp_path / "dev_blocks.npy", np.arange(9, dtype=np.int8) % 3)
     tables = [tmp_path / "importance.csv", tmp_path / "functions.csv"]
 
-    def measure(family):
+    def of_family(family):
         folder, run = save(FAMILIES[family], tmp_path / "model"), {"objective": family, "seed": 0}
-        run_script(
-            "measure_head_importance",
-            SAMPLE | {"run": run | {"module": None, "options": {}}, "beam": None, "code": {}},
-            *("--model", folder, "--text", tmp_path / "dev.parquet"),
-            *("--blocks", tmp_path / "dev_blocks.npy", "--table", tables[0]),
+        measure(
+            "head_importance",
+            run,
+            SAMPLE | {"run": run | {"module": None, "options": {}}, "beam": None},
+            model=folder,
+            text=tmp_path / "dev.parquet",
+            blocks=tmp_path / "dev_blocks.npy",
+            table=tables[0],
         )
-        run_script(
-            "measure_head_functions",
-            {"run": run, "thresholds": THRESHOLDS, "code": {}},
-            *("--model", folder, "--tokens", tmp_path / "words"),
-            *("--blocks", tmp_path / "blocks.npy", "--frequencies", tmp_path / "frequencies.csv"),
-            *("--written", tmp_path / "test.parquet", tmp_path / "words.json"),
-            *("--annotation", tmp_path / "annotation.parquet"),
-            *("--table", tables[1], "--batch-tokens", 40),
+        measure(
+            "head_functions",
+            run,
+            THRESHOLDS,
+            model=folder,
+            text=tmp_path / "words",
+            blocks=tmp_path / "blocks.npy",
+            frequencies=tmp_path / "frequencies.csv",
+            written=[tmp_path / "test.parquet", tmp_path / "words.json"],
+            annotation=tmp_path / "annotation.parquet",
+            table=tables[1],
+            batch_tokens=40,
         )
         return folder, *map(pd.read_csv, tables)
 
-    return measure
+    return of_family
 
 
 def test_a_checkpoint_that_hides_its_attention_has_no_rows_and_a_line(
@@ -432,7 +437,7 @@ def test_only_from_scratch_is_what_training_found_forgotten(
 
 
 def test_a_pruned_model_is_measured_as_the_smaller_one(
-    prune, trained, corpus_files, run_script, tmp_path
+    prune, trained, corpus_files, measure, run_script, tmp_path
 ):
     folder, _ = prune(pruning(attention="encoder"), "encoder")
     before, after = (subjects.load(path / "model").model for path in (trained, folder))
@@ -440,31 +445,31 @@ def test_a_pruned_model_is_measured_as_the_smaller_one(
     assert not tiny.same_bytes(before.encoder.state_dict(), after.encoder.state_dict())
     beam = BEAM | {"sentences": 5, "language": "en"}
     scoring = {"seed": 1, "translation": beam, "choose": None}
-    settings = {"run": RUN, "scoring": scoring}
     rows, metrics = {}, tmp_path / "metrics.jsonl"
     metrics.write_text("".join(f'{{"dev_loss_nats": {loss}}}\n' for loss in (3.0, 1.0, 2.0)))
     models = [("gates", 30.0, folder), ("scratch", 30.0, folder), ("none", None, trained)]
-    held_out = ["--blocks", corpus_files.blocks("test"), "--translation"]
-    held_out += [corpus_files.text("test"), corpus_files.tokenizer("target")]
-    run_script(
-        "measure_quality",
-        {"run": RUN, "scoring": scoring},
-        *("--model", trained / "model", "--tokens", corpus_files.tokens, *held_out),
-        *("--table", tmp_path / "quality.csv"),
-    )
+    held_out = {
+        "text": tokens_of(corpus_files, "test"),
+        "blocks": corpus_files.blocks("test"),
+        "translation": [corpus_files.text("test"), corpus_files.tokenizer("target")],
+    }
+    about = {name: RUN[name] for name in ("objective", "seed")}
+    settings = {"run": RUN, "scoring": scoring}
+    whole = {"model": trained / "model", "table": tmp_path / "quality.csv"}
+    measure("quality", about, settings, **whole, **held_out)
     for method, penalty, model in models:
-        run_script(
-            "measure_pruning",
-            settings | {"pruned": {"attention": "encoder", "method": method, "penalty": penalty}},
-            *("--model", model / "model", "--metrics", metrics, *held_out),
-            *("--text", *tokens_of(corpus_files, "test")),
-            *("--quality", *([tmp_path / "quality.parquet"] if method == "none" else [])),
-            *(
-                "--smaller",
-                tmp_path / method / "config.json",
-                "--table",
-                tmp_path / f"{method}.csv",
-            ),
+        pruned = {"attention": "encoder", "method": method, "penalty": penalty}
+        files = ["--model", model / "model", "--smaller", tmp_path / method]
+        run_script("shrink_pruned", {}, *files)
+        measure(
+            "pruning",
+            about | pruned,
+            settings | {"pruned": pruned},
+            model=tmp_path / method,
+            metrics=metrics,
+            quality=[tmp_path / "quality.parquet"] if method == "none" else [],
+            table=tmp_path / f"{method}.csv",
+            **held_out,
         )
         [rows[method]] = pd.read_csv(tmp_path / f"{method}.csv").to_dict("records")
     gated, whole = rows["gates"], rows["none"]

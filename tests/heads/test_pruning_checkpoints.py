@@ -10,6 +10,7 @@ import pandas as pd
 import pytest
 import torch
 
+from bottomup import subjects
 from bottomup.errors import UserError
 from bottomup.figures import quality_against_heads
 from bottomup.heads import pruning_checkpoints
@@ -17,7 +18,6 @@ from bottomup.heads.pruning import Settings
 from bottomup.heads.pruning_checkpoints import (
     CheckpointPruner,
     closed,
-    opened,
     prune,
     right_token,
     what_reads_heads,
@@ -29,6 +29,11 @@ from tests.heads.test_own_objective import DECODER, OBJECTIVES, scale
 from tests.subjects import families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, WIDTH
 from tests.training.test_loop import stop_before
+
+
+def opened(folder, name, attention):
+    return pruning_checkpoints.opened(subjects.load(folder), folder, name, attention)
+
 
 PRUNED = {"bert": "encoder", "gpt2": "encoder", "marian": "all"}
 TRAINING = {
@@ -330,7 +335,7 @@ def test_a_signal_stops_the_program(name, start, file, tmp_path, run_script, sig
     assert left.value.code == os.EX_TEMPFAIL
 
 
-def test_programs_prune_and_measure(name, start, file, tmp_path, run_script):
+def test_programs_prune_and_measure(name, start, file, tmp_path, measure, run_script):
     """The rows of a checkpoint as it is and with fewer heads, as the figure draws them."""
     np.save(tmp_path / "blocks.npy", np.arange(24) % 3)
     run, folder, gates = run_of(name), tmp_path / "pruned", tmp_path / "found.csv"
@@ -344,14 +349,18 @@ def test_programs_prune_and_measure(name, start, file, tmp_path, run_script):
     )
     for method, model in (("none", start), ("gates", folder / "model")):
         if method == "none":
-            pruned_as, left = pruned | {"method": "none", "penalty": None}, []
+            pruned_as, left = pruned | {"method": "none", "penalty": None}, {}
         else:
-            pruned_as, left = pruned, ["--metrics", folder / "metrics.jsonl", "--gates", gates]
-        run_script(
-            "measure_pruning",
-            {"run": run, "pruned": pruned_as, "scoring": SCORING, "code": {}},
-            *("--model", model, *left, "--text", file),
-            *("--blocks", tmp_path / "blocks.npy", "--table", tmp_path / f"{method}.csv"),
+            pruned_as, left = pruned, {"metrics": folder / "metrics.jsonl", "gates": gates}
+        measure(
+            "pruning",
+            {name: run[name] for name in ("objective", "seed")} | pruned_as,
+            {"run": run, "pruned": pruned_as, "scoring": SCORING},
+            model=model,
+            text=file,
+            blocks=tmp_path / "blocks.npy",
+            table=tmp_path / f"{method}.csv",
+            **left,
         )
         rows.append(pd.read_csv(tmp_path / f"{method}.csv"))
         predictor, objective = opened(model, name, attention)

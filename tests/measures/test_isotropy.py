@@ -249,7 +249,8 @@ def test_a_single_block_has_no_interval_and_an_empty_one_changes_nothing(text):
 
 
 def test_tables_are_written_with_what_has_no_interval(text, tmp_path):
-    jackknife.write(rows_of(text), tmp_path / "isotropy.csv")
+    paths = [tmp_path / f"isotropy.{kind}" for kind in ("csv", "parquet")]
+    jackknife.write(pd.DataFrame(rows_of(text)), paths)
     table = pd.read_csv(tmp_path / "isotropy.csv")
     without = pd.read_parquet(tmp_path / "isotropy.parquet")[WITHOUT]
     assert len(table) == 24 and table["value"].notna().all()

@@ -232,7 +232,8 @@ def test_an_interval_of_a_share_is_possible_and_has_a_width(blocks):
 def test_arrays_are_in_the_parquet_alone(tmp_path):
     value = jackknife.estimate("accuracy", 0.5, np.array([0.4, 0.6]), UNIT)
     row = {"head": 1, **value, "baseline_without": np.array([0.1, 0.2])}
-    jackknife.write([row, row | {"baseline_without": None}], tmp_path / "all.csv")
+    frame = pd.DataFrame([row, row | {"baseline_without": None}])
+    jackknife.write(frame, [tmp_path / "all.csv", tmp_path / "all.parquet"])
     csv, parquet = (pd.read_csv(tmp_path / "all.csv"), pd.read_parquet(tmp_path / "all.parquet"))
     assert [*csv] == ["head", "accuracy", "ci_low", "ci_high"] and len(csv) == 2
     assert [*parquet] == [*row] and parquet["without"][1].tolist() == [0.4, 0.6]
@@ -241,6 +242,7 @@ def test_arrays_are_in_the_parquet_alone(tmp_path):
 
 
 def test_a_table_without_rows_has_the_same_columns(tmp_path):
-    jackknife.write(pd.DataFrame(columns=["head", "accuracy", "without"]), tmp_path / "none.csv")
+    frame = pd.DataFrame(columns=["head", "accuracy", "without"])
+    jackknife.write(frame, [tmp_path / "none.csv", tmp_path / "none.parquet"])
     assert [*pd.read_csv(tmp_path / "none.csv")] == ["head", "accuracy"]
     assert [*pd.read_parquet(tmp_path / "none.parquet")] == ["head", "accuracy", "without"]

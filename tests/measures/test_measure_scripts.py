@@ -46,17 +46,6 @@ def call(run_script):
 
 
 @pytest.fixture
-def measure(call):
-    """Measure views: those of one run, or with `others` of two."""
-
-    def measure(name, model, options, more=None, **files):
-        settings = {"table": name, "run": model, "options": options} | (more or {})
-        call("measure_views", settings, **files)
-
-    return measure
-
-
-@pytest.fixture
 def run(tmp_path):
     """Occurrences, frequencies and the views of two runs, in files."""
     generator = np.random.default_rng(0)
@@ -384,7 +373,7 @@ def test_change_of_groups(measure, run, caplog):
 
 
 @pytest.mark.parametrize("hidden", ["token", "group"])
-def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
+def test_influence_of_groups(measure, tmp_path, corpus_files, caplog, hidden):
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
@@ -394,7 +383,6 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     table.to_parquet(tmp_path / "occurrences.parquet")
     annotated(table).to_parquet(tmp_path / "annotations.parquet")
     run, influence = {"objective": "lm", "seed": 1}, {"hidden": hidden, "sentences": 12, "seed": 1}
-    settings = {"run": run, "influence": influence}
     files = {
         "model": tmp_path / "model",
         "text": corpus_files.tokens / "test.source",
@@ -403,7 +391,7 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
         "batch_tokens": 40,
     }
     with caplog.at_level(logging.INFO):
-        call("measure_influence", settings, **files, table=tmp_path / "table.csv")
+        measure("influence", run, influence, **files, table=tmp_path / "table.csv")
     found = pd.read_csv(tmp_path / "table.csv")
     columns = ["objective", "seed", "grouping", "group", "matching", "layer", "distance"]
     assert list(found) == [
@@ -422,20 +410,19 @@ def test_influence_of_groups(call, tmp_path, corpus_files, caplog, hidden):
     assert set(found["matching"]) == {"published"}
     assert "left out of matched" in caplog.text
     assert (found["distance"] > 0).all()
-    assert "10-25 published at layer 2: " in caplog.text
-    call("measure_influence", settings, **files, table=tmp_path / "again.csv")
+    assert "group 10-25, matching published, layer 2, distance " in caplog.text
+    measure("influence", run, influence, **files, table=tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "table.csv").read_bytes()
-    other_seed = settings | {"influence": influence | {"seed": 2}}
-    call("measure_influence", other_seed, **files, table=tmp_path / "other.csv")
+    measure("influence", run, influence | {"seed": 2}, **files, table=tmp_path / "other.csv")
     assert pd.read_csv(tmp_path / "other.csv")["distance"].tolist() != found["distance"].tolist()
     # How much is encoded at once makes no other table.
     at_once = files | {"batch_tokens": 10_000}
-    call("measure_influence", settings, **at_once, table=tmp_path / "at_once.csv")
+    measure("influence", run, influence, **at_once, table=tmp_path / "at_once.csv")
     pd.testing.assert_frame_equal(pd.read_csv(tmp_path / "at_once.csv"), found, rtol=1e-4)
 
 
 @pytest.fixture
-def influence_of(call, tmp_path):
+def influence_of(measure, tmp_path):
     """Measure influence in a checkpoint, on sentences of nine words."""
     rng, n = np.random.default_rng(0), 40
     texts = [" ".join(f"w{word}" for word in rng.integers(3, 19, 9)) + "," for _ in range(n)]
@@ -452,12 +439,10 @@ def influence_of(call, tmp_path):
     annotations.to_parquet(tmp_path / "annotations.parquet")
 
     def influence_of(family):
-        call(
-            "measure_influence",
-            {
-                "run": {"objective": "other", "seed": 0},
-                "influence": {"hidden": "token", "sentences": 20, "seed": 1},
-            },
+        measure(
+            "influence",
+            {"objective": "other", "seed": 0},
+            {"hidden": "token", "sentences": 20, "seed": 1},
             model=families.save(family, tmp_path / family.config.model_type),
             text=tmp_path,
             occurrences=tmp_path / "occurrences.parquet",

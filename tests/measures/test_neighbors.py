@@ -384,17 +384,14 @@ SETTINGS = {
 }
 
 
-def run(run_script, files, table, settings=SETTINGS):
+def run(measure, files, table, settings=SETTINGS):
     paths = {name: files / f"{name}.parquet" for name in ("occurrences", "annotations")}
-    arguments = [part for name, path in paths.items() for part in (f"--{name}", path)]
-    views = ["--views", files / "views.npy"]
-    model = {"objective": "lm", "seed": 2}
-    settings = {"table": "neighbors", "run": model, "options": settings}
-    run_script("measure_views", settings, *arguments, *views, "--table", files / table)
+    paths |= {"views": files / "views.npy", "table": files / table}
+    measure("neighbors", {"objective": "lm", "seed": 2}, settings, **paths)
 
 
-def test_the_program_tells_value_interval_and_chance_of_each_property(run_script, files):
-    run(run_script, files, "table.csv")
+def test_the_program_tells_value_interval_and_chance_of_each_property(measure, files):
+    run(measure, files, "table.csv")
     table = pd.read_csv(files / "table.csv")
     assert ",".join(table) == (
         "objective,seed,layer,property,metric,k,value,ci_low,ci_high,chance,n_occurrences,"
@@ -427,19 +424,19 @@ def test_the_program_tells_value_interval_and_chance_of_each_property(run_script
     assert list(estimated.drop(columns="without")) == list(table)
     for row in estimated.itertuples():
         assert row.without.shape == (32,)
-    run(run_script, files, "again.csv")
+    run(measure, files, "again.csv")
     assert (files / "again.csv").read_bytes() == (files / "table.csv").read_bytes()
     of_words = pd.read_parquet(files / "annotations.parquet", columns=["last_subword"])
     of_words.to_parquet(files / "annotations.parquet")
-    run(run_script, files, "without_categories.csv")
+    run(measure, files, "without_categories.csv")
     without = pd.read_csv(files / "without_categories.csv")
     others = table[~is_ccg].drop(columns="ccg_source").reset_index(drop=True)
     pd.testing.assert_frame_equal(without.drop(columns="ccg_source"), others)
 
 
-def test_views_of_another_table_end_in_one_line(run_script, files):
+def test_views_of_another_table_end_in_one_line(measure, files):
     np.save(files / "views.npy", np.load(files / "views.npy")[:, 1:])
     with pytest.raises(SystemExit) as ended:
-        run(run_script, files, "table.csv")
+        run(measure, files, "table.csv")
     assert "views.npy has 2999 rows; allowed: one for each of the 3000 rows" in ended.value.code
     assert not (files / "table.csv").exists()

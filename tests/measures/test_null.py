@@ -22,7 +22,7 @@ from bottomup.measures.similarity import (
     svcca_distance,
 )
 from bottomup.settings import Null
-from bottomup.tables import Seen
+from bottomup.views.seen import Seen
 
 # Sums of some hundred products of float64.
 ROUNDING = 1e-9

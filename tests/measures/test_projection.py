@@ -209,26 +209,26 @@ def files(tmp_path):
 
 PROJECTION = {"words": ["is", "can"], "position_word": "it", "ccg_word": "is"}
 PROJECTION |= {"occurrences": 30, "perplexity": 5, "seed": 1}
-SETTINGS = {"run": {"objective": "mlm", "seed": 1}, "projection": PROJECTION}
 
 
-def run(run_script, files, table, masked, settings=SETTINGS):
-    run_script(
-        "project_views",
-        settings | {"code": "any"},
-        *("--views", files / "plain.npy"),
-        *("--masked-views", *([files / "masked.npy"] if masked else [])),
-        *("--masked-occurrences", *([files / "masked.parquet"] if masked else [])),
-        *("--occurrences", files / "plain.parquet"),
-        *("--annotations", files / "annotations.parquet"),
-        *("--frequencies", files / "frequencies.csv"),
-        *("--table", files / table),
+def run(measure, files, table, masked, settings=PROJECTION):
+    measure(
+        "projection",
+        {"objective": "mlm", "seed": 1},
+        settings,
+        views=files / "plain.npy",
+        masked_views=[files / "masked.npy"] if masked else [],
+        masked_occurrences=[files / "masked.parquet"] if masked else [],
+        occurrences=files / "plain.parquet",
+        annotations=files / "annotations.parquet",
+        frequencies=files / "frequencies.csv",
+        table=files / table,
     )
     return pd.read_csv(files / table)
 
 
-def test_the_program_shows_the_same_occurrences_at_each_layer(run_script, files):
-    table = run(run_script, files, "table.csv", masked=False)
+def test_the_program_shows_the_same_occurrences_at_each_layer(measure, files):
+    table = run(measure, files, "table.csv", masked=False)
     assert ",".join(table) == (
         "objective,seed,picture,layer,x,y,token,kind,position,ccg,ccg_source,sentence"
     )
@@ -251,7 +251,7 @@ def test_the_program_shows_the_same_occurrences_at_each_layer(run_script, files)
 
 
 def test_the_program_goes_by_seed_and_perplexity_and_each_point_is_of_its_occurrence(
-    run_script, files
+    measure, files
 ):
     """Occurrences at one position are represented alike here, so they share a place."""
     plain = text()
@@ -259,8 +259,8 @@ def test_the_program_goes_by_seed_and_perplexity_and_each_point_is_of_its_occurr
     np.save(files / "plain.npy", np.stack([vectors[plain["position"]]] * 2))
     drawn = {}
     for name, change in ((1, {}), (2, {"seed": 2}), ("wider", {"perplexity": 9})):
-        settings = SETTINGS | {"projection": PROJECTION | change}
-        drawn[name] = run(run_script, files, "table.csv", masked=False, settings=settings)
+        settings = PROJECTION | change
+        drawn[name] = run(measure, files, "table.csv", masked=False, settings=settings)
     wider = drawn.pop("wider")
     assert wider["position"].equals(drawn[1]["position"]) and not wider["x"].equals(drawn[1]["x"])
     places = drawn[1].groupby(["picture", "layer", "position"])[["x", "y"]]
@@ -271,29 +271,29 @@ def test_the_program_goes_by_seed_and_perplexity_and_each_point_is_of_its_occurr
     assert first != other
 
 
-def test_without_categories_there_is_no_picture_of_them(run_script, files):
+def test_without_categories_there_is_no_picture_of_them(measure, files):
     of_words = pd.DataFrame({"last_subword": [True] * len(text())})
     of_words.to_parquet(files / "annotations.parquet")
-    table = run(run_script, files, "table.csv", masked=False)
+    table = run(measure, files, "table.csv", masked=False)
     assert set(table["picture"]) == {"token", "position"}
     assert table[["ccg", "ccg_source"]].isna().all(axis=None)
 
 
-def test_a_picture_of_too_few_occurrences_is_left_out_and_ends_no_study(run_script, files, caplog):
-    settings = SETTINGS | {"projection": PROJECTION | {"occurrences": 3}}
-    table = run(run_script, files, "table.csv", masked=False, settings=settings)
+def test_a_picture_of_too_few_occurrences_is_left_out_and_ends_no_study(measure, files, caplog):
+    settings = PROJECTION | {"occurrences": 3}
+    table = run(measure, files, "table.csv", masked=False, settings=settings)
     assert {*table["picture"]} == {"token"}  # of two words, with six points
     assert caplog.text.count("3 different representations") == 2
     text(9).to_parquet(files / "plain.parquet")
     pd.read_parquet(files / "annotations.parquet")[:9].to_parquet(files / "annotations.parquet")
     np.save(files / "plain.npy", np.load(files / "plain.npy")[:, :9])
-    table = run(run_script, files, "table.csv", masked=False)
+    table = run(measure, files, "table.csv", masked=False)
     assert table.empty and len(table.columns) == 12
 
 
-def test_masked_occurrences_join_the_picture_of_words_only(run_script, files):
-    plain = run(run_script, files, "plain.csv", masked=False)
-    table = run(run_script, files, "table.csv", masked=True)
+def test_masked_occurrences_join_the_picture_of_words_only(measure, files):
+    plain = run(measure, files, "plain.csv", masked=False)
+    table = run(measure, files, "table.csv", masked=True)
     counts = table.value_counts(["picture", "kind"]) / 2
     expected = {("token", "plain"): 60, ("token", "masked"): 60, ("position", "plain"): 30}
     assert counts.to_dict() == expected | {("ccg", "plain"): 30}

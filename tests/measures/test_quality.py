@@ -199,7 +199,7 @@ def test_pruned_models_are_compared_by_bleu_or_the_probability_of_the_right_toke
     assert compared(scores | {"bleu": bleu}) is bleu
 
 
-def test_program(tmp_path, corpus_files, run_script):
+def test_program(tmp_path, corpus_files, measure):
     """Of an initial model, whose perplexity is near that of a uniform one."""
     size = Tokenizer.from_file(str(corpus_files.tokenizer("target"))).get_vocab_size()
     source = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
@@ -207,18 +207,15 @@ def test_program(tmp_path, corpus_files, run_script):
     save(initial("mt", vocab=size), corpus_files.tokenizers("mt"), tmp_path / "model")
     run = {"objective": "mt", "module": "mt", "options": {}, "seed": 1}
     beam = {"beam_size": 2, "length_penalty": 0.6, "sentences": 5, "language": "en"}
-    settings = {"run": run, "scoring": {"seed": 1, "translation": beam, "choose": None}}
-    arguments = {
-        "--model": tmp_path / "model",
-        "--tokens": corpus_files.tokens,
-        "--blocks": corpus_files.blocks("test"),
-        "--table": tmp_path / "quality.csv",
-    }
-    run_script(
-        "measure_quality",
-        settings,
-        *(part for pair in arguments.items() for part in pair),
-        *("--translation", corpus_files.text("test"), corpus_files.tokenizer("target")),
+    measure(
+        "quality",
+        {"objective": "mt", "seed": 1},
+        {"run": run, "scoring": {"seed": 1, "translation": beam, "choose": None}},
+        model=tmp_path / "model",
+        text=corpus_files.tokens / "test.source",
+        blocks=corpus_files.blocks("test"),
+        translation=[corpus_files.text("test"), corpus_files.tokenizer("target")],
+        table=tmp_path / "quality.csv",
     )
     table = pd.read_csv(tmp_path / "quality.csv", keep_default_na=False)
     columns = [
@@ -249,20 +246,23 @@ def test_program(tmp_path, corpus_files, run_script):
     assert (table["signature"] != "").tolist() == [False, False, True, True]
 
 
-def test_the_program_draws_masks_by_the_seed_of_scoring(tmp_path, corpus_files, run_script):
+def test_the_program_draws_masks_by_the_seed_of_scoring(tmp_path, corpus_files, measure):
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     save(drawn("mlm", vocab=size), corpus_files.tokenizers("mlm"), tmp_path / "model")
     model, objective = subjects.load(tmp_path / "model").model, objectives.load("mlm", {})
     text = Text.load(corpus_files.tokens, "test", objective.predicts)
     for seed in (1, 2):
-        run_script(
-            "measure_quality",
+        measure(
+            "quality",
+            {"objective": "mlm", "seed": 1},
             {
                 "run": {"objective": "mlm", "module": "mlm", "options": {}, "seed": 1},
                 "scoring": {"seed": seed, "translation": None, "choose": 0.3},
             },
-            *("--model", tmp_path / "model", "--tokens", corpus_files.tokens),
-            *("--blocks", corpus_files.blocks("test"), "--table", tmp_path / "quality.csv"),
+            model=tmp_path / "model",
+            text=corpus_files.tokens / "test.source",
+            blocks=corpus_files.blocks("test"),
+            table=tmp_path / "quality.csv",
         )
         chosen = objective.model_copy(update={"choose": 0.3})
         found = predictions(model, chosen, text, quality.BATCH_TOKENS, seed)

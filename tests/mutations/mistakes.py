@@ -13,6 +13,7 @@ TESTS = {
     "subjects": ["tests/subjects"],
     "views": ["tests/views"],
     "measures": ["tests/measures"],
+    "tables": ["tests/measures", "tests/heads", "tests/views"],
     "heads": ["tests/heads"],
     "claims": ["tests/claims"],
     "figures": ["tests/figures"],
@@ -505,7 +506,7 @@ MISTAKES = [
         "scripts",
         "judge_claims.py",
         ("tables, settings.initial, correlations", "tables, {}, correlations"),
-        ("load([path], {name: columns})", "load([path], settings.estimators)"),
+        ("load([path], {name: columns}, settings.texts)", "load([path], settings.estimators)"),
     ),
     *of(
         "scripts",
@@ -524,11 +525,6 @@ MISTAKES = [
         "draw_occurrences.py",
         ('[reading.table["sentence"]]', '[reading.table["text"]]'),
         ('frequencies["rank"]\n', 'frequencies["rank"] + 1\n'),
-    ),
-    *of(
-        "scripts",
-        "measure_quality.py",
-        ("load_array(arguments.blocks)", "load_array(arguments.blocks)[::-1]"),
     ),
     *of(
         "scripts",
@@ -564,11 +560,6 @@ MISTAKES = [
         ("derive(settings.seed, pruned.attention, repr(pruned.penalty))", "1"),
     ),
     *of(
-        "scripts",
-        "measure_head_functions.py",
-        ("load_array(arguments.blocks)", "load_array(arguments.blocks)[::-1]"),
-    ),
-    *of(
         "rules",
         "corpus.smk",
         (
@@ -585,15 +576,8 @@ MISTAKES = [
         ),
     ),
     *of(
-        "scripts",
-        "measure_head_importance.py",
-        ("blocks[sentences], jackknife", "blocks[sentences][::-1], jackknife"),
-    ),
-    *of(
         "rules",
         "training.smk",
-        ('tokens=text_of("test")', 'tokens=text_of("dev")'),
-        ('blocks="<results>/corpus/blocks.test.npy"', 'blocks="<results>/corpus/blocks.dev.npy"'),
         (
             'tokens=tokens_of(["train", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n        output',
             'tokens=tokens_of(["test", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n        output',
@@ -608,8 +592,6 @@ MISTAKES = [
     *of(
         "rules",
         "heads.smk",
-        ('text=text_of("dev")', 'text=text_of("test")'),
-        ('blocks="<results>/corpus/blocks.dev.npy"', 'blocks="<results>/corpus/blocks.test.npy"'),
         ('text=text_of("train", "dev")', 'text=text_of("dev", "train")'),
         (
             "--importance {input.importance:q} --functions {input.functions:q}",
@@ -633,11 +615,16 @@ MISTAKES = [
     *of(
         "rules",
         "measures.smk",
+        ('"masked_views": masked_views,', '"masked_views": [],'),
+        ("for name in table.reads for k", "for name in table.reads[:1] for k"),
         (
-            "--views {input.views:q} --masked-views {input.masked_views:q}",
-            "--views {input.masked_views:q} --masked-views {input.views:q}",
+            '"dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"}',
+            '"dev": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.dev.npy"}',
         ),
-        ("about.reads else []", "about.reads[:0] else []"),
+        (
+            '"test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.test.npy"}',
+            '"test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.dev.npy"}',
+        ),
     ),
     *of(
         "rules",
@@ -712,7 +699,7 @@ MISTAKES = [
     *of(
         "rules",
         "rules/common.smk",
-        ("if run in FIRST_RUNS and wildcards.reading", "if wildcards.reading"),
+        ("return FIRST if run in FIRST_RUNS else 20", "return FIRST"),
         (
             'return ["<results>/corpus/test.parquet", *tokenizer]',
             'return ["<results>/corpus/dev.parquet", *tokenizer]',
@@ -736,7 +723,10 @@ MISTAKES = [
             'whole = wildcards.method == "none" and not',
             'whole = wildcards.method != "none" and not',
         ),
-        ("return [] if whole else [", "return [] if not whole else ["),
+        (
+            'if wildcards.method == "none" or not of_checkpoint(wildcards):',
+            'if wildcards.method == "none" and not of_checkpoint(wildcards):',
+        ),
         (
             "for part in MEASURES[wildcards.measure]\n",
             "for part in MEASURES[wildcards.measure][::-1]\n",
@@ -746,26 +736,19 @@ MISTAKES = [
             '"words": "<results>/corpus/word_frequencies.csv"',
             '"words": "<results>/corpus/frequencies.csv"',
         ),
-        (
-            "SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps) + SUBJECTS.checkpoints",
-            "SUBJECTS.attending(SUBJECTS.compared + SUBJECTS.steps)",
-        ),
-        ('if ROWS == "words" else []', 'if ROWS == "plain" else []'),
+        ("name: table.parts(SUBJECTS)", "name: table.parts(SUBJECTS)[:1]"),
         ('["<results>/corpus/annotation.parquet"] if KNOWN else []', "[]"),
-        ('"pruning": SUBJECTS.whole_runs()\n', '"pruning": []\n'),
         ("return FIRST + 1 + place", "return FIRST + 1 - place"),
     ),
     *of(
         "rules",
         "rules/training.smk",
-        ("        translation=translation,\n", "        translation=[],\n"),
         (
             "tokenizers=tokenizers_of(objective),\n            whole=",
             'tokenizers=tokenizers_of("lm"),\n            whole=',
         ),
         ("partial(SLICES.train, objective)", "partial(SLICES.train, QUICKEST_FIRST[0])"),
         ("--whole {input.whole:q}", "--whole {output.metrics:q}"),
-        ("settings=SLICES.measure_quality,", "settings=SLICES.measure_pruning,"),
     ),
     *of(
         "rules",
@@ -781,47 +764,76 @@ MISTAKES = [
             'occurrences="<results>/occurrences/plain/occurrences.parquet"',
         ),
         ("SUBJECTS.checkpoint_files(wildcards.objective)", "[]"),
-        (
-            'occurrences="<results>/occurrences/words/occurrences.parquet"',
-            'occurrences="<results>/occurrences/plain/occurrences.parquet"',
-        ),
     ),
     *of(
         "rules",
         "rules/heads.smk",
-        (
-            '"blocks": "<results>/corpus/blocks.test.npy"',
-            '"blocks": "<results>/corpus/blocks.dev.npy"',
-        ),
-        (
-            'quality=quality_of_whole,\n        text=text_of("test")',
-            'quality=quality_of_whole,\n        text=text_of("dev")',
-        ),
-        (
-            'quality=[],\n        text=text_of("test")',
-            'quality=[],\n        text=text_of("dev")',
-        ),
-        (
-            "        **PRUNED_MODEL,\n        **READ_BY_HEADS",
-            "        **MODEL,\n        **READ_BY_HEADS",
-        ),
-        ("settings=SLICES.measure_pruned_functions", "settings=SLICES.measure_head_functions"),
-        ("gates=gates_of_checkpoint", "gates=[]"),
-        ("WRITTEN if of_checkpoint(wildcards) else []", "WRITTEN"),
-        ("quality=quality_of_whole,", "quality=[],"),
+        ('model=pruned_or_whole("model/model.safetensors")', "model=[]"),
         ("--chosen-by {input.chosen_by:q}", "--chosen-by"),
+    ),
+    # What a table says of itself to the plan.
+    *of(
+        "rules",
+        "bottomup/tables/head_importance.py",
+        ('"sentences": slices.study.heads.sentences', '"sentences": slices.study.heads.seed'),
+        ('"beam": slices.beam(of)', '"beam": None'),
+        ('["confidence", "relevance_alpha_beta"]}', '["confidence", "relevance_ratio"]}'),
+        ('reads=("model", "dev")', 'reads=("model", "test")'),
+        (") + subjects.checkpoints\n", ")\n"),
     ),
     *of(
         "rules",
-        "rules/measures.smk",
-        ('"frequencies": FREQUENCIES[ROWS]', '"frequencies": FREQUENCIES["plain"]'),
+        "bottomup/tables/change.py",
         (
-            'occurrences=f"<results>/occurrences/{ROWS}/occurrences.parquet"',
-            'occurrences="<results>/occurrences/plain/occurrences.parquet"',
+            'shown=lambda settings: {"matching": "matched"}',
+            'shown=lambda settings: {"matching": "published"}',
         ),
-        ("        frequencies=FREQUENCIES[ROWS],", '        frequencies=FREQUENCIES["plain"],'),
-        ("masked_occurrences=masked_occurrences", "masked_occurrences=[]"),
-        ("partial(SLICES.measure_views, table)", "partial(SLICES.measure_views, [*TABLES][0])"),
+        ("judged=True", "judged=False"),
+    ),
+    *of(
+        "rules",
+        "bottomup/tables/neighbors.py",
+        (
+            'shown=lambda settings: {"metric": "cosine"}',
+            'shown=lambda settings: {"metric": "euclidean"}',
+        ),
+        ("null=True", "null=False"),
+    ),
+    *of(
+        "rules",
+        "bottomup/tables/pwcca_between_runs.py",
+        ('{"variant": "definition", "weights": "y"}', '{"variant": "definition", "weights": "x"}'),
+    ),
+    *of(
+        "rules",
+        "bottomup/tables/attention.py",
+        ("slices.study.site.sentences", "slices.study.heads.sentences"),
+        ("subjects.attending(subjects.compared)", "subjects.compared[:1]"),
+    ),
+    *of("rules", "bottomup/tables/alignment.py", ("if subjects.of_words else []", "")),
+    *of("rules", "bottomup/tables/pruning.py", ("subjects.whole_runs() + ", "")),
+    *of("rules", "bottomup/tables/influence.py", ("over_layers=True", "over_layers=False")),
+    *of("rules", "bottomup/tables/quality.py", ('"test", "translation")', '"test")')),
+    *of(
+        "rules",
+        "rules/measures.smk",
+        ('{"frequencies": FREQUENCIES[ROWS]}', '{"frequencies": FREQUENCIES["plain"]}'),
+        (
+            '"model": judged("model.safetensors")',
+            '"model": pruned_or_whole("model/model.safetensors")',
+        ),
+        ('"gates": gates_of_checkpoint', '"gates": []'),
+        ('"quality": quality_of_whole', '"quality": []'),
+        ('"translation": {"translation": translation}', '"translation": {}'),
+        (
+            '"written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else []',
+            '"written": WRITTEN',
+        ),
+        ('"frequencies": frequencies_of', '"frequencies": FREQUENCIES["plain"]'),
+        ('"pruned_model": PRUNED_MODEL', '"pruned_model": MODEL'),
+        ('"masked_occurrences": masked_occurrences', '"masked_occurrences": []'),
+        ("partial(SLICES.measure, name)", "partial(SLICES.measure, [*TABLES][0])"),
+        ('f"{name}={path}"', 'f"{path}"'),
         ('tables=parts_ending(".parquet")', 'tables=parts_ending(".csv")'),
     ),
     *of(
@@ -849,7 +861,7 @@ MISTAKES = [
     *of(
         "rules",
         "rules/claims.smk",
-        ('*("change", "influence", "neighbors"),\n', '*("change", "influence"),\n'),
+        ("if table.judged and MEASURES[name]", "if table.over_layers and MEASURES[name]"),
         ('quality=["<results>/measures/quality.csv"] if', "quality=[] if"),
         ("SUBJECTS.runs(SUBJECTS.trained)", "SUBJECTS.first_runs(SUBJECTS.trained)"),
         ("tables=rules.judge_claims.input.tables", "tables=rules.judge_claims.input.tables[:1]"),
@@ -891,7 +903,6 @@ MISTAKES = [
     *of(
         "rules",
         "rules/pages.smk",
-        ('test="<results>/corpus/test.parquet"', 'test="<results>/corpus/dev.parquet"'),
         ("'words' if ROWS == 'words' else 'source'", "'source'"),
         ('"published": figure.get("published", []),', '"published": [],'),
         ('[table for table in figure["tables"] if table in EXPLORED]', "[]"),
@@ -901,7 +912,7 @@ MISTAKES = [
         "Snakefile",
         ("figure=[*FIRST_LOOK, *FIGURES]", "figure=FIRST_LOOK"),
         ("figure=[*FIRST_LOOK, *FIGURES]", "figure=FIGURES"),
-        ("for name, parts in MEASURES.items() if parts]", "for name, parts in []]"),
+        ("for name in COLLECTED if MEASURES[name]]", "for name in []]"),
         (
             '["<results>/measures/calibration.csv", "<results>/claims.html"]',
             '["<results>/claims.html"]',
@@ -916,7 +927,7 @@ MISTAKES = [
         ('{"language": self.languages["target"]}', '{"language": self.languages["source"]}'),
         ("self.study.scratch_training(objective)", "self.study.pruning_training(objective)"),
         ('values["gates"] = pruning.gates', 'values["gates"] = {}'),
-        ('None if wildcards.method == "none" else penalty', "penalty"),
+        ('None if wildcards.method == "none" else float', "float"),
         (
             '"n": study.occurrences.n, "seed": study.occurrences.seed',
             '"n": study.occurrences.n, "seed": 2',
@@ -927,29 +938,18 @@ MISTAKES = [
             "self.subjects.labels(wildcards.objective, wildcards.reading)",
             'self.subjects.labels(wildcards.objective, "plain")',
         ),
-        ("getattr(self.study.measures, about.section or table)", "{}"),
+        ("getattr(self.study.measures, tables()", "getattr({}, tables()"),
         (
             'values["unit"] = self.study.occurrences.unit\n        if about',
             'values["unit"] = "subword"\n        if about',
         ),
-        ('"influence": self.study.measures.influence', '"influence": {}'),
         ('include={"beam_size", "length_penalty"}', 'include={"beam_size"}'),
-        (
-            '"sentences": heads.sentences,\n            "seed": heads.seed',
-            '"sentences": heads.seed,\n            "seed": heads.sentences',
-        ),
-        ('"sentences": self.study.site.sentences', '"sentences": self.study.heads.sentences'),
         ("seed = self.study.seeds[0] if twin else None", "seed = self.study.seeds[0]"),
         ('values["half"] = {"number": half,', 'values["half"] = {"number": 3 - half,'),
-        ('"change": {"matching": "matched"}', '"change": {"matching": "published"}'),
-        ('["confidence", "relevance_alpha_beta"]', '["confidence", "relevance_ratio"]'),
-        ('"neighbors": {"metric": "cosine"}', '"neighbors": {"metric": "euclidean"}'),
-        ('{"variant": "definition", "weights": "y"}', '{"variant": "definition", "weights": "x"}'),
         ('"studies": 1000', '"studies": 10'),
         ("quality.choose if hasattr", "None if hasattr"),
         ('"seed": quality.seed', '"seed": 2'),
         ("dict(corpus.cleaning) | of_text", "of_text"),
-        ('{"thresholds": self.study.heads.thresholds}', '{"thresholds": {}}'),
         (
             'values["training"] = self.study.objective_training(name)',
             'values["training"] = self.study.training',
@@ -988,33 +988,82 @@ MISTAKES = [
         ("Column(arguments.text, arguments.side)", 'Column(arguments.text, "source")'),
     ),
     *of(
-        "scripts",
-        "measure_alignment.py",
+        "tables",
+        "scripts/measure.py",
+        ("setdefault(name, []).append(path)", "setdefault(name, []).insert(0, path)"),
+        ("if what and not seen.subject.heads:", "if False:"),
         (
-            "of_occurrences(subject, table, text, tokenizer)[0]",
-            "of_text(subject, sentences, tokenizer)[0]",
+            "validated(table.Settings, settings.options)",
+            'validated(table.Settings, settings.options | ({"k": 1} if "k" in settings.options else {}))',
+        ),
+        ("drop(columns=[*names], errors", 'drop(columns=["seed"], errors'),
+        ("math.nan if value is None else value", "value"),
+        ("seen = replace(seen, batch_tokens=arguments.batch_tokens)", "pass"),
+    ),
+    *of(
+        "tables",
+        "bottomup/views/seen.py",
+        ('("reading", "labels", "null")', '("labels", "null")'),
+        ("(2 * layer * other_depth + depth) // (2 * depth)", "layer"),
+        ("load(path, len(occurrences), unit)", "load(path, len(occurrences))"),
+        ("np.any([np.isnan", "np.all([np.isnan"),
+        ('files["masked_occurrences"], measured.unit', 'files["occurrences"], measured.unit'),
+    ),
+    *of(
+        "tables",
+        "quality.py",
+        (
+            "        settings.scoring,\n",
+            '        settings.scoring.model_copy(update={"seed": 9}),\n',
+        ),
+        ('"split": "test"', '"split": "dev"'),
+        ('load_array(seen.file("blocks"))', 'load_array(seen.file("blocks"))[::-1]'),
+    ),
+    *of(
+        "tables",
+        "head_functions.py",
+        (
+            "        settings,\n",
+            "        Thresholds(positional=0.5, syntactic=0.1, pairs=100, rare=0.5, rare_rank=500),\n",
+        ),
+        ("sum(words.unaligned.values())", "0"),
+        ("types_of(words.tokens, tokens)", "words.tokens.ids"),
+        ('load_array(seen.file("blocks"))', 'load_array(seen.file("blocks"))[::-1]'),
+    ),
+    *of(
+        "tables",
+        "head_importance.py",
+        ("blocks[sentences], jackknife", "blocks[sentences][::-1], jackknife"),
+        ("jackknife.n_blocks(blocks)", "jackknife.n_blocks(blocks[sentences])"),
+    ),
+    *of(
+        "tables",
+        "alignment.py",
+        (
+            "of_occurrences(seen.subject, table, text, tokenizer)[0]",
+            "of_text(seen.subject, sentences, tokenizer)[0]",
         ),
     ),
     *of(
-        "scripts",
-        "measure_attention.py",
+        "tables",
+        "attention.py",
         ("settings.sentences, settings.seed", "settings.sentences, 2"),
         ('text["target"][sentence] if', 'text["target"][0] if'),
         ("assign(sentence=sentence)", "assign(sentence=0)"),
     ),
     *of(
-        "scripts",
-        "measure_influence.py",
+        "tables",
+        "influence.py",
         ("        settings.hidden,\n", '        "group",\n'),
         ("        settings.seed,\n", "        1,\n"),
-        ("ranks_of_words=bool(arguments.written)", "ranks_of_words=False"),
+        ("ranks_of_words=bool(written)", "ranks_of_words=False"),
         ("of_subwords(words.tokens, occurrences)", "occurrences"),
     ),
     *of(
-        "scripts",
-        "measure_pruning.py",
+        "tables",
+        "pruning.py",
         ("penalty / found.gated_layers", "penalty"),
-        ('"scratch" if pruned.method == "scratch" else "trained"', '"trained"'),
+        ('"scratch" if settings.pruned.method == "scratch" else "trained"', '"trained"'),
         ("_or_nan(found.bleu)", "_or_nan(found.chrf)"),
         (
             "found.heads.get(kind, 0) for kind in KINDS",
@@ -1023,14 +1072,24 @@ MISTAKES = [
         ("_or_nan(found.dev_loss)", "_or_nan(found.test_loss)"),
     ),
     *of(
-        "scripts",
-        "measure_views.py",
-        ("for path in arguments.views]", "for path in arguments.views[::-1]]"),
-        ('"reading": settings.reading', '"reading": "plain"'),
-        ("rows.append(settings.run | row)", "rows.append(row)"),
+        "tables",
+        "projection.py",
+        ("settings.seed, word", "1, word"),
+        ("of_word, settings.occurrences", "of_word, 10**6"),
         (
-            "validated(table.Settings, settings.options)",
-            'validated(table.Settings, settings.options | ({"k": 1} if "k" in settings.options else {}))',
+            'occurrences["input_id"].where(plain, occurrences["output_id"])',
+            'occurrences["input_id"]',
+        ),
+        ('if picture == "token" and seen.masked', "if seen.masked"),
+        ("settings.perplexity", "30"),
+        ("view[rows.index]", "view[np.sort(rows.index)[::-1]]"),
+    ),
+    *of(
+        "scripts",
+        "shrink_pruned.py",
+        (
+            "without_closed_heads(subjects.load(arguments.model).model)",
+            "subjects.load(arguments.model).model",
         ),
     ),
     *of(
@@ -1045,19 +1104,6 @@ MISTAKES = [
         ("**settings.options)", ")"),
         ("with placed(settings.places):", "with placed({}):"),
         ("zip(names, paths, strict=True)", "zip(names, paths[::-1], strict=True)"),
-    ),
-    *of(
-        "scripts",
-        "project_views.py",
-        ("settings.seed,\n", "1,\n"),
-        ("settings.occurrences,\n", "10**6,\n"),
-        (
-            'occurrences["input_id"].where(plain, occurrences["output_id"])',
-            'occurrences["input_id"]',
-        ),
-        ('shown = readings if picture == "token" else readings[:1]', "shown = readings"),
-        ("settings.perplexity", "30"),
-        ("view[rows.index]", "view[np.sort(rows.index)[::-1]]"),
     ),
     *of(
         "scripts",
@@ -1114,15 +1160,6 @@ MISTAKES = [
     ),
     *of(
         "scripts",
-        "measure_quality.py",
-        (
-            "        arguments.settings.scoring,\n",
-            '        arguments.settings.scoring.model_copy(update={"seed": 9}),\n',
-        ),
-        ('"split": "test"', '"split": "dev"'),
-    ),
-    *of(
-        "scripts",
         "collect_heads.py",
         ('on=HEAD, how="left"', 'on=HEAD, how="inner"'),
         (
@@ -1135,22 +1172,6 @@ MISTAKES = [
         "extract_views.py",
         ("        settings.dtype,\n", '        "float32",\n'),
         ("position=words.last[rows]", "position=words.first[rows]"),
-    ),
-    *of(
-        "scripts",
-        "measure_head_functions.py",
-        (
-            "        settings.thresholds,\n",
-            "        Thresholds(positional=0.5, syntactic=0.1, pairs=100, rare=0.5, rare_rank=500),\n",
-        ),
-        ("sum(words.unaligned.values())", "0"),
-        ("types_of(words.tokens, tokens)", "words.tokens.ids"),
-    ),
-    *of(
-        "scripts",
-        "measure_head_importance.py",
-        ("columns_of(settings.run) | row", 'row | columns_of(settings.run) | {"layer": 1}'),
-        ("jackknife.n_blocks(blocks)", "jackknife.n_blocks(blocks[sentences])"),
     ),
     *of(
         "scripts",

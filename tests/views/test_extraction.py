@@ -214,16 +214,18 @@ def test_a_word_is_seen_through_its_last_sub_word_or_their_mean(checkpoint, run_
     assert np.isnan(found[0, :, 0]).sum() == 4
 
 
-def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, run_script):
+def test_words_that_are_not_seen_are_counted_by_reason(checkpoint, measure):
     """Of the three sentences, occurrences are in the first two; in the last one a word is cut."""
     table = pd.read_parquet(checkpoint / "occurrences.parquet")
     table[table["text"] < 2].to_parquet(checkpoint / "occurrences.parquet")
-    run_script(
-        "measure_alignment",
-        {"objective": "bert", "seed": 0, "code": "digest"},
-        *("--model", checkpoint / "model", "--occurrences", checkpoint / "occurrences.parquet"),
-        *("--written", checkpoint / "test.parquet", checkpoint / "words.json"),
-        *("--table", checkpoint / "alignment.csv"),
+    measure(
+        "alignment",
+        {"objective": "bert", "seed": 0},
+        {},
+        model=checkpoint / "model",
+        occurrences=checkpoint / "occurrences.parquet",
+        written=[checkpoint / "test.parquet", checkpoint / "words.json"],
+        table=checkpoint / "alignment.csv",
     )
     found = pd.read_csv(checkpoint / "alignment.csv")
     assert (found["objective"] == "bert").all() and (found["seed"] == 0).all()

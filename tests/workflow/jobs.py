@@ -4,8 +4,9 @@ programs in scripts/ say of their inputs. Not one file here is copied from what 
 
 A job is its command, without its settings and how it runs; `<` what it reads and `>` what it writes
 besides what the command names; `=` parts of its settings. `{a,b}` is a choice, as in a shell;
-`{model}` and `{arrays}` are the files of a model and of a token file. A file that a job reads or
-writes through its folder has to be named.
+`{model}` and `{arrays}` are the files of a model and of a token file, `model(folder)` those of a
+model under the names that a table reads. A file that a job reads or writes through its folder has
+to be named.
 """
 
 # Of the study in checkouts.py: sub-words, two sources, controls.
@@ -43,14 +44,10 @@ train_untrained=train --tokens corpus/tokens --tokenizers corpus/tokenizer.sourc
 < corpus/tokens/{train,dev}.source/{arrays}
 > runs/untrained-2/model/{model} runs/untrained-2/metrics.jsonl
 = module untrained; seed 2
-measure_quality --model runs/mt-2/model --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --table measures/quality/mt-2.csv
-< runs/mt-2/model/{model} corpus/tokens/test.{source,target}/{arrays}
-> measures/quality/mt-2.parquet
-= run.objective mt; run.seed 2; scoring.translation.language de; scoring.seed 1; scoring.choose null; scoring.translation.beam_size 4; scoring.translation.sentences 500
-measure_quality --model runs/mlm-1/model --tokens corpus/tokens --blocks corpus/blocks.test.npy --translation --table measures/quality/mlm-1.csv
-< runs/mlm-1/model/{model} corpus/tokens/test.source/{arrays}
-> measures/quality/mlm-1.parquet
-= run.objective mlm; run.seed 1; scoring.translation null; scoring.choose 0.15
+measure_quality=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy translation=corpus/test.parquet translation=corpus/tokenizer.target.json --writes measures/quality/mt-2.csv measures/quality/mt-2.parquet
+= run.objective mt; run.seed 2; options.scoring.translation.language de; options.scoring.seed 1; options.scoring.choose null; options.scoring.translation.beam_size 4; options.scoring.translation.sentences 500
+measure_quality=measure --reads model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/quality/mlm-1.csv measures/quality/mlm-1.parquet
+= run.objective mlm; run.seed 1; options.scoring.translation null; options.scoring.choose 0.15
 draw_occurrences --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --frequencies corpus/frequencies.csv --table occurrences/plain/occurrences.parquet --text occurrences/plain
 < corpus/tokens/test.source/{arrays}
 > occurrences/plain/{arrays}
@@ -66,52 +63,37 @@ extract_views --model runs/mlm-2/model --text occurrences/plain --occurrences oc
 = dtype float16; pooling last
 extract_views --model runs/mlm-2/model --text occurrences/as_trained_mlm --occurrences occurrences/as_trained_mlm/occurrences.parquet --written --views views/mlm-2/as_trained.npy
 < runs/mlm-2/model/{model} occurrences/as_trained_mlm/{arrays}
-measure_mutual_information=measure_views --views views/mlm-2/as_trained.npy --occurrences occurrences/as_trained_mlm/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.as_trained.csv
-> measures/mutual_information/mlm-2.as_trained.parquet
+measure_mutual_information=measure --reads views=views/mlm-2/as_trained.npy occurrences=occurrences/as_trained_mlm/occurrences.parquet frequencies=corpus/frequencies.csv --writes measures/mutual_information/mlm-2.as_trained.csv measures/mutual_information/mlm-2.as_trained.parquet
 = run.objective mlm; run.seed 2; reading as_trained; table mutual_information; options.n_clusters 50; options.n_tokens 100; options.other_n_tokens [60]; labels [{"label": "input", "positions": "replaced"}, {"label": "output", "positions": "changed"}, {"label": "output", "positions": "masked"}, {"label": "output", "positions": "replaced"}]
-measure_mutual_information=measure_views --views views/mlm-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies corpus/frequencies.csv --table measures/mutual_information/mlm-2.plain.csv
-> measures/mutual_information/mlm-2.plain.parquet
+measure_mutual_information=measure --reads views=views/mlm-2/plain.npy occurrences=occurrences/plain/occurrences.parquet frequencies=corpus/frequencies.csv --writes measures/mutual_information/mlm-2.plain.csv measures/mutual_information/mlm-2.plain.parquet
 = run.objective mlm; run.seed 2; reading plain; labels [{"label": "input", "positions": "all"}]
-measure_pwcca_between_runs=measure_views --views views/lm-2/plain.npy views/mt-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/lm-2.mt-1.csv
-> measures/pwcca_between_runs/lm-2.mt-1.parquet
+measure_pwcca_between_runs=measure --reads views=views/lm-2/plain.npy views=views/mt-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/pwcca_between_runs/lm-2.mt-1.csv measures/pwcca_between_runs/lm-2.mt-1.parquet
 = run.objective_a lm; run.seed_a 2; run.objective_b mt; run.seed_b 1; table pwcca_between_runs; options.variants ["definition", "svcca-2019"]; unit subword; null.permutations 15; null.seed 1
-measure_similarity_between_runs=measure_views --views views/lm-1/plain.npy views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/similarity_between_runs/lm-1.mlm-1.csv
-> measures/similarity_between_runs/lm-1.mlm-1.parquet
+measure_similarity_between_runs=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/similarity_between_runs/lm-1.mlm-1.csv measures/similarity_between_runs/lm-1.mlm-1.parquet
 = run.objective_a lm; run.seed_a 1; run.objective_b mlm; run.seed_b 1; options.rsa_rows 100; null.permutations 15
-measure_pwcca_between_layers=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_layers/mt-2.csv
-> measures/pwcca_between_layers/mt-2.parquet
+measure_pwcca_between_layers=measure --reads views=views/mt-2/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/pwcca_between_layers/mt-2.csv measures/pwcca_between_layers/mt-2.parquet
 = run.objective mt; run.seed 2; table pwcca_between_layers; null.permutations 15
-measure_change=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/change/mt-2.csv
-> measures/change/mt-2.parquet
+measure_change=measure --reads views=views/mt-2/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/change/mt-2.csv measures/change/mt-2.parquet
 = run.objective mt; run.seed 2; table change; options.occurrences 300
-measure_neighbors=measure_views --views views/mt-2/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/neighbors/mt-2.csv
-> measures/neighbors/mt-2.parquet
+measure_neighbors=measure --reads views=views/mt-2/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/neighbors/mt-2.csv measures/neighbors/mt-2.parquet
 = table neighbors; options.k 10; null.permutations 15
-measure_isotropy=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations --frequencies --table measures/isotropy/mlm-1.csv
-> measures/isotropy/mlm-1.parquet
+measure_isotropy=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/isotropy/mlm-1.csv measures/isotropy/mlm-1.parquet
 = table isotropy; options.n 1000
-measure_probes=measure_views --views views/mlm-1/plain.npy --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies --table measures/probes/mlm-1.csv
-> measures/probes/mlm-1.parquet
+measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/probes/mlm-1.csv measures/probes/mlm-1.parquet
 = table probes; options.tasks ["tag"]
-measure_influence --model runs/mt-2/model --text occurrences/plain --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --written --table measures/influence/mt-2.csv
-< runs/mt-2/model/{model} occurrences/plain/{arrays}
-> measures/influence/mt-2.parquet
-= run.objective mt; run.seed 2; influence.sentences 100; influence.hidden token
-project_views --views views/mlm-1/plain.npy --masked-views views/mlm-1/as_trained.npy --masked-occurrences occurrences/as_trained_mlm/occurrences.parquet --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies corpus/frequencies.csv --table measures/projection/mlm-1.csv
-= run.objective mlm; run.seed 1; projection.words ["is", "are"]
-project_views --views views/lm-1/plain.npy --masked-views --masked-occurrences --occurrences occurrences/plain/occurrences.parquet --annotations occurrences/plain/annotations.parquet --frequencies corpus/frequencies.csv --table measures/projection/lm-1.csv
+measure_influence=measure --reads model(runs/mt-2/model) text=occurrences/plain/{arrays} occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/influence/mt-2.csv measures/influence/mt-2.parquet
+= run.objective mt; run.seed 2; options.sentences 100; options.hidden token
+measure_projection=measure --reads views=views/mlm-1/plain.npy masked_views=views/mlm-1/as_trained.npy masked_occurrences=occurrences/as_trained_mlm/occurrences.parquet occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet frequencies=corpus/frequencies.csv --writes measures/projection/mlm-1.csv
+= run.objective mlm; run.seed 1; options.words ["is", "are"]
+measure_projection=measure --reads views=views/lm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet frequencies=corpus/frequencies.csv --writes measures/projection/lm-1.csv
 collect_tables --tables measures/change/{lm,mt,mlm,untrained}-{1,2}.csv --table measures/change.csv
 collect_tables --tables measures/quality/{lm,mt,mlm}-{1,2}.csv --table measures/quality.csv
 collect_tables --tables measures/projection/{lm,mt,mlm,untrained}-1.csv --table measures/projection.csv
 collect_estimates=collect_tables --tables measures/neighbors/{lm,mt,mlm,untrained}-{1,2}.parquet --table measures/neighbors.parquet
-measure_head_importance --model runs/mt-2/model --text corpus/tokens/dev.{source,target}/{arrays} --blocks corpus/blocks.dev.npy --table measures/head_importance/mt-2.csv
-< runs/mt-2/model/{model} corpus/tokens/dev.{source,target}/{arrays}
-> measures/head_importance/mt-2.parquet
-= run.objective mt; run.seed 2; sentences 10; seed 1; beam {"beam_size": 4, "length_penalty": 0.6}
-measure_head_functions --model runs/mt-2/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/head_functions/mt-2.csv --written
-< runs/mt-2/model/{model} corpus/tokens/test.source/{arrays}
-> measures/head_functions/mt-2.parquet
-= run.objective mt; run.seed 2; thresholds.positional 0.9; thresholds.pairs 100
+measure_head_importance=measure --reads model(runs/mt-2/model) text=corpus/tokens/dev.{source,target}/{arrays} blocks=corpus/blocks.dev.npy --writes measures/head_importance/mt-2.csv measures/head_importance/mt-2.parquet
+= run.objective mt; run.seed 2; options.sentences 10; options.seed 1; options.beam {"beam_size": 4, "length_penalty": 0.6}
+measure_head_functions=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-2.csv measures/head_functions/mt-2.parquet
+= run.objective mt; run.seed 2; options.positional 0.9; options.pairs 100
 collect_heads --importance measures/head_importance.csv --functions measures/head_functions.csv --table measures/heads.csv
 prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
@@ -125,25 +107,25 @@ prune_heads --model runs/lm-1/model --text corpus/tokens/{train,dev}.source/{arr
 < runs/lm-1/model/{model} corpus/tokens/{train,dev}.source/{arrays}
 > pruned/lm-1/encoder/random_0.7/model/{model} pruned/lm-1/encoder/random_0.7/metrics.jsonl
 = pruned.method random
-measure_pruning --model pruned/mt-1/all/gates_0.5/model --metrics pruned/mt-1/all/gates_0.5/metrics.jsonl --gates --quality --text corpus/tokens/test.{source,target}/{arrays} --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/gates_0.5/smaller/{config.json,model.safetensors,tokenizer.json} --table measures/pruning/mt-1.all.gates_0.5.csv
-< pruned/mt-1/all/gates_0.5/model/{weights} corpus/tokens/test.{source,target}/{arrays}
-> pruned/mt-1/all/gates_0.5/smaller/{weights} measures/pruning/mt-1.all.gates_0.5.parquet
-= pruned.attention all; pruned.method gates; scoring.translation.language de
-measure_pruning --model runs/mt-1/model --metrics runs/mt-1/metrics.jsonl --gates --quality measures/quality/mt-1.parquet --text corpus/tokens/test.{source,target}/{arrays} --blocks corpus/blocks.test.npy --translation corpus/test.parquet corpus/tokenizer.target.json --smaller pruned/mt-1/all/none_0/smaller/{config.json,model.safetensors,tokenizer.json} --table measures/pruning/mt-1.all.none_0.csv
-< runs/mt-1/model/{weights} corpus/tokens/test.{source,target}/{arrays}
-> pruned/mt-1/all/none_0/smaller/{weights} measures/pruning/mt-1.all.none_0.parquet
-= pruned.method none; pruned.penalty null; run.seed 1
-measure_pruned_functions=measure_head_functions --model pruned/mt-1/encoder/gates_0.7/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --table measures/pruned_functions/mt-1.encoder.gates_0.7.csv --written
-< pruned/mt-1/encoder/gates_0.7/model/{model} corpus/tokens/test.source/{arrays}
-> measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
+measure_pruning=measure --reads weights(pruned/mt-1/all/gates_0.5/smaller) metrics=pruned/mt-1/all/gates_0.5/metrics.jsonl text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy translation=corpus/test.parquet translation=corpus/tokenizer.target.json --writes measures/pruning/mt-1.all.gates_0.5.csv measures/pruning/mt-1.all.gates_0.5.parquet
+= options.pruned.attention all; options.pruned.method gates; options.scoring.translation.language de
+shrink_pruned --model pruned/mt-1/all/gates_0.5/model --smaller pruned/mt-1/all/gates_0.5/smaller
+< pruned/mt-1/all/gates_0.5/model/{weights}
+> pruned/mt-1/all/gates_0.5/smaller/{weights}
+measure_pruning=measure --reads weights(pruned/mt-1/all/none_0/smaller) metrics=runs/mt-1/metrics.jsonl quality=measures/quality/mt-1.parquet text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy translation=corpus/test.parquet translation=corpus/tokenizer.target.json --writes measures/pruning/mt-1.all.none_0.csv measures/pruning/mt-1.all.none_0.parquet
+= options.pruned.method none; options.pruned.penalty null; run.seed 1
+shrink_pruned --model runs/mt-1/model --smaller pruned/mt-1/all/none_0/smaller
+< runs/mt-1/model/{weights}
+> pruned/mt-1/all/none_0/smaller/{weights}
+measure_pruned_functions=measure --reads model(pruned/mt-1/encoder/gates_0.7/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/pruned_functions/mt-1.encoder.gates_0.7.csv measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
 = run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
 compare_with_published --figures figures/mutual_information_{input,lm,mlm}.csv figures/distance_between_{tasks,layers}.csv figures/{change,influence}_frequency_rank.csv figures/{change,influence}_pos.csv figures/neighbors_{token,position,left_right,ccg,ccg_left_right}.csv figures/head_{importance,functions}.csv figures/{syntactic_heads,quality_against_heads,functions_kept,heads_kept_by_attention,decoder_heads_by_layers}.csv --table measures/comparison.csv --correlations measures/rank_correlations.csv
-judge_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
+judge_claims --tables measures/{change,head_functions,head_importance,influence,mutual_information,neighbors,pruned_functions,pruning,pwcca_between_layers,pwcca_between_runs}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
 = initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100; estimators.mutual_information.estimator clusters; estimators.pwcca_between_layers {"variant": "definition", "weights": "x"}; estimators.change.matching matched; estimators.influence.matching matched; estimators.neighbors.metric cosine; estimators.head_importance.importance ["confidence", "relevance_alpha_beta"]; others.weighted by the second run ["pwcca_between_runs", {"variant": "definition", "weights": "y"}]; others.20 clusters ["mutual_information", {"estimator": "clusters", "n_clusters": 20, "n_tokens": 100}]; others.60 tokens ["mutual_information", {"estimator": "clusters", "n_clusters": 50, "n_tokens": 60}]; others.scikit-learn ["mutual_information", {"estimator": "scikit-learn"}]; others.relevance by ratios ["head_importance", {"importance": ["confidence", "relevance_ratio"]}]
 plan_next_look --claims measures/claims.csv --look next_look.yaml
 > next_look.yaml
 = planned [2]; seeds.lm 2; initial.mlm untrained; tokens.untrained 0
-calibrate_claims --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,change,influence,neighbors,head_importance,head_functions,pruning,pruned_functions}.parquet measures/gates.csv --table measures/calibration.csv
+calibrate_claims --tables measures/{change,head_functions,head_importance,influence,mutual_information,neighbors,pruned_functions,pruning,pwcca_between_layers,pwcca_between_runs}.parquet measures/gates.csv --table measures/calibration.csv
 < bottomup/published/curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
@@ -152,9 +134,8 @@ show_claims --claims measures/claims.csv --specifications measures/specification
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
-measure_attention --model runs/mt-1/model --test corpus/test.parquet --tokenizer corpus/tokenizer.target.json --table measures/attention/mt-1.parquet
-< runs/mt-1/model/{model}
-= run.objective mt; run.seed 1; sentences 5; seed 1
+measure_attention=measure --reads model(runs/mt-1/model) text=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/attention/mt-1.parquet
+= run.objective mt; run.seed 1; options.sentences 5; options.seed 1
 show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
@@ -206,33 +187,22 @@ open_checkpoint --model runs/own-0/model --downloads downloads
 = twin_seed null; source.folder own
 annotate_occurrences --annotation corpus/annotation.parquet --occurrences occurrences/words/occurrences.parquet --text occurrences/words --annotations occurrences/words/annotations.parquet
 < occurrences/words/{arrays}
-measure_alignment --model runs/bert-0/model --occurrences occurrences/words/occurrences.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/alignment/bert-0.csv
-< runs/bert-0/model/{model}
-measure_pwcca_between_runs=measure_views --views views/bert_untrained-0/plain.npy views/bert-0/plain.npy --occurrences occurrences/words/occurrences.parquet --annotations --frequencies --table measures/pwcca_between_runs/bert_untrained-0.bert-0.csv
-> measures/pwcca_between_runs/bert_untrained-0.bert-0.parquet
+measure_alignment=measure --reads model(runs/bert-0/model) occurrences=occurrences/words/occurrences.parquet written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/alignment/bert-0.csv
+measure_pwcca_between_runs=measure --reads views=views/bert_untrained-0/plain.npy views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet --writes measures/pwcca_between_runs/bert_untrained-0.bert-0.csv measures/pwcca_between_runs/bert_untrained-0.bert-0.parquet
 = run.objective_a bert_untrained; run.objective_b bert
-measure_mutual_information=measure_views --views views/bert-0/plain.npy --occurrences occurrences/words/occurrences.parquet --annotations --frequencies corpus/word_frequencies.csv --table measures/mutual_information/bert-0.plain.csv
-> measures/mutual_information/bert-0.plain.parquet
+measure_mutual_information=measure --reads views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet frequencies=corpus/word_frequencies.csv --writes measures/mutual_information/bert-0.plain.csv measures/mutual_information/bert-0.plain.parquet
 = unit word; options.seed 6; labels [{"label": "input", "positions": "all"}]
-measure_influence --model runs/bert-0/model --text occurrences/words --occurrences occurrences/words/occurrences.parquet --annotations occurrences/words/annotations.parquet --written corpus/test.parquet corpus/tokenizer.words.json --table measures/influence/bert-0.csv
-< runs/bert-0/model/{model} occurrences/words/{arrays}
-> measures/influence/bert-0.parquet
-= influence.seed 5
-measure_head_importance --model runs/bert-0/model --text corpus/dev.parquet --blocks corpus/blocks.dev.npy --table measures/head_importance/bert-0.csv
-< runs/bert-0/model/{model}
-> measures/head_importance/bert-0.parquet
-= seed 7; beam null; run.module null
-project_views --views views/bert-0/plain.npy --masked-views --masked-occurrences --occurrences occurrences/words/occurrences.parquet --annotations occurrences/words/annotations.parquet --frequencies corpus/word_frequencies.csv --table measures/projection/bert-0.csv
+measure_influence=measure --reads model(runs/bert-0/model) text=occurrences/words/{arrays} occurrences=occurrences/words/occurrences.parquet annotations=occurrences/words/annotations.parquet written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/influence/bert-0.csv measures/influence/bert-0.parquet
+= options.seed 5
+measure_head_importance=measure --reads model(runs/bert-0/model) text=corpus/dev.parquet blocks=corpus/blocks.dev.npy --writes measures/head_importance/bert-0.csv measures/head_importance/bert-0.parquet
+= options.seed 7; options.beam null; options.run.module null
+measure_projection=measure --reads views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet annotations=occurrences/words/annotations.parquet frequencies=corpus/word_frequencies.csv --writes measures/projection/bert-0.csv
 = unit word
 collect_tables --tables measures/head_importance/{mt-1,mt_step8-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.csv --table measures/head_importance.csv
 collect_tables --tables measures/influence/{mt-1,mt_step8-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.csv --table measures/influence.csv
 collect_tables --tables measures/quality/{mt-1,mt_step8-1}.csv --table measures/quality.csv
-measure_head_functions --model runs/mt-1/model --tokens corpus/tokens/test.source --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/frequencies.csv --written --table measures/head_functions/mt-1.csv
-< runs/mt-1/model/{model} corpus/tokens/test.source/{arrays}
-> measures/head_functions/mt-1.parquet
-measure_head_functions --model runs/bert-0/model --tokens corpus/tokens/test.words --blocks corpus/blocks.test.npy --annotation corpus/annotation.parquet --frequencies corpus/word_frequencies.csv --written corpus/test.parquet corpus/tokenizer.words.json --table measures/head_functions/bert-0.csv
-< runs/bert-0/model/{model} corpus/tokens/test.words/{arrays}
-> measures/head_functions/bert-0.parquet
+measure_head_functions=measure --reads model(runs/mt-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-1.csv measures/head_functions/mt-1.parquet
+measure_head_functions=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/word_frequencies.csv written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/head_functions/bert-0.csv measures/head_functions/bert-0.parquet
 prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/scratch_0.5/model/{model} pruned/mt-1/all/scratch_0.5/metrics.jsonl
@@ -240,19 +210,14 @@ prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,tar
 prune_heads --model runs/bert-0/model --text corpus/train.parquet corpus/dev.parquet --chosen-by --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
 < runs/bert-0/model/{model}
 > pruned/bert-0/encoder/gates_0.3/model/{model} pruned/bert-0/encoder/gates_0.3/metrics.jsonl
-measure_pruning_of_checkpoint=measure_pruning --model pruned/bert-0/encoder/gates_0.3/model --metrics pruned/bert-0/encoder/gates_0.3/metrics.jsonl --gates measures/gates/bert-0.encoder.gates_0.3.csv --quality --text corpus/test.parquet --blocks corpus/blocks.test.npy --translation --smaller --table measures/pruning/bert-0.encoder.gates_0.3.csv
-< pruned/bert-0/encoder/gates_0.3/model/{weights}
-> measures/pruning/bert-0.encoder.gates_0.3.parquet
-= pruned.penalty 0.3
-measure_pruning_of_checkpoint=measure_pruning --model runs/bert-0/model --metrics --gates --quality --text corpus/test.parquet --blocks corpus/blocks.test.npy --translation --smaller --table measures/pruning/bert-0.encoder.none_0.csv
-< runs/bert-0/model/{weights}
-> measures/pruning/bert-0.encoder.none_0.parquet
-= scoring.seed 3; pruned.penalty null; pruned.method none; scoring.translation null
+measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) metrics=pruned/bert-0/encoder/gates_0.3/metrics.jsonl gates=measures/gates/bert-0.encoder.gates_0.3.csv text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.gates_0.3.csv measures/pruning/bert-0.encoder.gates_0.3.parquet
+= options.pruned.penalty 0.3
+measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
+= options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
 show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
-measure_attention --model runs/bert-0/model --test corpus/test.parquet --tokenizer --table measures/attention/bert-0.parquet
-< runs/bert-0/model/{model}
-= seed 7
+measure_attention=measure --reads model(runs/bert-0/model) text=corpus/test.parquet --writes measures/attention/bert-0.parquet
+= options.seed 7
 """
 
 # The same study of variants of an objective, and of two kinds of initial models.
@@ -269,9 +234,9 @@ seeds: [1]
 # By figure: its tables, in order, and the published curves behind it.
 RUNS, TRAINED, FIRST = "{lm,mt,mlm,untrained}-{1,2}", "{lm,mt,mlm}-{1,2}", "{lm,mt,mlm,untrained}-1"
 SWEPT = (
-    "lm-1.encoder.{gates,random,gradient}_0.7.csv mt-1.all.gates_{0,0.5}.csv "
-    "mt-1.all.{random,gradient}_0.5.csv mt-1.encoder.{gates,random,gradient}_0.7.csv "
-    "mlm-1.encoder.{gates,random,gradient}_0.7.csv"
+    "lm-1.encoder.{gates,random,gradient}_0.7 mt-1.all.gates_{0,0.5} "
+    "mt-1.all.{random,gradient}_0.5 mt-1.encoder.{gates,random,gradient}_0.7 "
+    "mlm-1.encoder.{gates,random,gradient}_0.7"
 )
 FIGURES = {
     "mutual_information_input": (f"mutual_information/{RUNS}.plain.parquet", "ib_mi_tasks"),
@@ -324,27 +289,28 @@ FIGURES = {
     },
     "isotropy": (f"isotropy/{FIRST}.parquet", ""),
     "probes": (f"probes/{FIRST}.parquet", ""),
-    "head_importance": (f"head_importance/{TRAINED}.csv", "lrp_confidence"),
-    "importance_agreement": (f"head_importance/{TRAINED}.csv", ""),
+    "head_importance": (f"head_importance/{TRAINED}.parquet", "lrp_confidence"),
+    "importance_agreement": (f"head_importance/{TRAINED}.parquet", ""),
     "head_functions": (
-        f"head_functions/{TRAINED}.parquet head_importance/{TRAINED}.csv",
+        f"head_functions/{TRAINED}.parquet head_importance/{TRAINED}.parquet",
         "functions_ru_de_fr",
     ),
     "syntactic_heads": (f"head_functions/{TRAINED}.parquet", "syntactic_accuracy"),
-    "attention_of_heads": (f"head_importance/{FIRST}.csv head_functions/{FIRST}.parquet", ""),
+    "attention_of_heads": (f"head_importance/{FIRST}.parquet head_functions/{FIRST}.parquet", ""),
     "quality_against_heads": (
-        "pruning/lm-1.encoder.none_0.csv pruning/mt-1.{all,encoder}.none_0.csv "
-        "pruning/mlm-1.encoder.none_0.csv " + " ".join(f"pruning/{part}" for part in SWEPT.split()),
+        "pruning/lm-1.encoder.none_0.parquet pruning/mt-1.{all,encoder}.none_0.parquet "
+        "pruning/mlm-1.encoder.none_0.parquet "
+        + " ".join(f"pruning/{part}.parquet" for part in SWEPT.split()),
         "heads_dying_enc_bleu_linear_x bleu_all_attns",
     ),
     "functions_kept": (
-        "pruned_functions/lm-1.encoder.gates_0.7.csv pruned_functions/mt-1.all.gates_{0,0.5}.csv "
-        "pruned_functions/mt-1.encoder.gates_0.7.csv pruned_functions/mlm-1.encoder.gates_0.7.csv "
-        + " ".join(f"gates/{part}" for part in SWEPT.split()),
+        "pruned_functions/lm-1.encoder.gates_0.7.parquet pruned_functions/mt-1.all.gates_{0,0.5}.parquet "
+        "pruned_functions/mt-1.encoder.gates_0.7.parquet pruned_functions/mlm-1.encoder.gates_0.7.parquet "
+        + " ".join(f"gates/{part}.csv" for part in SWEPT.split()),
         "functions_retained",
     ),
     "heads_kept_by_attention": (
-        "pruning/mt-1.all.none_0.csv pruning/mt-1.all.gates_{0,0.5}.csv",
+        "pruning/mt-1.all.none_0.parquet pruning/mt-1.all.gates_{0,0.5}.parquet",
         "heads_dying_by_attn_type_both",
     ),
     "decoder_heads_by_layers": ("gates/mt-1.all.gates_{0,0.5}.csv", "heads_dying_decoder"),

@@ -19,6 +19,7 @@ FILES = {
     "weights": "{model.safetensors,config.json,tokenizer.json}",
     "arrays": "{ids,offsets,words}.npy",
 }
+OF_MODEL = ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"]
 
 
 @dataclass
@@ -70,10 +71,26 @@ def parsed(words):
     return arguments
 
 
+def named_files(found):
+    """`model(folder)`, or `weights(folder)` without the config of its tokenizer."""
+    files = OF_MODEL if found[1] == "model" else OF_MODEL[:3]
+    return " ".join(f"{file.partition('.')[0]}={found[2]}/{file}" for file in files)
+
+
+def by_name(arguments):
+    """The arguments of a command, with the files of a table by the names that it reads."""
+    files = {}
+    for word in arguments.get("--reads", []):
+        name, _, path = word.partition("=")
+        files.setdefault(name, []).append(path)
+    return {name: paths for name, paths in arguments.items() if name != "--reads"} | files
+
+
 def by_hand(text):
     jobs = []
     for line in text.strip().splitlines():
         kind, _, rest = line.partition(" ")
+        rest = re.sub(r"\b(model|weights)\((\S+?)\)", named_files, rest)
         for name, files in FILES.items():
             rest = rest.replace(f"{{{name}}}", files)
         if kind == "=":
@@ -82,7 +99,7 @@ def by_hand(text):
             setattr(jobs[-1], "reads" if kind == "<" else "writes", nested(rest))
         else:
             rule, _, program = kind.partition("=")
-            jobs.append(Written(rule, program or rule, parsed(nested(rest))))
+            jobs.append(Written(rule, program or rule, by_name(parsed(nested(rest)))))
     return jobs
 
 
@@ -100,7 +117,7 @@ def command(job, results):
     python, script, *words = shlex.split(text)
     assert python == "python"
     words = [word if word.startswith("{") else word.replace(results, "") for word in words]
-    return Path(script).stem, parsed(words)
+    return Path(script).stem, by_name(parsed(words))
 
 
 class Study:
@@ -146,7 +163,9 @@ def check(study, written):
     assert shown == written.arguments
     # What is told by name, and stands for itself, need not be named again.
     named = {
-        path for path in told if re.search(r"\.(csv|html|js|json|jsonl|npy|parquet|tex)$", path)
+        path
+        for path in told
+        if re.search(r"\.(csv|html|js|json|jsonl|npy|parquet|safetensors|tex)$", path)
     }
     writes = {*written.writes, *(named & {*study.files(job.output)})}
     assert study.files(job.output) == sorted(writes)
@@ -286,7 +305,7 @@ OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
         (
             "heads_over_training",
             "measures/head_functions/{mt_step8-1,mt-1}.parquet "
-            "measures/head_importance/{mt_step8-1,mt-1}.csv runs/mt-1/metrics.jsonl",
+            "measures/head_importance/{mt_step8-1,mt-1}.parquet runs/mt-1/metrics.jsonl",
         ),
     ],
 )

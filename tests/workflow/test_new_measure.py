@@ -4,11 +4,18 @@ would write them."""
 import json
 import subprocess
 import sys
+from itertools import pairwise
 
 import numpy as np
 import pandas as pd
 import pytest
+import torch
+from tokenizers import Tokenizer
 
+from bottomup import subjects
+from bottomup.corpus.tokens import TokenFile
+from bottomup.training.run import save
+from tests.tiny import initial
 from tests.tutorials import files_in
 
 
@@ -17,7 +24,8 @@ def extended(checkout):
     """A copy with the files of the page."""
     files = files_in("add_measure")
     assert [*files] == [
-        *("bottomup/tables/norm.py", "bottomup/figures/norm.py", "docs/captions/norm.rst")
+        *("bottomup/tables/norm.py", "bottomup/figures/norm.py", "docs/captions/norm.rst"),
+        "bottomup/tables/spread.py",
     ]
     for name, text in files.items():
         (checkout.path / name).write_text(text)
@@ -29,7 +37,8 @@ def test_a_measure_is_planned_with_its_figure_and_nothing_is_stale(extended, out
     parts = [f"measures/norm/{run}{ending}" for run in runs for ending in (".csv", ".parquet")]
     figure = [f"figures/norm.{ending}" for ending in ("png", "pdf", "csv")]
     shown = {"site/norm.webp", *outputs.of("show_index", "show_explorer")}
-    assert extended.planned() == {"measures/norm.csv", *parts, *figure, *shown}
+    of_heads = {part.replace("norm", "spread") for part in ("measures/norm.csv", *parts)}
+    assert extended.planned() == {"measures/norm.csv", *parts, *figure, *shown, *of_heads}
 
 
 def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
@@ -40,13 +49,38 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
     table, run = tmp_path / "lm-1.csv", {"objective": "lm", "seed": 1}
     settings = {"table": "norm", "run": run, "options": {"order": 1}}
     files = {"views": tmp_path / "views.npy", "occurrences": tmp_path / "occurrences.parquet"}
-    call(extended, "measure_views", settings, table=table, **files)
+    reads = [f"{name}={path}" for name, path in files.items()]
+    call(extended, "measure", settings, reads=reads, writes=[table, table.with_suffix(".parquet")])
     # Four numbers of 1, and of 3, add to 4 and to 12.
     assert pd.read_csv(table)["norm"].tolist() == [4, 12]
     settings = {"figure": "norm", "options": {}, "tables": ["norm"], "places": {}}
     drawn = {ending: tmp_path / f"norm.{ending}" for ending in ("png", "pdf", "csv")}
     call(extended, "plot_figure", settings, tables=table.with_suffix(".parquet"), **drawn)
     assert pd.read_csv(drawn["csv"])["y"].tolist() == [4, 12]
+
+
+def test_one_is_measured_on_a_model(extended, tmp_path, corpus_files):
+    size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
+    save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
+    settings = {"table": "spread", "run": {"objective": "lm", "seed": 1}, "options": {}}
+    files = {
+        "model": tmp_path / "model/model.safetensors",
+        "text": corpus_files.tokens / "test.source/ids.npy",
+        "blocks": corpus_files.blocks("test"),
+    }
+    table = tmp_path / "lm-1.csv"
+    reads = [f"{name}={path}" for name, path in files.items()]
+    call(extended, "measure", settings, reads=reads, writes=[table])
+    found = pd.read_csv(table)
+    subject = subjects.load(tmp_path / "model")
+    assert len(found) == subject.layers * subject.heads
+    text, total, n = TokenFile.load(corpus_files.tokens / "test.source"), 0.0, 0
+    for start, end in pairwise(text.offsets):
+        weights = subject.attentions(torch.tensor(text.ids[None, start:end].astype(int)))[1][0, 0]
+        total -= float((weights * weights.clamp(min=1e-30).log()).sum())
+        n += end - start
+    of_head = found.query("layer == 2 and head == 1")["entropy_nats"].item()
+    assert of_head == pytest.approx(total / n, rel=1e-5)
 
 
 def test_the_page_of_keys_is_made(extended):
@@ -66,6 +100,6 @@ def test_its_keys_are_checked_as_any(extended):
 def call(checkout, script, settings, **files):
     command = [sys.executable, f"scripts/{script}.py", "--settings", json.dumps(settings)]
     for name, path in files.items():
-        command += [f"--{name}", path]
+        command += [f"--{name}", *(path if isinstance(path, list) else [path])]
     environment = {"PYTHONPATH": str(checkout.path), "OMP_NUM_THREADS": "1"}
     subprocess.run(command, cwd=checkout.path, env=environment, check=True)

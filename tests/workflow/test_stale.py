@@ -66,7 +66,7 @@ NEIGHBOURS = [
     *SHOWN,
 ]
 PROJECTION = [
-    "project_views",
+    "measure_projection",
     "collect_tables:measures/projection.csv",
     "plot_projection_*",
     *PAGES,
@@ -116,7 +116,8 @@ def pruned(run="*", method="*"):
     """Models with fewer heads, and what shows them, but for what shows their functions."""
     name = f"{run}[./]*[./]{method}_"
     all_kinds = ALL_KINDS if run in ("*", "mt-1") and method in ("*", "gates") else []
-    return [f"prune_heads:*/{name}*", f"measure_pruning:*/{name}*", *GATES_SHOWN, *all_kinds]
+    of_each = ("prune_heads", "shrink_pruned", "measure_pruning")
+    return [*(f"{rule}:*/{name}*" for rule in of_each), *GATES_SHOWN, *all_kinds]
 
 
 PRUNING = [
@@ -128,6 +129,12 @@ RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
 OF_VIEWS = [*MUTUAL_INFORMATION, *PWCCA, *SIMILARITY, *ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS]
 FROM_VIEWS = ["extract_views", *OF_VIEWS, *PROJECTION]
+# What is measured of models, and all.
+OF_SUBJECTS = [
+    *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
+    *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+]
+MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
     *("annotate_occurrences", *PROBES),
     *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
@@ -137,7 +144,7 @@ FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [*QUALITY, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
-    *(*FROM_RUNS, *PRUNED_QUALITY),
+    *(*FROM_RUNS, "shrink_pruned", *PRUNED_QUALITY),
 ]
 FROM_BPE = [
     "learn_bpe",
@@ -170,7 +177,7 @@ AS_TRAINED = [
     "measure_mutual_information:*.as_trained.*",
     "collect_*:measures/mutual_information.*",
     "plot_mutual_information_mlm",
-    "project_views:*/mlm-*",
+    "measure_projection:*/mlm-*",
     "collect_tables:measures/projection.csv",
     "plot_projection_*",
     *SHOWN,
@@ -242,7 +249,7 @@ def from_training(objective):
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
         f"measure_neighbors:*/{objective}-*",
-        f"project_views:*/{objective}-*",
+        f"measure_projection:*/{objective}-*",
         f"measure_head_importance:*/{objective}-*",
         f"measure_head_functions:*/{objective}-*",
         f"measure_attention:*/{objective}-*",
@@ -404,9 +411,9 @@ SAID = [
     ("rules/training.smk", "--keep {resources", "\\\n --keep  {resources"),
     ("bottomup/training/loop.py", "the last good checkpoint", "the checkpoint"),
     ("bottomup/training/checkpoint.py", "cannot be written: {error}", "is not written: {error}"),
-    ("scripts/measure_views.py", '", ".join(f"{name}', '"; ".join(f"{name}'),
-    ("scripts/measure_influence.py", "{distance:.5f}", "{distance:.4f}"),
-    ("scripts/project_views.py", "occurrences of {', '.join", "of {', '.join"),
+    ("bottomup/tables/projection.py", '"%s: %d occurrences of %s"', '"%s: %d of %s"'),
+    ("bottomup/tables/influence.py", "seconds=45", "seconds=46"),
+    ("bottomup/tables/quality.py", "memory=(4000, 4)", "memory=(5000, 4)"),
     ("bottomup/corpus/splits.py", "train on: the clean corpus has", "train: the corpus has"),
     ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
     ("bottomup/heads/functions.py", "the annotation {len(numbers)}", "the annotation fewer"),
@@ -435,10 +442,12 @@ DONE = [
         FROM_TRAINING,
     ),
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
-    ("scripts/measure_views.py", "settings.run | row)", "settings.run | row | {})", OF_VIEWS),
+    ("scripts/measure.py", "write(frame, arg", "write(frame.copy(), arg", MEASURED),
+    ("bottomup/views/seen.py", "measured.unit)", "measured.unit or '')", FROM_VIEWS[1:]),
+    ("bottomup/subjects/seen.py", ", folder, files)", ", folder / '.', files)", OF_SUBJECTS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
-    ("scripts/measure_influence.py", "append(run | row)", "append(row | run)", INFLUENCE),
-    ("scripts/project_views.py", "else readings[:1]", "else readings[:2]", PROJECTION),
+    ("bottomup/tables/influence.py", "settings.sentences,", "settings.sentences + 1,", INFLUENCE),
+    ("bottomup/tables/projection.py", "else [seen]", "else [seen, seen]", PROJECTION),
     ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
     ("bottomup/views/files.py", "path, mapped=True", "path", FROM_VIEWS[1:]),
     (
@@ -800,12 +809,12 @@ def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
     }
     gates = {f"measures/gates/bert-0.encoder.gates_{penalty}.csv" for penalty in ("0", "0.3")}
     assert {name for name, rule in new.items() if rule == "prune_heads"} == made | gates
-    assert {name for name, rule in new.items() if rule == "measure_pruning_of_checkpoint"} == {
+    assert {name for name, rule in new.items() if rule == "measure_pruning"} == {
         f"measures/pruning/bert-0.encoder.{name}.{ending}"
         for name in ("none_0", "gates_0", "gates_0.3")
         for ending in ("csv", "parquet")
     }
-    assert set(new.values()) == {"prune_heads", "measure_pruning_of_checkpoint"}
+    assert set(new.values()) == {"prune_heads", "measure_pruning"}
     pending = [
         {name for name, (_, plan) in summary.items() if plan == "update pending"}
         for summary in (before, after)

@@ -13,9 +13,9 @@ from types import SimpleNamespace
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
+from bottomup.workflow.config import tables
 from bottomup.workflow.progress import (
     OPERATIONS_A_SECOND,
-    SECONDS,
     START_UP,
     VIEWS_MB,
     Job,
@@ -48,7 +48,7 @@ def test_benchmarks_are_read_and_one_that_is_not_whole_is_left_out(tmp_path):
 def test_a_guess_goes_by_the_operations_or_by_the_size_of_views():
     assert guess("train_mt", 60 * OPERATIONS_A_SECOND, 1) == START_UP + 60
     whole, half = (guess("measure_influence", 0, mb) for mb in (VIEWS_MB, VIEWS_MB / 2))
-    seconds = SECONDS["measure_influence"]
+    seconds = tables()["influence"].TABLE.seconds
     assert whole == START_UP + seconds and half == START_UP + seconds / 2
     assert guess("plot_mask", 0, VIEWS_MB) < 10
 

@@ -1,37 +1,35 @@
 """How good a run with fewer heads is, under its objective, on token files."""
 
 import math
-import shutil
 
-from bottomup import objectives, subjects
+from bottomup import objectives
 from bottomup.device import device
 from bottomup.files.arrays import load_array
 from bottomup.files.tables import read_table
-from bottomup.heads.judging import Held, Judged, Settings
-from bottomup.heads.removal import without_closed_heads
+from bottomup.heads.judging import Judged
+from bottomup.heads.tasks import Judging
 from bottomup.kinds import GATED
 from bottomup.measures.quality import as_written, compared, quality, right_token
-from bottomup.model.folder import WEIGHTS, save
+from bottomup.model.folder import WEIGHTS
+from bottomup.subjects.seen import Seen
 
 
-def judged(settings: Settings, held: Held) -> Judged:
-    """How good the smaller model is that computes the same; it is written to its folder."""
+def judged(settings: Judging, seen: Seen) -> Judged:
+    """How good the smaller model is that computes the same as one with closed heads."""
     objective = objectives.load(settings.run.module, settings.run.options)
-    model = without_closed_heads(subjects.load(held.model).model.to(device()))
-    if held.quality:
-        scores = as_written(*held.quality)
+    model = seen.subject.model.to(device())
+    if known := seen.file("quality"):
+        scores = as_written(known)
     else:
         scores = quality(
             model,
             objective,
             settings.scoring,
-            held.text[0].parents[1],
-            load_array(held.blocks),
-            held.translation,
+            seen.file("text").parents[1],
+            load_array(seen.file("blocks")),
+            seen.paths("translation"),
         )
-    shutil.copytree(held.model, held.smaller, dirs_exist_ok=True)  # tokenizers, too
-    save(model, held.smaller)
-    dev_losses = read_table(held.metrics)["dev_loss_nats"]
+    dev_losses = read_table(seen.file("metrics"))["dev_loss_nats"]
     whole = settings.pruned.method == "none"  # the run itself, at its lowest dev loss
     return Judged(
         {kind: sum(counts) for kind, counts in model.config.kept_heads.items()},
@@ -43,5 +41,5 @@ def judged(settings: Settings, held: Held) -> Judged:
         **{name: scores[name].value for name in ("bleu", "chrf") if name in scores},
         accuracy=scores[objective.accuracy].value,
         parameters=sum(parameter.numel() for parameter in model.parameters()),
-        megabytes=(held.smaller / WEIGHTS).stat().st_size / 1e6,
+        megabytes=(seen.folder / WEIGHTS).stat().st_size / 1e6,
     )

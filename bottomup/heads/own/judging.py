@@ -4,20 +4,23 @@ import math
 
 from bottomup.files.arrays import load_array
 from bottomup.files.tables import read_table
-from bottomup.heads.judging import Held, Judged, Settings
+from bottomup.heads.judging import Judged
 from bottomup.heads.pruning_checkpoints import closed, opened, right_token
+from bottomup.heads.tasks import Judging
 from bottomup.kinds import GATED
+from bottomup.subjects.seen import Seen
 
 
-def judged(settings: Settings, held: Held) -> Judged:
+def judged(settings: Judging, seen: Seen) -> Judged:
     """How good a pruned checkpoint is, or an unpruned one: by the probability of the right token,
     also if it translates, since nothing is translated. No smaller model is written."""
     attention = settings.pruned.attention
-    predictor, objective = opened(held.model, settings.run.objective, attention)
-    text, blocks = objective.text(*held.text), load_array(held.blocks)
+    predictor, objective = opened(seen.subject, seen.folder, settings.run.objective, attention)
+    text, blocks = objective.text(seen.file("text")), load_array(seen.file("blocks"))
     score = right_token(predictor, objective, text, blocks, settings.scoring.seed)
-    heads = {kind: sum(map(len, gates)) for kind, gates in predictor.gates.items()}
-    for kind, _, _ in closed(read_table(held.gates)) if held.gates else []:
+    heads = {kind: sum(map(len, some)) for kind, some in predictor.gates.items()}
+    gates, metrics = seen.file("gates"), seen.file("metrics")
+    for kind, _, _ in closed(read_table(gates)) if gates else []:
         heads[kind] -= 1
     return Judged(
         heads,
@@ -25,5 +28,5 @@ def judged(settings: Settings, held: Held) -> Judged:
         quality=score,
         probability=score,
         test_loss=-math.log(score.value),
-        dev_loss=held.metrics and read_table(held.metrics)["dev_loss_nats"].iloc[-1],
+        dev_loss=metrics and read_table(metrics)["dev_loss_nats"].iloc[-1],
     )

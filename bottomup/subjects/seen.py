@@ -1,0 +1,39 @@
+"""What a table sees of one subject: the model, and the text that it reads."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from bottomup import subjects
+from bottomup.settings import Measured
+from bottomup.subjects import Subject
+
+
+@dataclass(frozen=True)
+class Seen:
+    """A model, and the files that it is looked at with.
+
+    run: the columns that name it. folder: of the model. files: what the table reads, by name.
+    batch_tokens: how many padded tokens to read at once.
+    """
+
+    run: dict[str, Any]
+    subject: Subject
+    folder: Path
+    files: Mapping[str, list[Path]] = field(default_factory=dict)
+    batch_tokens: int = 2048
+
+    def paths(self, name: str) -> list[Path]:
+        """The files of that name; none where the study has none."""
+        return self.files.get(name, [])
+
+    def file(self, name: str) -> Path | None:
+        """The first of them."""
+        return next(iter(self.paths(name)), None)
+
+
+def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
+    """The model in these files, by the names that a table reads, and the others."""
+    folder = files["model"][0].parent
+    return Seen(measured.run, subjects.load(folder), folder, files)

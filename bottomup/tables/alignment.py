@@ -1,0 +1,49 @@
+"""How many words a subject's tokenizer cannot tell from others, or cuts off.
+
+Rows: for two texts: `occurrences`, the sentences of views and influence, and `test`, those of the
+whole split, on which the heads of checkpoints are judged.
+"""
+
+from typing import TYPE_CHECKING
+
+from bottomup.settings import Section
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
+
+TABLE = Table(
+    "run",
+    reads=("model", "occurrences", "written"),
+    sees="subjects",
+    parts=lambda subjects: subjects.first_runs(subjects.looked_at if subjects.of_words else []),
+    options=lambda slices, of: {},
+    writes=("csv",),
+    memory=(900, 10, 4),
+    minutes=(5, 0.1),
+)
+
+
+class Settings(Section):
+    """Nothing to choose."""
+
+
+def rows(seen: "Seen", settings: Settings) -> list[dict]:
+    from bottomup.corpus.losses import Loss, tell
+    from bottomup.files.tables import read_table
+    from bottomup.subjects.words import of_occurrences, of_text
+
+    text, tokenizer = seen.paths("written")
+    table = read_table(seen.file("occurrences"), columns=["text", "sentence", "position"])
+    sentences = read_table(text, columns=["source"])["source"].tolist()
+    texts = {
+        "occurrences": of_occurrences(seen.subject, table, text, tokenizer)[0],
+        "test": of_text(seen.subject, sentences, tokenizer)[0],
+    }
+    found = [{"text": name} | row for name, words in texts.items() for row in words.not_read()]
+    key = f"checkpoints.{seen.run['objective']}"
+    tell(
+        Loss(f"reading {row['text']}, {row['reason']}", key, row["n"], row["total"], row["unit"])
+        for row in found
+    )
+    return found

@@ -1,0 +1,76 @@
+"""Which functions the encoder heads of one subject have: positional, syntactic, rare tokens.
+
+Rows: one for each layer, head with an open gate, and function. No sub-word of a checkpoint stands
+for its word, whatever views.pooling says: weights to the sub-words of a word are added, and weights
+from them averaged. Of a model whose attention cannot be looked at, no rows.
+"""
+
+import logging
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bottomup.settings import Thresholds
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
+
+TABLE = Table(
+    "run",
+    reads=("model", "held_out"),
+    sees="subjects",
+    parts=lambda subjects: subjects.runs(
+        subjects.attending(subjects.by_noise + subjects.steps) + subjects.checkpoints
+    ),
+    options=lambda slices, of: slices.study.heads.thresholds,
+    of_heads="looked at",
+    memory=(900, 30, 6),
+    minutes=(30, 1),
+    batch_tokens=2048,
+    seconds=11,
+    judged=True,
+)
+COLUMNS = [
+    *("attention", "layer", "head", "function", "offset"),
+    *("accuracy", "ci_low", "ci_high", "without"),
+    *("baseline_accuracy", "baseline_without", "n", "n_needed", "held"),
+]
+Settings = Thresholds
+
+log = logging.getLogger(__name__)
+
+
+def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
+    from bottomup.corpus.frequencies import shared_ranks
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.device import device
+    from bottomup.files.arrays import load_array
+    from bottomup.files.tables import read_table
+    from bottomup.heads.functions import head_functions
+    from bottomup.subjects.words import of_text, types_of
+
+    tokens = TokenFile.load(seen.file("text").parent)
+    types, unaligned = tokens.ids, 0
+    # A checkpoint has tokens of its own; then a token is as rare as its word.
+    if written := seen.paths("written"):
+        sentences = read_table(written[0], columns=["source"])["source"].tolist()
+        words, _ = of_text(seen.subject, sentences, written[1])
+        types, unaligned = types_of(words.tokens, tokens), sum(words.unaligned.values())
+        tokens = words.tokens
+    annotation = seen.file("annotation")
+    table = head_functions(
+        seen.subject,
+        tokens,
+        annotation and read_table(annotation, columns=["sentence", "word", "relation", "head"]),
+        types,
+        shared_ranks(read_table(seen.file("frequencies"), usecols=["token_id", "count"])),
+        settings,
+        load_array(seen.file("blocks")),
+        seen.batch_tokens,
+        device(),
+        unaligned,
+    )
+    for function, found in table.groupby("function", sort=False):
+        log.info("%s: %d of %d heads", function, found["held"].sum(), len(found))
+    return table

@@ -1,0 +1,52 @@
+"""How good a run is on the test split.
+
+Rows: one for each metric.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.settings import Scoring, Section, Trained
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
+
+TABLE = Table(
+    "run",
+    reads=("model", "test", "translation"),
+    sees="subjects",
+    parts=lambda subjects: subjects.runs(subjects.trained + subjects.steps),
+    options=lambda slices, of: {"run": slices.run(of), "scoring": slices.scoring(of)},
+    modules=lambda slices, of: slices.of_objective(of),
+    memory=(4000, 4),
+    seconds=15,
+)
+
+
+class Settings(Section):
+    """The run's objective; and the seed of masks and of the sentences to translate, how it
+    translates, if it does, and the share of tokens that it predicts, if its objective has that
+    option."""
+
+    run: Trained
+    scoring: Scoring
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from bottomup import objectives
+    from bottomup.device import device
+    from bottomup.files.arrays import load_array
+    from bottomup.measures.quality import quality
+
+    scores = quality(
+        seen.subject.model.to(device()),
+        objectives.load(settings.run.module, settings.run.options),
+        settings.scoring,
+        seen.file("text").parents[1],
+        load_array(seen.file("blocks")),
+        seen.paths("translation"),
+    )
+    for name, score in scores.items():
+        estimate = score.estimate("value")
+        yield {"metric": name, "split": "test", **estimate, "signature": score.signature}

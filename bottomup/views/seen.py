@@ -1,0 +1,88 @@
+"""What a table sees of one run or two: their views, and what is known of the occurrences."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bottomup.files.joins import require_equal_lengths
+from bottomup.files.tables import read_beside, read_table
+from bottomup.settings import Label, Measured, Null
+from bottomup.views.files import load
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What was seen of one run, or of two runs on the same occurrences.
+
+    occurrences: a row each, with the columns of their annotation if the table reads it.
+    views: `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run.
+    frequencies: of tokens, if the table reads them.
+    reading: how the text was fed.
+    labels: which tokens information is about, and at which positions.
+    null: which rows are permuted, for a table that compares its values with those of permuted rows.
+    masked: the same under the reading as_trained, if the table reads it and the run has it.
+    """
+
+    occurrences: pd.DataFrame
+    views: np.ndarray
+    others: np.ndarray | None = None
+    frequencies: pd.DataFrame | None = None
+    reading: str = "plain"
+    labels: tuple[Label, ...] = ()
+    null: Null | None = None
+    masked: "Seen | None" = None
+
+    def __post_init__(self):
+        parts = {"occurrences": self.occurrences, "views": self.views[0]}
+        if self.others is not None:
+            parts["others"] = self.others[0]
+        require_equal_lengths(**parts)
+
+    @property
+    def blocks(self) -> np.ndarray:
+        """The block of documents of each occurrence."""
+        return self.occurrences["block"].to_numpy()
+
+    def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
+        """The number and view of each layer, and the view of the second run at the same share of
+        its depth, the upper of two as near: layer n if both have equally many layers."""
+        depth, other_depth = len(self.views) - 1, len(self.others) - 1
+        for layer, view in enumerate(self.views):
+            yield layer, view, self.others[(2 * layer * other_depth + depth) // (2 * depth)]
+
+
+def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
+    """What is in these files, by the names that a table reads; occurrences that a run does not see
+    are left out."""
+    beside = files["occurrences"] + files.get("annotations", [])
+    occurrences, views = _read(files["views"], beside, measured.unit)
+    masked, frequencies = None, None
+    if paths := files.get("masked_views"):
+        masked_occurrences, masked_views = _read(paths, files["masked_occurrences"], measured.unit)
+        masked = Seen(masked_occurrences, *masked_views)
+    for path in files.get("frequencies", []):
+        frequencies = read_table(path, keep_default_na=False)
+    how = {name: getattr(measured, name) for name in ("reading", "labels", "null")}
+    return Seen(occurrences, *views, frequencies=frequencies, masked=masked, **how)
+
+
+def _read(
+    paths: list[Path], tables: list[Path], unit: str
+) -> tuple[pd.DataFrame, list[np.ndarray]]:
+    occurrences = read_beside(*tables)
+    return seen_by_all(occurrences, [load(path, len(occurrences), unit) for path in paths])
+
+
+def seen_by_all(
+    occurrences: pd.DataFrame, views: list[np.ndarray]
+) -> tuple[pd.DataFrame, list[np.ndarray]]:
+    """The occurrences that all of these views `[layers + 1, n_occurrences, d_model]` have, and the
+    views at these rows; unchanged if these are all."""
+    missing = np.any([np.isnan(view[0, :, 0]) for view in views], axis=0)
+    if not missing.any():
+        return occurrences, views
+    kept = np.flatnonzero(~missing)
+    return occurrences.iloc[kept].reset_index(drop=True), [view[:, kept] for view in views]

@@ -1,0 +1,82 @@
+"""Measure one part of a table: of a run, of a run under a reading, of two runs, or of a run with
+fewer heads.
+
+Settings: table, a module of bottomup/tables; run, the columns that name what the part is about;
+          options, what the rows depend on (`Settings` of that module); unit, reading, labels and
+          null, see `bottomup.settings.Measured`.
+Inputs:   files by name, NAME=FILE: what the table reads.
+Outputs:  the table (.csv), and the same with values without each block of documents (.parquet), or
+          one of these. Of a model without heads to look at, a table of heads has no rows.
+"""
+
+import argparse
+import importlib
+import logging
+import math
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup import program
+from bottomup.measures import jackknife
+from bottomup.schema import validated
+from bottomup.settings import Measured
+
+NAMES = ("objective", "seed", "attention", "method", "penalty")  # in this order; JSON sorts them
+
+
+def main(arguments: argparse.Namespace) -> None:
+    settings, files = arguments.settings, {}
+    for name, path in arguments.reads:
+        files.setdefault(name, []).append(path)
+    table = importlib.import_module(f"bottomup.tables.{settings.table}")
+    seen = importlib.import_module(f"bottomup.{table.TABLE.sees}.seen").see(files, settings)
+    if arguments.batch_tokens:
+        seen = replace(seen, batch_tokens=arguments.batch_tokens)
+    what = table.TABLE.of_heads
+    if what and not seen.subject.heads:
+        logging.info("left out: %s", seen.subject.without_heads(what))
+        rows = pd.DataFrame(columns=table.COLUMNS)
+    else:
+        rows = table.rows(seen, validated(table.Settings, settings.options))
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(told(rows))
+    jackknife.write(named(frame, settings.run), arguments.writes)
+
+
+def named(frame: pd.DataFrame, run: dict) -> pd.DataFrame:
+    """A table after the columns that name what it is about, in place of its own of these names."""
+    names = {name: run[name] for name in (*NAMES, *run) if name in run}
+    rest = frame.drop(columns=[*names], errors="ignore")
+    values = {name: math.nan if value is None else value for name, value in names.items()}
+    return rest.assign(**values)[[*names, *rest]]
+
+
+def told(rows: Iterable[dict]) -> Iterator[dict]:
+    """Each row, once the log has it up to its first fractional number, which is its value."""
+    for row in rows:
+        words = []
+        for name, value in row.items():
+            is_value = isinstance(value, float)
+            words.append(f"{name} {value:.4g}" if is_value else f"{name} {value}")
+            if is_value:
+                break
+        logging.info(", ".join(words))
+        yield row
+
+
+def pair(text: str) -> tuple[str, Path]:
+    """The name and the path of NAME=FILE."""
+    name, _, path = text.partition("=")
+    if not path:
+        raise argparse.ArgumentTypeError(f"expected NAME=FILE, found {text}")
+    return name, Path(path)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--reads", type=pair, nargs="+", required=True, metavar="NAME=FILE")
+    parser.add_argument("--writes", type=Path, nargs="+", required=True, metavar="FILE")
+    parser.add_argument("--batch-tokens", type=int, default=0, help="padded, to be read at once")
+    program.run(main, parser, Measured)

@@ -1,0 +1,27 @@
+"""Write the smaller model that computes the same as a run with closed heads.
+
+Settings: none.
+Inputs:   the model's folder.
+Outputs:  the smaller model's folder, with the same tokenizers.
+"""
+
+import argparse
+import shutil
+from pathlib import Path
+
+from bottomup import program, subjects
+from bottomup.heads.removal import without_closed_heads
+from bottomup.model.folder import save
+
+
+def main(arguments: argparse.Namespace) -> None:
+    model = without_closed_heads(subjects.load(arguments.model).model)
+    shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
+    save(model, arguments.smaller)
+
+
+if __name__ == "__main__":
+    parser = program.parser(__doc__)
+    parser.add_argument("--model", type=Path, required=True)
+    parser.add_argument("--smaller", type=Path, required=True)
+    program.run(main, parser)
