@@ -23,18 +23,18 @@ from pathlib import Path
 
 from snakemake.utils import min_version
 
-from bottomup import running
-from bottomup.errors import UserError
-from bottomup.workflow import links, start
-from bottomup.workflow.config import load, require_packages
-from bottomup.workflow.digest import count_versions_of
-from bottomup.workflow.failures import expect_a_stop, say_how_it_ended
-from bottomup.workflow.lock import locked, unlike_the_lock
-from bottomup.workflow.lost import make_again_what_was_lost
-from bottomup.workflow.progress import Progress
-from bottomup.workflow.reading import misleading, started
-from bottomup.workflow.reasons import say_what_differs
-from bottomup.workflow.records import REASONS, keep_exact, write_plan
+from bottomup.core import running
+from bottomup.core.errors import UserError
+from bottomup.plan import links, start
+from bottomup.plan.config import load, require_packages
+from bottomup.plan.digest import count_versions_of
+from bottomup.plan.failures import expect_a_stop, say_how_it_ended
+from bottomup.plan.lock import locked, unlike_the_lock
+from bottomup.plan.lost import make_again_what_was_lost
+from bottomup.plan.progress import Progress
+from bottomup.plan.reading import misleading, started
+from bottomup.plan.reasons import say_what_differs
+from bottomup.plan.records import REASONS, keep_exact, write_plan
 
 min_version("9.25")
 keep_exact()

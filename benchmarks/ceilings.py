@@ -4,7 +4,7 @@ import time
 
 import torch
 
-from bottomup.precision import multiplies_bfloat16
+from bottomup.core.precision import multiplies_bfloat16
 
 # A product of square matrices of this width, 100 MB in float64; a copy that no cache holds.
 WIDTH = 2048

@@ -22,14 +22,14 @@ import torch
 from side_by_side import apart, machine
 
 from bottomup import objectives
+from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.core.settings import Model, Training
 from bottomup.corpus.batches import Text, forever
-from bottomup.files.tokenizers import load_tokenizer
-from bottomup.settings import Model, Training
+from bottomup.plan.config import load
+from bottomup.plan.reading import read
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model
-from bottomup.workflow.config import load
-from bottomup.workflow.reading import read
 
 DEFAULT = load(*read([Path("config.yaml")], {}))
 PAPERS_MASKS = {"choose": 0.15}

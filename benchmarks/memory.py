@@ -24,10 +24,10 @@ from synthetic import annotate, draw_text, occurrences_of
 from tokenizers import Tokenizer, models
 
 from bottomup import objectives
+from bottomup.core.settings import Model
 from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import N_SPECIAL, SPECIALS
 from bottomup.model.folder import save, save_tokenizer
-from bottomup.settings import Model
 from bottomup.training.run import initial_model
 
 SENTENCE_TOKENS = 25

@@ -11,9 +11,9 @@ import torch
 from side_by_side import machine
 
 from bottomup import objectives
+from bottomup.core.settings import Training
 from bottomup.corpus.batches import epoch
 from bottomup.heads.pruning import Pruner
-from bottomup.settings import Training
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
 from tests.tiny import DROPOUT, initial, random_text

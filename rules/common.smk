@@ -3,12 +3,12 @@
 import os
 from functools import partial
 
-from bottomup import names
-from bottomup.names import PAIR, READING, RUN
-from bottomup.workflow import progress
-from bottomup.workflow.config import tables
-from bottomup.workflow.slices import Slices
-from bottomup.workflow.subjects import READINGS, SIDES, exactly
+from bottomup.core import names
+from bottomup.core.names import PAIR, READING, RUN
+from bottomup.plan import progress
+from bottomup.plan.config import tables
+from bottomup.plan.slices import Slices
+from bottomup.plan.subjects import READINGS, SIDES, exactly
 
 SLICES = Slices(STUDY)
 SUBJECTS = SLICES.subjects
@@ -306,7 +306,7 @@ def gpus(settings, wildcards):
         wildcards.get(name) for name in ("objective", "objective_a", "objective_b")
     }
     wide = WIDE or not subjects.isdisjoint(SUBJECTS.checkpoints)
-    return int(wide and "bottomup/device.py" in code)
+    return int(wide and "bottomup/core/device.py" in code)
 
 
 def training_threads(wildcards):

@@ -11,15 +11,15 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bottomup import program
 from bottomup.claims import published
 from bottomup.claims.calibration import calibrate
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.heads import as_if_there
 from bottomup.claims.tables import load, table
-from bottomup.files.tables import write_table
-from bottomup.settings import Section
+from bottomup.core.files.tables import write_table
+from bottomup.core.settings import Section
+from bottomup.plan import program
 
 
 class Settings(Section):

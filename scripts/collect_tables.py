@@ -7,9 +7,9 @@ Outputs: the table, of the same kind.
 
 from pathlib import Path
 
-from bottomup import program
-from bottomup.errors import UserError
-from bottomup.files.tables import below, read_table
+from bottomup.core.errors import UserError
+from bottomup.core.files.tables import below, read_table
+from bottomup.plan import program
 
 
 def main(arguments):

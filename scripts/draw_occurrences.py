@@ -13,13 +13,14 @@ from typing import Any
 
 import numpy as np
 
-from bottomup import objectives, program
+from bottomup import objectives
+from bottomup.core.files.arrays import load_array
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.files.tables import read_table
+from bottomup.core.settings import Section
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
-from bottomup.files.arrays import load_array
-from bottomup.files.joins import require_equal_lengths
-from bottomup.files.tables import read_table
-from bottomup.settings import Section
+from bottomup.plan import program
 from bottomup.views import occurrences
 
 

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
-from bottomup import program
+from bottomup.core.settings import Section
 from bottomup.corpus import sources
-from bottomup.settings import Section
+from bottomup.plan import program
 
 
 class Settings(Section):

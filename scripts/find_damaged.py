@@ -12,11 +12,11 @@ import logging
 import sys
 from pathlib import Path
 
-from bottomup import program
-from bottomup.errors import UserError
-from bottomup.running import require_idle
-from bottomup.workflow.damage import find
-from bottomup.workflow.metadata import records
+from bottomup.core.errors import UserError
+from bottomup.core.running import require_idle
+from bottomup.plan import program
+from bottomup.plan.damage import find
+from bottomup.plan.metadata import records
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -19,15 +19,15 @@ from typing import Any
 
 import pandas as pd
 
-from bottomup import program
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.looks import Looks
 from bottomup.claims.readiness import not_ready
 from bottomup.claims.specifications import specify
 from bottomup.claims.tables import load
-from bottomup.files.tables import read_table, write_table
-from bottomup.settings import Section
+from bottomup.core.files.tables import read_table, write_table
+from bottomup.core.settings import Section
+from bottomup.plan import program
 
 
 class Settings(Section):

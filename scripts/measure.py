@@ -3,7 +3,7 @@ fewer heads.
 
 Settings: table, a module of bottomup/tables; run, the columns that name what the part is about;
           options, what the rows depend on (`Settings` of that module); unit, reading, labels and
-          null, see `bottomup.settings.Measured`.
+          null, see `bottomup.core.settings.Measured`.
 Inputs:   files by name, NAME=FILE: what the table reads.
 Outputs:  the table (.csv), and the same with values without each block of documents (.parquet), or
           one of these. Of a model without heads to look at, a table of heads has no rows.
@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pandas as pd
 
-from bottomup import program
+from bottomup.core.schema import validated
+from bottomup.core.settings import Measured
 from bottomup.measures import jackknife
-from bottomup.schema import validated
-from bottomup.settings import Measured
+from bottomup.plan import program
 
 NAMES = ("objective", "seed", "attention", "method", "penalty")  # in this order; JSON sorts them
 

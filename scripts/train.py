@@ -11,7 +11,7 @@ Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoin
 import argparse
 from pathlib import Path
 
-from bottomup import program
+from bottomup.plan import program
 from bottomup.training.distributed import in_processes
 from bottomup.training.run import Settings, train
 from bottomup.training.stopping import listening

@@ -10,10 +10,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
-from bottomup import program
+from bottomup.core.files.tables import read_table
+from bottomup.core.settings import Section
 from bottomup.figures.latex import latex
-from bottomup.files.tables import read_table
-from bottomup.settings import Section
+from bottomup.plan import program
 
 
 class Settings(Section):

@@ -9,7 +9,7 @@ import sys
 import nbformat
 import pytest
 
-from bottomup.workflow.digest import ROOT, imported
+from bottomup.plan.digest import ROOT, imported
 
 NOTEBOOKS = sorted((ROOT / "notebooks").glob("*.ipynb"))
 NEEDS_NO_STUDY = ["matrices"]
@@ -58,11 +58,11 @@ def test_without_a_study_it_needs_the_library_alone(notebook, tmp_path):
 def test_nothing_outside_its_workflow_needs_snakemake():
     files = [path.relative_to(ROOT) for path in (ROOT / "bottomup").rglob("*.py")]
     modules = [".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in files]
-    library = [name for name in modules if not name.startswith("bottomup.workflow")]
+    library = [name for name in modules if not name.startswith("bottomup.plan")]
     reached = imported("scripts/train.py", *library)
     needing = [name for name in reached if _imports_snakemake(name)]
     assert len(reached) >= len(library) - 10 > 100 and needing == []
-    assert _imports_snakemake("bottomup.workflow.progress")
+    assert _imports_snakemake("bottomup.plan.progress")
 
 
 def _imports_snakemake(module):

@@ -8,9 +8,9 @@ import pytest
 
 from bottomup.measures import quality
 from bottomup.model.dropout import Dropout
+from bottomup.plan import digest
 from bottomup.views import extraction
 from bottomup.views.moments import Moments
-from bottomup.workflow import digest
 from tests.heads.test_functions import test_the_program as test_head_functions
 from tests.heads.test_heads_scripts import (  # noqa: F401
     importance,
@@ -127,7 +127,7 @@ def run_script(run_script, request, kind):
 def test_every_program_that_computes_is_tested():
     found = set()
     for path in (ROOT / "scripts").glob("*.py"):
-        uses = "bottomup.device" in digest.imported(f"scripts/{path.name}")
+        uses = "bottomup.core.device" in digest.imported(f"scripts/{path.name}")
         if uses and path.stem not in BY_TASK:
             found.add(path.stem)
     for program, module in BY_TASK.items():
@@ -135,11 +135,11 @@ def test_every_program_that_computes_is_tested():
         tables = [f"bottomup.tables.{table}"] if table else []
         for task in ("ours", "own"):
             chosen = *tables, f"bottomup.heads.{task}.{module}"
-            if "bottomup.device" in digest.imported(f"scripts/{script}.py", *chosen):
+            if "bottomup.core.device" in digest.imported(f"scripts/{script}.py", *chosen):
                 found.add(f"{program} {task}")
     for path in (ROOT / "bottomup/tables").glob("[!_]*.py"):
         program = f"measure {path.stem}"
-        uses = "bottomup.device" in digest.imported(MEASURE, f"bottomup.tables.{path.stem}")
+        uses = "bottomup.core.device" in digest.imported(MEASURE, f"bottomup.tables.{path.stem}")
         if uses and program not in BY_TASK:
             found.add(program)
     assert found == set(TESTS)

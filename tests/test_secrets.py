@@ -2,11 +2,11 @@
 
 import pytest
 
+from bottomup.core.errors import UserError
+from bottomup.core.schema import problems
+from bottomup.core.settings import Site
 from bottomup.corpus import sources
 from bottomup.corpus.sources import libreoffice_help
-from bottomup.errors import UserError
-from bottomup.schema import problems
-from bottomup.settings import Site
 
 ADDRESSES = [
     "https://me:hunter2@host/{language}.tar.gz",

@@ -10,9 +10,9 @@ from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
 from bottomup.heads import attention, functions
 from bottomup.measures.jackknife import WITHOUT
+from bottomup.plan.config import LEFT_OUT
 from bottomup.tables import projection
 from bottomup.views import annotations
-from bottomup.workflow.config import LEFT_OUT
 from scripts import collect_heads
 from tests.tiny import ROOT
 

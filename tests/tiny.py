@@ -9,13 +9,13 @@ import numpy as np
 import torch
 
 from bottomup import objectives
+from bottomup.core.settings import Model, Trunk
 from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkModel
-from bottomup.settings import Model, Trunk
 from bottomup.training.run import initial_model
 
 ROOT = Path(__file__).parents[1]

@@ -9,10 +9,10 @@ import pandas as pd
 from synthetic import annotate, draw_lengths, draw_text, occurrences_of
 from task import Contender, Task, Work
 
+from bottomup.core.settings import Null
 from bottomup.measures import change
 from bottomup.measures.groups import Group, groups
 from bottomup.measures.pwcca import kinds_of, pwcca_distance
-from bottomup.settings import Null
 from bottomup.tables import Seen, pwcca_between_runs
 
 LAYERS = 2

@@ -17,12 +17,12 @@ from synthetic import draw_pairs
 from task import Contender, Task, Work
 
 from bottomup import objectives
+from bottomup.core.precision import autocast
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Training
 from bottomup.corpus.batches import Text, forever
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.objectives import IGNORE, Example
-from bottomup.precision import autocast
-from bottomup.seeds import generator
-from bottomup.settings import Training
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
 

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from task import Contender, Task, Work
 
-from tests.workflow.checkouts import ROOT, Checkout, copy_repository
+from tests.plan.checkouts import ROOT, Checkout, copy_repository
 
 # Seconds of all jobs of the default study, at commit 5cfa2b2.
 STUDY_SECONDS = 216 * 60

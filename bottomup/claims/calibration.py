@@ -24,7 +24,7 @@ from bottomup.claims.inference import (
 )
 from bottomup.claims.tables import N_DRAWS, TEXT
 from bottomup.claims.words import LEVEL
-from bottomup.seeds import generator
+from bottomup.core.seeds import generator
 
 COLUMNS = [
     *("claim", "paper", "runs", "decided_if_nothing_is_true", "reproduced_if_as_published"),

@@ -13,8 +13,8 @@ import pandas as pd
 
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.tables import Table, Tables
-from bottomup.errors import UserError
-from bottomup.kinds import GATED
+from bottomup.core.errors import UserError
+from bottomup.core.kinds import GATED
 
 Curve = np.ndarray
 

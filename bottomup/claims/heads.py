@@ -44,7 +44,7 @@ from bottomup.claims.curves import (
     top,
 )
 from bottomup.claims.tables import N_DRAWS, NOISE, TEXT, Table, Tables, seeds
-from bottomup.seeds import generator
+from bottomup.core.seeds import generator
 
 ANEW = "heads, asked anew"
 CLAIMS: list[Claim] = []

@@ -12,7 +12,7 @@ import pandas as pd
 
 from bottomup.claims.tables import Tables, of_seeds, seeds
 from bottomup.claims.words import UNDECIDED
-from bottomup.settings import Section
+from bottomup.core.settings import Section
 
 # Tables of pruned models, of which a study has fewer seeds.
 OF_PRUNED = {"pruning", "pruned_functions", "gates"}

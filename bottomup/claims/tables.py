@@ -17,12 +17,12 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import NotMeasuredError
-from bottomup.errors import UserError
-from bottomup.files.tables import read_table
+from bottomup.core.errors import UserError
+from bottomup.core.files.tables import read_table
+from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.over_runs import without_blocks
-from bottomup.seeds import generator
 from bottomup.tables import too_few
 
 N_DRAWS = 200

@@ -7,11 +7,11 @@ seed does. They are compared by PWCCA distance alone, which is what is measured 
 
 import numpy as np
 
-from bottomup import names
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.curves import Curve, between_objectives, between_seeds, mean
 from bottomup.claims.inference import mean_square
 from bottomup.claims.tables import TEXT, Tables
+from bottomup.core import names
 
 
 def told(tables: Tables, objective: str) -> str:

@@ -15,7 +15,7 @@ from typing import BinaryIO
 
 import zstandard
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 
 # The decompressor of a stream, by its first bytes.
 _COMPRESSIONS = {

@@ -10,11 +10,11 @@ from pathlib import Path
 
 import numpy as np
 
+from bottomup.core.errors import UserError
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.seeds import generator
 from bottomup.corpus.specials import PAD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
-from bottomup.files.joins import require_equal_lengths
-from bottomup.seeds import generator
 
 POOL = 200_000  # sentences to sort by length together, so that epochs of any size stay shuffled
 

@@ -9,7 +9,7 @@ import heapq
 import numpy as np
 import pandas as pd
 
-from bottomup.seeds import generator
+from bottomup.core.seeds import generator
 
 N_BLOCKS = 20
 

@@ -42,7 +42,7 @@ from itertools import chain, pairwise
 import numpy as np
 import pandas as pd
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 
 PUNCTUATION = {tag: tag for tag in (",", ".", ":", "``", "''")}
 PUNCTUATION |= {"-LRB-": "LRB", "-RRB-": "RRB", "HYPH": ":", "NFP": ":"}

@@ -12,9 +12,9 @@ from typing import ClassVar, Literal
 
 from pydantic import Field, model_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Folder
 from bottomup.corpus.sources import SourceOptions
-from bottomup.errors import UserError
-from bottomup.settings import Folder
 
 
 class DebianOptions(SourceOptions):

@@ -7,10 +7,10 @@ import unicodedata
 import numpy as np
 import pandas as pd
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import SIDES
 from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
 from bottomup.corpus.segmentation import unmarked, words
-from bottomup.errors import UserError
 
 SPLITS = ["train", "dev", "test"]
 # What to do where there are fewer documents than splits.

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pyarrow.parquet as pq
 
-from bottomup.files import opening
+from bottomup.core.files import opening
 
 BATCH_ROWS = 8192
 

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
+from bottomup.core.files import damaged
+from bottomup.core.files.arrays import load_array
 from bottomup.corpus.specials import EOS
-from bottomup.files import damaged
-from bottomup.files.arrays import load_array
 
 
 @dataclass(frozen=True)

@@ -13,10 +13,10 @@ import conllu
 from conllu.exceptions import ParseException
 from conllu.models import TokenList
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import normalize
 from bottomup.corpus.losses import Loss, of_texts
 from bottomup.corpus.sources.files import lines
-from bottomup.errors import UserError
 
 FIELDS = 10  # of a line
 

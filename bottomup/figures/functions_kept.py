@@ -11,7 +11,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
 

@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, points, table

@@ -12,7 +12,7 @@ from matplotlib.colors import Normalize
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch, Rectangle
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
 

@@ -8,10 +8,10 @@ from matplotlib.axes import Axes
 from matplotlib.colors import Normalize
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.kinds import GATED
 from bottomup.figures import style
 from bottomup.figures.points import Tables, over_seeds, table
-from bottomup.kinds import GATED
 
 RELEVANCE = "relevance_alpha_beta"
 # Low values are nearly white, so that high values also stand out in gray print.

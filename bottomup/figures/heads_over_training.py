@@ -9,7 +9,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import heads, steps, style
 from bottomup.figures.points import Tables, join, over_seeds, points
 from bottomup.figures.syntactic_heads import LABELS, RELATIONS

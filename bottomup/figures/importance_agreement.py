@@ -8,7 +8,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, over_seeds, points
 

@@ -8,7 +8,7 @@ token dropout.
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import groups, style
 from bottomup.figures.influence_of_groups import COLUMNS, counts, cut, finish
 from bottomup.figures.points import Tables, join

@@ -19,7 +19,7 @@ from matplotlib.gridspec import SubplotSpec
 from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.means import over_runs, since_layer_0
 from bottomup.figures.points import Tables, join, points, table

@@ -9,7 +9,7 @@ from itertools import product
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, of_one_run, points, table
 

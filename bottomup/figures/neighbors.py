@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, join, points, table

@@ -12,7 +12,7 @@ from matplotlib import colormaps
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import steps, style
 from bottomup.figures.means import over_runs, since_layer_0
 from bottomup.figures.pairs import RUNS

@@ -9,10 +9,10 @@ from itertools import combinations
 
 import pandas as pd
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.names import TWIN, half, objective_and_half
 from bottomup.figures import style
 from bottomup.figures.means import less
-from bottomup.names import TWIN, half, objective_and_half
 
 MOST = 3  # models whose differences are shown where none are the paper's
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]

@@ -5,7 +5,7 @@ A figure draws nothing but its points, so their CSV holds exactly what is seen.
 
 import pandas as pd
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.tables import cases, too_few
 
 COLUMNS = ["panel", "series", "quantity", "x", "y", "low", "high", "runs", "n", "source"]

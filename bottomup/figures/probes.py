@@ -9,7 +9,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import style
 from bottomup.figures.points import Tables, join, of_one_run, points, table
 

@@ -11,10 +11,10 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.ticker import FixedLocator, MaxNLocator, NullLocator
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.kinds import GATED
 from bottomup.figures import heads, style
 from bottomup.figures.points import Tables, join, points
-from bottomup.kinds import GATED
 
 RUN = ["objective", "seed", "attention"]
 NEEDED = [

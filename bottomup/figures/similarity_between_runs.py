@@ -9,7 +9,7 @@ import math
 import pandas as pd
 from matplotlib.figure import Figure
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import pairs, style
 from bottomup.figures.points import Tables, of_one_run, points, table
 

@@ -7,9 +7,9 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.ticker import NullLocator
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.names import objective_and_step
 from bottomup.figures.points import Tables, table
-from bottomup.names import objective_and_step
 
 TICKS = 6  # about as many at most: numbers of five digits stand side by side
 

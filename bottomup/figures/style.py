@@ -29,7 +29,7 @@ from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
 from matplotlib.transforms import Bbox
 
-from bottomup.names import TWIN, half, objective_and_half
+from bottomup.core.names import TWIN, half, objective_and_half
 
 log = logging.getLogger(__name__)
 

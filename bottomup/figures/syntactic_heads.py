@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
 from bottomup.figures.head_functions import LABELS as OF_FUNCTIONS
 from bottomup.figures.means import over_runs

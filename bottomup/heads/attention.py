@@ -8,10 +8,10 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor
 
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.corpus.segmentation import cuts, unmarked
-from bottomup.errors import UserError
 from bottomup.heads.trace import trace
-from bottomup.seeds import generator
 from bottomup.subjects import Subject
 
 WORDS = r"\w+|[^\w\s]"  # words and punctuation marks

@@ -7,9 +7,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, PAD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
 from bottomup.model.transformer import Transformer

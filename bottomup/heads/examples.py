@@ -5,12 +5,12 @@ from collections.abc import Iterator
 import numpy as np
 import torch
 
+from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text, split_by_size
 from bottomup.corpus.specials import EOS, PAD
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example, Objective
-from bottomup.seeds import generator
 
 
 def sample(text: Text, n: int, seed: int) -> np.ndarray:

@@ -16,12 +16,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from bottomup.core.errors import UserError
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.settings import Thresholds
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
-from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife
-from bottomup.settings import Thresholds
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
 

@@ -16,13 +16,13 @@ from transformers import (
     AutoModelForSeq2SeqLM,
 )
 
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text
 from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL
-from bottomup.errors import UserError
 from bottomup.heads.importance import Predictor, sentence_losses
 from bottomup.objectives import IGNORE, Example, mlm
-from bottomup.seeds import generator
 from bottomup.subjects import Subject, checkpoint
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.checkpoint import Checkpoint

@@ -20,18 +20,17 @@ import torch
 from torch import Tensor, nn
 
 from bottomup import objectives, subjects
+from bottomup.core.device import float32_device as device
+from bottomup.core.errors import UserError
+from bottomup.core.files import by_umask
+from bottomup.core.kinds import GATED
+from bottomup.core.seeds import derive, generator
+from bottomup.core.settings import Gates, Pruned, Trained, Training
 from bottomup.corpus.batches import Text
-from bottomup.device import float32_device as device
-from bottomup.errors import UserError
-from bottomup.files import by_umask
 from bottomup.heads.gates import HardConcrete, penalty
-from bottomup.kinds import GATED
 from bottomup.model.folder import save as save_model
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
-from bottomup.seeds import derive, generator
-from bottomup.settings import Gates, Pruned, Trained, Training
-from bottomup.tables import columns_of
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer
 
@@ -212,7 +211,7 @@ def save(
     write: a function that writes the model to a folder. start: the folder that the model was opened
     from. gates: the table, without the columns that name the model.
     """
-    named = columns_of(settings) | dict(settings.pruned)
+    named = {"objective": settings.objective, "seed": settings.seed} | dict(settings.pruned)
     gates = pd.DataFrame(named, index=gates.index).join(gates)
     curve = [
         {name: value for name, value in line.items() if name != "gates"}

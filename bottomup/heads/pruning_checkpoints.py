@@ -17,19 +17,19 @@ from torch import Tensor, nn
 from transformers.pytorch_utils import Conv1D
 
 from bottomup import subjects
+from bottomup.core.device import device
+from bottomup.core.errors import UserError
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.files.tables import read_table
+from bottomup.core.kinds import GATED
+from bottomup.core.precision import autocast
+from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text, in_order
-from bottomup.device import device
-from bottomup.errors import UserError
-from bottomup.files.joins import require_equal_lengths
-from bottomup.files.tables import read_table
 from bottomup.heads.own_objective import CheckpointPredictor, masked, objective_of, text_of
 from bottomup.heads.pruning import PLACE, FineTuner, Pruner, Settings, gates_over_time, save
-from bottomup.kinds import GATED
 from bottomup.measures import jackknife
 from bottomup.measures.quality import BATCH_TOKENS, Score
 from bottomup.objectives import IGNORE, Example
-from bottomup.precision import autocast
-from bottomup.seeds import generator
 from bottomup.subjects import Subject, checkpoint
 from bottomup.subjects.batches import Batch, side_by_side
 from bottomup.training.checkpoint import Checkpoint, Finished

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.heads.propagation import RULES, Rule
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import AttentionStep, Stack, Trace, trace

@@ -9,7 +9,7 @@ the code of one alone; programs write a table from what either returns.
 import importlib
 from types import ModuleType
 
-from bottomup.settings import Pruned, Scoring, Section, Trained
+from bottomup.core.settings import Pruned, Scoring, Section, Trained
 
 
 class Beam(Section):

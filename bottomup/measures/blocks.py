@@ -12,7 +12,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bottomup.files.joins import require_equal_lengths
+from bottomup.core.files.joins import require_equal_lengths
 from bottomup.measures import jackknife, pwcca
 from bottomup.views.moments import Moments, merged
 

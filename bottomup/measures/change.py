@@ -21,11 +21,11 @@ import numpy as np
 import pandas as pd
 import torch
 
-from bottomup.files.joins import require_equal_lengths
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.seeds import generator
 from bottomup.measures import jackknife, pwcca
 from bottomup.measures.blocks import distances, measured, moments_of_blocks, row
 from bottomup.measures.groups import Group, in_turns
-from bottomup.seeds import generator
 from bottomup.views.moments import Moments, without_rounding
 from bottomup.views.values import CONSTANT, shaped
 

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bottomup import seeds
-from bottomup.device import device as best_device
-from bottomup.errors import UserError
+from bottomup.core import seeds
+from bottomup.core.device import device as best_device
+from bottomup.core.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import entropies_without, entropy
 from bottomup.views.values import checked, standardized

@@ -29,12 +29,12 @@ import pandas as pd
 import torch
 from torch import Tensor
 
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group, in_turns
-from bottomup.seeds import generator
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
 from bottomup.subjects.subject import from_others

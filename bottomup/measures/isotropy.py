@@ -28,9 +28,9 @@ import numpy as np
 from scipy.linalg import eigh
 from scipy.sparse import csr_array
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
-from bottomup.seeds import generator
 from bottomup.views.values import checked, varying_deviations
 
 # Occurrences drawn at random, as in the paper.

@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from scipy.special import betaincinv, expit, logit, stdtrit
 
-from bottomup.files.tables import write_table
+from bottomup.core.files.tables import write_table
 
 # A column of every table of estimates: the values without each block.
 WITHOUT = "without"

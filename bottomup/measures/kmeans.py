@@ -9,7 +9,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from bottomup.precision import multiplies_bfloat16
+from bottomup.core.precision import multiplies_bfloat16
 
 # Points per cluster: in the sample that the first centers come from, and in a mini-batch.
 SAMPLE_POINTS = 10

@@ -3,7 +3,7 @@
 import numpy as np
 import pandas as pd
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 
 # The kinds of occurrences in each set of positions. Positions whose replacement was drawn on
 # purpose are not a fair sample of those that training changes.

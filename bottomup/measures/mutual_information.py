@@ -15,9 +15,9 @@ import numpy as np
 import torch
 from scipy import sparse
 
-from bottomup import seeds
-from bottomup.device import device as best_device
-from bottomup.errors import UserError
+from bottomup.core import seeds
+from bottomup.core.device import device as best_device
+from bottomup.core.errors import UserError
 from bottomup.measures import jackknife, kmeans
 from bottomup.views.values import checked, in_float32, shaped
 

@@ -21,14 +21,14 @@ import torch
 from torch import Tensor
 from torch.nn.functional import embedding, pad
 
+from bottomup.core.device import device as best_device
+from bottomup.core.errors import UserError
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.seeds import generator
 from bottomup.corpus.specials import N_SPECIAL
-from bottomup.device import device as best_device
-from bottomup.errors import UserError
-from bottomup.files.joins import require_equal_lengths
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import NOT_NEGATIVE, UNIT
 from bottomup.measures.null import PERMUTED, Permutations, Permuted
-from bottomup.seeds import generator
 from bottomup.views.values import checked, shaped
 
 METRICS = ("cosine", "euclidean")

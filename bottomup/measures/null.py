@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from scipy.linalg import hadamard
 
-from bottomup.errors import UserError
-from bottomup.seeds import generator
-from bottomup.settings import Null
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Null
 
 # The entry of a row of a table that `calibrated` replaces by `COLUMNS`.
 PERMUTED = "permuted"

@@ -4,7 +4,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike
 
-from bottomup.device import device
+from bottomup.core.device import device
 from bottomup.measures import jackknife, pwcca
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.null import PERMUTED, Permutations, Permuted

@@ -33,11 +33,11 @@ import torch
 from torch import Tensor
 from torch.nn import functional
 
-from bottomup.device import device as best_device
-from bottomup.errors import UserError
+from bottomup.core.device import device as best_device
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import ANY, NOT_NEGATIVE, UNIT, Range
-from bottomup.seeds import generator
 from bottomup.views.values import checked
 from bottomup.views.values import standardized as standardized_neurons
 

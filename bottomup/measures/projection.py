@@ -15,9 +15,9 @@ import pandas as pd
 from scipy.linalg import orthogonal_procrustes
 from sklearn.manifold import TSNE
 
+from bottomup.core.seeds import generator
 from bottomup.corpus.bpe import WORD_START
 from bottomup.corpus.specials import EOS
-from bottomup.seeds import generator
 from bottomup.views.values import checked, in_float32
 
 log = logging.getLogger(__name__)

@@ -29,7 +29,7 @@ import numpy as np
 import torch
 from scipy.linalg import solve_triangular
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.views.moments import Moments
 from bottomup.views.values import deviations, require_finite, shaped, varying_deviations
 

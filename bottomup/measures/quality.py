@@ -10,19 +10,19 @@ import torch
 from tokenizers import Tokenizer
 from torch.nn import functional
 
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.files.tables import read_table
+from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Scoring
 from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.detokenization import detokenize
 from bottomup.corpus.segmentation import UNSPACED, base, unmarked
-from bottomup.files.joins import require_equal_lengths
-from bottomup.files.tables import read_table
-from bottomup.files.tokenizers import load_tokenizer
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import UNIT, Range
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
-from bottomup.seeds import generator
-from bottomup.settings import Scoring
 
 # It affects results: masks are drawn by batch, and a batch's longest sentence limits translations.
 BATCH_TOKENS = 2048

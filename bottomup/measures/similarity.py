@@ -27,7 +27,8 @@ import numpy as np
 import torch
 from scipy.stats import rankdata, spearmanr
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE, UNIT, Range
 from bottomup.measures.null import PERMUTED, Permutations, Permuted
@@ -40,7 +41,6 @@ from bottomup.measures.pwcca import (
     moments_of,
     rows_needed,
 )
-from bottomup.seeds import generator
 from bottomup.views.moments import Moments, merged
 from bottomup.views.values import (
     CONSTANT,

@@ -11,9 +11,9 @@ from pathlib import Path
 import torch
 from tokenizers import Tokenizer
 
+from bottomup.core.files import opening
+from bottomup.core.files.weights import header, load_into, save_weights
 from bottomup.corpus.specials import SPECIALS
-from bottomup.files import opening
-from bottomup.files.weights import header, load_into, save_weights
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
+from bottomup.core.seeds import derive
 from bottomup.corpus.specials import PAD
 from bottomup.model.attention import Attention, Memory
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.dropout import Dropout
-from bottomup.seeds import derive
 
 Cache = list[Memory]  # one for each decoder layer
 

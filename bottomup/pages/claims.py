@@ -9,10 +9,10 @@ import pandas as pd
 
 from bottomup.claims import words
 from bottomup.claims.words import PAPERS
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Section
 from bottomup.pages import render
 from bottomup.pages.signs import VERDICTS
-from bottomup.settings import Section
 
 NUMBERS = [
     *("value", "ci_low", "ci_high", "margin", "published", "untrained"),

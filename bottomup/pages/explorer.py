@@ -15,9 +15,9 @@ import vl_convert
 from markupsafe import Markup
 from tokenizers import Tokenizer
 
-from bottomup import names
+from bottomup.core import names
+from bottomup.core.errors import UserError
 from bottomup.corpus.words import located
-from bottomup.errors import UserError
 from bottomup.figures import projection, style
 from bottomup.figures.head_functions import LABELS
 from bottomup.pages import render

@@ -13,12 +13,12 @@ from markupsafe import Markup
 from PIL import Image
 
 from bottomup.claims.comparison import CURVE, beside, correlate
+from bottomup.core.settings import Section
 from bottomup.pages import claims as claims_page
 from bottomup.pages import render
 from bottomup.pages.claims import Objective, checked, counts, figures_of
 from bottomup.pages.headlines import headlines
 from bottomup.pages.signs import VERDICTS, sign
-from bottomup.settings import Section
 
 WIDTH = 1280  # of a light image, in pixels
 QUALITY = 60  # of WebP, 0 to 100

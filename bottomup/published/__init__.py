@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pandas as pd
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 
 CURVES = Path(__file__).parent / "curves"
 # The figure and panel of each property of nearest neighbors.

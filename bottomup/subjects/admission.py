@@ -23,7 +23,7 @@ from pathlib import Path
 from huggingface_hub import constants
 from safetensors import safe_open
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.subjects.folder import AGAIN, INDEX, WEIGHTS, read_json, require_weights
 
 CONFIGS = ("config.json", "tokenizer_config.json")

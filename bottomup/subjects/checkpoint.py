@@ -24,9 +24,9 @@ from transformers import (
 )
 from transformers import PreTrainedTokenizerBase as Tokenizer
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import derive
 from bottomup.model.transformer import Encoding
-from bottomup.seeds import derive
 from bottomup.subjects import attending, going_on
 from bottomup.subjects.admission import admitted, require_numbers, require_size
 from bottomup.subjects.attending import one_pass

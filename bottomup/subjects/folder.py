@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 
 WEIGHTS = "model.safetensors"
 INDEX = f"{WEIGHTS}.index.json"

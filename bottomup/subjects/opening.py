@@ -13,12 +13,12 @@ from huggingface_hub.errors import HfHubHTTPError
 from safetensors.torch import load_file
 
 from bottomup import subjects
-from bottomup.errors import UserError
-from bottomup.files import by_umask
-from bottomup.files.weights import save_weights
-from bottomup.names import OF_CHECKPOINTS
-from bottomup.running import alone
-from bottomup.settings import Checkpoint
+from bottomup.core.errors import UserError
+from bottomup.core.files import by_umask
+from bottomup.core.files.weights import save_weights
+from bottomup.core.names import OF_CHECKPOINTS
+from bottomup.core.running import alone
+from bottomup.core.settings import Checkpoint
 from bottomup.subjects.admission import weight_files
 from bottomup.subjects.folder import WEIGHTS
 

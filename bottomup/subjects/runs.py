@@ -7,8 +7,8 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
+from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.specials import EOS, PAD
-from bottomup.files.tokenizers import load_tokenizer
 from bottomup.model import folder as folders
 from bottomup.model.transformer import EncoderLayer, Encoding, Transformer
 from bottomup.model.trunks import TrunkModel

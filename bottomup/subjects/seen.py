@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bottomup import subjects
-from bottomup.settings import Measured
+from bottomup.core.settings import Measured
 from bottomup.subjects import Subject
 
 

@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer
 from torch import Tensor, nn
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.model.transformer import Encoding
 
 

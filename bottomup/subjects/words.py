@@ -9,11 +9,11 @@ import numpy as np
 import pandas as pd
 from tokenizers import Tokenizer
 
+from bottomup.core.files.tables import read_table
+from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import spans
-from bottomup.files.tables import read_table
-from bottomup.files.tokenizers import load_tokenizer
 from bottomup.subjects import Subject
 
 # Why a word has no sub-words of its own.

@@ -19,11 +19,11 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from bottomup.settings import Run, Section
+from bottomup.core.settings import Section
 
 if TYPE_CHECKING:
-    from bottomup.workflow.slices import Slices
-    from bottomup.workflow.subjects import Subjects
+    from bottomup.plan.slices import Slices
+    from bottomup.plan.subjects import Subjects
 
 
 def looked_at(subjects: "Subjects") -> list[str]:
@@ -83,11 +83,6 @@ class Table:
     shown: Callable[[Any], dict[str, Any]] | None = None
     others: Callable[[Any], dict[str, dict[str, Any]]] | None = None
     category: str | None = None
-
-
-def columns_of(run: Run) -> dict[str, str | int]:
-    """The columns of a table that name a run."""
-    return {"objective": run.objective, "seed": run.seed}
 
 
 def cases(rows: pd.DataFrame) -> pd.Series:

@@ -6,7 +6,7 @@ whole split, on which the heads of checkpoints are judged.
 
 from typing import TYPE_CHECKING
 
-from bottomup.settings import Section
+from bottomup.core.settings import Section
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> list[dict]:
+    from bottomup.core.files.tables import read_table
     from bottomup.corpus.losses import Loss, tell
-    from bottomup.files.tables import read_table
     from bottomup.subjects.words import of_occurrences, of_text
 
     text, tokenizer = seen.paths("written")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bottomup.settings import Section
+from bottomup.core.settings import Section
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
-    from bottomup.files.tables import read_table
-    from bottomup.files.tokenizers import load_tokenizer
+    from bottomup.core.files.tables import read_table
+    from bottomup.core.files.tokenizers import load_tokenizer
     from bottomup.heads.attention import attention, rows, short
 
     text, path = read_table(seen.file("text")), seen.file("target_tokenizer")

@@ -5,7 +5,7 @@ Rows: one for each group, matching and pair of layers, weighted by the lower one
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, Seed, key
+from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 
@@ -39,7 +39,7 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.device import device
+    from bottomup.core.device import device
     from bottomup.measures.change import change
     from bottomup.measures.groups import groups
 

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import pandas as pd
 
-from bottomup.settings import Thresholds
+from bottomup.core.settings import Thresholds
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
@@ -42,11 +42,11 @@ log = logging.getLogger(__name__)
 
 
 def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.tables import read_table
     from bottomup.corpus.frequencies import shared_ranks
     from bottomup.corpus.tokens import TokenFile
-    from bottomup.device import device
-    from bottomup.files.arrays import load_array
-    from bottomup.files.tables import read_table
     from bottomup.heads.functions import head_functions
     from bottomup.subjects.words import of_text, types_of
 

@@ -49,7 +49,7 @@ Settings = Examination
 
 
 def rows(seen: "Seen", settings: Examination) -> Iterator[dict]:
-    from bottomup.files.arrays import load_array
+    from bottomup.core.files.arrays import load_array
     from bottomup.heads import tasks
     from bottomup.measures import jackknife
 

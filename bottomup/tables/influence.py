@@ -7,7 +7,7 @@ weights. Of a model from whose attention nothing can be hidden, no rows.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Literal
 
-from bottomup.settings import Section, Seed, key
+from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
@@ -56,9 +56,9 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from bottomup.core.device import device
+    from bottomup.core.files.tables import read_beside
     from bottomup.corpus.tokens import TokenFile
-    from bottomup.device import device
-    from bottomup.files.tables import read_beside
     from bottomup.measures.groups import groups
     from bottomup.measures.influence import influence
     from bottomup.subjects.words import of_occurrences, of_subwords

@@ -6,7 +6,7 @@ Rows: one for each layer, version of the view and measure, see
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, Seed, key
+from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 from pydantic import AfterValidator, Field
 
-from bottomup.settings import Section, Seed, key, unique
+from bottomup.core.settings import Section, Seed, key, unique
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 

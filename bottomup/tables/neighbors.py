@@ -7,7 +7,7 @@ what neighbors drawn at random would give on average.
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, Seed, key
+from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 

@@ -12,8 +12,8 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator
 
-from bottomup.seeds import generator
-from bottomup.settings import Section, Seed, key, unique
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Section, Seed, key, unique
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 

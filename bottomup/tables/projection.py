@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator
 
-from bottomup.settings import Section, Seed, key, unique
+from bottomup.core.settings import Section, Seed, key, unique
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 

@@ -9,8 +9,8 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from bottomup.core.kinds import KINDS
 from bottomup.heads.tasks import Judging
-from bottomup.kinds import KINDS
 from bottomup.tables import Table
 
 if TYPE_CHECKING:

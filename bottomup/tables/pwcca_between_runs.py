@@ -9,7 +9,7 @@ from typing import Annotated, Literal
 
 from pydantic import AfterValidator
 
-from bottomup.settings import Section, key, unique
+from bottomup.core.settings import Section, key, unique
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 

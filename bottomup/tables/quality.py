@@ -6,7 +6,7 @@ Rows: one for each metric.
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bottomup.settings import Scoring, Section, Trained
+from bottomup.core.settings import Scoring, Section, Trained
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
@@ -35,8 +35,8 @@ class Settings(Section):
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup import objectives
-    from bottomup.device import device
-    from bottomup.files.arrays import load_array
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
     from bottomup.measures.quality import quality
 
     scores = quality(

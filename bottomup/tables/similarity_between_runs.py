@@ -5,7 +5,7 @@ Rows: one for each layer and measure, see `bottomup.measures.similarity.similari
 
 from collections.abc import Iterator
 
-from bottomup.settings import Section, Seed, key
+from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 
@@ -34,7 +34,7 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.device import device
+    from bottomup.core.device import device
     from bottomup.measures.null import calibrated, permutations
     from bottomup.measures.similarity import similarity
 

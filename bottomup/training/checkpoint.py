@@ -18,12 +18,12 @@ from safetensors import SafetensorError, safe_open
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from bottomup.differences import differences
-from bottomup.disk import FULL
-from bottomup.errors import UserError
-from bottomup.files import AGAIN, as_written, damaged, digest, noted, opening
-from bottomup.files.weights import load_into, load_weights, save_weights
-from bottomup.running import alone
+from bottomup.core.differences import differences
+from bottomup.core.disk import FULL
+from bottomup.core.errors import UserError
+from bottomup.core.files import AGAIN, as_written, damaged, digest, noted, opening
+from bottomup.core.files.weights import load_into, load_weights, save_weights
+from bottomup.core.running import alone
 
 log = logging.getLogger(__name__)
 

@@ -27,8 +27,8 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.multiprocessing import ProcessExitedException, start_processes
 
-from bottomup.device import device
-from bottomup.errors import UserError
+from bottomup.core.device import device
+from bottomup.core.errors import UserError
 from bottomup.objectives import IGNORE, Example
 from bottomup.training import stopping
 

@@ -10,15 +10,15 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from bottomup.core.errors import UserError
+from bottomup.core.precision import autocast, sums_dtype
+from bottomup.core.running import alone
+from bottomup.core.seeds import derive, generator
+from bottomup.core.settings import Training
 from bottomup.corpus import batches
 from bottomup.corpus.batches import Text
-from bottomup.errors import UserError
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example, Objective
-from bottomup.precision import autocast, sums_dtype
-from bottomup.running import alone
-from bottomup.seeds import derive, generator
-from bottomup.settings import Training
 from bottomup.training import distributed, stopping
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress
 from bottomup.training.loss import summed_loss

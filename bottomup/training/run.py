@@ -8,19 +8,19 @@ from pathlib import Path
 import numpy as np
 
 from bottomup import objectives
+from bottomup.core.device import float32_device as device
+from bottomup.core.errors import UserError
+from bottomup.core.files import opening
+from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Half, Model, Trained, Training, Trunk
 from bottomup.corpus.batches import Text
-from bottomup.device import float32_device as device
-from bottomup.errors import UserError
-from bottomup.files import opening
-from bottomup.files.tokenizers import load_tokenizer
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.folder import save as save_model
 from bottomup.model.folder import save_tokenizer
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.objectives import Objective
-from bottomup.seeds import generator
-from bottomup.settings import Half, Model, Trained, Training, Trunk
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer, not_reached
 

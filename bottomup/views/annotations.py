@@ -3,8 +3,8 @@
 import numpy as np
 import pandas as pd
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 
 COLUMNS = ["tag", "relation", "ccg", "ccg_left", "ccg_right", "ccg_source"]
 

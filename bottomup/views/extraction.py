@@ -8,8 +8,8 @@ import numpy as np
 import pandas as pd
 import torch
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
 

@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bottomup.errors import UserError
-from bottomup.files import damaged
-from bottomup.files.arrays import load_array
+from bottomup.core.errors import UserError
+from bottomup.core.files import damaged
+from bottomup.core.files.arrays import load_array
 
 
 def load(path: Path | str, n_occurrences: int, unit: str = "subword") -> np.ndarray:

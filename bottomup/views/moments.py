@@ -7,7 +7,7 @@ import torch
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.views.values import require_same_rows, shaped
 
 # The share of a neuron's scatter that float64 may make of nothing, when scatters are subtracted.

@@ -9,10 +9,10 @@ from dataclasses import dataclass
 import numpy as np
 import pandas as pd
 
+from bottomup.core.seeds import generator
 from bottomup.corpus.specials import EOS, MASK
 from bottomup.corpus.tokens import TokenFile
 from bottomup.objectives import Objective
-from bottomup.seeds import generator
 
 
 @dataclass(frozen=True)

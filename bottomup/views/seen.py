@@ -7,9 +7,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from bottomup.files.joins import require_equal_lengths
-from bottomup.files.tables import read_beside, read_table
-from bottomup.settings import Label, Measured, Null
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.files.tables import read_beside, read_table
+from bottomup.core.settings import Label, Measured, Null
 from bottomup.views.files import load
 
 

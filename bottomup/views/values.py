@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 from torch import Tensor
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 
 # A variance of at most this share of the squared mean is a constant's rounding error in float64.
 CONSTANT = 1e-24

@@ -11,9 +11,9 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all
 from bottomup.claims.reference import reference
 from bottomup.claims.tables import table
-from bottomup.workflow.config import load
-from bottomup.workflow.reading import read
-from bottomup.workflow.slices import Slices
+from bottomup.plan.config import load
+from bottomup.plan.reading import read
+from bottomup.plan.slices import Slices
 from scripts import compare_with_published
 from tests.claims.made_up import INITIAL, moved, value_of
 from tests.tiny import ROOT

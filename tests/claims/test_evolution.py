@@ -7,7 +7,7 @@ import pytest
 from bottomup.claims import curves, published
 from bottomup.claims.evolution import CLAIMS
 from bottomup.claims.tables import of_seeds, table
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from tests.claims import made_up
 from tests.claims.made_up import BY_NAME, blurred, moved, value, value_of, where
 

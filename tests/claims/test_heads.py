@@ -9,7 +9,7 @@ import pytest
 from bottomup.claims import NotMeasuredError, curves, evolution, published
 from bottomup.claims.heads import ANEW, CLAIMS, agreement, as_if_there, best, held, with_any
 from bottomup.claims.tables import N_DRAWS, TEXT, table
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from tests.claims import made_up
 from tests.claims.made_up import BY_NAME, blurred, finding, moved, value, where, without
 

@@ -21,7 +21,7 @@ from bottomup.claims.tables import (
     seeds,
     table,
 )
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures import jackknife
 from tests.claims.made_up import of_runs, without
 

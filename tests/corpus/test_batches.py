@@ -3,10 +3,10 @@ from itertools import chain, islice, pairwise
 import numpy as np
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import batches
 from bottomup.corpus.batches import Text, epoch, forever, in_order, padded
 from bottomup.corpus.specials import EOS, PAD
-from bottomup.errors import UserError
 from tests.tiny import random_text, tokens_of
 
 LIMIT = 60

@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 from ccg_chart import phrases
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.ccg import categories, derived, parts, supertagged
-from bottomup.errors import UserError
 
 # Worked out by hand after CCGbank's manual; what the whole combines to comes last.
 SENTENCES = {

@@ -2,8 +2,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import debian
-from bottomup.errors import UserError
 
 # Has what `offers` lists, once the lists are its own; notes how it was called, and its settings.
 APT_GET = """#!/bin/bash

@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.encoding import NO_WORD, encode
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 
 TEXTS = ["Open the files, please.", "Save.", "Don't close the unopened file!", "the menu"]
 

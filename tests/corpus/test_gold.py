@@ -5,13 +5,13 @@ import pandas as pd
 import pytest
 from made_up_treebank import FRENCH, GUIDE, treebank_in
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.annotation import COLUMNS
 from bottomup.corpus.annotation.gold import annotate, annotated, has_penn
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.treebank import files_in, sentences
 from bottomup.corpus.words import spans
-from bottomup.errors import UserError
 
 TEXTS = ["Don't close the (x_y)/z file, e.g. in Writer 7.3.", "It's the user's file, isn't it?"]
 FOUND = ["sentence", "text", "tag", "relation", "head"]

@@ -3,12 +3,12 @@ import logging
 import pandas as pd
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import clean, joined
 from bottomup.corpus.losses import Loss, carried, carry, tell
 from bottomup.corpus.splits import split
-from bottomup.errors import UserError
-from bottomup.program import _Lines
-from bottomup.workflow.progress import warnings_in
+from bottomup.plan.program import _Lines
+from bottomup.plan.progress import warnings_in
 
 SIZES = {"seed": 1, "test_words": 10, "dev_words": 10, "near_duplicates": "keep"}
 

@@ -6,8 +6,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.splits import SPLITS, near, split
-from bottomup.errors import UserError
 
 # Most of the sentences below are alike but for their number.
 SIZES = {"seed": 3, "test_words": 300, "dev_words": 100, "near_duplicates": "keep"}

@@ -1,8 +1,8 @@
 import pytest
 from made_up_treebank import FRENCH, GUIDE, treebank_in
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.treebank import files_in, sentences
-from bottomup.errors import UserError
 
 
 def read(folder, **files):

@@ -4,9 +4,9 @@ import re
 
 import pytest
 
-from bottomup.errors import UserError
-from bottomup.workflow.config import load
-from bottomup.workflow.reading import read
+from bottomup.core.errors import UserError
+from bottomup.plan.config import load
+from bottomup.plan.reading import read
 from tests.tiny import ROOT
 
 # The other tutorials' studies name what their reader has yet to write; tests follow them there.

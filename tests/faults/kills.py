@@ -30,7 +30,7 @@ from pathlib import Path
 
 import psutil
 
-from tests.workflow.checkouts import ROOT, copy_repository
+from tests.plan.checkouts import ROOT, copy_repository
 
 VICTIMS = ["program", "program", "snakemake", "everything"]
 MADE = ("results", "trained", ".snakemake")

@@ -7,7 +7,7 @@ import sys
 import pytest
 
 from tests.faults.kills import kill
-from tests.workflow.checkouts import copy_repository
+from tests.plan.checkouts import copy_repository
 
 SHORT = """\
 corpus:

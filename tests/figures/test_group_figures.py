@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import (
     change_of_groups,
     groups,

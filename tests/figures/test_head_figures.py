@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from matplotlib.patches import Rectangle
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import (
     attention_of_heads,
     decoder_heads_by_layers,

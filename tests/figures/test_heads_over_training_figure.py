@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import heads_over_training as figure_of
 from bottomup.figures import style
 

@@ -2,7 +2,7 @@ from itertools import product
 
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import isotropy
 
 VERSIONS = ["raw", "centered", "standardized"]

@@ -5,7 +5,7 @@ import subprocess
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures.latex import TABLES, latex
 from tests.figures.conftest import mutual_information
 

@@ -1,6 +1,6 @@
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import learning_curves
 
 

@@ -3,7 +3,7 @@ import pandas as pd
 import pytest
 from scipy.stats import t as student
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import (
     first_look,
     mutual_information_estimators,

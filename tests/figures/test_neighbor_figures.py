@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import neighbors
 from bottomup.figures.neighbors import DIFFERENCE
 from bottomup.published import load_published

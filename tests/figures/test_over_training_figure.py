@@ -2,7 +2,7 @@ from itertools import pairwise
 
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import over_training, style
 
 ESTIMATE = {"n_clusters": 1000, "n_tokens": 400}

@@ -12,10 +12,10 @@ import pytest
 from matplotlib.backends.backend_agg import FigureCanvasAgg
 from matplotlib.figure import Figure
 
+from bottomup.core.files.tables import read_table
 from bottomup.figures import style
 from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
 from bottomup.figures.style import note
-from bottomup.files.tables import read_table
 from bottomup.published import CURVES
 from scripts import plot_figure
 

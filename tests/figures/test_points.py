@@ -1,7 +1,7 @@
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures.points import (
     COLUMNS,
     join,

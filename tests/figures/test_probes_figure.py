@@ -6,7 +6,7 @@ import pytest
 from matplotlib.collections import PathCollection
 from matplotlib.colors import to_rgba
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import probes, style
 
 OBJECTIVES, LAYERS = ("lm", "untrained"), 3

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import distance_between_layers, distance_between_tasks, style
 from bottomup.published import load_published
 

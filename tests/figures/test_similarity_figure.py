@@ -2,7 +2,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.figures import similarity_between_runs, style
 
 MEASURES = ["cka_debiased", "cka", "rsa", "procrustes_distance", "svcca_distance"]

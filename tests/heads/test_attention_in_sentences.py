@@ -7,7 +7,7 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.heads.attention import COLUMNS, START, attention, rows, short
 from bottomup.training.run import save
 from tests import tiny

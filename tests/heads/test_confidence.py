@@ -3,8 +3,8 @@ import pytest
 import torch
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.heads.confidence import encoder_attention, head_attention
 from bottomup.model.transformer import positions
 from bottomup.objectives import Example

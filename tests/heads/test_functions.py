@@ -10,12 +10,12 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Thresholds
 from bottomup.corpus.frequencies import shared_ranks
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.heads.functions import COLUMNS, first_subwords, head_functions, word_attention
-from bottomup.settings import Thresholds
 from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, model_of, tokens_of

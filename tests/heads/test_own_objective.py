@@ -7,8 +7,9 @@ import torch
 import transformers
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.corpus.specials import EOS, N_SPECIAL
-from bottomup.errors import UserError
 from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.heads.own_objective import (
     CheckpointPredictor,
@@ -18,7 +19,6 @@ from bottomup.heads.own_objective import (
     text_of,
 )
 from bottomup.objectives import IGNORE, Example, mlm
-from bottomup.seeds import generator
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
 from tests.tiny import plausible

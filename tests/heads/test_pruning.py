@@ -6,6 +6,8 @@ import pytest
 import torch
 
 from bottomup import objectives, subjects
+from bottomup.core.kinds import GATED
+from bottomup.core.settings import Pruned
 from bottomup.heads.gates import penalty
 from bottomup.heads.pruning import (
     Pruner,
@@ -16,8 +18,6 @@ from bottomup.heads.pruning import (
     gates_over_time,
     prune,
 )
-from bottomup.kinds import GATED
-from bottomup.settings import Pruned
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
 from bottomup.training.run import save

@@ -11,7 +11,8 @@ import pytest
 import torch
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
 from bottomup.figures import quality_against_heads
 from bottomup.heads import pruning_checkpoints
 from bottomup.heads.pruning import Settings
@@ -23,7 +24,6 @@ from bottomup.heads.pruning_checkpoints import (
     what_reads_heads,
 )
 from bottomup.objectives import IGNORE
-from bottomup.seeds import generator
 from bottomup.training.stopping import listening
 from tests.heads.test_own_objective import DECODER, OBJECTIVES, scale
 from tests.subjects import families

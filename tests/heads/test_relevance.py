@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 import torch
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import PAD
-from bottomup.errors import UserError
 from bottomup.heads import relevance
 from bottomup.heads.propagation import RULES
 from bottomup.heads.relevance import head_relevance, propagate

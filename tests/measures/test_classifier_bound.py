@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.jackknife import error
 

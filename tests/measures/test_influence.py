@@ -8,8 +8,8 @@ import pytest
 import torch
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, N_SPECIAL
-from bottomup.errors import UserError
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.groups import Group
 from bottomup.measures.influence import (

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures import jackknife
 from bottomup.measures.isotropy import (
     anisotropy,

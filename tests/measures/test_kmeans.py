@@ -6,7 +6,7 @@ import torch
 from sklearn.cluster import MiniBatchKMeans
 from sklearn.metrics import adjusted_rand_score
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures import kmeans
 from bottomup.measures.mutual_information import cluster, cluster_by_scikit_learn
 

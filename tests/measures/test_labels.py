@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures.labels import choose
 
 EOS, MASK = 1, 3

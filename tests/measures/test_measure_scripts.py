@@ -8,6 +8,7 @@ import pytest
 from sklearn.metrics import mutual_info_score
 from tokenizers import Tokenizer
 
+from bottomup.core.seeds import derive
 from bottomup.corpus import bpe, encoding
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
@@ -18,7 +19,6 @@ from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.mutual_information import cluster
 from bottomup.measures.pwcca import pwcca_distance
 from bottomup.measures.similarity import linear_cka
-from bottomup.seeds import derive
 from bottomup.training.run import save
 from bottomup.views.occurrences import plain
 from tests.subjects import families

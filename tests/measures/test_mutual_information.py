@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 from sklearn.metrics import mutual_info_score
 
-from bottomup import seeds
+from bottomup.core import seeds
 from bottomup.measures import jackknife
 from bottomup.measures.mutual_information import (
     by_clusters,

@@ -5,8 +5,8 @@ import pandas as pd
 import pytest
 from sklearn.neighbors import NearestNeighbors
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import N_SPECIAL, UNK
-from bottomup.errors import UserError
 from bottomup.measures import neighbors
 from bottomup.measures.neighbors import (
     METRICS,

@@ -8,8 +8,9 @@ import pandas as pd
 import pytest
 from scipy.stats import kstest
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Null
 from bottomup.corpus.specials import N_SPECIAL
-from bottomup.errors import UserError
 from bottomup.measures import neighbors
 from bottomup.measures.null import COLUMNS, PERMUTED, Permutations, Permuted, calibrated
 from bottomup.measures.pairs import pwcca_rows
@@ -21,7 +22,6 @@ from bottomup.measures.similarity import (
     similarity,
     svcca_distance,
 )
-from bottomup.settings import Null
 from bottomup.views.seen import Seen
 
 # Sums of some hundred products of float64.

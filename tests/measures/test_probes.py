@@ -10,7 +10,7 @@ from scipy.optimize import minimize
 from scipy.special import log_softmax, softmax
 from sklearn.linear_model import LogisticRegression
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures import probes
 from bottomup.measures.mutual_information import entropy
 from bottomup.tables import probes as of_table

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures import isotropy, neighbors, probes, projection, similarity
 from bottomup.measures.change import within_types
 from bottomup.measures.classifier_bound import classifier_bound

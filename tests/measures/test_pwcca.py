@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures.pwcca import (
     canonical_correlations,
     distances,

@@ -9,6 +9,7 @@ import torch
 from tokenizers import Tokenizer
 
 from bottomup import objectives, subjects
+from bottomup.core.settings import Scoring
 from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import quality
@@ -20,7 +21,6 @@ from bottomup.measures.quality import (
     translation_quality,
     translations,
 )
-from bottomup.settings import Scoring
 from bottomup.training.run import save
 from tests.tiny import VOCAB, drawn, initial, random_text, tokens_of
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from scipy.stats import rankdata
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.measures import similarity as measures
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.measures.pwcca import canonical_correlations, moments_of

@@ -17,13 +17,13 @@ TESTS = {
     "heads": ["tests/heads"],
     "claims": ["tests/claims"],
     "figures": ["tests/figures"],
-    "workflow": ["tests/workflow/test_config.py", "tests/workflow/test_accepted_configs.py"],
+    "plan": ["tests/plan/test_config.py", "tests/plan/test_accepted_configs.py"],
     "scripts": ["tests/corpus", "tests/views", "tests/measures", "tests/heads", "tests/claims"],
-    "rules": ["tests/workflow/test_jobs.py"],
-    "stale": [f"tests/workflow/test_{name}.py" for name in ("contents", "digest", "wildcards")],
+    "rules": ["tests/plan/test_jobs.py"],
+    "stale": [f"tests/plan/test_{name}.py" for name in ("contents", "digest", "wildcards")],
 }
 TESTS["scripts"] += ["tests/figures", "tests/pages", "tests/training", "tests/subjects"]
-TESTS["stale"] += ["tests/test_planned.py", "tests/workflow/test_records.py"]
+TESTS["stale"] += ["tests/plan/test_planned.py", "tests/plan/test_records.py"]
 # Rooms that are no part of the library.
 FOLDERS = {"scripts": "scripts", "rules": "rules"}
 
@@ -461,7 +461,7 @@ MISTAKES = [
         ('{"input": "src", "output": "dst"}', '{"input": "dst", "output": "src"}'),
     ),
     *of(
-        "workflow",
+        "plan",
         "config.py",
         ("if perplexity >= occurrences / 3:", "if perplexity >= occurrences:"),
         ("if name in known and module != name:", "if module not in known:"),
@@ -471,7 +471,7 @@ MISTAKES = [
         ("LARGEST_UPDATE_GB = 32", "LARGEST_UPDATE_GB = 32000"),
     ),
     *of(
-        "workflow",
+        "plan",
         "subjects.py",
         (
             "if (seed_a, seed_b) == (self.seeds(a)[0], self.seeds(b)[0])",
@@ -482,7 +482,7 @@ MISTAKES = [
         ('if method == "gates" or penalty in', "if penalty in"),
     ),
     *of(
-        "workflow",
+        "plan",
         "slices.py",
         ("{name: untrained for name, untrained in initial.items() if untrained}", "{}"),
         ("dict(self.study.corpus.bpe) | of_side", "dict(self.study.corpus.bpe)"),
@@ -659,28 +659,28 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/workflow/contents.py",
+        "bottomup/plan/contents.py",
         ("found.st_mtime_ns, found.st_ctime_ns", "found.st_mtime_ns, found.st_mtime_ns"),
         ("< time.time_ns() - SETTLED_NS", "< time.time_ns()"),
     ),
     *of(
         "stale",
-        "bottomup/workflow/records.py",
+        "bottomup/plan/records.py",
         ("json.dumps([*map(str, paths)])", "json.dumps(sorted(map(str, paths)))"),
         ('named = dict(inputs.items()) or {"files": inputs}', 'named = {"files": inputs}'),
         ("if now and (line := nodes", "if not now and (line := nodes"),
         ("if before and contents.stamp(path) != before", "if not before"),
     ),
-    *of("stale", "bottomup/workflow/nodes.py", ("if planned != now:", "if not planned:")),
+    *of("stale", "bottomup/plan/nodes.py", ("if planned != now:", "if not planned:")),
     *of(
         "stale",
-        "bottomup/workflow/digest.py",
+        "bottomup/plan/digest.py",
         ("versions[PYTHON] = _version(PYTHON)", 'versions[PYTHON] = "3"'),
         ("if spec and spec.origin and is_own(spec.origin):", "if not spec:"),
     ),
     *of(
         "stale",
-        "bottomup/planned.py",
+        "bottomup/plan/planned.py",
         ('if {found, found.partition("+")[0]}.isdisjoint(planned.split(", ")):', "if not found:"),
         ("_take_imported()\n    _require_script()", "_take_imported()"),
         ("insert(0, _Finder)\n    _take_imported()", "insert(0, _Finder)"),
@@ -688,12 +688,12 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/workflow/config.py",
+        "bottomup/plan/config.py",
         ("return value + 0.0 if isinstance(value, float) else value", "return value"),
     ),
     *of(
         "stale",
-        "bottomup/workflow/subjects.py",
+        "bottomup/plan/subjects.py",
         ("re.escape(text) for text in", "text for text in"),
     ),
     *of(
@@ -921,7 +921,7 @@ MISTAKES = [
     ),
     *of(
         "rules",
-        "bottomup/workflow/slices.py",
+        "bottomup/plan/slices.py",
         ('{"seed": self.study.corpus.splits.seed})', '{"seed": 2})'),
         ("self.languages[wildcards.side]", 'self.languages["source"]'),
         ('{"language": self.languages["target"]}', '{"language": self.languages["source"]}'),
@@ -1349,14 +1349,14 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/workflow/contents.py",
+        "bottomup/plan/contents.py",
         ("for file in sorted(files):", "for file in files:"),
         ("{file}\\0{digest(file) or ''}\\0", "{digest(file) or ''}\\0"),
         ("os.stat(path)", "os.lstat(path)"),
     ),
     *of(
         "stale",
-        "bottomup/workflow/records.py",
+        "bottomup/plan/records.py",
         ("**{INPUTS: ordered(job.input)}", ""),
         ("if files and contents.content_now(files) != planned:", "if not planned:"),
         ("if found := _as_recorded(key):", "if found := None:"),
@@ -1364,7 +1364,7 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/workflow/digest.py",
+        "bottomup/plan/digest.py",
         ("if beside and beside.origin:", "if not beside:"),
         (
             "return path.is_absolute() and not INSTALLED & {*path.parts} and not standard",
@@ -1377,7 +1377,7 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/planned.py",
+        "bottomup/plan/planned.py",
         ("    for name in _read:\n        _compare(name)\n", ""),
         (
             "        _compare(name)\n    _is_strict = True",
@@ -1388,7 +1388,7 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/workflow/syntax.py",
+        "bottomup/plan/syntax.py",
         ('if "*" in counts or counts[name] > 1:', 'if "*" in counts:'),
         ('if "*" in counts or counts[name] > 1:', "if counts[name] > 1:"),
         ("COMPUTING = (ast.Call, ast.NamedExpr,", "COMPUTING = (ast.Call,"),
@@ -1412,7 +1412,7 @@ MISTAKES = [
     ),
     *of(
         "stale",
-        "bottomup/workflow/subjects.py",
+        "bottomup/plan/subjects.py",
         (
             "every = self.pruned_runs() + self.pruned_checkpoints() + self.whole_runs()",
             "every = self.pruned_runs() + self.whole_runs()",

@@ -4,7 +4,7 @@ from pydantic import ValidationError
 
 from bottomup import objectives
 from bottomup.objectives import IGNORE, Example, Question, Variant
-from bottomup.workflow.config import modules
+from bottomup.plan.config import modules
 
 SOURCE = np.arange(12).reshape(4, 3)
 TARGET = np.arange(8).reshape(4, 2)

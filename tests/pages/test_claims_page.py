@@ -4,7 +4,7 @@ from html.parser import HTMLParser
 import pandas as pd
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.pages import claims as claims_page
 from bottomup.pages.signs import VERDICTS
 from scripts import show_claims

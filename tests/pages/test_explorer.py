@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from tokenizers import Tokenizer
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.pages import explorer
 from tests.pages import made_up_claims, made_up_study
 from tests.pages.made_up_study import write_explored

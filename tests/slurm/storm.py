@@ -25,8 +25,8 @@ from pathlib import Path
 import psutil
 
 from tests.faults.kills import differing
+from tests.plan.checkouts import ROOT, copy_repository
 from tests.slurm.studies import CLUSTER, Cluster, Study, wait_for
-from tests.workflow.checkouts import ROOT, copy_repository
 
 COMMAND = ("--configfile=studies/smoke.yaml",)
 RESULTS = Path("results/smoke")

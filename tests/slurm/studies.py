@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.workflow.checkouts import Checkout, copy_repository
+from tests.plan.checkouts import Checkout, copy_repository
 
 # One training of a minute, and what is measured of it.
 OVERLAY = """\

@@ -10,7 +10,7 @@ from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.subjects import admission
 from bottomup.subjects.admission import admitted, weight_files
 from tests.subjects import families

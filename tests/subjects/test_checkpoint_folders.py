@@ -8,7 +8,7 @@ from safetensors.torch import load_file, save_file
 from transformers import AutoTokenizer
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.model.folder import save
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES

@@ -14,7 +14,7 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModel
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.heads.own_objective import CheckpointPredictor, objective_of
 from bottomup.objectives import IGNORE, Example
 from bottomup.subjects.batches import batches

@@ -12,7 +12,7 @@ from transformers import (
 from transformers.masking_utils import AttentionMaskInterface
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.subjects import attending
 from tests.subjects import families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH, Family

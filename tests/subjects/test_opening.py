@@ -12,14 +12,14 @@ import pytest
 import torch
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Checkpoint
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
-from bottomup.errors import UserError
 from bottomup.heads.own_objective import objective_of
-from bottomup.settings import Checkpoint
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.words import of_occurrences, of_subwords, types_of

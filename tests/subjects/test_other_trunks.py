@@ -2,8 +2,8 @@ import pytest
 import torch
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, PAD
-from bottomup.errors import UserError
 from bottomup.training.run import save
 from tests.tiny import drawn, ids_of, initial, same_bytes
 

@@ -8,8 +8,8 @@ from tokenizers.processors import TemplateProcessing
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.heads.confidence import encoder_attention
 from bottomup.measures.influence import continued, embedded
 from bottomup.subjects.batches import batches

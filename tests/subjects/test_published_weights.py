@@ -9,9 +9,9 @@ import transformers
 import yaml
 
 from bottomup import subjects
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Checkpoint
 from bottomup.heads.own_objective import objective_of
-from bottomup.settings import Checkpoint
 from bottomup.subjects.opening import open_checkpoint
 from tests.tiny import ROOT
 

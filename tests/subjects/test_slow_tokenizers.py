@@ -19,15 +19,15 @@ from transformers import (
 )
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Checkpoint
 from bottomup.corpus.encoding import NO_WORD
-from bottomup.errors import UserError
 from bottomup.heads.own_objective import (
     CheckpointPredictor,
     objective_of,
     references,
     text_of,
 )
-from bottomup.settings import Checkpoint
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.slow import places
 from bottomup.subjects.words import encode

@@ -8,8 +8,8 @@ from tokenizers import Tokenizer
 from transformers import AutoModel, BertConfig, GPT2Config, PreTrainedTokenizerFast, T5Config
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS, MASK, PAD, UNK
-from bottomup.errors import UserError
 from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from bottomup.views.extraction import extract

@@ -5,8 +5,8 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
-from bottomup.errors import UserError
-from bottomup.files import digest
+from bottomup.core.errors import UserError
+from bottomup.core.files import digest
 from bottomup.training import checkpoint as checkpoints
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, digest_of
 from bottomup.training.optimizers import optimizers

@@ -5,10 +5,10 @@ import numpy as np
 import pytest
 import torch
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Training
 from bottomup.corpus.batches import Text, epoch, forever
 from bottomup.corpus.specials import UNK
-from bottomup.errors import UserError
-from bottomup.settings import Training
 from bottomup.training.checkpoint import Finished, Progress
 from bottomup.training.loop import Trainer
 from bottomup.training.stopping import listening

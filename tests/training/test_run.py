@@ -11,15 +11,15 @@ import torch
 from safetensors.torch import load_file
 
 from bottomup import objectives, subjects
+from bottomup.core.errors import UserError
+from bottomup.core.running import alone
+from bottomup.core.settings import Model
 from bottomup.corpus.batches import Text
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
-from bottomup.running import alone
-from bottomup.settings import Model
+from bottomup.plan.digest import digest
 from bottomup.training import run
 from bottomup.training.loop import Trainer
 from bottomup.training.run import initial_model, train
-from bottomup.workflow.digest import digest
 from tests.tiny import DROPOUT, ROOT, SHAPE, files_limited_to, same_bytes
 
 TRAINING = {
@@ -142,7 +142,7 @@ def test_no_run_is_trained_twice(trained, monkeypatch, corpus_files):
         with pytest.raises(TypeError):
             trained(other, "other", kept="kept")
     with pytest.raises(TypeError):
-        trained(settings_of("lm"), "other", code={"bottomup/seeds.py": "other"}, kept="kept")
+        trained(settings_of("lm"), "other", code={"bottomup/core/seeds.py": "other"}, kept="kept")
 
 
 def test_going_back_to_a_finished_run_keeps_the_checkpoint_of_another(trained, monkeypatch):

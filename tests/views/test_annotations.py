@@ -3,9 +3,9 @@ import pandas as pd
 import pytest
 from pandas.testing import assert_frame_equal
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 from bottomup.views.annotations import annotations
 from bottomup.views.occurrences import plain
 

@@ -11,11 +11,11 @@ from tokenizers.pre_tokenizers import WhitespaceSplit
 from tokenizers.processors import BertProcessing
 from transformers import AutoModel, AutoTokenizer, PreTrainedTokenizerFast
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
-from bottomup.errors import UserError
 from bottomup.subjects.runs import Run
 from bottomup.training.run import save
 from bottomup.views.extraction import Lost, extract, reserve

@@ -5,7 +5,7 @@ import warnings
 import numpy as np
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.views.moments import Moments, merged
 
 D_X, D_Y = 3, 5

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bottomup.errors import UserError
+from bottomup.core.errors import UserError
 from bottomup.views import values
 from bottomup.views.values import checked, deviations, in_float32, standardized
 

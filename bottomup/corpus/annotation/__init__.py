@@ -8,9 +8,9 @@ told_by: where the annotation comes from, a pipeline's name or a treebank's fold
 import numpy as np
 import pandas as pd
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
-from bottomup.errors import UserError
 
 COLUMNS = ["sentence", "word", "text", "tag", "relation", "head"]
 TYPES = {"sentence": np.int32, "word": np.int16, "head": np.int16}

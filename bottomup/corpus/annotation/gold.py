@@ -13,13 +13,13 @@ from pathlib import Path
 import pandas as pd
 from tokenizers import Tokenizer
 
+from bottomup.core.errors import UserError
+from bottomup.core.files.tables import read_table
 from bottomup.corpus import treebank
 from bottomup.corpus.annotation import COLUMNS, TYPES, universal
 from bottomup.corpus.segmentation import unmarked
 from bottomup.corpus.treebank import Sentence
 from bottomup.corpus.words import spans
-from bottomup.errors import UserError
-from bottomup.files.tables import read_table
 
 # Penn's tags, with those that English treebanks have added.
 PENN = frozenset(

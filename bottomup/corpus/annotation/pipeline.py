@@ -16,11 +16,11 @@ from spacy.language import Language
 from spacy.tokens import Doc
 from tokenizers import Tokenizer
 
+from bottomup.core.errors import UserError
+from bottomup.core.packages import is_installed
 from bottomup.corpus.annotation import COLUMNS, TYPES, universal
 from bottomup.corpus.tables import Column
 from bottomup.corpus.words import spans
-from bottomup.errors import UserError
-from bottomup.packages import is_installed
 
 
 def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:

@@ -19,9 +19,9 @@ from typing import ClassVar
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Language
 from bottomup.corpus.losses import carried, carry
-from bottomup.errors import UserError
-from bottomup.settings import Language
 
 COLUMNS = ["document", "element", "source", "target"]
 

@@ -9,10 +9,10 @@ from typing import ClassVar
 import pandas as pd
 from pydantic import Field, field_validator
 
+from bottomup.core.settings import Folder
 from bottomup.corpus import treebank
 from bottomup.corpus.losses import carry, tell
 from bottomup.corpus.sources import SourceOptions
-from bottomup.settings import Folder
 
 
 class Options(SourceOptions):

@@ -12,10 +12,10 @@ from pathlib import Path
 import pandas as pd
 from pydantic import Field, model_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import File
 from bottomup.corpus.archives import BROKEN, decompressed
 from bottomup.corpus.sources import SourceOptions
-from bottomup.errors import UserError
-from bottomup.settings import File
 
 MAX_LINE_BYTES = 2**24
 HEAD = 200  # characters of the first line, which tell what a file is

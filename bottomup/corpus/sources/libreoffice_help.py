@@ -23,12 +23,12 @@ import pandas as pd
 from lxml import etree
 from pydantic import AfterValidator, Field, field_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.files import digest
+from bottomup.core.settings import Folder, open_to_all
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
 from bottomup.corpus.losses import carry, of_texts, tell
-from bottomup.errors import UserError
-from bottomup.files import digest
-from bottomup.settings import Folder, open_to_all
 
 log = logging.getLogger(__name__)
 

@@ -20,12 +20,12 @@ import pandas as pd
 from lxml import etree, html
 from pydantic import Field, field_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Folder
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed, members
 from bottomup.corpus.losses import Loss, carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
-from bottomup.errors import UserError
-from bottomup.settings import Folder
 
 log = logging.getLogger(__name__)
 

@@ -12,11 +12,11 @@ from typing import Annotated
 import pandas as pd
 from pydantic import Field, model_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Seed
 from bottomup.corpus.archives import BROKEN
 from bottomup.corpus.losses import Loss, carry
 from bottomup.corpus.sources import COLUMNS, SourceOptions
-from bottomup.errors import UserError
-from bottomup.settings import Seed
 
 # mtdata names languages by ISO 639-3.
 CODES = {"en": "eng", "de": "deu", "fr": "fra", "ru": "rus"}

@@ -16,12 +16,12 @@ import pandas as pd
 from debian.deb822 import Deb822
 from pydantic import Field, field_validator
 
+from bottomup.core.errors import UserError
+from bottomup.core.settings import Folder
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed
 from bottomup.corpus.losses import carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
-from bottomup.errors import UserError
-from bottomup.settings import Folder
 
 log = logging.getLogger(__name__)
 

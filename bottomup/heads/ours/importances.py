@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 
 from bottomup import objectives
+from bottomup.core.device import device
+from bottomup.core.files.joins import require_equal_lengths
 from bottomup.corpus.batches import Text
-from bottomup.device import device
-from bottomup.files.joins import require_equal_lengths
 from bottomup.heads.confidence import head_attention
 from bottomup.heads.examples import references, sample, together, translations
 from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase

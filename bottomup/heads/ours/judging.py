@@ -3,12 +3,12 @@
 import math
 
 from bottomup import objectives
-from bottomup.device import device
-from bottomup.files.arrays import load_array
-from bottomup.files.tables import read_table
+from bottomup.core.device import device
+from bottomup.core.files.arrays import load_array
+from bottomup.core.files.tables import read_table
+from bottomup.core.kinds import GATED
 from bottomup.heads.judging import Judged
 from bottomup.heads.tasks import Judging
-from bottomup.kinds import GATED
 from bottomup.measures.quality import as_written, compared, quality, right_token
 from bottomup.model.folder import WEIGHTS
 from bottomup.subjects.seen import Seen

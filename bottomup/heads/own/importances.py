@@ -6,9 +6,9 @@ from pathlib import Path
 
 import numpy as np
 
-from bottomup.device import device
-from bottomup.files.joins import require_equal_lengths
-from bottomup.files.tables import read_table
+from bottomup.core.device import device
+from bottomup.core.files.joins import require_equal_lengths
+from bottomup.core.files.tables import read_table
 from bottomup.heads.confidence import encoder_attention
 from bottomup.heads.examples import sample
 from bottomup.heads.importance import gate_gradient, loss_increase

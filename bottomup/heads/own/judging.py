@@ -2,12 +2,12 @@
 
 import math
 
-from bottomup.files.arrays import load_array
-from bottomup.files.tables import read_table
+from bottomup.core.files.arrays import load_array
+from bottomup.core.files.tables import read_table
+from bottomup.core.kinds import GATED
 from bottomup.heads.judging import Judged
 from bottomup.heads.pruning_checkpoints import closed, opened, right_token
 from bottomup.heads.tasks import Judging
-from bottomup.kinds import GATED
 from bottomup.subjects.seen import Seen
 
 

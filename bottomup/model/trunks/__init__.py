@@ -14,10 +14,10 @@ from typing import ClassVar
 import torch
 from torch import Tensor, nn
 
+from bottomup.core.seeds import derive
 from bottomup.corpus.specials import PAD
 from bottomup.model.dropout import Dropout
 from bottomup.model.transformer import Embedding
-from bottomup.seeds import derive
 
 
 @dataclass(frozen=True)

@@ -1,9 +1,9 @@
 import pytest
 from made_up_treebank import GUIDE, treebank_in
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.losses import carried
 from bottomup.corpus.sources import fetch
-from bottomup.errors import UserError
 
 
 def test_sentences_of_a_treebank(tmp_path):

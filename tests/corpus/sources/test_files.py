@@ -4,9 +4,9 @@ import pytest
 from archive_forms import COMPRESSIONS
 from pydantic import ValidationError
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.sources import files
 from bottomup.corpus.sources.files import Options, fetch, lines
-from bottomup.errors import UserError
 
 SOURCE, TARGET = "One.\nTwo…\n\nFour.\n", "Eins.\r\nZwei…\r\n\r\nVier."
 

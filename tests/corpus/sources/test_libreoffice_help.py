@@ -10,9 +10,9 @@ import pytest
 from archive_forms import deb, tar
 from pydantic import ValidationError
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import debian
 from bottomup.corpus.sources.libreoffice_help import Options, elements, fetch
-from bottomup.errors import UserError
 
 EXPECTED = [
     ["hd_id1", "Saving Documents", "Dokumente speichern"],

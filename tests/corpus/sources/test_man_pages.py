@@ -6,11 +6,11 @@ import pytest
 from archive_forms import deb
 from pydantic import ValidationError
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import debian
 from bottomup.corpus.losses import carried
 from bottomup.corpus.sources import man_pages
 from bottomup.corpus.sources.man_pages import Options, aligned, fetch, marks, sections
-from bottomup.errors import UserError
 
 ENGLISH = """
 <div class="manual-text">

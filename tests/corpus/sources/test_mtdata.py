@@ -7,9 +7,9 @@ from types import ModuleType, SimpleNamespace
 import pytest
 from pydantic import ValidationError
 
+from bottomup.core.errors import UserError
 from bottomup.corpus.losses import carried
 from bottomup.corpus.sources.mtdata import Options, fetch
-from bottomup.errors import UserError
 
 EUROPARL = "Statmt-europarl-10-deu-eng"
 NEWS = "Statmt-news_commentary-14-deu-eng"

@@ -4,10 +4,10 @@ import gzip
 import pytest
 from pydantic import ValidationError
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import debian
 from bottomup.corpus.losses import carried
 from bottomup.corpus.sources.package_descriptions import Options, aligned, blocks, fetch
-from bottomup.errors import UserError
 
 PACKAGES = """\
 Package: chess

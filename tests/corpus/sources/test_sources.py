@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from bottomup.core.errors import UserError
 from bottomup.corpus import sources
-from bottomup.errors import UserError
 
 
 def test_the_sources_there_are():

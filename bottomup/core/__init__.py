@@ -1,0 +1,1 @@
+"""Errors, names, seeds, settings, files, devices and locks: no science."""

@@ -1,0 +1,37 @@
+"""Where tensors are computed."""
+
+import os
+
+import torch
+
+from bottomup.core.errors import UserError
+
+
+def device() -> torch.device:
+    """The device that BOTTOMUP_DEVICE names (cuda or cpu), else the first visible GPU, else the
+    CPU.
+
+    For mps, which has no float64, it is also the CPU; see `float32_device`.
+
+    Raises UserError if the device is not there.
+    """
+    found = float32_device()
+    return torch.device("cpu") if found.type == "mps" else found
+
+
+def float32_device() -> torch.device:
+    """As `device`, for work that needs no float64: also mps, if BOTTOMUP_DEVICE names it."""
+    there = {
+        "cuda": torch.cuda.is_available,
+        "mps": torch.backends.mps.is_available,
+        "cpu": lambda: True,
+    }
+    asked = os.environ.get("BOTTOMUP_DEVICE") or ("cuda" if there["cuda"]() else "cpu")
+    if asked not in there:
+        raise UserError(f'BOTTOMUP_DEVICE: found "{asked}"; allowed: {", ".join(there)}')
+    if not there[asked]():
+        raise UserError(
+            f"BOTTOMUP_DEVICE: found {asked}, which PyTorch {torch.__version__} does not find on "
+            "this machine; unset it, or set it to cpu"
+        )
+    return torch.device(asked)

@@ -1,0 +1,95 @@
+"""Tables in files: .parquet, .csv, and .jsonl with one row a line."""
+
+import os
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from bottomup.core.errors import UserError
+from bottomup.core.files import damaged, opening
+
+READERS = {
+    ".csv": pd.read_csv,
+    ".parquet": pd.read_parquet,
+    ".jsonl": partial(pd.read_json, lines=True),
+}
+
+
+def read_table(path: Path | str, **options) -> pd.DataFrame:
+    """The table in a file, with options of pandas' reader; UserError if the file is damaged."""
+    path = Path(path)
+    with opening(path):
+        table = READERS[path.suffix](path, **options)
+        # pandas would read a truncated line as one with empty cells, or with a shorter number.
+        if path.suffix != ".parquet" and not _ends_in_a_line(path):
+            raise damaged(path, "its last line is cut off")
+        if where := _infinite(table):
+            raise damaged(path, f"it has infinity {where}")
+    return table
+
+
+def read_beside(first: Path | str, *others: Path | str, **options) -> pd.DataFrame:
+    """The columns of tables in files, which have a row for the same things; options of pandas'
+    reader are for the first.
+
+    Raises UserError if one is damaged, or has another number of rows than the first.
+    """
+    tables = [read_table(first, **options), *map(read_table, others)]
+    for path, table in zip(others, tables[1:], strict=True):
+        if len(table) != len(tables[0]):
+            raise damaged(path, f"it has {len(table)} rows, and {first} has {len(tables[0])}")
+    return pd.concat(tables, axis=1)
+
+
+def below(parts: list[pd.DataFrame]) -> pd.DataFrame:
+    """Parts of one table, of which there is at least one, one below the other.
+
+    Parts without rows do not count, since their columns have no type: a model without heads has
+    none in a table of heads.
+    """
+    return pd.concat([part for part in parts if len(part)] or parts[:1], ignore_index=True)
+
+
+def write_table(table: pd.DataFrame, path: Path | str) -> None:
+    """Write a table, without its index, as .csv or .parquet; UserError if a number is infinite.
+
+    An empty value is NaN. Infinity is never measured: it is a division by zero, or a run that has
+    diverged, and whatever reads it would be wrong or end.
+    """
+    path = Path(path)
+    if where := _infinite(table):
+        raise UserError(
+            f"{path} would have infinity {where}; allowed: finite numbers, or nothing; look for a "
+            f"run that has diverged"
+        )
+    if path.suffix == ".parquet":
+        table.to_parquet(path, index=False)
+    else:
+        table.to_csv(path, index=False)
+
+
+def _infinite(table: pd.DataFrame) -> str:
+    """Where the first infinite number is, or ""."""
+    for name, column in table.items():
+        if column.dtype.kind == "f":
+            found = np.isinf(column.to_numpy())
+        elif column.dtype == object:  # values without each block
+            found = [
+                isinstance(x, np.ndarray) and x.dtype.kind == "f" and np.isinf(x).any()
+                for x in column
+            ]
+        else:
+            continue
+        if np.any(found):
+            return f"in the column {name}, row {int(np.flatnonzero(found)[0])}"
+    return ""
+
+
+def _ends_in_a_line(path: Path) -> bool:
+    with path.open("rb") as file:
+        if not file.seek(0, os.SEEK_END):
+            return True
+        file.seek(-1, os.SEEK_END)
+        return file.read() == b"\n"

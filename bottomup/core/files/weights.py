@@ -1,0 +1,54 @@
+"""Weights in files, .safetensors."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safetensors import safe_open
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from bottomup.core.files import by_umask, damaged, opening
+
+
+def load_weights(path: Path) -> dict[str, Tensor]:
+    """The tensors in a file, by name; UserError if it is damaged or a number is not finite."""
+    with opening(path):
+        tensors = load_file(path)
+    require_finite(tensors, path)
+    return tensors
+
+
+def load_into(model: nn.Module, path: Path, form: str = "those of its model") -> None:
+    """Give `model` the weights in a file; UserError, and no change, unless they are finite and of
+    exactly its names, shapes and types. form: what the weights are not, then."""
+    tensors = load_weights(path)
+    forms, found = (
+        {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
+        for tensors in (model.state_dict(), tensors)
+    )
+    if wrong := {name for name, _ in forms.items() ^ found.items()}:
+        raise damaged(path, f"{len(wrong)} weights are not {form}, {min(wrong)} among them")
+    model.load_state_dict(tensors)
+
+
+def save_weights(
+    tensors: Mapping[str, Tensor], path: Path, metadata: Mapping[str, str] | None = None
+) -> None:
+    """Write tensors by name, and text about them, to a file that others may read if the umask says
+    so; safetensors leaves it to its owner."""
+    save_file(dict(tensors), path, metadata and dict(metadata))
+    by_umask(path)
+
+
+def require_finite(tensors: dict[str, Tensor], path: Path) -> None:
+    """Raise UserError if a number is NaN or infinite, which no training writes."""
+    for name, tensor in tensors.items():
+        if not tensor.isfinite().all():
+            raise damaged(path, f"{name} has numbers that are not finite")
+
+
+def header(path: Path) -> dict[str, tuple[int, ...]]:
+    """The shapes of the tensors in a file, by name, without reading them; UserError if it is
+    damaged."""
+    with opening(path), safe_open(path, "pt") as file:
+        return {name: tuple(file.get_slice(name).get_shape()) for name in file.keys()}  # noqa: SIM118

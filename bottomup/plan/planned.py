@@ -1,0 +1,137 @@
+"""A job runs the code and the packages that it was planned with, or it ends in one line.
+
+Between a plan and its jobs lie minutes or days, and on a cluster another machine. A file may be
+edited meanwhile, a branch switched and back, a package installed. What ran would then be recorded,
+and kept in `trained/`, as what was planned. So the modules of the project, and others that are no
+part of an installed package, are read by the importer below, which knows what it read. It reads no
+bytecode, which Python compares with its source by size and second alone.
+
+A program imports this module first: it begins to watch as it is imported.
+"""
+
+import json
+import multiprocessing
+import sys
+from collections.abc import Mapping
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from types import CodeType
+
+from bottomup.core.errors import UserError
+from bottomup.plan.digest import facts_of, installed, is_own, key_of
+
+AGAIN = "run the same command again, which plans anew"
+
+_plan: dict[str, str] = {}
+_read: dict[str, tuple[str, ...]] = {}  # by file, as a plan names it, the digests of what was read
+_is_strict = False
+
+
+class _Loader(SourceFileLoader):
+    """Compiles a module from its source, and keeps in mind which that was."""
+
+    def get_code(self, fullname: str) -> CodeType:
+        path = self.get_filename(fullname)
+        source = self.get_data(path)
+        _take(Path(path), source)
+        return self.source_to_code(source, path)
+
+
+class _Finder:
+    """Finds the modules that are no part of an installed package."""
+
+    @staticmethod
+    def find_spec(fullname: str, path=None, target=None) -> ModuleSpec | None:
+        found = PathFinder.find_spec(fullname, path, target)
+        if found and isinstance(found.loader, SourceFileLoader) and is_own(found.origin):
+            found.loader = _Loader(fullname, found.origin)
+            return found
+        return None
+
+
+def _watch(arguments: list[str]) -> None:
+    """Keep in mind what is imported, if the arguments of a program have a plan; a process that
+    another one started for itself is refused what is not as planned at once."""
+    global _is_strict
+    try:
+        settings = json.loads(arguments[arguments.index("--settings") + 1])
+        _plan.update(settings["code"])
+    except (ValueError, LookupError, TypeError):
+        return  # started by hand
+    _is_strict = multiprocessing.parent_process() is not None
+    sys.meta_path.insert(0, _Finder)
+    _take_imported()
+
+
+def require(plan: Mapping[str, str]) -> None:
+    """Raise UserError unless this process runs the code and the packages of a plan; from here on,
+    importing anything else raises it, too.
+
+    plan: by file the digest of its code, by package its version; several with commas between, if
+        any will do.
+    """
+    global _is_strict
+    _plan.update(plan)
+    for name, planned in plan.items():
+        if _is_file(name):
+            continue
+        found = installed(name) or ""
+        # A lock has no local versions, such as 2.13.0+cpu.
+        if {found, found.partition("+")[0]}.isdisjoint(planned.split(", ")):
+            raise UserError(
+                f"planned with {name} {planned}, but runs with {found or 'none'} "
+                f"({sys.executable}); install that version, or {AGAIN}"
+            )
+    _take_imported()
+    _require_script()
+    for name in _read:
+        _compare(name)
+    _is_strict = True
+
+
+def _is_file(name: str) -> bool:
+    return "." in name  # which no normal name of a package has
+
+
+def _take_imported() -> None:
+    """Take what others than the importer have read: it is that which is there now, unless it was
+    edited in the hundredths of a second before this module was imported."""
+    for module in [*sys.modules.values()]:
+        file = getattr(module, "__file__", None)
+        path = Path(file or "").absolute()
+        # torch says of modules that it makes by itself that they are in files of no folder.
+        if path.is_file() and is_own(path) and key_of(path) not in _read:
+            _take(path, path.read_bytes())
+
+
+def _require_script() -> None:
+    """Raise UserError if the program that runs was compiled from something else than was taken."""
+    frame = sys._getframe()
+    while frame and frame.f_code.co_name != "<module>":
+        frame = frame.f_back
+    if frame and frame.f_globals is vars(sys.modules["__main__"]):
+        path = Path(frame.f_code.co_filename).absolute()
+        source = path.read_bytes()
+        _take(path, source)
+        # What ran has no bytes any more, but two equal sources give equal code.
+        if compile(source, path, "exec", dont_inherit=True) != frame.f_code:
+            raise UserError(f"{key_of(path)} was edited as this job started; {AGAIN}")
+
+
+def _take(file: Path, source: bytes) -> None:
+    name = key_of(file)
+    if name in _plan:
+        _read[name] = tuple(facts_of(file, source)["digests"])
+        if _is_strict:
+            _compare(name)
+
+
+def _compare(name: str) -> None:
+    if _plan[name] not in _read[name]:
+        raise UserError(
+            f"{name} is not as it was when this job was planned: edited since, or another branch; "
+            f"{AGAIN}"
+        )
+
+
+_watch(sys.argv)

@@ -1,0 +1,263 @@
+"""How far a study is and when it will end: a line on a terminal, a line a minute in a log.
+
+The time of a job is estimated from the benchmarks of similar jobs of the study; before there are
+any, from its time in the default study on one core, scaled by the size of this study.
+
+Which jobs run and which are done is told by the events that Snakemake logs. No event has the plan
+and what waits for what, so that comes from Snakemake's graph of jobs; so it is no logger plugin,
+which sees events alone and would have to be asked for.
+"""
+
+import logging
+import re
+import threading
+import time
+from collections.abc import Callable, Collection, Iterable
+from datetime import datetime, timedelta
+from functools import partial
+from itertools import takewhile
+from pathlib import Path
+from typing import TYPE_CHECKING, NamedTuple
+
+from snakemake.settings.enums import Quietness
+from snakemake_interface_logger_plugins.common import LogEvent
+from tqdm import tqdm
+from tqdm.contrib import DummyTqdmFile
+
+from bottomup.plan.config import tables
+from bottomup.plan.program import WARNING
+
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
+
+log = logging.getLogger("snakemake.logging")
+
+WARNED = re.compile(rf"[\d:]+ ({WARNING}.*)")
+TERMINAL_SECONDS, LOG_SECONDS = 5, 60  # between two lines
+NAMED = 3  # running jobs
+SHOWN = "shown"  # marks a record that ./study prints
+OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take still
+START_UP = 2  # seconds of any job
+# Seconds of a job in the default study, on its own core; tables have theirs by themselves.
+SECONDS = {
+    "annotate_words": 11,
+    "calibrate_claims": 10,
+    "extract_views": 8,
+    "judge_claims": 60,
+}
+ANY_OTHER_SECONDS = 3
+VIEWS_MB = 179  # of the default study; the time of jobs that do not train scales with it
+OPERATIONS_A_SECOND = 8e10  # of a training on its own core: 5e10 to 11e10
+
+
+class Job(NamedTuple):
+    """A job: its rule and wildcards, as in the name of its benchmark; its estimate; and the names
+    of the jobs that it waits for."""
+
+    name: str
+    seconds: float
+    threads: int
+    after: Collection[str] = ()
+
+
+def guess(rule: str, operations: float, views_mb: float) -> float:
+    """The seconds of a job when no similar job has been measured.
+
+    operations: those of its training, 0 if it does not train; views_mb: the size of a view of the
+    study.
+    """
+    if operations:
+        return START_UP + operations / OPERATIONS_A_SECOND
+    if table := tables().get(rule.removeprefix("measure_")):
+        seconds = table.TABLE.seconds
+    else:
+        seconds = SECONDS.get(rule, ANY_OTHER_SECONDS)
+    return START_UP + seconds * views_mb / VIEWS_MB
+
+
+def measured(folder: Path) -> dict[str, float]:
+    """Seconds by job, from the benchmarks in `folder`; one that is still being written is left
+    out."""
+    seconds = {file.stem: seconds_in(file) for file in folder.glob("*.tsv")}
+    return {name: found for name, found in seconds.items() if found is not None}
+
+
+def seconds_in(benchmark: Path) -> float | None:
+    """The seconds of a job, from its benchmark; None if there is none that is whole."""
+    try:
+        return float(benchmark.read_text().splitlines()[-1].partition("\t")[0])
+    except (OSError, ValueError, IndexError):
+        return None
+
+
+def expected(jobs: dict[str, Job], took: dict[str, float]) -> dict[str, float]:
+    """Seconds by job: its own, or the mean over the jobs of its rule whose names share the longest
+    beginning with its name; if there are none, the guess, scaled by the pace of measured jobs.
+    """
+    known = [(took[name], job.seconds) for name, job in jobs.items() if name in took]
+    pace = sum(seconds for seconds, _ in known) / sum(guess for _, guess in known) if known else 1
+    by_rule: dict[str, list[str]] = {}
+    for name in took:
+        by_rule.setdefault(name.partition(".")[0], []).append(name)
+    return {
+        name: _mean_of_like(name, by_rule.get(name.partition(".")[0], []), took)
+        or job.seconds * pace
+        for name, job in jobs.items()
+    }
+
+
+def _mean_of_like(name: str, others: list[str], took: dict[str, float]) -> float:
+    """0 where there are no others."""
+    alike = {other: _same_beginning(f"{name}.", f"{other}.") for other in others}
+    most = max(alike.values(), default=0)
+    like = [took[other] for other, n in alike.items() if n == most]
+    return sum(like) / max(1, len(like))
+
+
+def _same_beginning(one: str, other: str) -> int:
+    """Characters."""
+    return sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(one, other, strict=False)))
+
+
+def share_and_seconds_left(
+    jobs: dict[str, Job],
+    seconds: dict[str, float],
+    done: Collection[str],
+    running: dict[str, float],
+    cores: int,
+) -> tuple[float, float]:
+    """The share of work that is done, and the time of the rest on `cores`: at least its core
+    seconds divided by the number of cores, and at least its longest chain of jobs.
+
+    seconds: the time of each job. running: for how many seconds jobs have been running.
+    """
+    left = {name: seconds[name] for name in jobs if name not in done}
+    left |= {
+        name: max(seconds[name] - elapsed, OVERDUE * elapsed)
+        for name, elapsed in running.items()
+        if name in left
+    }
+    chains: dict[str, float] = {}
+
+    def chain(name: str) -> float:
+        if name not in chains:
+            before = max((chain(other) for other in jobs[name].after if other in left), default=0)
+            chains[name] = left[name] + before
+        return chains[name]
+
+    work = sum(left[name] * jobs[name].threads for name in left)
+    finished = sum(seconds[name] * jobs[name].threads for name in jobs if name in done)
+    finished += sum(running[name] * jobs[name].threads for name in left if name in running)
+    longest = max(map(chain, left), default=0)
+    return finished / max(finished + work, 1e-9), max(work / cores, longest)
+
+
+def line(
+    n_done: int, n_jobs: int, share: float, left: float, running: list[str], now: datetime
+) -> str:
+    """`36 of 397 jobs, about 9 % of the work; about 93 min left, until 17:42; running: ...`"""
+    end = now + timedelta(seconds=left)
+    until = f"{end:%H:%M}" if end.date() == now.date() else f"{end:%a %d %b, %H:%M}"
+    more = [f"{len(running) - NAMED} more"] * (len(running) > NAMED)
+    jobs = [f"; running: {', '.join([*running[:NAMED], *more])}"] * bool(running)
+    return (
+        f"{n_done} of {n_jobs} jobs, about {int(100 * share)} % of the work; about "
+        f"{-int(-left // 60)} min left, until {until}{''.join(jobs)}"
+    )
+
+
+class Watch(logging.Handler):
+    """Which jobs run, since when by the monotonic clock, and which are done, from what Snakemake
+    logs of them; by its numbers for jobs."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.began: dict[int, float] = {}
+        self.done: set[int] = set()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Take note of a record."""
+        event = getattr(record, "event", None)
+        if event == LogEvent.JOB_INFO:
+            self.began[record.jobid] = time.monotonic()
+        elif event == LogEvent.JOB_ERROR:
+            self.began.pop(record.jobid, None)
+        elif event == LogEvent.JOB_FINISHED:
+            self.began.pop(record.job_id, None)
+            self.done.add(record.job_id)
+
+
+class Progress:
+    """Shows how far Snakemake's `workflow` is, from `start` to `end`, in its own thread, so that an
+    error there stops no job.
+
+    guess: gives the seconds and threads of one of Snakemake's jobs.
+    """
+
+    def __init__(self, workflow: "Workflow", guess: Callable, benchmarks: Path):
+        self.workflow, self.guess, self.benchmarks = workflow, guess, benchmarks
+        self.watch = Watch()
+        self.ended = threading.Event()
+        self.thread = threading.Thread(target=self._follow, name="progress", daemon=True)
+
+    def start(self) -> None:
+        """Watch, and show progress from now on, unless Snakemake is asked to be quiet about it."""
+        log.addHandler(self.watch)
+        if not {Quietness.ALL, Quietness.PROGRESS} & set(self.workflow.output_settings.quiet or []):
+            self.thread.start()
+
+    def end(self) -> None:
+        """Remove the line."""
+        self.ended.set()
+        if self.thread.is_alive():
+            self.thread.join()
+
+    def _follow(self) -> None:
+        handlers = [*log.handlers, *self.workflow.logger_manager.get_log_handlers()]
+        terminals = [handler for handler in handlers if getattr(handler, "is_tty", False)]
+        if not terminals:
+            self._say_each(LOG_SECONDS, partial(log.info, extra={SHOWN: True}))
+            return
+        (terminal,) = terminals
+        stream = terminal.stream
+        with tqdm(bar_format="{desc}", file=stream, leave=False, dynamic_ncols=True) as bar:
+            # All other output goes above the line.
+            terminal.setStream(DummyTqdmFile(stream))
+            self._say_each(TERMINAL_SECONDS, bar.set_description_str)
+            terminal.setStream(stream)
+
+    def _say_each(self, seconds: int, say: Callable[[str], None]) -> None:
+        dag, given = self.workflow.dag, self.workflow.resource_settings
+        cores = (given.cores or 1) * (given.nodes or 1)  # on a cluster, cores are per job
+        planned = {job: _name(job) for job in list(dag.needrun_jobs(exclude_finished=False))}
+        jobs = {
+            name: Job(name, *self.guess(job), [_name(other) for other in dag.dependencies[job]])
+            for job, name in planned.items()
+        }
+        by_id = {job.jobid: name for job, name in planned.items()}
+        told: set[str] = set()
+        while True:
+            now = time.monotonic()
+            elapsed = {by_id[n]: now - start for n, start in self.watch.began.copy().items()}
+            done = {by_id[n] for n in self.watch.done.copy()}
+            for job, name in planned.items():
+                if name in done - told:
+                    for warning in warnings_in(map(Path, job.log)):
+                        log.warning(warning)
+            told |= done
+            estimate = share_and_seconds_left(
+                jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, cores
+            )
+            say(line(len(done), len(jobs), *estimate, sorted(elapsed), datetime.now()))
+            if self.ended.wait(seconds):
+                return
+
+
+def warnings_in(logs: Iterable[Path]) -> list[str]:
+    """What jobs warned of, from their logs."""
+    lines = [line for file in logs if file.exists() for line in file.read_text().splitlines()]
+    return [match[1] for line in lines if (match := WARNED.match(line))]
+
+
+def _name(job) -> str:
+    return Path(job.benchmark).stem if job.benchmark else job.rule.name

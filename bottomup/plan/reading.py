@@ -1,0 +1,202 @@
+"""How the workflow is started: from where, and with which files of a config.
+
+Snakemake reads the files, too. But if a key occurs twice it silently takes the last, it runs Python
+in a template, and no later file can bring back what one file removes.
+"""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import yaml
+from snakemake.settings.types import PersistenceBackend, RerunTrigger
+
+from bottomup.core.errors import UserError
+
+if TYPE_CHECKING:
+    from snakemake.workflow import Workflow
+
+KINDS = ("null", "bool", "int", "float", "str", "seq", "map", "merge")
+# What YAML 1.1 reads as a number in base 8 or 60.
+OTHER_BASE = re.compile(r"[-+]?0[0-7_]+|.*:.*")
+MOST_VALUES = 100_000
+ALL_SIZES = 10**12  # bytes, as in profiles/default
+# Options of Snakemake with which its records say what was not, and what they would do.
+MISLEADING = {
+    "--keep-incomplete": "what a failed job has written would count as whole",
+    "--ignore-incomplete": "what a killed job has written would count as whole",
+    "--drop-metadata": "nothing would tell later what a result was made from",
+    "--cleanup-metadata": "nothing would tell later what a result was made from",
+    "--no-hooks": "two of them could run the same study at once",
+    "--immediate-submit": "jobs would count as done before they have run",
+    "--rerun-triggers": "some of the changes that make a result stale would not count",
+    "--trust-io-cache": "files that changed since an earlier plan would not count",
+    "--max-checksum-file-size": "larger inputs would count by time; allowed: that of "
+    "profiles/default",
+    "--consider-ancient": "changes of some inputs would not count",
+    "--persistence-backend": "scripts/find_damaged.py would find no records; allowed: file",
+    "--cache": "results would come from elsewhere; finished runs are kept in trained/",
+}
+
+
+def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]]:
+    """The config of Snakemake's `workflow`, as from `read`; `arguments` are its command line.
+
+    Raises UserError if the workflow cannot run as it was started.
+    """
+    home, settings = Path(workflow.basedir), workflow.config_settings
+    if not home.samefile(Path.cwd()):
+        raise UserError(f"started in {Path.cwd()}; allowed: the repository's folder: cd {home}")
+    for options in (["--configfile", "--configfiles"], ["--config", "-C"]):
+        if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
+            raise UserError(
+                f"{options[0]}: given twice, but Snakemake takes the last alone; allowed: "
+                f"once, with all its values: {options[0]} ONE ANOTHER"
+            )
+    if 0 in (workflow.resource_settings.cores, workflow.resource_settings.nodes):
+        raise UserError("--cores or --jobs: found 0, with which no job starts; allowed: >= 1, all")
+    results = Path("results")
+    if results.exists() and not results.is_dir():
+        raise UserError("results: is a file; allowed: a folder, or nothing; move it away")
+    own = [] if settings.replace_workflow_config else [Path("config.yaml")]
+    return read([*own, *settings.configfiles], settings.config)
+
+
+def misleading(workflow: "Workflow", arguments: list[str]) -> Iterator[str]:
+    """A line for each option with which a result, now or at a later start, counts as made from
+    what it was not made from; `arguments` are the command line.
+
+    A Snakemake that another one started for one job has some of them for good reason. While a
+    workflow is read, its settings for planning and running are not there yet.
+    """
+    if not workflow.is_main_process:
+        return
+    execution, dag = workflow.execution_settings, workflow.dag_settings
+    settings, remote = workflow.workflow_settings, workflow.remote_execution_settings
+    files = PersistenceBackend.FILE
+    asked = {
+        "--keep-incomplete": execution and execution.keep_incomplete,
+        "--ignore-incomplete": execution and execution.ignore_incomplete,
+        "--drop-metadata": execution and not execution.keep_metadata,
+        "--no-hooks": execution and execution.no_hooks,
+        "--immediate-submit": remote and remote.immediate_submit,
+        "--rerun-triggers": dag and {*dag.rerun_triggers} != {*RerunTrigger.all()},
+        "--trust-io-cache": dag and dag.trust_io_cache,
+        "--max-checksum-file-size": dag and dag.max_checksum_file_size < ALL_SIZES,
+        "--consider-ancient": settings and settings.consider_ancient,
+        "--persistence-backend": settings and settings.persistence_backend != files,
+        "--cache": settings and settings.cache,
+        # Modes of their own; options may be abbreviated.
+        "--cleanup-metadata": any(a == "--cm" or a.startswith("--cleanup-m") for a in arguments),
+    }
+    yield from (f"{name}: {MISLEADING[name]}; start without it" for name in asked if asked[name])
+
+
+def read(files: list[Path], command_line: dict) -> tuple[dict, list[str]]:
+    """The config from `files`, each laid over those before it, and then the values from the command
+    line; with a line for every mistake in how it is written.
+
+    A list replaces the list below it, and null replaces anything: a section over null starts empty.
+
+    Raises UserError if a file cannot be read at all.
+    """
+    config: dict = {}
+    lines: list[str] = []
+    for file in files:
+        content, mistakes = _content(file)
+        lines += [*mistakes, *_flattened(config, content, str(file))]
+        config = _laid(config, content)
+    command_line = _with_null(command_line)
+    lines += _flattened(config, command_line, "--config")
+    return _laid(config, command_line), lines
+
+
+def _with_null(value: Any) -> Any:
+    """A value of the command line, in which Snakemake leaves a nested null as text, quoted or not.
+
+    A word "null" can so be asked for in a file only.
+    """
+    if isinstance(value, dict):
+        return {key: _with_null(of_key) for key, of_key in value.items()}
+    if isinstance(value, list):
+        return [_with_null(item) for item in value]
+    return None if value == "null" else value
+
+
+def _content(file: Path) -> tuple[dict, list[str]]:
+    try:
+        loader = yaml.SafeLoader(file.read_text(encoding="utf-8"))
+        node = loader.get_single_node()
+        mistakes = [f"{file}, line {line}: {text}" for line, text in _mistakes(node, "", set())]
+        content = loader.construct_document(node) if node else None
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1
+        raise UserError(f"{file}, line {line}: is not YAML ({error.problem}); mend it") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        reason = " ".join(str(error).split())
+        raise UserError(f"{file}: cannot be read ({reason}); allowed: YAML in UTF-8") from error
+    if not isinstance(content, dict):
+        raise UserError(f"{file}: has no keys; allowed: keys and values, as in config.yaml")
+    if _has_more_than(MOST_VALUES, content):
+        raise UserError(
+            f"{file}: has more than {MOST_VALUES:,} values, counting what its aliases stand for; "
+            "write out what is meant"
+        )
+    return content, mistakes
+
+
+def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tuple[int, str]]:
+    """The lines of values that YAML reads differently from how they look, and how it reads them."""
+    if node is None or id(node) in seen:
+        return
+    seen.add(id(node))
+    line, kind = node.start_mark.line + 1, node.tag.rpartition(":")[2]
+    if kind not in KINDS:
+        yield line, f"{path}: found a {kind}; allowed: text (in quotes), numbers, lists, sections"
+    elif kind in ("int", "float") and OTHER_BASE.fullmatch(node.value):
+        found = f"found {node.value}, which YAML reads to the base 8 or 60"
+        yield line, f"{path}: {found}; allowed: numbers to the base 10"
+    elif isinstance(node, yaml.SequenceNode):
+        for index, value in enumerate(node.value):
+            yield from _mistakes(value, f"{path}[{index}]", seen)
+    elif isinstance(node, yaml.MappingNode):
+        lines: dict[str, int] = {}
+        for key, value in node.value:
+            name, line = str(key.value), key.start_mark.line + 1
+            where = f"{path}.{name}" if path else name
+            if name in lines:
+                yield line, f"{where}: stands in line {lines[name]} already; allowed: each key once"
+            lines[name] = line
+            yield from _mistakes(value, where, seen)
+
+
+def _has_more_than(most: int, value: Any) -> bool:
+    """Whether writing this out takes more than `most` values; a list that contains itself does."""
+    waiting, count = [value], 0
+    while waiting and count <= most:
+        value = waiting.pop()
+        count += 1
+        waiting += value.values() if isinstance(value, dict) else []
+        waiting += value if isinstance(value, list) else []
+    return count > most
+
+
+def _laid(under: Any, over: Any) -> Any:
+    if isinstance(under, dict) and isinstance(over, dict):
+        return under | {key: _laid(under.get(key), value) for key, value in over.items()}
+    # A section stays a section: `_flattened` reports the mistake.
+    return under if isinstance(under, dict) and over is not None else over
+
+
+def _flattened(under: dict, over: dict, file: str, path: str = "") -> Iterator[str]:
+    """A line for each section of `under` that `over` replaces by a plain value or a list."""
+    for key, value in over.items():
+        where, below = f"{path}{key}", under.get(key)
+        if isinstance(below, dict) and isinstance(value, dict):
+            yield from _flattened(below, value, file, f"{where}.")
+        elif isinstance(below, dict) and value is not None:
+            found = json.dumps(value, ensure_ascii=False, default=str)
+            keys = f" of {', '.join(map(str, below))}" if below else " (keys and values)"
+            yield f"{file}: {where}: found {found}; allowed: section{keys}"

@@ -1,0 +1,199 @@
+"""What Snakemake records of a job is what was, and what it compares is what counts.
+
+By itself, Snakemake (9.27)
+
+- compares the content of an input only if its time is newer than the output's;
+- compares inputs as a set, whatever their order and names;
+- records today's settings for a job that failed, and deletes its output: where something older was
+  made from that output, nothing is planned from then on;
+- does not see that an input was written while a job read it, nor that another Snakemake, on a node
+  of a cluster, runs a job by a plan of its own.
+
+Nothing in its settings or plugins changes this, so the methods that decide it are replaced here,
+and everything else is left to them. tests/plan/test_records.py fails if they decide it no
+longer.
+"""
+
+import hashlib
+import json
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from snakemake.exceptions import WorkflowError
+from snakemake.io import _IOFile
+from snakemake.jobs import Job
+from snakemake.persistence import PersistenceBase
+from snakemake.persistence.file import FilePersistence
+
+from bottomup.core.differences import INPUTS
+from bottomup.plan import contents, nodes
+from bottomup.plan.reading import misleading
+from bottomup.plan.slices import Slice
+
+ALGORITHM = "sha256"
+
+
+def keep_exact() -> None:
+    """Make Snakemake compare and record what the results of a job depend on."""
+    FilePersistence.__init__ = _open
+    PersistenceBase._params = _params
+    PersistenceBase._input_changed = _input_changed
+    PersistenceBase.started = _started
+    FilePersistence._write_record = _write_record
+    Job.prepare = _prepare
+    Job.postprocess = _postprocess
+    _IOFile.checksum = _checksum
+
+
+_open_records = FilePersistence.__init__
+
+
+def _open(persistence: FilePersistence, *arguments, dag=None, **options) -> None:
+    """Open the records, unless they would not say what was: all settings are there now."""
+    if lines := [*misleading(dag.workflow, sys.argv)]:
+        sys.exit("\n".join(["error: the study cannot start:", *lines]))
+    _open_records(persistence, *arguments, dag=dag, **options)
+
+
+def _params(persistence: PersistenceBase, job: Job) -> list[str]:
+    return [] if (found := slice_of(job)) is None else [found]
+
+
+def slice_of(job: Job) -> str | None:
+    """The slice of a job, as text, with the order and names of its inputs; None if it has none."""
+    settings = job.params.get("settings")
+    return None if settings is None else repr(Slice(settings, **{INPUTS: ordered(job.input)}))
+
+
+def write_plan(jobs: Iterable[Job]) -> None:
+    """Keep the slices of jobs for the Snakemakes that will run them."""
+    slices = ((job, slice_of(job)) for job in jobs)
+    nodes.write_down((str(job.output[0]), planned) for job, planned in slices if planned)
+
+
+def ordered(inputs) -> dict[str, str]:
+    """By name, a digest of the paths that stand under it, in their order.
+
+    A digest, since paths by the hundred would be longer than all other settings.
+    """
+    named = dict(inputs.items()) or {"files": inputs}
+    lists = {name: [some] if isinstance(some, str) else some for name, some in named.items()}
+    return {name: _digest_of(paths) for name, paths in lists.items()}
+
+
+def _digest_of(paths: list[str]) -> str:
+    return hashlib.sha256(json.dumps([*map(str, paths)]).encode()).hexdigest()[:16]
+
+
+_set_of_inputs_changed = PersistenceBase._input_changed
+
+
+def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
+    """Whether `file` was made from other inputs, or from inputs with another content.
+
+    For these Snakemake has a reason of its own, `Updated input files`.
+    """
+    recorded = persistence.metadata(file).input_checksums or {}
+    others = [path for path in job.input if recorded.get(str(path)) != _now(persistence, path)]
+    if _set_of_inputs_changed(persistence, job, file):
+        return True
+    persistence.dag.reason(job).updated_input.update(others)
+    return False
+
+
+def _now(persistence: PersistenceBase, path: _IOFile) -> str | None:
+    """The checksum of an input; of one that is missing, that which it was made with."""
+    if found := _as_recorded(path):
+        return found
+    record = persistence.metadata(path)
+    return record and (record.input_checksums or {}).get(str(path))
+
+
+def _as_recorded(path: str) -> str | None:
+    found = contents.digest(path)
+    return found and f"{ALGORITHM}:{found}"
+
+
+_checksum_by_snakemake = _IOFile.checksum
+
+
+async def _checksum(file: _IOFile, threshold=None, force=False, algorithm=None) -> str | None:
+    """The same checksum, from what is known of the file's content."""
+    if file.is_storage or algorithm not in (None, ALGORITHM):
+        return await _checksum_by_snakemake(file, threshold, force, algorithm)
+    return _as_recorded(file)
+
+
+_write = FilePersistence._write_record
+
+
+def _write_record(persistence: FilePersistence, key: str, record) -> None:
+    """Record, beside the checksums of its inputs, that of an output: if it is missing later, it is
+    known whether what was made from it was made from this."""
+    if found := _as_recorded(key):
+        record.input_checksums = dict(record.input_checksums or {}) | {key: found}
+    _write(persistence, key, record)
+
+
+_start = PersistenceBase.started
+_stamps: dict[Job, dict[str, list[int] | None]] = {}
+
+
+def _started(persistence: PersistenceBase, job: Job, external_jobid: str | None = None) -> None:
+    """Keep what the inputs of a job were as it started, but for those that its group makes."""
+    dag = persistence.dag
+    unmade = {
+        str(path)
+        for maker, paths in dag.dependencies[job].items()
+        if dag.needrun(maker) and not dag.finished(maker)
+        for path in paths
+    }
+    _stamps[job] = {path: contents.stamp(path) for path in map(str, job.input)}
+    _stamps[job] = {path: of for path, of in _stamps[job].items() if path not in unmade}
+    _start(persistence, job, external_jobid)
+
+
+_prepare_by_snakemake = Job.prepare
+
+
+async def _prepare(job: Job) -> None:
+    """Prepare a job, unless it is not the one that was planned."""
+    now = slice_of(job)
+    if now and (line := nodes.unlike_its_plan(str(job.output[0]), now)):
+        for log in map(Path, job.log):  # from which the first Snakemake says why a job failed
+            log.parent.mkdir(parents=True, exist_ok=True)
+            log.write_text(f"error: {line}\n")
+        raise WorkflowError(line, rule=job.rule)
+    await _prepare_by_snakemake(job)
+
+
+_end = Job.postprocess
+REASONS: dict[str, str] = {}  # by log, why a job failed whose program did not
+
+
+async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> None:
+    """End a job; it has failed if its inputs are not those it was planned with, and a job that has
+    failed leaves no record."""
+    stamps = _stamps.pop(job, {})
+    try:
+        if not error and (line := next(_changed(job, stamps), None)):
+            raise WorkflowError(line, rule=job.rule)
+        await _end(job, *arguments, error=error, **options)
+    except Exception as found:
+        REASONS.update(dict.fromkeys(map(str, job.log), " ".join(str(found).split())))
+        raise
+    if error:
+        job.dag.workflow.persistence.cleanup(job)
+
+
+def _changed(job: Job, stamps: dict) -> Iterator[str]:
+    """A line for each input that was not the same from the plan, or from the job's start, to its
+    end."""
+    for path, before in stamps.items():
+        if before and contents.stamp(path) != before:
+            yield f"{path} was written or replaced while a job read it; run again"
+    planned = (job.params.get("settings") or {}).get("content")
+    files = contents.FILES.get(planned, ())
+    if files and contents.content_now(files) != planned:
+        yield f"{files[0]} or a file with it has changed since the study was planned; run again"

@@ -1,0 +1,93 @@
+"""The reference of the config's keys: python -m bottomup.plan.reference > docs/config.md"""
+
+from collections.abc import Iterator
+from typing import Any
+
+import yaml
+from pydantic import BaseModel
+from pydantic.fields import FieldInfo
+from pydantic_core import PydanticUndefined
+
+from bottomup.core.schema import allowed, keys
+from bottomup.plan import config
+from bottomup.plan.digest import ROOT
+
+HEADER = """# Configuration
+
+Every key of `config.yaml`, with its value in the default study. Another study is a file with the
+keys that it changes, laid over `config.yaml`:
+
+    snakemake --cores all --configfile studies/smoke.yaml
+
+A list replaces the list below it, a section is merged, and `null` removes an objective. Keys stand
+in the section that the heading names: `min_words` under `corpus.cleaning`.
+All mistakes in a config are reported at once, before any job starts.
+
+Made by `python -m bottomup.plan.reference > docs/config.md`.
+"""
+COLUMNS = "| key | default | allowed | unit | meaning |\n|---|---|---|---|---|"
+
+
+def reference() -> str:
+    """docs/config.md: a table for each section, and for each source's and objective's options."""
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    parts = [HEADER.strip(), *_sections(2, "Study", "", config.Study, default)]
+    parts += _sections(2, "`objectives.*`", "", config.Runs, {})
+    for path, model, given in (
+        ("corpus.sources", config.source_model, default["corpus"]["sources"]),
+        ("objectives", config.objective_model, default["objectives"]),
+    ):
+        for name in config.modules(path):
+            parts += _sections(2, f"`{path}.{name}`", "", model(name), given.get(name, {}))
+    return "\n\n".join(parts) + "\n"
+
+
+def _sections(
+    level: int, title: str, path: str, model: type[BaseModel], default: Any
+) -> Iterator[str]:
+    """A table of the keys that a section holds itself, then those of its own sections."""
+    if isinstance(default, BaseModel):  # a section that config.yaml leaves out
+        default = default.model_dump()
+    own = {
+        name: (field, default.get(name, field.get_default(call_default_factory=True)))
+        for name, field in keys(model).items()
+    }
+    inner = {name for name, (field, _) in own.items() if _is_section(field)}
+    rows = [_row(name, *own[name]) for name in own if name not in inner]
+    [about, *_] = (model.__doc__ or "").splitlines() or [""]
+    yield f"{'#' * level} {title}\n\n{about}"
+    if rows:
+        yield "\n".join([COLUMNS, *rows])
+    elif not inner:
+        yield "No options."
+    for name, (field, value) in own.items():
+        if name in inner:
+            where = f"{path}{name}"
+            yield from _sections(3, f"`{where}`", f"{where}.", field.annotation, value)
+
+
+def _is_section(field: FieldInfo) -> bool:
+    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+
+
+def _row(name: str, field: FieldInfo, value: Any) -> str:
+    unit = (field.json_schema_extra or {}).get("unit", "")
+    shown = "" if value is PydanticUndefined or isinstance(value, dict) else f"`{_yaml(value)}`"
+    fits = allowed(field)
+    meaning = (field.description or "").replace("<", "&lt;")
+    cells = (f"`{name}`", shown, fits, unit, meaning)
+    return f"| {' | '.join(_cell(cell) for cell in cells)} |"
+
+
+def _yaml(value: Any) -> str:
+    plain = list(value) if isinstance(value, tuple) else value
+    text = yaml.safe_dump(plain, default_flow_style=True, width=1000).removesuffix("...\n")
+    return text.strip()
+
+
+def _cell(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+if __name__ == "__main__":
+    print(reference(), end="")

@@ -1,0 +1,383 @@
+"""Slices of the config: for each rule, exactly what its result depends on.
+
+A slice holds whole sections of the config, or parts of them, and `code`, the digest of the rule's
+program and of the modules chosen by name. The program turns it back into its `Settings`.
+"""
+
+import json
+import re
+
+from pydantic import BaseModel
+from pydantic_core import to_jsonable_python
+
+from bottomup.core import names
+from bottomup.core.names import TWIN
+from bottomup.core.settings import GOLD
+from bottomup.corpus.detokenization import keeps_spaces
+from bottomup.plan.config import Study, tables
+from bottomup.plan.contents import content
+from bottomup.plan.digest import digest
+from bottomup.plan.subjects import SIDES, Subjects
+
+ANNOTATORS = "bottomup.corpus.annotation"
+
+
+class Slice(dict):
+    """Plain values whose repr is JSON, which Snakemake compares and puts on the command line."""
+
+    def __repr__(self) -> str:
+        return json.dumps(self, sort_keys=True)
+
+
+def settings(script: str, values: BaseModel | dict, *modules: str) -> Slice:
+    """The slice `values` for the program scripts/`script`.py, which chooses `modules` by name."""
+    code = digest(f"scripts/{script}.py", *modules)
+    return Slice(to_jsonable_python(values), code=code)
+
+
+def named(wildcards) -> dict:
+    """The run, or the two runs, that a job is about."""
+    if hasattr(wildcards, "objective"):
+        return {"objective": wildcards.objective, "seed": int(wildcards.seed)}
+    return {
+        f"{name}_{side}": kind(getattr(wildcards, f"{name}_{side}"))
+        for side in "ab"
+        for name, kind in (("objective", str), ("seed", int))
+    }
+
+
+class Slices:
+    """The slices of one study, a method for each rule that has one.
+
+    The methods of rules with wildcards take Snakemake's wildcards.
+    """
+
+    def __init__(self, study: Study):
+        self.study, self.subjects = study, Subjects(study)
+        self.languages = dict(zip(SIDES, study.corpus.languages, strict=False))
+
+    def fetch_corpus(self, wildcards) -> Slice:
+        source, options = wildcards.origin, self.study.source_options(wildcards.origin)
+        values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
+        # Snakemake compares the content of a newer file, but not of a folder.
+        if files := options.read_files():
+            values["content"] = content(*files)
+        return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
+
+    def clean_corpus(self) -> Slice:
+        # Snakemake compares inputs as a set, but their order decides which duplicate stays.
+        corpus = self.study.corpus
+        of_text = {"origins": corpus.source, "languages": corpus.languages}
+        return settings("clean_corpus", dict(corpus.cleaning) | of_text)
+
+    def split_corpus(self) -> Slice:
+        return settings("split_corpus", self.study.corpus.splits)
+
+    def deal_blocks(self) -> Slice:
+        return settings("deal_blocks", {"seed": self.study.corpus.splits.seed})
+
+    def learn_bpe(self, wildcards) -> Slice:
+        language = self.languages[wildcards.side]
+        of_side = {"language": language, "spaces": keeps_spaces(wildcards.side, language)}
+        return settings("learn_bpe", dict(self.study.corpus.bpe) | of_side)
+
+    def encode_text(self) -> Slice:
+        return settings("encode_text", {})
+
+    def count_tokens(self) -> Slice:
+        return settings("count_tokens", {})
+
+    def train(self, objective: str, wildcards) -> Slice:
+        name, half = names.objective_and_half(objective)
+        values = self._run(name, wildcards.seed) | {"model": self.study.objective_shape(name)}
+        if name in self.subjects.trained:
+            values["training"] = self.study.objective_training(name)
+        if half:
+            values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
+        return settings("train", values, self._module(name), *self._trunk(name))
+
+    def train_to_step(self, objective: str, wildcards) -> Slice:
+        return Slice(self.train(objective, wildcards), step=int(wildcards.step))
+
+    def open_checkpoint(self, wildcards) -> Slice:
+        name = wildcards.objective.removesuffix(TWIN)
+        checkpoint, twin = self.study.checkpoints[name], wildcards.objective != name
+        seed = self.study.seeds[0] if twin else None
+        return settings("open_checkpoint", {"source": checkpoint, "twin_seed": seed})
+
+    def learn_words(self) -> Slice:
+        return settings("learn_words", {})
+
+    def collect_heads(self) -> Slice:
+        return settings("collect_heads", {})
+
+    def prune_heads(self, wildcards) -> Slice:
+        objective, pruning = wildcards.objective, self.study.pruning
+        values = self.run(wildcards) | {"pruned": self.pruned(wildcards)}
+        if wildcards.method == "scratch":
+            values["training"] = self.study.scratch_training(objective)
+        else:
+            values["training"] = self.study.pruning_training(objective)
+        if wildcards.method == "gates":
+            values["gates"] = pruning.gates
+        return settings("prune_heads", values, *self.of_task(wildcards, "pruning"))
+
+    def shrink_pruned(self) -> Slice:
+        return settings("shrink_pruned", {})
+
+    def annotate_words(self, wildcards) -> Slice:
+        annotation = self.study.annotation
+        values = {
+            "annotator": "pipeline",
+            "told_by": annotation.pipeline,
+            "categories": "ccg" in self.study.known_of_words(),
+            "depccg_model": annotation.depccg_model,
+        }
+        files = []
+        if annotation.depccg_model:
+            model = annotation.depccg_model.rglob("*")
+            files += [str(path) for path in model if path.is_file()]
+        modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
+        if annotation.pipeline == GOLD:
+            treebank = self.study.source_options("conllu")
+            values |= {"annotator": GOLD, "told_by": treebank.folder}
+            files += treebank.read_files()
+            modules = [f"{ANNOTATORS}.{GOLD}"]
+        if files:
+            values["content"] = content(*files)
+        return settings("annotate_words", values, *modules)
+
+    def annotate_occurrences(self) -> Slice:
+        return settings("annotate_occurrences", {})
+
+    def draw_occurrences(self, wildcards) -> Slice:
+        study, objective = self.study, names.masked_for(wildcards.drawn)
+        values = {"n": study.occurrences.n, "seed": study.occurrences.seed, "masked": None}
+        if objective is None:
+            return settings("draw_occurrences", values)
+        values["masked"] = {
+            "draws": study.occurrences.as_trained_draws,
+            "n_tokens": study.measures.mutual_information.n_tokens,
+            "module": study.objective_module(objective),
+            "options": study.objective_options(objective),
+        }
+        return settings("draw_occurrences", values, self._module(objective))
+
+    def extract_views(self, wildcards) -> Slice:
+        return settings("extract_views", self.study.views, *self._trunk(wildcards.objective))
+
+    def measure(self, table: str, wildcards) -> Slice:
+        """A part of a table of bottomup/tables."""
+        about = tables()[table].TABLE
+        values = {"table": table, "run": named(wildcards)}
+        if about.part == "pruned":
+            values["run"] |= self.pruned(wildcards)
+        if about.options is None:
+            values["options"] = self.section(table)
+        else:
+            values["options"] = about.options(self, wildcards)
+        if about.sees == "views":
+            values["unit"] = self.study.occurrences.unit
+        if about.null:
+            values["null"] = self.study.measures.chance
+        if about.part == "reading":
+            labels = self.subjects.labels(wildcards.objective, wildcards.reading)
+            values |= {"reading": wildcards.reading, "labels": labels}
+        chosen = about.modules(self, wildcards) if about.modules else []
+        modules = [f"bottomup.tables.{table}", f"bottomup.{about.sees}.seen", *chosen]
+        return settings("measure", values, *modules)
+
+    def section(self, table: str) -> BaseModel | None:
+        """The section of `measures` for a table, if it has one."""
+        return getattr(self.study.measures, tables()[table].TABLE.section or table, None)
+
+    def collect_tables(self) -> Slice:
+        return settings("collect_tables", {})
+
+    def plot(self, figure: str, options: dict, tables: list[str], paths: list[str]) -> Slice:
+        """`figure` is a module of bottomup/figures, `tables` a name for each of its tables, whose
+        `paths` say whom it shows."""
+        parts = {part for path in paths for part in re.split("[/.]", path) if "-" in part}
+        shown = {part.rpartition("-")[0].removesuffix(TWIN) for part in parts}
+        places = {name: at for name, at in self.subjects.places().items() if name in shown}
+        values = {"figure": figure, "options": options, "tables": tables, "places": places}
+        return settings("plot_figure", values, f"bottomup.figures.{figure}")
+
+    def compare_with_published(self) -> Slice:
+        return settings("compare_with_published", {})
+
+    def judge_claims(self) -> Slice:
+        values = {
+            "estimators": self._estimators(),
+            "texts": self._texts(),
+            "others": self._other_estimators(),
+            "initial": self._initial(),
+            "looks": self._looks(),
+        }
+        return settings("judge_claims", values)
+
+    def plan_next_look(self) -> Slice:
+        study, objectives = self.study, self.subjects.objectives
+        tokens = dict.fromkeys(objectives, 0)
+        for name in self.subjects.trained:
+            of_seed = 3 if name in study.training_halves else 1  # on the text, and on each half
+            tokens[name] = of_seed * study.objective_training(name).max_tokens
+        values = {
+            "planned": self._looks()["planned"],
+            "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},
+            "tokens": tokens,
+            "initial": self._initial(),
+            "pruned": self.study.pruning.n_seeds,
+        }
+        return settings("plan_next_look", values)
+
+    def _looks(self) -> dict[str, list[int]]:
+        seeds = self.study.seeds
+        return {"seeds": seeds, "planned": self.study.looks or [len(seeds)]}
+
+    def calibrate_claims(self) -> Slice:
+        values = {
+            "estimators": self._estimators(),
+            "texts": self._texts(),
+            "initial": self._initial(),
+            "studies": 1000,
+            "seed": 1,
+        }
+        return settings("calibrate_claims", values)
+
+    def _initial(self) -> dict[str, str]:
+        initial = {name: self.subjects.initial(name) for name in self.subjects.objectives}
+        return {name: untrained for name, untrained in initial.items() if untrained}
+
+    def _estimators(self) -> dict:
+        """The estimates that claims use: those that the figures show, of groups that compare."""
+        return {
+            name: module.TABLE.shown(self.section(name))
+            for name, module in tables().items()
+            if module.TABLE.shown
+        }
+
+    def _texts(self) -> dict:
+        """On which text each table is measured, and how it would see more of it."""
+        judged = {n: module.TABLE for n, module in tables().items() if module.TABLE.judged}
+        return {n: {"split": table.split, "enlarge": table.enlarge} for n, table in judged.items()}
+
+    def _other_estimators(self) -> dict:
+        """The other estimators, under which verdicts should be the same."""
+        return {
+            estimator: [name, values]
+            for name, module in tables().items()
+            if module.TABLE.others
+            for estimator, values in module.TABLE.others(self.section(name)).items()
+        }
+
+    def show_claims(self, figures: list[dict]) -> Slice:
+        """`figures`: each as `bottomup.pages.claims.Figure` has it."""
+        study = self.study
+        values = self._size() | {
+            "test_words": study.corpus.splits.test_words,
+            "figures": figures,
+            "halves": study.training_halves,
+            "pwcca": self._estimators()["pwcca_between_runs"],
+        }
+        return settings("show_claims", values)
+
+    def _size(self) -> dict:
+        """What a page says of how large its study is."""
+        study = self.study
+        return {
+            "study": study.study,
+            "model": study.model.model_dump(include={"layers", "heads", "d_model"}),
+            "objectives": {name: self._runs_of(name) for name in self.subjects.objectives},
+            "checkpoints": list(study.checkpoints),
+        }
+
+    def _runs_of(self, objective: str) -> dict:
+        trained = objective in self.subjects.trained
+        tokens = self.study.objective_training(objective).max_tokens if trained else None
+        return {"seeds": self.subjects.seeds(objective), "tokens": tokens}
+
+    def write_latex(self, wildcards) -> Slice:
+        options = {}
+        if wildcards.table == "mutual_information":
+            options = {"estimate": self.study.measures.mutual_information.shown}
+        return settings("write_latex", {"table": wildcards.table, "options": options})
+
+    def show_index(self, figures: list[dict]) -> Slice:
+        """`figures`: each as `bottomup.pages.index.Figure` has it."""
+        study = self.study
+        said = dict.fromkeys(("study", "seeds", "model", "heads", "measures", "views"), True)
+        said["corpus"] = {"source", "languages"}
+        values = self._size() | {
+            "languages": study.corpus.languages,
+            "figures": figures,
+            "config": study.model_dump(mode="json", include=said),
+            "repository": study.site.repository,
+        }
+        return settings("show_index", values)
+
+    def show_explorer(self) -> Slice:
+        return settings("show_explorer", {"study": self.study.study})
+
+    # What the options of tables are made from.
+
+    def run(self, wildcards) -> dict:
+        """A run, as `bottomup.core.settings.Trained`."""
+        return self._run(wildcards.objective, wildcards.seed)
+
+    def pruned(self, wildcards) -> dict:
+        """What a model with fewer heads was pruned by, as `bottomup.core.settings.Pruned`."""
+        penalty = None if wildcards.method == "none" else float(wildcards.penalty)
+        return {
+            "attention": wildcards.attention,
+            "method": wildcards.method,
+            "penalty": penalty,
+        }
+
+    def scoring(self, wildcards) -> dict:
+        """How the quality of a run is measured, as `bottomup.core.settings.Scoring`."""
+        translation, quality = None, self.study.quality
+        if self._translated(wildcards.objective):
+            language = {"language": self.languages["target"]}
+            translation = quality.model_dump(exclude={"seed", "choose"}) | language
+        options = self.run(wildcards)["options"]
+        choose = quality.choose if hasattr(options, "choose") else None
+        return {"seed": quality.seed, "translation": translation, "choose": choose}
+
+    def beam(self, wildcards) -> dict | None:
+        """How a run translates, if it does."""
+        if not self._translated(wildcards.objective):
+            return None
+        return self.study.quality.model_dump(include={"beam_size", "length_penalty"})
+
+    def of_objective(self, wildcards) -> list[str]:
+        """The modules of a run's objective and trunk."""
+        return [self._module(wildcards.objective), *self._trunk(wildcards.objective)]
+
+    def of_task(self, wildcards, module: str) -> list[str]:
+        """The modules by which heads are judged or pruned, see `bottomup.heads.tasks`."""
+        if wildcards.objective in self.subjects.checkpoints:
+            return [f"bottomup.heads.own.{module}"]
+        return [f"bottomup.heads.ours.{module}", self._module(wildcards.objective)]
+
+    def _translated(self, objective: str) -> bool:
+        """Whether it is judged by what it translates: runs alone."""
+        of_ours = objective not in self.subjects.checkpoints
+        return of_ours and "target" in self.subjects.sides(objective)
+
+    def _run(self, objective: str, seed: str) -> dict:
+        if objective in self.subjects.checkpoints:
+            return {"objective": objective, "module": None, "options": {}, "seed": int(seed)}
+        module = self.study.objective_module(names.whole(objective))
+        options = self.study.objective_options(names.whole(objective))
+        return {"objective": objective, "module": module, "options": options, "seed": int(seed)}
+
+    def _module(self, objective: str) -> str:
+        return f"bottomup.objectives.{self.study.objective_module(names.whole(objective))}"
+
+    def _trunk(self, objective: str) -> list[str]:
+        """The module of a trunk, chosen by name."""
+        name = names.whole(objective)
+        if objective in self.subjects.checkpoints or self.study.attends(name):
+            return []
+        return [f"bottomup.model.trunks.{self.study.objective_trunk(name)}"]

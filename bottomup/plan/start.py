@@ -1,0 +1,149 @@
+"""How a study is started: by ./study, or by Snakemake itself.
+
+    ./study smoke --dry-run
+
+is `snakemake --cores all --configfile studies/smoke.yaml --dry-run`.
+"""
+
+import shlex
+import sys
+from argparse import Namespace
+from contextlib import redirect_stderr
+from io import StringIO
+from pathlib import Path
+
+from snakemake.cli import get_argument_parser, parse_args
+from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
+
+from bottomup.core.errors import UserError
+from bottomup.core.schema import nearest
+
+STUDIES = Path("studies")
+DEFAULT = "default"  # config.yaml alone
+SUFFIXES = (".yaml", ".yml", ".json")
+REPORT = Path("report.html")
+
+TERMINAL = "terminal"  # the plugin by which Snakemake prints
+MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
+# Where Snakemake would not run jobs, and speaks by its own lines.
+SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
+# What leaves figures of the report unmade.
+PARTS = ("targets", "until", "omit_from")
+
+_typed: list[str] = []  # the command, where it was ./study
+_folders: list[Path] = []
+
+
+def by_study(given: list[str]) -> None:
+    """Note that ./study was typed, with these arguments."""
+    _typed[:] = ["./study", *given]
+
+
+def is_by_study() -> bool:
+    """Whether ./study was typed."""
+    return bool(_typed)
+
+
+def run_in(folder: Path) -> None:
+    """Note where the results of the study are."""
+    _folders[:] = [folder]
+
+
+def folder() -> Path:
+    """Where the results of the study are."""
+    (found,) = _folders
+    return found
+
+
+def command() -> str:
+    """The command that started this process, to be typed again."""
+    return shlex.join(_typed or ["snakemake", *sys.argv[1:]])
+
+
+def snakemake_arguments(given: list[str]) -> list[str]:
+    """Snakemake's arguments from those of ./study: studies and config files come first.
+
+    Raises UserError if one of them is neither.
+    """
+    n = next((i for i, argument in enumerate(given) if argument.startswith("-")), len(given))
+    names, others = given[:n], given[n:]
+    files = [str(config_file(name)) for name in names if name != DEFAULT]
+    if names and any(argument.startswith("--configf") for argument in others):
+        raise UserError(
+            f"--configfile: found it behind {' '.join(names)}; allowed: all files of a config "
+            "first, without --configfile: ./study ONE ANOTHER"
+        )
+    return ["--cores", "all", *(["--configfile", *files] if files else []), *others]
+
+
+def config_file(name: str) -> Path:
+    """The file of a study by its name, or the file itself."""
+    study, file = STUDIES / f"{name}.yaml", Path(name)
+    if study.is_file():
+        return study
+    if file.suffix in SUFFIXES:
+        _require_file(file)
+        return file
+    known = nearest(name, [DEFAULT, *(path.stem for path in STUDIES.glob("*.yaml"))])
+    raise UserError(
+        f"found {name}, no study; {known}; or a config file (.yaml); what else is to be made "
+        f"stands behind --: ./study STUDY -- {name}"
+    )
+
+
+def parsed(arguments: list[str]) -> tuple[Namespace, object]:
+    """What Snakemake understands, with our lines where jobs are run, a report where all
+    of a study is, and its parser.
+
+    Raises UserError if it does not understand something, or if the report would replace a link.
+    """
+    with redirect_stderr(StringIO()) as said:
+        try:
+            parser, known = parse_args(arguments)
+        except SystemExit as error:  # its usage has a thousand lines, the last says what is wrong
+            if not error.code:
+                raise
+            *_, line = [*filter(None, said.getvalue().splitlines())]
+            raise UserError(
+                f"{line.partition('error: ')[2]}; allowed: what snakemake --help says"
+            ) from error
+    if any(getattr(known, mode) for mode in SPEAKS) or known.executor in SPEAKS:
+        return known, parser
+    known.logger = known.logger or [TERMINAL]
+    if not any(getattr(known, choice) for choice in PARTS):
+        report = Path(known.report or REPORT)
+        if report.is_symlink():
+            raise UserError(
+                f"{report} is a link to {report.readlink()}, which would be written over; delete "
+                "the link"
+            )
+        known.report, known.report_after_run = report, True
+    return known, parser
+
+
+def require_config_files(arguments: list[str]) -> None:
+    """Exit in one line if one of Snakemake's arguments names a config file that is not there.
+
+    Snakemake takes all that follows `--configfile` for such files, up to the next option. Called by
+    profiles/default, which Snakemake reads before them.
+    """
+    known, _ = get_argument_parser().parse_known_args(arguments)
+    try:
+        for number, file in enumerate(known.configfile):
+            if number and file.suffix not in SUFFIXES and not file.is_file():
+                before = " ".join(map(str, known.configfile[:number]))
+                raise UserError(
+                    f"--configfile: found {file}, no file; what is to be made stands behind --: "
+                    f"--configfile {before} -- {file}"
+                )
+            _require_file(file)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+
+
+def _require_file(file: Path) -> None:
+    if not file.is_file():
+        raise UserError(
+            f"found {file}, and there is no such file in {Path.cwd()}; allowed: a config file, "
+            f"such as {STUDIES}/smoke.yaml"
+        )

@@ -1,0 +1,266 @@
+"""The subjects of a study, by their names in paths (bottomup/core/names.py): runs and models from
+elsewhere, with their readings, their pairs and their pruned versions."""
+
+import re
+from collections.abc import Iterable, Iterator
+from itertools import combinations
+
+from bottomup.core import names
+from bottomup.core.names import OF_CHECKPOINTS, TWIN
+from bottomup.objectives import Question
+from bottomup.plan.config import Study, modules
+
+SIDES = ["source", "target"]
+PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
+READINGS = ["plain", names.AS_TRAINED]
+
+
+def exactly(values: Iterable) -> str:
+    """A pattern for these texts and no others."""
+    return "|".join(re.escape(text) for text in dict.fromkeys(map(str, values))) or "(?!)"
+
+
+class Subjects:
+    """The subjects of one study, and what they can do."""
+
+    def __init__(self, study: Study):
+        self.study = study
+        self.objectives = sorted(
+            study.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
+        )
+        self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
+        self.compared = [
+            name for name in self.objectives if not study.objective_options(name).variant
+        ]
+        # Variants also count, each for its own question.
+        self.by_mask = self.compared + self.variants(Question.MASK)
+        self.by_noise = self.compared + self.variants(Question.TOKEN_DROPOUT)
+        # Models from elsewhere, each followed by its untrained twin.
+        self.checkpoints = [
+            name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
+        ]
+        self.looked_at = self.compared + self.checkpoints
+        self.steps = [
+            names.at_step(name, step)
+            for name, steps in study.training_steps.items()
+            for step in steps
+        ]
+        self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
+
+    @property
+    def of_words(self) -> bool:
+        """Whether occurrences are words, and not sub-words."""
+        return self.study.occurrences.unit == "word"
+
+    def attending(self, objectives: list[str]) -> list[str]:
+        """Those whose models have heads; only from these can tokens be hidden."""
+        return [name for name in objectives if self.study.attends(names.whole(name))]
+
+    def variants(self, question: Question) -> list[str]:
+        """The objectives that are variants of others for this question."""
+        of = {name: self.study.objective_options(name).variant for name in self.objectives}
+        return [name for name, variant in of.items() if variant and variant.question is question]
+
+    def target(self, objective: str) -> str | None:
+        """The module of the objective that this one is, or is a variant of; None if it predicts
+        nothing."""
+        variant = self.study.objective_options(objective).variant
+        if objective not in self.trained:
+            return None
+        return variant.of if variant else self.study.objective_module(objective)
+
+    def beside(self, variant: str) -> list[str]:
+        """The compared objectives with the target of a variant."""
+        return [name for name in self.compared if self.target(name) == self.target(variant)]
+
+    def initial(self, model: str) -> str | None:
+        """The untrained model that a model starts from (itself, if untrained), None if the study
+        has none: a checkpoint's twin, or the first objective without training whose encoder is the
+        same."""
+        if model in self.checkpoints:
+            return model.removesuffix(TWIN) + TWIN
+        if model not in self.trained:
+            return model
+
+        def encoder(name: str) -> tuple[str, bool]:
+            return self.study.objective_trunk(name), self.study.objective_options(name).causal
+
+        untrained = (name for name in self.objectives if name not in self.trained)
+        return next((name for name in untrained if encoder(name) == encoder(model)), None)
+
+    def places(self) -> dict[str, int]:
+        """The place among the models whose names are no module's, which have no look of their own:
+        objectives, then checkpoints, as the study has them."""
+        own = [*self.study.objectives, *self.study.checkpoints]
+        named = [name for name in own if name not in modules("objectives")]
+        return {name: place for place, name in enumerate(named)}
+
+    def model(self, objective: str) -> dict:
+        """What is known of an objective's models, for a figure about their differences."""
+        options = self.study.objective_options(objective)
+        return {
+            "causal": options.causal,
+            "initial": self.initial(objective),
+            "target": self.target(objective),
+            "variant": options.variant is not None,
+        }
+
+    def runs(self, objectives: list[str]) -> list[str]:
+        """The names of runs, objective x seed."""
+        return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
+
+    def seeds(self, objective: str) -> list[int]:
+        """The seeds of an objective, on the whole text or a half, to its end or to a step."""
+        if objective in self.checkpoints:
+            return [0]
+        return self.study.objective_seeds(names.whole(objective))
+
+    def masked(self) -> list[str]:
+        """The objectives that are also looked at as they were trained; none if occurrences are
+        words, since only some sub-words of a word would be masked."""
+        if self.of_words:
+            return []
+        return [name for name in self.compared if self.study.objective_options(name).masked]
+
+    def readings(self) -> list[str]:
+        """Each run with each of its readings, `run.reading`."""
+        runs = {
+            "plain": self.runs(self.by_mask + self.checkpoints + self.steps),
+            names.AS_TRAINED: self.runs(self.masked()),
+        }
+        return [f"{run}.{reading}" for reading, some in runs.items() for run in some]
+
+    def first_runs(self, objectives: list[str]) -> list[str]:
+        """The run with the first seed of each objective, where no spread over seeds is needed."""
+        return [names.run(name, self.seeds(name)[0]) for name in objectives]
+
+    def first_pairs(self) -> list[str]:
+        """The pairs of runs with the first seed or, for one objective, with the first two."""
+        shown = set(self.study.seeds[:2])
+        return [
+            pair
+            for pair in self.pairs_of_runs()
+            for (a, seed_a), (b, seed_b) in [map(names.objective_and_seed, names.runs_of(pair))]
+            if (seed_a, seed_b) == (self.seeds(a)[0], self.seeds(b)[0])
+            or (a == b and {seed_a, seed_b} == shown)
+        ]
+
+    def pairs_of_runs(self) -> Iterator[str]:
+        """The pairs of runs, `run.run`, that a claim or a figure compares.
+
+        These are: a checkpoint with the runs of the first seed, and with its twin; all pairs of
+        trained objectives; initial models with the same objective or the same seed; variants in
+        mask or target with objectives that predict tokens of the same side, with the same seed; the
+        two halves; and a run at a step with itself at the end.
+        """
+        first = self.study.seeds[0]
+        for name in self.study.checkpoints:
+            others = [names.run(other, first) for other in self.compared]
+            for run in [*others, names.run(name + TWIN, 0)]:
+                yield names.pair(run, names.run(name, 0))
+        runs = [(name, seed) for name in self.compared for seed in self.seeds(name)]
+        for (a, seed_a), (b, seed_b) in combinations(runs, 2):
+            n_trained = len({a, b} & set(self.trained))
+            initial = n_trained == 0 and (a == b or seed_a == seed_b)
+            if n_trained == len({a, b}) or initial:
+                yield names.pair(names.run(a, seed_a), names.run(b, seed_b))
+        options = {name: self.study.objective_options(name) for name in self.by_mask}
+        # Causal variants first, like LM.
+        variants = sorted(self.variants(Question.MASK), key=lambda name: not options[name].causal)
+        for a, b in combinations(self.compared + variants, 2):
+            if b in variants and options[a].predicts == options[b].predicts:
+                for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
+                    yield names.pair(names.run(a, seed), names.run(b, seed))
+        for name in self.study.training_halves:
+            for seed in self.seeds(name):
+                yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
+        for at_step, whole in self.steps_and_ends():
+            yield names.pair(at_step, whole)
+
+    def steps_and_ends(self) -> Iterator[tuple[str, str]]:
+        """Each run at a step, with the same run at its end."""
+        for name in self.steps:
+            objective, _ = names.objective_and_step(name)
+            for seed in self.seeds(name):
+                yield names.run(name, seed), names.run(objective, seed)
+
+    def sides(self, objective: str) -> list[str]:
+        """The sides of the text that a run of this objective reads or predicts."""
+        translates = self.study.objective_options(names.whole(objective)).predicts == "target"
+        return SIDES if translates else ["source"]
+
+    def pruned_runs(self) -> list[str]:
+        """Each pruned run, `run.attention.method_penalty`."""
+        pruning = self.study.pruning
+        return [
+            names.pruned(names.run(objective, seed), attention, method, penalty)
+            for objective in self.trained
+            for seed in self.seeds(objective)[: pruning.n_seeds]
+            for attention, penalties in pruning.penalties.get(objective, {}).items()
+            for penalty in penalties
+            for method in ["gates", *pruning.controls]
+            if method == "gates" or penalty in pruning.controls[method]
+        ]
+
+    def pruned_by_gates(self) -> list[str]:
+        """Those of them that gates pruned."""
+        every = {name: names.run_attention_and_method(name) for name in self.pruned_runs()}
+        return [name for name, (_, _, method) in every.items() if method == "gates"]
+
+    def pruned_checkpoints(self) -> list[str]:
+        """Each pruned checkpoint, named like the runs; pruned only by gates."""
+        pruning = self.study.pruning
+        return [
+            names.pruned(run, attention, "gates", penalty)
+            for name in self.study.checkpoints
+            for run in self.runs([name])[: pruning.n_seeds]
+            for attention, penalties in pruning.penalties.get(name, {}).items()
+            for penalty in penalties
+        ]
+
+    def whole_runs(self) -> list[str]:
+        """The unpruned runs to compare with, `run.attention.none_0`."""
+        every = self.pruned_runs() + self.pruned_checkpoints()
+        pruned = [names.run_attention_and_method(name)[:2] for name in every]
+        return [names.pruned(*run, "none", 0) for run in dict.fromkeys(pruned)]
+
+    def checkpoint_files(self, name: str) -> list[str]:
+        """The files of a checkpoint in the user's folder; its config, if there is nothing else."""
+        if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
+            return []
+        found = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
+        return sorted(map(str, found | {folder / "config.json"}))
+
+    def wildcards(self) -> dict[str, str]:
+        """Patterns for what stands for a wildcard in names of runs, and of pruned ones: exactly
+        what this study has, so that no value of a config is without a rule."""
+        objectives = [*self.objectives, *self.halves, *self.steps, *self.checkpoints]
+        every = self.pruned_runs() + self.pruned_checkpoints() + self.whole_runs()
+        parts = [name.split(".", 2)[1:] for name in every]
+        methods = [method.rpartition("_") for _, method in parts]
+        return {
+            "objective": exactly(objectives),
+            "seed": exactly(seed for name in objectives for seed in self.seeds(name)),
+            "attention": exactly(attention for attention, _ in parts),
+            "method": exactly(method for method, *_ in methods),
+            "penalty": exactly(penalty for *_, penalty in methods),
+        }
+
+    def labels(self, objective: str, reading: str) -> list[dict]:
+        """Which tokens a layer's information is about, and at which positions (evolution, 4)."""
+        if reading == "as_trained":
+            fates = self.study.objective_options(objective).read_as
+            # A mask says nothing of the token in its place.
+            replaced = [{"label": "input", "positions": "replaced"}] * ("replaced" in fates)
+            return replaced + [
+                {"label": "output", "positions": positions} for positions in ("changed", *fates)
+            ]
+        # Only a model that reads from left to right should predict the next token.
+        name, _ = names.objective_and_step(objective)
+        predicts_next = (
+            objective not in self.checkpoints and self.study.objective_options(name).causal
+        )
+        return [
+            {"label": label, "positions": "all"}
+            for label in (["input", "output"] if predicts_next else ["input"])
+        ]

@@ -1,0 +1,341 @@
+"""What of a file of code could change a result: its syntax tree, without text that is only shown.
+
+Text is only shown if what it is given to shows it: a logger, an exception that ends the program,
+the help of an argument, the description of a key. What a name is bound to decides, not how it is
+spelled. So a name counts as what it was imported or assigned as if the whole file binds it once; a
+name with two bindings is unknown, and what it is given counts.
+"""
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+from functools import cached_property
+
+LOGGER = "logging.getLogger()"
+LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
+LOGGING = {f"{logs}.{level}" for logs in (LOGGER, "logging") for level in LEVELS}
+PARSER = re.compile(r"(bottomup\.program\.parser|argparse\.ArgumentParser)\(\)(\.add_\w+\(\))*")
+# Keywords of calls whose values are only shown, or only limit a value, as for a key of the config.
+DESCRIBING = {
+    "pydantic.Field": {"description"},
+    "bottomup.core.settings.key": {
+        "unit",
+        "gt",
+        "ge",
+        "lt",
+        "le",
+        "min_length",
+        "max_length",
+        "pattern",
+    },
+}
+OF_ARGUMENTS = {"help", "metavar"}
+KEY = "bottomup.core.settings.key"  # whose values without a keyword are shown, too
+# What only a plan reads, to decide what a job gets; its effect on the job is compared directly.
+PLANNED = "bottomup.tables.Table"
+# Exceptions that end a program, so that their text is only shown, unless a program that catches
+# them does something else with it.
+MESSAGES = {
+    "bottomup.core.errors.UserError",
+    "argparse.ArgumentTypeError",
+    "builtins.ValueError",
+    "builtins.AssertionError",
+}
+ANY = {"builtins.Exception", "builtins.BaseException"}
+# Calls that change nothing and do not go through what they are given.
+PURE = {
+    f"builtins.{name}"
+    for name in ("len", "str", "repr", "round", "abs", "int", "float", "bool", "format", "type")
+} | {"builtins.isinstance"}
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+COMPUTING = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.ListComp)
+COMPUTING += (ast.SetComp, ast.DictComp)
+
+
+class Code:
+    """One file of code. package: the package that it is in, for its relative imports."""
+
+    def __init__(self, source: bytes, package: str = ""):
+        self.tree, self.package = ast.parse(source), package
+        self.tree.body = [node for node in self.tree.body if not self._is_for_types(node)]
+
+    def _is_for_types(self, node: ast.stmt) -> bool:
+        """Whether a statement is there for type checkers, and never runs."""
+        if not isinstance(node, ast.If) or node.orelse:
+            return False
+        return self.meaning(node.test) == "typing.TYPE_CHECKING"
+
+    @cached_property
+    def imports(self) -> frozenset[str]:
+        """Every name that the file may import, in full."""
+        names: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.Import):
+                names.update(alias.name for alias in node.names)
+            elif isinstance(node, ast.ImportFrom):
+                base = self._base(node)
+                # The name after `import` may be a module or an attribute of one.
+                names.update({base}, (f"{base}.{alias.name}" for alias in node.names))
+        return frozenset(names)
+
+    @cached_property
+    def catches(self) -> frozenset[str]:
+        """Those of `MESSAGES` whose text the file uses for something else than to show it."""
+        found: set[str] = set()
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.ExceptHandler) and node.name and _used(self, node):
+                found |= self._caught(node.type)
+        return frozenset(found)
+
+    def plain(self, messages: bool):
+        """The tree as nested tuples, without docstrings, text that is only shown, positions and
+        empty fields; messages: with the text of exceptions.
+
+        `ast.dump` would do, but the empty fields that it prints depend on the version of Python.
+        """
+        return self._plain(self.tree, messages)
+
+    def meaning(self, node: ast.AST | None) -> str | None:
+        """What an expression is, in full, if its names are bound once: `logging.getLogger().info`.
+        None if that is unknown."""
+        if isinstance(node, ast.Name):
+            return self._of_name(node.id)
+        if isinstance(node, ast.Attribute):
+            base = self.meaning(node.value)
+            return base and f"{base}.{node.attr}"
+        if isinstance(node, ast.Call):
+            made_by = self.meaning(node.func)
+            return made_by and f"{made_by}()"
+        return None
+
+    def called(self, node: ast.AST | None) -> str | None:
+        """What a call calls."""
+        return self.meaning(node.func) if isinstance(node, ast.Call) else None
+
+    def logs(self, node: ast.AST) -> bool:
+        """Whether a statement or call writes a line to a log."""
+        return self.called(node.value if isinstance(node, ast.Expr) else node) in LOGGING
+
+    def effects(self, shown: list[ast.AST]) -> tuple:
+        """What text that is shown does beside being shown: the calls and assignments in it."""
+        found = []
+        for node in shown:
+            if isinstance(node, ast.Lambda):  # it is not called here
+                found += self.effects([node.args])
+            elif isinstance(node, COMPUTING) and self.called(node) not in PURE:
+                found.append(self._bare(node))
+            else:
+                found += self.effects([*ast.iter_child_nodes(node)])
+        return tuple(found)
+
+    @cached_property
+    def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST]]:
+        """How often each name is bound, and what to: a full name, or the call that made it."""
+        counts: Counter = Counter()
+        bound: dict[str, str | ast.AST] = {}
+        for node in ast.walk(self.tree):
+            counts.update(_bound_by(node))
+            if isinstance(node, ast.Import):
+                for alias in node.names:
+                    top = alias.name.partition(".")[0]
+                    bound[alias.asname or top] = alias.name if alias.asname else top
+            elif isinstance(node, ast.ImportFrom):
+                for alias in node.names:
+                    bound[alias.asname or alias.name] = f"{self._base(node)}.{alias.name}"
+            elif isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Name):
+                bound[node.targets[0].id] = node.value
+        return counts, bound
+
+    def _base(self, node: ast.ImportFrom) -> str:
+        """The module that names are imported from."""
+        parts = self.package.split(".") if self.package else []
+        above = parts[: len(parts) - node.level + 1] if node.level else []
+        return ".".join([*above, *([node.module] if node.module else [])])
+
+    def _of_name(self, name: str) -> str | None:
+        counts, bound = self._bindings
+        if "*" in counts or counts[name] > 1:
+            return None
+        if not counts[name]:
+            return f"builtins.{name}"
+        value = bound.get(name)
+        if isinstance(value, ast.Call):
+            # Not to be asked for again on the way, as by `x = x()`.
+            del bound[name]
+            value = bound[name] = self.meaning(value)
+        return value if isinstance(value, str) else None
+
+    def _caught(self, types: ast.AST | None) -> set[str]:
+        """Those of `MESSAGES` that a handler of these types catches, as far as is known."""
+        if types is None:
+            return MESSAGES
+        nodes = types.elts if isinstance(types, ast.Tuple) else [types]
+        names = {self.meaning(node) for node in nodes}
+        return MESSAGES if names & ANY or None in names else MESSAGES & names
+
+    def is_read_beside(self, part: ast.AST, name: str) -> bool:
+        """Whether a name is read elsewhere than in one part of the file, and to be shown or asked
+        whether there is a text, or may be, since it is not a function's own."""
+        within = {id(node) for node in ast.walk(part)}
+        for node in ast.walk(self.tree):
+            if isinstance(node, ast.If):
+                within.add(id(node.test))
+            elif isinstance(node, ast.Raise) and _shows(self, node):
+                within |= {id(each) for each in ast.walk(node)}
+        functions = (n for n in ast.walk(self.tree) if isinstance(n, DOCUMENTED[2:]))
+        own = any(part in ast.walk(function) for function in functions)
+        uses = (n for n in ast.walk(self.tree) if isinstance(n, ast.Name) and n.id == name)
+        return not own or any(_is_read(node) and id(node) not in within for node in uses)
+
+    @cached_property
+    def _shows_docstrings(self) -> bool:
+        """Whether docstrings are read by nothing but the help of the program."""
+        helps = {
+            id(argument)
+            for node in ast.walk(self.tree)
+            if self.called(node) == "bottomup.plan.program.parser"
+            for argument in node.args
+        }
+        return not any(
+            (isinstance(node, ast.Name) and node.id == "__doc__" and id(node) not in helps)
+            or (isinstance(node, ast.Attribute) and node.attr in ("__doc__", "getdoc"))
+            for node in ast.walk(self.tree)
+        )
+
+    def _plain(self, node, messages: bool):
+        if isinstance(node, list):
+            return tuple(filter(None, (self._statement(item, messages) for item in node)))
+        if not isinstance(node, ast.AST):
+            return node
+        fields = (
+            (name, value) for name, value in self._fields(node, messages) if value not in (None, [])
+        )
+        plain = ((name, self._plain(value, messages)) for name, value in fields)
+        found = (type(node).__name__, *(field for field in plain if field[1] != ()))
+        shown = self._shown(node, messages)
+        return (*found, *self.effects(shown)) if shown else found
+
+    def _statement(self, node, messages: bool):
+        """An item of a list; a statement that only shows is what it does beside that."""
+        if self.logs(node) and isinstance(node, ast.Expr):
+            return self.effects([*node.value.args, *node.value.keywords])
+        if self._planned(node):
+            return self.effects([*node.value.args, *node.value.keywords])
+        # An item may be None, as in `{**a}`, or text, as in `global a`.
+        return (self._plain(node, messages),) if node is None else self._plain(node, messages)
+
+    def _planned(self, node) -> bool:
+        """Whether a statement only tells the plan about a table of measures."""
+        if not isinstance(node, ast.Assign) or self.called(node.value) != PLANNED:
+            return False
+        names = {getattr(target, "id", None) for target in node.targets}
+        loaded = (n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _is_read(n))
+        return None not in names and names.isdisjoint(loaded)
+
+    def _fields(self, node: ast.AST, messages: bool) -> Iterator[tuple[str, object]]:
+        shown = {id(part) for part in self._shown(node, messages)}
+        for name, value in ast.iter_fields(node):
+            if name == "body" and isinstance(node, DOCUMENTED) and self._shows_docstrings:
+                value = value[1:] if ast.get_docstring(node) is not None else value
+            if isinstance(node, ast.JoinedStr):
+                # Python 3.12 and newer end some f-strings in an empty constant.
+                value = [part for part in value if getattr(part, "value", None) != ""]
+            if isinstance(value, list):
+                value = [part for part in value if id(part) not in shown]
+            yield name, None if id(value) in shown else value
+
+    def _shown(self, node: ast.AST, messages: bool) -> list[ast.AST]:
+        """The parts of a node that are only shown."""
+        if isinstance(node, ast.Assert) and node.msg and not messages:
+            return [node.msg]
+        if isinstance(node, ast.Raise | ast.Return) and not messages:
+            return []
+        name = self.called(node)
+        if name is None:
+            return []
+        if name in MESSAGES and not messages and id(node) in self._raised:
+            return [*node.args, *node.keywords]
+        words = DESCRIBING.get(name, set())
+        if PARSER.fullmatch(name.removesuffix(".add_argument")) and name.endswith(".add_argument"):
+            words = OF_ARGUMENTS
+        described = [keyword for keyword in node.keywords if keyword.arg in words]
+        return [*node.args, *described] if name == KEY else described
+
+    @cached_property
+    def _raised(self) -> set[int]:
+        """The expressions that are raised, or returned for a caller to raise."""
+        nodes = [*ast.walk(self.tree)]
+        raised = {id(node.exc) for node in nodes if isinstance(node, ast.Raise)}
+        return raised | {id(node.value) for node in nodes if isinstance(node, ast.Return)}
+
+    def _bare(self, node):
+        """The tree of an expression in text that is shown, without the words of the text."""
+        if isinstance(node, list):
+            return tuple(self._bare(item) for item in node)
+        if not isinstance(node, ast.AST):
+            return node
+        if isinstance(node, ast.JoinedStr):
+            values = (part.value for part in node.values if isinstance(part, ast.FormattedValue))
+            return tuple(self._bare(value) for value in values)
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Constant):
+            return node.attr  # of the text itself, as in ", ".join
+        fields = ((name, value) for name, value in ast.iter_fields(node) if value not in (None, []))
+        return (type(node).__name__, *((name, self._bare(value)) for name, value in fields))
+
+
+def _is_read(node: ast.Name) -> bool:
+    return isinstance(node.ctx, ast.Load)
+
+
+def _bound_by(node: ast.AST) -> Iterator[str]:
+    """The names that a node binds."""
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        for alias in node.names:
+            within = isinstance(node, ast.Import) and not alias.asname
+            yield alias.name.partition(".")[0] if within else alias.asname or alias.name
+    elif isinstance(node, ast.Name) and not _is_read(node):
+        yield node.id
+    elif isinstance(node, ast.arg):
+        yield node.arg
+    elif isinstance(node, ast.Global | ast.Nonlocal):
+        yield from node.names
+    else:
+        # Of functions, classes, handlers and patterns.
+        name = getattr(node, "rest", getattr(node, "name", None))
+        if isinstance(name, str) and not isinstance(node, ast.alias):
+            yield name
+
+
+def _used(code: Code, handler: ast.ExceptHandler) -> bool:
+    """Whether a handler does something else with the exception than to show it or to raise it."""
+    names = {handler.name}
+    shown: set[int] = set()
+    for node in ast.walk(handler):
+        if isinstance(node, ast.Assign) and _names_in(node.value) & names:
+            # Pieces of its text, on the way to be shown.
+            targets = [getattr(target, "id", None) for target in node.targets]
+            if any(target is None or code.is_read_beside(handler, target) for target in targets):
+                return True
+            names |= {*targets}
+            shown |= {id(part) for part in ast.walk(node.value)}
+        if isinstance(node, ast.Raise) or code.logs(node) or code.called(node) in ENDING:
+            shown |= {id(part) for part in ast.walk(node)} if _shows(code, node) else set()
+    uses = (n for n in ast.walk(handler) if isinstance(n, ast.Name) and n.id in names)
+    return any(_is_read(node) and id(node) not in shown for node in uses)
+
+
+ENDING = {"sys.exit", "builtins.isinstance"}
+
+
+def _shows(code: Code, node: ast.AST) -> bool:
+    """Whether what is raised only shows its text, too: an exception of `MESSAGES`, or one that a
+    function of the project makes."""
+    if not isinstance(node, ast.Raise) or not isinstance(node.exc, ast.Call):
+        return True
+    made_by = code.called(node.exc)
+    return made_by in MESSAGES or made_by is None or not made_by.rpartition(".")[2][0].isupper()
+
+
+def _names_in(node: ast.AST) -> set[str]:
+    return {part.id for part in ast.walk(node) if isinstance(part, ast.Name)}

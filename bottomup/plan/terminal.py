@@ -1,0 +1,148 @@
+"""What ./study prints: a line for each model and figure that is finished, and for each error.
+
+It is a plugin of Snakemake's (snakemake-interface-logger-plugins), which start.py registers.
+Everything else that Snakemake says of its jobs goes to its log file.
+"""
+
+import csv
+import logging
+import re
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+from snakemake.common import NOTHING_TO_BE_DONE_MSG
+from snakemake_interface_logger_plugins.base import LogHandlerBase
+from snakemake_interface_logger_plugins.common import LogEvent
+
+from bottomup.core import running
+from bottomup.plan import start
+from bottomup.plan.failures import full_disk, last_line, stopped
+from bottomup.plan.progress import SHOWN, Watch, seconds_in
+
+# An output of a job, and what its line calls it.
+OUTPUTS = (
+    (re.compile(r"results/[^/]+/(?:runs|pruned)/(.+)/model/model\.safetensors"), "model"),
+    (re.compile(r"results/[^/]+/figures/(.+)\.png"), "figure"),
+)
+# What Snakemake says of a job whose program failed, and at the end; the job has its own line.
+OF_A_PROGRAM, AT_THE_END = "CalledProcessError", "At least one job did not complete successfully"
+
+
+class LogHandler(LogHandlerBase, logging.StreamHandler):
+    """Prints to the terminal, or wherever errors go; `close` says where everything is."""
+
+    writes_to_stream = has_filter = has_formatter = True
+    writes_to_file = needs_rulegraph = False
+
+    def __post_init__(self) -> None:
+        logging.StreamHandler.__init__(self, sys.stderr)
+        self.began = time.time()
+        self.watch = Watch()
+        self.jobs: dict[int, logging.LogRecord] = {}
+        self.failed: set[int] = set()
+        self.has_begun = self.is_up_to_date = self.has_ended = False
+
+    @property
+    def is_tty(self) -> bool:
+        """Whether a line can stay below all others."""
+        return self.stream.isatty()
+
+    def emit(self, record: logging.LogRecord) -> None:
+        """Print the lines of a record, if it has any."""
+        try:
+            self.watch.emit(record)
+            self._print(self._lines(record))
+        except Exception:
+            self.handleError(record)
+
+    def close(self) -> None:
+        """Say how it ended; after all records, and after the report."""
+        if not self.has_ended:
+            self.has_ended = True
+            self._print(self._end())
+        super().close()
+
+    def _print(self, lines: Iterator[str]) -> None:
+        for line in lines:
+            self.stream.write(f"{line}\n")
+        self.flush()
+
+    def _lines(self, record: logging.LogRecord) -> Iterator[str]:
+        event, text = getattr(record, "event", None), record.getMessage()
+        if event == LogEvent.RUN_INFO:
+            self.has_begun = True
+            yield f"{record.stats['total']} jobs; all that Snakemake says of them is in {_logs()}"
+        elif event == LogEvent.JOB_INFO:
+            self.jobs[record.jobid] = record
+        elif event == LogEvent.JOB_FINISHED:
+            yield from self._finished(self.jobs.pop(record.job_id, None), record.created)
+        elif event == LogEvent.JOB_ERROR:
+            self.failed.add(record.jobid)
+            yield from (f"failed: {log}: {last_line(Path(log))}" for log in record.log)
+        elif event == LogEvent.ERROR:
+            if OF_A_PROGRAM not in text and AT_THE_END not in text:
+                self.failed.add(0)
+                yield text
+        elif event is None and (record.levelno == logging.WARNING or hasattr(record, SHOWN)):
+            yield text
+        elif text.startswith(NOTHING_TO_BE_DONE_MSG):
+            self.is_up_to_date = True
+
+    def _finished(self, job: logging.LogRecord | None, now: float) -> Iterator[str]:
+        for pattern, kind in OUTPUTS:
+            for path in job.output if job else []:
+                if match := pattern.fullmatch(path):
+                    seconds = seconds_in(Path(job.benchmark)) or now - job.created
+                    yield f"{kind} {match[1].replace('/', ' ')}: {duration(seconds)}"
+
+    def _end(self) -> Iterator[str]:
+        if running.stopped.is_set():
+            yield stopped(len(self.watch.done))
+        elif self.failed and self.has_begun:
+            yield from full_disk()
+            yield f"failed; what is done is kept. When this is mended, go on: {start.command()}"
+        elif not self.failed and (self.has_begun or self.is_up_to_date):
+            spent = duration(time.time() - self.began)
+            done = f"Done in {spent}" if self.has_begun else "Nothing to do, all is up to date"
+            yield ". ".join([done, *where(start.folder(), self.began)])
+
+
+def where(folder: Path, since: float) -> Iterator[str]:
+    """Where the results of a study are, as far as there are any; the report if newer than `since`,
+    in seconds of the epoch."""
+    if (site := folder / "index.html").exists():
+        yield f"All of it: {site}"
+    if figures := [*folder.glob("figures/*.png")]:
+        yield f"Figures: {folder}/figures ({len(figures)})"
+    table, page = folder / "measures/claims.csv", folder / "claims.html"
+    if table.exists() and page.exists():
+        with table.open(encoding="utf-8", newline="") as file:
+            verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
+        counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
+        yield f"Verdicts: {page} ({counted})"
+    if start.REPORT.exists() and start.REPORT.stat().st_mtime >= since:
+        yield f"Report: {start.REPORT}"
+
+
+def duration(seconds: float) -> str:
+    """Seconds in words.
+
+    >>> duration(34.4), duration(270), duration(6700)
+    ('34 s', '4 min 30 s', '1 h 52 min')
+    """
+    minutes, rest = divmod(round(seconds), 60)
+    if minutes >= 60:
+        hours, minutes = divmod(round(seconds / 60), 60)
+        return f"{hours} h {minutes} min"
+    return f"{minutes} min {rest} s" if minutes else f"{rest} s"
+
+
+def _logs() -> str:
+    """The log files of this Snakemake, from the folder in which it runs."""
+    handlers = logging.getLogger("snakemake.logging").handlers
+    paths = [Path(each.baseFilename) for each in handlers if isinstance(each, logging.FileHandler)]
+    here = Path.cwd()
+    return ", ".join(str(path.relative_to(here)) for path in paths)

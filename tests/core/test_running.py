@@ -1,0 +1,193 @@
+"""Processes that stand for Snakemakes and jobs, which hold, wait and end each other."""
+
+import errno
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+
+from bottomup.core import running
+from bottomup.core.errors import UserError
+from tests.tiny import ROOT
+
+SNAKEMAKE = """
+import pathlib, sys, time
+from bottomup.core import running
+running.start(pathlib.Path(sys.argv[1]))
+try:
+    print("started", flush=True)
+    time.sleep(60)
+except KeyboardInterrupt:
+    print("interrupted" if running.stopped.wait(5) else "not noted", flush=True)
+    time.sleep(float(sys.argv[2]))
+"""
+JOB = """
+import signal, sys, time
+from bottomup.core import running
+running.follow()
+if sys.argv[1] == "saves":
+    def save(*_):
+        time.sleep(1)
+        print("saved", flush=True)
+        sys.exit(75)
+    signal.signal(signal.SIGTERM, save)
+print("started", flush=True)
+time.sleep(60)
+"""
+
+
+@pytest.fixture
+def process():
+    """Start a process of one of the programs above and wait until it says that it has started."""
+    all_of_them = []
+
+    def process(program, *arguments, waits=True, **environment):
+        started = subprocess.Popen(
+            [sys.executable, "-c", program, *map(str, arguments)],
+            env=os.environ | {"PYTHONPATH": str(ROOT)} | environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+        all_of_them.append(started)
+        if waits:
+            assert started.stdout.readline() == "started\n", started.stderr.read()
+        return started
+
+    yield process
+    for each in all_of_them:
+        each.kill()
+        each.communicate()
+
+
+@pytest.fixture
+def snakemake(process, tmp_path):
+    return lambda seconds_to_end=0, **options: process(
+        SNAKEMAKE, tmp_path / "study", seconds_to_end, **options
+    )
+
+
+@pytest.fixture
+def job(process, tmp_path):
+    """A job that a Snakemake has started."""
+
+    def job(started_by, does="nothing", **options):
+        this = f"process {started_by.pid} on {os.uname().nodename}"
+        folder = str(tmp_path / "study")
+        return process(JOB, does, **{running.FOLDER: folder, running.STARTED_BY: this}, **options)
+
+    return job
+
+
+def test_a_second_one_ends_in_a_line_and_the_first_goes_on(snakemake, tmp_path):
+    first = snakemake()
+    with pytest.raises(UserError) as error:
+        running.start(tmp_path / "study")
+    assert str(error.value) == (
+        f"another Snakemake (process {first.pid} on {os.uname().nodename}) runs the study in "
+        f"{tmp_path}/study; wait until it ends, or stop it"
+    )
+    assert first.poll() is None
+
+
+def test_studies_of_one_folder_run_side_by_side(process, tmp_path):
+    both = [process(SNAKEMAKE, tmp_path / name, 0) for name in ("one", "other")]
+    assert [each.poll() for each in both] == [None, None]
+
+
+def test_jobs_end_with_a_snakemake_that_is_killed_and_the_next_one_starts(snakemake, job):
+    first = snakemake()
+    jobs = [job(first), job(first)]
+    first.kill()
+    first.wait()
+    assert [each.wait(10) for each in jobs] == [-signal.SIGTERM] * 2
+    snakemake()
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP, signal.SIGINT])
+def test_a_signal_to_snakemake_ends_its_jobs_and_interrupts_it(snakemake, job, number):
+    first = snakemake()
+    started = job(first, "saves")
+    first.send_signal(number)
+    assert started.wait(10) == 75
+    assert started.stdout.read() == "saved\n"
+    assert (first.wait(10), first.stdout.read()) == (0, "interrupted\n")
+
+
+def test_jobs_end_at_a_signal_that_the_main_thread_does_not_hear(process, tmp_path, job):
+    # Blocked there, it goes to another thread, and the main one sleeps on.
+    deaf = "import signal; signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGHUP})\n"
+    deaf = SNAKEMAKE.replace("try:", f"{deaf}try:")
+    first = process(deaf, tmp_path / "study", 0)
+    started = job(first)
+    first.send_signal(signal.SIGHUP)
+    assert started.wait(10) == -signal.SIGTERM
+    assert first.poll() is None
+
+
+def test_the_next_one_waits_for_jobs_that_are_about_to_end(snakemake, job):
+    first = snakemake()
+    started = job(first, "saves")
+    first.kill()
+    first.wait()
+    second = snakemake()
+    assert started.wait(0.5) == 75
+    second.kill()
+    assert "waiting until the jobs of the Snakemake before have ended" in second.stderr.read()
+
+
+def test_the_next_one_waits_for_one_that_cleans_up_after_its_jobs(snakemake, job):
+    first = snakemake(3)
+    first.send_signal(signal.SIGTERM)
+    assert first.stdout.readline() == "interrupted\n"
+    snakemake()
+    assert first.wait(1) == 0
+
+
+def test_a_job_that_comes_late_does_not_take_the_next_one_for_its_own(snakemake, job):
+    first = snakemake()
+    first.kill()
+    first.wait()
+    snakemake()
+    late = job(first, waits=False)
+    _, said = late.communicate()
+    assert "the Snakemake that started this job has ended" in said
+
+
+def test_who_ignores_hanging_up_goes_on_doing_so(process, tmp_path):
+    ignoring = f"import signal; signal.signal(signal.SIGHUP, signal.SIG_IGN)\n{SNAKEMAKE}"
+    started = process(ignoring, tmp_path / "study", 0)
+    started.send_signal(signal.SIGHUP)
+    with pytest.raises(subprocess.TimeoutExpired):
+        started.wait(0.5)
+
+
+def test_a_program_that_was_started_by_hand_follows_nobody(monkeypatch):
+    monkeypatch.delenv(running.FOLDER, raising=False)
+    running.follow()
+
+
+def test_a_study_that_is_deleted_while_it_runs(monkeypatch, tmp_path):
+    monkeypatch.setenv(running.FOLDER, str(tmp_path / "study"))
+    with pytest.raises(UserError, match="was deleted during the run; start again"):
+        running.follow()
+
+
+def test_a_folder_that_cannot_be_written(tmp_path):
+    (tmp_path / "results").write_text("a file")
+    with pytest.raises(UserError, match="results/study cannot be written: Not a directory"):
+        running.start(tmp_path / "results/study")
+
+
+def test_a_file_system_without_locks_has_jobs_that_follow_nobody(monkeypatch, tmp_path, caplog):
+    def no_locks(file, operation):
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", no_locks)
+    monkeypatch.delenv(running.FOLDER, raising=False)
+    running.start(tmp_path)
+    assert "has no locks: start one Snakemake at a time" in caplog.text
+    assert running.FOLDER not in os.environ

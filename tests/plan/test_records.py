@@ -1,0 +1,144 @@
+"""Snakemake's records say what was: of jobs that failed, of outputs that are missing, and of files
+that were written while a job ran."""
+
+import json
+from types import SimpleNamespace
+
+import pytest
+from snakemake.iocontainers import InputFiles
+
+from bottomup.plan.records import ordered, slice_of
+from bottomup.plan.slices import Slice
+from tests.plan.checkouts import RESULTS
+from tests.plan.test_stale import NEIGHBOURS
+
+STUDY = ("--configfile", "study.yaml")
+PART = "measures/neighbors/lm-1.csv"
+
+
+def test_order_and_names_of_inputs_are_told():
+    paths = {"views": ["a", "b"], "table": "c"}
+    others = [{"views": ["b", "a"], "table": "c"}, {"tables": ["a", "b"], "view": "c"}]
+    first, *rest = (ordered(InputFiles(fromdict=some)) for some in (paths, *others))
+    assert [first == ordered(InputFiles(fromdict=paths)), *(first == other for other in rest)] == [
+        True,
+        False,
+        False,
+    ]
+    assert ordered(InputFiles(["a", "b"])) != ordered(InputFiles(["b", "a"]))
+
+
+def test_what_is_recorded_of_a_job_has_the_order_of_its_inputs():
+    def job(*views, **params):
+        return SimpleNamespace(params=params, input=InputFiles(fromdict={"views": [*views]}))
+
+    settings = {"settings": Slice({"k": 10})}
+    first, again, other = (slice_of(job(*v, **settings)) for v in ("ab", "ab", "ba"))
+    assert first == again != other and json.loads(first)["k"] == 10
+    assert slice_of(job("a")) is None
+
+
+def test_a_job_that_failed_is_planned_again_with_what_shows_its_result(checkout, outputs):
+    """Its output is gone, and what was made from it shows an older setting."""
+    checkout.edit("study.yaml", "k: 10", "k: 11")
+    one = [RESULTS + PART, "--cores", "1", *STUDY]
+    done = checkout.snakemake(*one, check=False)  # its inputs are no views
+    assert done.returncode == 1 and not (checkout.path / RESULTS / PART).exists()
+    checkout.snakemake(
+        "--touch", "--until", "measure_neighbors", "--keep-going", *one[1:], check=False
+    )
+    planned = checkout.planned()
+    assert outputs.of(*NEIGHBOURS[1:]) <= planned <= outputs.of(*NEIGHBOURS)
+
+
+def test_an_output_that_is_gone_though_its_record_has_todays_settings(checkout, outputs):
+    checkout.edit("study.yaml", "k: 10", "k: 11")
+    (checkout.path / RESULTS / PART).write_text("made with k: 11")
+    checkout.snakemake("--touch", "--cores", "1", "--until", "measure_neighbors", *STUDY)
+    (checkout.path / RESULTS / PART).unlink()
+    assert PART in checkout.planned() >= outputs.of("collect_tables:*/neighbors.csv", "show_claims")
+
+
+def test_an_output_that_is_gone_and_that_all_was_made_from_stays_gone(checkout):
+    """So views can be deleted to save disk."""
+    (checkout.path / RESULTS / "views/lm-1/plain.npy").unlink()
+    assert checkout.planned() == set()
+
+
+def test_what_is_made_again_to_the_same_bytes_ends_there_in_a_second_call(checkout):
+    checkout.edit("study.yaml", "merges: 900", "merges: 901")
+    checkout.snakemake("--touch", "--cores", "1", "--until", "learn_bpe", *STUDY)
+    planned = checkout.summary()
+    assert {rule for rule, plan in planned.values() if plan == "update pending"} == set()
+
+
+def run_of_text(checkout):
+    arguments = ("--cores", "1", "--until", "fetch_corpus", "--keep-going", *STUDY)
+    return checkout.snakemake(*arguments, check=False)
+
+
+def test_a_text_that_is_written_while_a_job_reads_it(checkout):
+    """Even if it has the same bytes in the end: the job may have read others."""
+    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
+    write = "    Path('text/de.txt').write_bytes(Path('text/de.txt').read_bytes())\n"
+    checkout.edit("bottomup/corpus/sources/files.py", "    n_sides =", f"{write}    n_sides =")
+    done = run_of_text(checkout)
+    assert done.returncode == 1
+    assert "text/de.txt was written or replaced while a job read it; run again" in done.stderr
+    assert "corpus/pairs/files.parquet" in checkout.planned()
+
+
+def test_a_text_that_is_edited_between_plan_and_job(checkout):
+    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
+    edit = "    Path('text/de.txt').write_text('C sentence.\\nOne more, in de.\\n')\n"
+    checkout.edit("Snakefile", "onstart:\n", f"onstart:\n{edit}")
+    done = run_of_text(checkout)
+    assert done.returncode == 1 and "has changed since the study was planned" in done.stderr
+
+
+def test_code_that_is_edited_between_plan_and_job(checkout):
+    """And put back afterwards: what it made would count as made by what was planned."""
+    checkout.edit("text/de.txt", "A sentence.", "B sentence.")
+    file = "bottomup/corpus/sources/files.py"
+    edit = f"    with Path('{file}').open('a') as f:\n        f.write('EDITED = 1\\n')\n"
+    checkout.edit("Snakefile", "onstart:\n", f"onstart:\n{edit}")
+    done = run_of_text(checkout)
+    assert done.returncode == 1
+    [*_, line] = done.stderr.splitlines()
+    assert f"error: {file} is not as it was when this job was planned" in line
+
+
+ON_NODE = ("--mode", "remote", "--target-jobs", "fetch_corpus:origin=files", "--force")
+ON_NODE += ("--allowed-rules", "fetch_corpus", "--nolock", "--no-hooks", "--ignore-incomplete")
+OTHER_PYDANTIC = """
+import importlib.metadata
+found = importlib.metadata.version
+importlib.metadata.version = lambda name: "0.1" if name == "pydantic" else found(name)
+"""
+
+
+@pytest.mark.parametrize(
+    "file, old, new, said",
+    [
+        ("bottomup/corpus/sources/files.py", "    n_sides =", "    n = n_sides =", "code: {file}"),
+        ("study.yaml", "text/de.txt}", "text/en.txt}", "options.target "),
+        ("text/de.txt", "A sentence.", "B sentence.", "content "),
+        ("Snakefile", "import atexit\n", OTHER_PYDANTIC, "package: pydantic "),
+    ],
+)
+def test_what_changed_before_a_node_plans_the_job_anew(checkout, file, old, new, said):
+    """Its records would be those of the plan from which it was sent."""
+    checkout.edit("text/de.txt", "One more", "And more")
+    run_of_text(checkout)
+    on_node = ("--cores", "1", *ON_NODE, *STUDY)
+    checkout.snakemake(*on_node)
+    text = (checkout.path / file).read_text()
+    checkout.edit(file, old, old + new if file == "Snakefile" else new)
+    done = checkout.snakemake(*on_node, check=False)
+    assert done.returncode == 1 and "changed since the study was planned, on " in done.stderr
+    assert said.format(file=file) in done.stderr
+    log = checkout.path / RESULTS / "logs/fetch_corpus.files.log"
+    assert log.read_text().startswith("error: changed since the study was planned")
+    assert (checkout.path / RESULTS / "corpus/pairs/files.parquet").exists()
+    (checkout.path / file).write_text(text)
+    checkout.snakemake(*on_node)

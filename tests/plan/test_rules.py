@@ -1,0 +1,106 @@
+"""Every rule keeps the form that makes its staleness exact."""
+
+import json
+import re
+import textwrap
+
+import pytest
+
+from bottomup.claims import published, published_heads
+from bottomup.figures import latex
+from bottomup.published import load_published
+from tests.plan.checkouts import ROOT
+
+FILES = sorted((ROOT / "rules").glob("*.smk"))
+# A rule's indentation, its name (none where a loop makes rules), and all that is further in.
+RULE = re.compile(r"^( *)(?:rule|checkpoint) ?(\w*):\n((?:\1    .*\n|\n)+)", re.M)
+RULES = [
+    pytest.param(textwrap.dedent(body), id=f"{file.stem}.{name}")
+    for file in FILES
+    for _, name, body in RULE.findall(file.read_text())
+]
+
+
+def test_rules_are_found():
+    declared = [re.findall(r"^ *(?:rule|checkpoint)\b.*:$", f.read_text(), re.M) for f in FILES]
+    assert len(RULES) == sum(map(len, declared)) > 0
+
+
+@pytest.mark.parametrize("body", RULES)
+def test_a_rule_states_what_its_result_depends_on(body):
+    directives = set(re.findall(r"^(\w+):", body, re.M))
+    assert {"input", "output", "log", "benchmark", "params", "resources", "conda"} <= directives
+    assert "shell" in directives and not {"run", "script", "notebook"} & directives
+    # One param: the slice of the config with the code's digest.
+    params = re.search(r"^params:\n((?:    .*\n)+)", body, re.M)[1]
+    assert re.findall(r"^    (\w+)=", params, re.M) == ["settings"]
+    # Only the contents of files are compared, never those of folders.
+    assert "directory(" not in body
+    assert "python scripts/" in body and "--settings {params.settings:q}" in body
+
+
+def test_each_table_has_one_writer():
+    """Parts that two programs write, runs' and checkpoints', need not have the same columns."""
+    text = "\n".join(file.read_text() for file in FILES)
+    bodies = {name: body for _, name, body in RULE.findall(text) if name}
+    used = re.findall(r"^use rule (\w+) as \w+ with:\n((?:    .*\n|\n)+)", text, re.M)
+    written = [*bodies.items(), *used]
+    programs: dict[str, set[str]] = {}
+    for name, body in written:
+        [program] = re.findall(r"python scripts/(\w+)\.py", bodies[name])
+        output = re.search(r"^ *output:\n((?: {8}.*\n)+)", body, re.M)[1]
+        for table in re.findall(r"measures/(\w+)/", output):
+            programs.setdefault(table, set()).add(program)
+    assert len(programs) > 8
+    assert {table for table, writers in programs.items() if len(writers) > 1} == set()
+
+
+@pytest.fixture(scope="module")
+def records(built):
+    """Snakemake's records of what made each output."""
+    folder = built.path / ".snakemake/metadata"
+    return [json.loads(path.read_text()) for path in folder.rglob("*") if path.is_file()]
+
+
+def test_settings_are_plain_and_sorted_and_hold_the_code(records, built, outputs):
+    assert {record["rule"] for record in records} == set(outputs.rules.values())
+    for record in records:
+        (text,) = record["params"]
+        settings = json.loads(text)
+        assert settings["code"]
+        assert json.dumps(settings, sort_keys=True) == text
+        # A path of this machine would make a moved checkout stale.
+        assert str(built.path) not in text
+
+
+def test_tables_in_latex_are_made_on_demand(built, outputs):
+    made = {output for output in built.summary("--", "latex") if output.startswith("latex/")}
+    assert made == {f"latex/{name}.tex" for name in latex.TABLES}
+    assert made.isdisjoint(outputs.rules)
+
+
+def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(records, monkeypatch):
+    read = set()
+
+    def recorded(name):
+        read.add(f"{name}.csv")
+        return load_published(name)
+
+    for module in (published, published_heads):
+        monkeypatch.setattr(module, "load_published", recorded)
+    published.frames()
+    (record,) = (record for record in records if record["rule"] == "calibrate_claims")
+    inputs = [path for path in record["input"] if "published/curves" in path]
+    assert {path.rpartition("/")[2] for path in inputs} == read
+
+
+def test_no_job_that_has_ended_makes_scheduling_dearer(checkout):
+    """Snakemake's limit on jobs a second adds a timer for each (profiles/README.md)."""
+    said = 'print("limit:", workflow.scheduler.job_rate_limiter)'
+    checkout.edit("Snakefile", "onsuccess:\n", f"onsuccess:\n    {said}\n")
+    checkout.append("text/en.txt", "Another line.")
+    checkout.append("text/de.txt", "Eine andere Zeile.")
+    done = checkout.snakemake(
+        *("--cores", "1", "--configfile", "study.yaml", "--until", "fetch_corpus")
+    )
+    assert "limit: None" in done.stdout.splitlines()

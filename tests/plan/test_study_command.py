@@ -1,0 +1,196 @@
+"""The command ./study: what it hands to Snakemake, and what it says of mistakes."""
+
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
+
+from bottomup.core.errors import UserError
+from bottomup.plan import start, terminal
+from tests.plan.checkouts import ROOT
+
+SAYS = '#!/usr/bin/env bash\nprintf "%s\\n" "$@"\n'
+MOST_OF_HELP = 15  # lines
+
+
+@pytest.fixture(scope="module", autouse=True)
+def plugin():
+    LoggerPluginRegistry().register_plugin(start.MODULE, terminal)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """A folder like the repository's, with two studies and a config of one's own."""
+    (tmp_path / "studies").mkdir()
+    (tmp_path / "profiles/default").mkdir(parents=True)
+    for name in ("studies/smoke.yaml", "studies/gpu.yaml", "mine.yaml"):
+        (tmp_path / name).write_text("# What it is for.\n# And more.\nstudy: a\n")
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("given", "expected"),
+    [
+        ([], []),
+        (["default"], []),
+        (["-n"], ["-n"]),
+        (["smoke"], ["--configfile", "studies/smoke.yaml"]),
+        (["smoke", "-n"], ["--configfile", "studies/smoke.yaml", "-n"]),
+        (["studies/smoke.yaml", "-F"], ["--configfile", "studies/smoke.yaml", "-F"]),
+        (["smoke", "./mine.yaml"], ["--configfile", "studies/smoke.yaml", "mine.yaml"]),
+        (["gpu", "--", "latex"], ["--configfile", "studies/gpu.yaml", "--", "latex"]),
+        (["--configfile", "mine.yaml"], ["--configfile", "mine.yaml"]),
+    ],
+    ids=str,
+)
+def test_studies_and_config_files_come_first_and_all_else_is_snakemakes(folder, given, expected):
+    assert start.snakemake_arguments(given) == ["--cores", "all", *expected]
+
+
+@pytest.mark.parametrize(
+    ("given", "found", "advice"),
+    [
+        (["smok"], "found smok, no study", "did you mean smoke?"),
+        (["smoke", "latex"], "found latex, no study", "./study STUDY -- latex"),
+        (["gpu", "no.yaml"], "found no.yaml, and there is no such file in ", "a config file"),
+        (["gpu", "--configfile", "mine.yaml"], "--configfile: found it behind gpu", "first"),
+    ],
+    ids=str,
+)
+def test_what_is_no_study_is_one_line(folder, given, found, advice):
+    with pytest.raises(UserError, match=f"^{found}") as error:
+        start.snakemake_arguments(given)
+    assert advice in str(error.value) and "\n" not in str(error.value)
+
+
+def test_all_studies_are_named_where_one_is_unknown(folder):
+    with pytest.raises(UserError, match="allowed: default, gpu, smoke;"):
+        start.config_file("other")
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        *(["-n"], ["-Fn"], ["-nF"], ["-pn"], ["-npk"], ["--dry-run"], ["--dryrun"], ["-t"]),
+        *(["--touch"], ["--executor", "dryrun"], ["--configfile", "mine.yaml", "-Fn"]),
+    ],
+    ids=" ".join,
+)
+def test_nothing_is_reported_of_what_is_not_run(folder, arguments):
+    known, _ = start.parsed(["--cores", "1", *arguments])
+    assert not known.report and not known.report_after_run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "report"),
+    [
+        *(([], "report.html"), (["-F"], "report.html"), (["-k"], "report.html")),
+        (["--configfile", "n"], "report.html"),
+        (["--config", "study=-n"], "report.html"),
+        (["--report", "mine.html"], "mine.html"),
+    ],
+    ids=str,
+)
+def test_a_report_is_written_of_what_is_run(folder, arguments, report):
+    known, _ = start.parsed(["--cores", "1", *arguments])
+    assert known.report == Path(report) and known.report_after_run
+
+
+@pytest.mark.parametrize(
+    "part", [["--until", "train_lm"], ["--", "latex"], ["-O", "train_lm"]], ids=str
+)
+def test_nothing_is_reported_of_a_part(folder, part):
+    """Figures that are not made would end the report."""
+    known, _ = start.parsed(["--cores", "1", *part])
+    assert not known.report and known.logger == ["terminal"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "logger"),
+    [([], ["terminal"]), (["-n"], []), (["--unlock"], [])],
+    ids=str,
+)
+def test_our_lines_are_those_of_a_run(folder, arguments, logger):
+    known, _ = start.parsed(["--cores", "1", *arguments])
+    assert known.logger == logger
+
+
+def test_a_link_is_not_written_over(folder):
+    Path("report.html").symlink_to("elsewhere.html")
+    with pytest.raises(UserError, match=r"is a link to elsewhere\.html.*delete the link"):
+        start.parsed(["--cores", "1"])
+    start.parsed(["--cores", "1", "-n"])
+
+
+def test_what_snakemake_does_not_understand_is_one_line(folder):
+    with pytest.raises(UserError, match=r"^unrecognized arguments: --dryrunn; .*--help says$"):
+        start.parsed(["--cores", "1", "--dryrunn"])
+
+
+@pytest.mark.parametrize(
+    ("files", "line"),
+    [
+        (["mine.yaml", "latex"], "found latex, no file; .* --configfile mine.yaml -- latex$"),
+        (["no.yaml"], "found no.yaml, and there is no such file in "),
+        (["mine.yaml", "no.yaml"], "found no.yaml, and there is no such file in "),
+    ],
+    ids=str,
+)
+def test_a_config_file_that_is_not_there_is_one_line(folder, files, line):
+    with pytest.raises(SystemExit, match=f"^error: .*{line}"):
+        start.require_config_files(["--cores", "1", "--configfile", *files])
+
+
+def test_config_files_that_are_there_pass(folder):
+    start.require_config_files(["--configfile", "mine.yaml", "studies/gpu.yaml", "--", "latex"])
+    start.require_config_files(["-n"])
+
+
+def test_snakemake_asks_before_it_reads_them(unbuilt):
+    """By its own command, from the profile that it always reads."""
+    command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml", "latex"]
+    done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
+    *_, line = done.stderr.splitlines()
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert line.startswith("error: --configfile: found latex, no file")
+
+
+@pytest.fixture
+def study(folder):
+    """The command itself, with programs that only say how they were called."""
+    shutil.copy2(ROOT / "study", folder)
+    for name in ("envs/make", ".venv/bin/python"):
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(SAYS)
+        (folder / name).chmod(0o755)
+
+    def call(*arguments):
+        command = [folder / "study", *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout
+
+    return call
+
+
+def test_the_environment_is_made_first(study):
+    assert study("smoke", "-n") == "\n-m\nbottomup.plan\nsmoke\n-n\n"
+
+
+@pytest.mark.parametrize("option", ["--help", "-h"])
+def test_help_needs_no_environment_and_lists_the_studies(study, option):
+    usage, *studies, last = study(option).splitlines()
+    assert usage.startswith("usage: ./study ") and "snakemake --help" in last
+    assert [line.split(maxsplit=1) for line in studies] == [
+        ["gpu", "What it is for."],
+        ["smoke", "What it is for."],
+    ]
+
+
+def test_help_of_this_repository_is_short():
+    done = subprocess.run([ROOT / "study", "--help"], capture_output=True, text=True, check=True)
+    lines = done.stdout.splitlines()
+    assert len(lines) == 2 + len([*(ROOT / "studies").glob("*.yaml")]) <= MOST_OF_HELP
+    assert all(len(line) <= 110 and len(line.split()) > 2 for line in lines)
