@@ -1,4 +1,5 @@
 import copy
+import functools
 import os
 import re
 import subprocess
@@ -778,10 +779,10 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
     for slice_of in (
         lambda wildcards: slices.train(wildcards.objective, wildcards),
         slices.extract_views,
-        slices.measure_quality,
+        functools.partial(slices.measure, "quality"),
     ):
         assert file in slice_of(run)["code"] and file not in slice_of(transformer)["code"]
-    assert file not in slices.measure_views("change", run)["code"]
+    assert file not in slices.measure("change", run)["code"]
     assert slices.subjects.attending(["lm", "lm_lstm", "mt"]) == ["lm", "mt"]
     # Halves of a text and checkpoints have names of their own.
     halves = load(changed(objectives__lm_lstm=lstm, training_halves=["lm", "lm_lstm"]))

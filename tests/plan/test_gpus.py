@@ -111,7 +111,7 @@ def test_who_imports_the_choice_of_a_device_makes_it_and_nobody_else(file):
 
 def test_importing_programs_starts_no_cuda():
     """What is visible is read when it starts: hidden later, a GPU would still be used."""
-    names = ["scripts/measure_views.py"]
+    names = ["scripts/measure.py"]
     for file in map(str, (file.relative_to(ROOT) for file in SOURCES)):
         if file.startswith("scripts/") and "bottomup.core.device" in digest.imported(file):
             names.append(file)
