@@ -1,4 +1,5 @@
-# Measures: views -> tidy tables, a part for each run or pair of runs -> one table for each measure.
+# Measures: views, or a model and text -> tidy tables, a part for each run or pair of runs -> one
+# table for each measure. What a table reads and takes, it says itself: bottomup/tables.
 
 
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"

@@ -44,7 +44,8 @@ class Table:
     options: what `Settings` holds, from the study's slices and the wildcards of a job, if that is
         no section of `measures`.
     modules: what it chooses by name while it runs, from the same.
-    of_heads: whether it is empty for a model whose heads cannot be looked at: then `COLUMNS`.
+    of_heads: what must be possible with the heads of a model; of others it has no rows, only
+        `COLUMNS`.
     null: whether its values are compared with those of permuted rows.
     writes: the kinds of its files: values (csv), and the same with values without each block of
         documents (parquet).
@@ -69,7 +70,7 @@ class Table:
     section: str | None = None
     options: Callable[["Slices", Any], Section | dict] | None = None
     modules: Callable[["Slices", Any], list[str]] | None = None
-    of_heads: bool = False
+    of_heads: Literal["looked at", "changed"] | None = None
     null: bool = False
     writes: tuple[Literal["csv", "parquet"], ...] = ("csv", "parquet")
     memory: tuple[float, ...] = (3000, 2)
