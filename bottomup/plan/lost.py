@@ -6,6 +6,7 @@ edit was taken back, the file would be lost for good.
 """
 
 import json
+import os
 import sys
 from pathlib import Path
 
@@ -30,7 +31,7 @@ def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) 
     metadata, incomplete = snakemake / "metadata", snakemake / "incomplete"
     made = [*recorded(metadata)]
     gone = lost(study, {path: record for _, path, record in made}, {*records(incomplete)})
-    for file, _, record in made:
+    for file, _, record in made if gone else []:
         if not gone.isdisjoint(map(Path, record["input"] or [])):
             # As for a job that did not end: Snakemake then runs it again, and first what it reads.
             mark = incomplete / file.relative_to(metadata)
@@ -53,11 +54,15 @@ def lost(study: Path, made: dict[Path, dict], started: set[Path]) -> set[Path]:
 
     made: the records by output.
     """
-    found = set()
-    for path, record in made.items():
-        for name in map(Path, record["input"] or []):
-            if study in name.parents and not name.exists() and path.exists():
-                last = made.get(name)
-                if last is None or name in started:
-                    found.add(name)
-    return found
+    # Jobs read tens of thousands of inputs, which are a few hundred files, and all are there.
+    inputs = {name for record in made.values() for name in record["input"] or []}
+    missing = {name for name in inputs if name.startswith(f"{study}/") and not os.path.exists(name)}
+    if not missing:
+        return set()
+    read = {
+        Path(name)
+        for path, record in made.items()
+        if path.exists()
+        for name in missing.intersection(record["input"] or [])
+    }
+    return {name for name in read if name not in made or name in started}
