@@ -7,9 +7,9 @@ Outputs: a table with a row for each occurrence, see bottomup.views.annotations.
 import argparse
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.corpus.tokens import TokenFile
-from bottomup.plan import program
 from bottomup.views.annotations import annotations
 
 

@@ -17,11 +17,11 @@ from pathlib import Path
 
 import pandas as pd
 
+from bottomup.plan import program
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.core.settings import Section
 from bottomup.corpus import annotation, ccg
 from bottomup.corpus.tokens import TokenFile
-from bottomup.plan import program
 
 
 class Settings(Section):

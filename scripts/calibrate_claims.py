@@ -11,6 +11,7 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from bottomup.plan import program
 from bottomup.claims import published
 from bottomup.claims.calibration import calibrate
 from bottomup.claims.catalog import CLAIMS
@@ -19,7 +20,6 @@ from bottomup.claims.heads import as_if_there
 from bottomup.claims.tables import load, table
 from bottomup.core.files.tables import write_table
 from bottomup.core.settings import Section
-from bottomup.plan import program
 
 
 class Settings(Section):

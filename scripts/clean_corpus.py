@@ -6,10 +6,10 @@ Inputs: the pairs of each source.
 Outputs: clean.parquet; cleaning.csv, what each step did; cleaning_examples.csv.
 """
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Cleaning
 from bottomup.corpus.cleaning import clean, joined
-from bottomup.plan import program
 
 
 class Settings(Cleaning):

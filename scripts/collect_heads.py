@@ -9,8 +9,8 @@ Outputs:  the table heads. A head without a function has one row; so has each de
 import argparse
 from pathlib import Path
 
-from bottomup.core.files.tables import read_table, write_table
 from bottomup.plan import program
+from bottomup.core.files.tables import read_table, write_table
 
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 IMPORTANCES = [

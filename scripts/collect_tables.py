@@ -7,9 +7,9 @@ Outputs: the table, of the same kind.
 
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.core.errors import UserError
 from bottomup.core.files.tables import below, read_table
-from bottomup.plan import program
 
 
 def main(arguments):

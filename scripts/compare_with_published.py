@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pandas as pd
 
+from bottomup.plan import program
 from bottomup.claims import comparison
 from bottomup.core.files.tables import read_table, write_table
-from bottomup.plan import program
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -4,10 +4,10 @@ Inputs: the ids of a token file; tokenizer.{side}.json.
 Outputs: frequencies.csv with token_id, token, count, rank.
 """
 
+from bottomup.plan import program
 from bottomup.core.files.arrays import load_array
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.frequencies import frequencies
-from bottomup.plan import program
 
 
 def main(arguments):

@@ -7,10 +7,10 @@ Outputs:  the block of each sentence (.npy), int8.
 
 import numpy as np
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
 from bottomup.corpus.blocks import deal
-from bottomup.plan import program
 
 
 class Settings(Section):

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from bottomup.plan import program
 from bottomup import objectives
 from bottomup.core.files.arrays import load_array
 from bottomup.core.files.joins import require_equal_lengths
@@ -20,7 +21,6 @@ from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
 from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
-from bottomup.plan import program
 from bottomup.views import occurrences
 
 

@@ -4,10 +4,10 @@ Inputs: {split}.parquet; tokenizer.{side}.json.
 Outputs: a token file: ids, offsets and words as .npy (see bottomup/corpus/tokens.py).
 """
 
+from bottomup.plan import program
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.encoding import encode
 from bottomup.corpus.tables import Column
-from bottomup.plan import program
 
 OF_WORDS = {"words": "source"}  # the side of words as tokens
 

@@ -10,12 +10,12 @@ Outputs:  an array [layers + 1, n_occurrences, d_model]; NaN for words that the 
 import argparse
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup import subjects
 from bottomup.core.device import float32_device as device
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Views
 from bottomup.corpus.tokens import TokenFile
-from bottomup.plan import program
 from bottomup.subjects.words import of_occurrences
 from bottomup.views.extraction import extract
 

@@ -9,9 +9,9 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from bottomup.plan import program
 from bottomup.core.settings import Section
 from bottomup.corpus import sources
-from bottomup.plan import program
 
 
 class Settings(Section):

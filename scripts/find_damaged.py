@@ -12,9 +12,9 @@ import logging
 import sys
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.core.errors import UserError
 from bottomup.core.running import require_idle
-from bottomup.plan import program
 from bottomup.plan.damage import find
 from bottomup.plan.metadata import records
 

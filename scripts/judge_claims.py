@@ -19,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 
+from bottomup.plan import program
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.judge import judge
 from bottomup.claims.looks import Looks
@@ -27,7 +28,6 @@ from bottomup.claims.specifications import specify
 from bottomup.claims.tables import load
 from bottomup.core.files.tables import read_table, write_table
 from bottomup.core.settings import Section
-from bottomup.plan import program
 
 
 class Settings(Section):

@@ -6,10 +6,10 @@ Inputs: train.parquet.
 Outputs: tokenizer.{side}.json in the format of Hugging Face tokenizers.
 """
 
+from bottomup.plan import program
 from bottomup.core.settings import Bpe
 from bottomup.corpus.bpe import learn
 from bottomup.corpus.tables import Column
-from bottomup.plan import program
 
 
 class Settings(Bpe):

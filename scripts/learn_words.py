@@ -4,10 +4,10 @@ Inputs: train.parquet; tokenizer.source.json, which cuts the text into words.
 Outputs: tokenizer.words.json in the format of Hugging Face tokenizers.
 """
 
+from bottomup.plan import program
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.tables import Column
 from bottomup.corpus.words import learn
-from bottomup.plan import program
 
 
 def main(arguments):

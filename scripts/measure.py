@@ -19,10 +19,10 @@ from pathlib import Path
 
 import pandas as pd
 
+from bottomup.plan import program
+from bottomup.core.files.tables import write_estimates
 from bottomup.core.schema import validated
 from bottomup.core.settings import Measured
-from bottomup.measures import jackknife
-from bottomup.plan import program
 
 NAMES = ("objective", "seed", "attention", "method", "penalty")  # in this order; JSON sorts them
 
@@ -42,7 +42,7 @@ def main(arguments: argparse.Namespace) -> None:
     else:
         rows = table.rows(seen, validated(table.Settings, settings.options))
     frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(told(rows))
-    jackknife.write(named(frame, settings.run), arguments.writes)
+    write_estimates(named(frame, settings.run), arguments.writes)
 
 
 def named(frame: pd.DataFrame, run: dict) -> pd.DataFrame:

@@ -8,8 +8,8 @@ Outputs:  the model's folder: config.json, model.safetensors, tokenizer.json.
 import argparse
 from pathlib import Path
 
-from bottomup.core.settings import Checkpoint, Section
 from bottomup.plan import program
+from bottomup.core.settings import Checkpoint, Section
 from bottomup.subjects.opening import open_checkpoint
 
 

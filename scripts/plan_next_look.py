@@ -13,10 +13,10 @@ from pathlib import Path
 
 import yaml
 
+from bottomup.plan import program
 from bottomup.claims.looks import Next, next_look
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
-from bottomup.plan import program
 
 
 class Settings(Section):

@@ -16,11 +16,11 @@ from typing import Any
 
 import pandas as pd
 
+from bottomup.plan import program
 from bottomup.core.files.tables import below, read_table, write_table
 from bottomup.core.settings import Section
 from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
 from bottomup.figures.style import note, nothing, placed, save
-from bottomup.plan import program
 from bottomup.published import load_published
 
 

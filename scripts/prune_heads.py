@@ -14,11 +14,11 @@ Outputs:  model/ and metrics.jsonl in a folder; a table of the gates. Nothing in
 import argparse
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.seeds import derive
 from bottomup.heads import tasks
 from bottomup.heads.pruning import Settings, as_many
-from bottomup.plan import program
 from bottomup.training.distributed import in_processes
 from bottomup.training.stopping import listening
 

@@ -12,11 +12,11 @@ Outputs:  the page (.html), self-contained.
 import argparse
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.claims.tables import load
 from bottomup.claims.training_text import told
 from bottomup.core.files.tables import read_table
 from bottomup.pages.claims import Study, page
-from bottomup.plan import program
 
 
 def main(arguments: argparse.Namespace) -> None:

@@ -11,11 +11,11 @@ Outputs:  the page, and the JavaScript that draws it (the library of a package).
 import argparse
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.core.settings import Section
 from bottomup.pages.explorer import library, page, pictures
-from bottomup.plan import program
 
 
 class Settings(Section):

@@ -13,9 +13,9 @@ Outputs:  the page, and light images of the figures (.webp), in the order of the
 import argparse
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.pages.index import Drawn, Study, caption, light, page
-from bottomup.plan import program
 
 RULES = Path("rules/figures.smk")
 

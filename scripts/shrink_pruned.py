@@ -9,10 +9,10 @@ import argparse
 import shutil
 from pathlib import Path
 
+from bottomup.plan import program
 from bottomup import subjects
 from bottomup.heads.removal import without_closed_heads
 from bottomup.model.folder import save
-from bottomup.plan import program
 
 
 def main(arguments: argparse.Namespace) -> None:

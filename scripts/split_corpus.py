@@ -6,10 +6,10 @@ Inputs: clean.parquet.
 Outputs: train.parquet, dev.parquet, test.parquet; splits.csv, their sizes.
 """
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Splits
 from bottomup.corpus.splits import SPLITS, split
-from bottomup.plan import program
 
 
 def main(arguments):

@@ -10,10 +10,10 @@ import argparse
 from pathlib import Path
 from typing import Any
 
+from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
 from bottomup.figures.latex import latex
-from bottomup.plan import program
 
 
 class Settings(Section):

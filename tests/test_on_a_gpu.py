@@ -6,9 +6,9 @@ from textwrap import dedent
 
 import pytest
 
+from bottomup.plan import digest
 from bottomup.measures import quality
 from bottomup.model.dropout import Dropout
-from bottomup.plan import digest
 from bottomup.views import extraction
 from bottomup.views.moments import Moments
 from tests.heads.test_functions import test_the_program as test_head_functions

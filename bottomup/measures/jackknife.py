@@ -12,18 +12,13 @@ of several the large ones tell the most. So they are counted from the values the
 interval is made on a scale on which that range has no end.
 """
 
-from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
 
 import numpy as np
-import pandas as pd
 from scipy.special import betaincinv, expit, logit, stdtrit
 
-from bottomup.core.files.tables import write_table
+from bottomup.core.files.tables import WITHOUT
 
-# A column of every table of estimates: the values without each block.
-WITHOUT = "without"
 # What is smaller than this, relative to the values, is their rounding.
 ROUNDING = 1e-12
 # While a share has few hits, or few misses, blocks tell little of how alike the cases of one block
@@ -210,11 +205,3 @@ def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
     """parts / wholes; NaN where wholes are 0."""
     with np.errstate(invalid="ignore"):
         return parts / wholes
-
-
-def write(frame: pd.DataFrame, paths: Iterable[Path]) -> None:
-    """Write rows of estimates: as .parquet whole, as .csv without their values without each block,
-    `[n_blocks]`, which are in columns whose names end in `WITHOUT`."""
-    arrays = [name for name in frame if name.endswith(WITHOUT)]
-    for path in paths:
-        write_table(frame if path.suffix == ".parquet" else frame.drop(columns=arrays), path)

@@ -6,9 +6,9 @@ from snakemake.cli import args_to_api
 from snakemake.exceptions import print_exception
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
+from bottomup.plan import start, terminal
 from bottomup.core import running
 from bottomup.core.errors import UserError
-from bottomup.plan import start, terminal
 
 
 def main(given: list[str]) -> None:

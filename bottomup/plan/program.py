@@ -10,8 +10,6 @@ from collections.abc import Callable
 from pydantic import BaseModel
 
 from bottomup.plan import planned  # first: it watches the imports that follow
-
-# isort: split
 from bottomup.core import running
 from bottomup.core.disk import about_the_disk
 from bottomup.core.errors import UserError

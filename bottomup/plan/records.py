@@ -26,8 +26,8 @@ from snakemake.jobs import Job
 from snakemake.persistence import PersistenceBase
 from snakemake.persistence.file import FilePersistence
 
-from bottomup.core.differences import INPUTS
 from bottomup.plan import contents, nodes
+from bottomup.core.differences import INPUTS
 from bottomup.plan.reading import misleading
 from bottomup.plan.slices import Slice
 

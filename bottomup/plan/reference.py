@@ -8,8 +8,8 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from bottomup.core.schema import allowed, keys
 from bottomup.plan import config
+from bottomup.core.schema import allowed, keys
 from bottomup.plan.digest import ROOT
 
 HEADER = """# Configuration

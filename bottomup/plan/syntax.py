@@ -15,7 +15,9 @@ from functools import cached_property
 LOGGER = "logging.getLogger()"
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
 LOGGING = {f"{logs}.{level}" for logs in (LOGGER, "logging") for level in LEVELS}
-PARSER = re.compile(r"(bottomup\.program\.parser|argparse\.ArgumentParser)\(\)(\.add_\w+\(\))*")
+PARSER = re.compile(
+    r"(bottomup\.plan\.program\.parser|argparse\.ArgumentParser)\(\)(\.add_\w+\(\))*"
+)
 # Keywords of calls whose values are only shown, or only limit a value, as for a key of the config.
 DESCRIBING = {
     "pydantic.Field": {"description"},

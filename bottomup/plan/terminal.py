@@ -17,8 +17,8 @@ from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.base import LogHandlerBase
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from bottomup.core import running
 from bottomup.plan import start
+from bottomup.core import running
 from bottomup.plan.failures import full_disk, last_line, stopped
 from bottomup.plan.progress import SHOWN, Watch, seconds_in
 

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.measures import jackknife
+from bottomup.core.files.tables import write_estimates
 from bottomup.measures.isotropy import (
     anisotropy,
     intra_sentence_similarity,
@@ -250,7 +250,7 @@ def test_a_single_block_has_no_interval_and_an_empty_one_changes_nothing(text):
 
 def test_tables_are_written_with_what_has_no_interval(text, tmp_path):
     paths = [tmp_path / f"isotropy.{kind}" for kind in ("csv", "parquet")]
-    jackknife.write(pd.DataFrame(rows_of(text)), paths)
+    write_estimates(pd.DataFrame(rows_of(text)), paths)
     table = pd.read_csv(tmp_path / "isotropy.csv")
     without = pd.read_parquet(tmp_path / "isotropy.parquet")[WITHOUT]
     assert len(table) == 24 and table["value"].notna().all()

@@ -7,6 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import binomtest
 
+from bottomup.core.files.tables import write_estimates
 from bottomup.corpus.blocks import deal
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import ANY, COSINE, NOT_NEGATIVE, UNIT, Range
@@ -233,7 +234,7 @@ def test_arrays_are_in_the_parquet_alone(tmp_path):
     value = jackknife.estimate("accuracy", 0.5, np.array([0.4, 0.6]), UNIT)
     row = {"head": 1, **value, "baseline_without": np.array([0.1, 0.2])}
     frame = pd.DataFrame([row, row | {"baseline_without": None}])
-    jackknife.write(frame, [tmp_path / "all.csv", tmp_path / "all.parquet"])
+    write_estimates(frame, [tmp_path / "all.csv", tmp_path / "all.parquet"])
     csv, parquet = (pd.read_csv(tmp_path / "all.csv"), pd.read_parquet(tmp_path / "all.parquet"))
     assert [*csv] == ["head", "accuracy", "ci_low", "ci_high"] and len(csv) == 2
     assert [*parquet] == [*row] and parquet["without"][1].tolist() == [0.4, 0.6]
@@ -243,6 +244,6 @@ def test_arrays_are_in_the_parquet_alone(tmp_path):
 
 def test_a_table_without_rows_has_the_same_columns(tmp_path):
     frame = pd.DataFrame(columns=["head", "accuracy", "without"])
-    jackknife.write(frame, [tmp_path / "none.csv", tmp_path / "none.parquet"])
+    write_estimates(frame, [tmp_path / "none.csv", tmp_path / "none.parquet"])
     assert [*pd.read_csv(tmp_path / "none.csv")] == ["head", "accuracy"]
     assert [*pd.read_parquet(tmp_path / "none.parquet")] == ["head", "accuracy", "without"]

@@ -10,10 +10,10 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from snakemake.io import PeriodicityDetector
 
+from bottomup.plan import config
 from bottomup.core import names
 from bottomup.core.errors import UserError
 from bottomup.core.schema import keys
-from bottomup.plan import config
 from bottomup.plan.config import load
 from bottomup.plan.reading import read
 from bottomup.plan.subjects import Subjects
@@ -129,8 +129,8 @@ def test_what_is_accepted_can_be_planned(unbuilt, overlay):
     assert len(made) == len(set(made)) and jobs
 
 
-# What each entry shows in, and little else.
-MADE = ("probes", "pwcca_between_runs", "pruning", "gates")
+# What each entry shows in, and little else; attention is shown beside other tables alone.
+MADE = ("probes", "pwcca_between_runs", "pruning", "gates", "attention")
 # Each entry can be given; without it, less is planned or something else.
 RICH = {
     "study": "rich",

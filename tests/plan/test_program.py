@@ -6,9 +6,9 @@ import sys
 
 import pytest
 
+from bottomup.plan import program
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
-from bottomup.plan import program
 from tests.tiny import ROOT
 
 

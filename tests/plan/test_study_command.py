@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from bottomup.core.errors import UserError
 from bottomup.plan import start, terminal
+from bottomup.core.errors import UserError
 from tests.plan.checkouts import ROOT
 
 SAYS = '#!/usr/bin/env bash\nprintf "%s\\n" "$@"\n'

@@ -14,8 +14,8 @@ from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
-from bottomup.core import running
 from bottomup.plan import start, terminal
+from bottomup.core import running
 
 MODEL = "results/a/{}/model/model.safetensors"
 

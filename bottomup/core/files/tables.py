@@ -1,6 +1,7 @@
 """Tables in files: .parquet, .csv, and .jsonl with one row a line."""
 
 import os
+from collections.abc import Iterable
 from functools import partial
 from pathlib import Path
 
@@ -10,6 +11,9 @@ import pandas as pd
 from bottomup.core.errors import UserError
 from bottomup.core.files import damaged, opening
 
+# A column of every table of estimates, and the end of some: the values without each block of
+# documents, `[n_blocks]`.
+WITHOUT = "without"
 READERS = {
     ".csv": pd.read_csv,
     ".parquet": pd.read_parquet,
@@ -68,6 +72,13 @@ def write_table(table: pd.DataFrame, path: Path | str) -> None:
         table.to_parquet(path, index=False)
     else:
         table.to_csv(path, index=False)
+
+
+def write_estimates(table: pd.DataFrame, paths: Iterable[Path]) -> None:
+    """Write a table of estimates: whole as .parquet, as .csv without arrays (`WITHOUT`)."""
+    arrays = [name for name in table if name.endswith(WITHOUT)]
+    for path in paths:
+        write_table(table if path.suffix == ".parquet" else table.drop(columns=arrays), path)
 
 
 def _infinite(table: pd.DataFrame) -> str:
