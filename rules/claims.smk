@@ -13,7 +13,7 @@ JUDGED += ["gates.csv"] if MEASURES["gates"] else []
 BESIDE_PUBLISHED = [
     f"<results>/figures/{name}.csv"
     for name, figure in FIGURES.items()
-    if figure.get("published")
+    if figure.published
 ]
 TRAINED_RUNS = SUBJECTS.runs(SUBJECTS.trained)
 # Tables that the papers' curves can fill.
@@ -139,12 +139,12 @@ rule calibrate_claims:
 
 # What a claim's row links to: the figures of the tables that claims rest on.
 SHOWN = [
-    {"name": name, "tables": tables, "published": figure.get("published", [])}
+    {"name": name, "tables": tables, "published": list(figure.published)}
     for name, figure in FIGURES.items()
     if (
         tables := [
             f"measures/{table}.csv"
-            for table in figure["tables"]
+            for table in figure.tables
             if {f"{table}.parquet", f"{table}.csv"} & set(JUDGED)
         ]
     )

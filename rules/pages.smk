@@ -5,7 +5,7 @@ CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
 
 # With curves over the layers; in the order of the figures that draw them.
 OVER_LAYERS = [name for name, table in TABLES.items() if table.over_layers]
-DRAWN = [table for figure in FIGURES.values() for table in figure["tables"]]
+DRAWN = [table for figure in FIGURES.values() for table in figure.tables]
 EXPLORED = [
     name
     for name in dict.fromkeys([*DRAWN, *OVER_LAYERS])
@@ -14,13 +14,13 @@ EXPLORED = [
 ON_PAGE = [
     {
         "name": name,
-        "module": figure.get("module", name),
-        "category": figure["category"],
+        "module": figure.module,
+        "category": figure.category,
         "tables": [
-            path for each in figure["tables"].items() for path in files_of_table(*each)
+            path for each in figure.tables.items() for path in files_of_table(*each)
         ],
-        "explored": [table for table in figure["tables"] if table in EXPLORED],
-        "published": figure.get("published", []),
+        "explored": [table for table in figure.tables if table in EXPLORED],
+        "published": list(figure.published),
     }
     for name, figure in FIGURES.items()
 ]
@@ -30,10 +30,7 @@ rule show_index:
     input:
         images=expand("<results>/figures/{name}.png", name=FIGURES),
         points=expand("<results>/figures/{name}.csv", name=FIGURES),
-        captions=[
-            f"docs/captions/{figure.get('caption', name)}.rst"
-            for name, figure in FIGURES.items()
-        ],
+        captions=[f"docs/captions/{figure.caption}.rst" for figure in FIGURES.values()],
         splits="<results>/corpus/splits.csv",
         claims=CLAIMS,
         templates=[

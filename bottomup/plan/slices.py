@@ -17,6 +17,7 @@ from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.plan.config import Study, tables
 from bottomup.plan.contents import content
 from bottomup.plan.digest import digest
+from bottomup.plan.figures import Figure
 from bottomup.plan.subjects import SIDES, Subjects
 
 ANNOTATORS = "bottomup.corpus.annotation"
@@ -194,14 +195,18 @@ class Slices:
     def collect_tables(self) -> Slice:
         return settings("collect_tables", {})
 
-    def plot(self, figure: str, options: dict, tables: list[str], paths: list[str]) -> Slice:
-        """`figure` is a module of bottomup/figures, `tables` a name for each of its tables, whose
-        `paths` say whom it shows."""
+    def plot(self, figure: Figure) -> Slice:
+        paths = [path for some in figure.tables.values() for path in some]
+        # Whom a figure shows, its paths say.
         parts = {part for path in paths for part in re.split("[/.]", path) if "-" in part}
         shown = {part.rpartition("-")[0].removesuffix(TWIN) for part in parts}
-        places = {name: at for name, at in self.subjects.places().items() if name in shown}
-        values = {"figure": figure, "options": options, "tables": tables, "places": places}
-        return settings("plot_figure", values, f"bottomup.figures.{figure}")
+        values = {
+            "figure": figure.module,
+            "options": figure.options,
+            "tables": [name for name, some in figure.tables.items() for _ in some],
+            "places": {n: at for n, at in self.subjects.places().items() if n in shown},
+        }
+        return settings("plot_figure", values, f"bottomup.figures.{figure.module}")
 
     def compare_with_published(self) -> Slice:
         return settings("compare_with_published", {})

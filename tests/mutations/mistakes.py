@@ -641,12 +641,8 @@ MISTAKES = [
     *of(
         "rules",
         "figures.smk",
-        ('"published": ["ib_mi_tasks"]', '"published": ["ib_src_dst_lm_mlm"]'),
-        (
-            '"influence_frequency_rank": by_group(\n        "influence", "frequency_rank", "influence_freq"',
-            '"influence_frequency_rank": by_group(\n        "influence", "frequency_rank", "influence_pos"',
-        ),
         ("--png {output.png:q} --pdf {output.pdf:q}", "--png {output.pdf:q} --pdf {output.png:q}"),
+        ("docs/captions/{figure.caption}.rst", "docs/captions/{name}.rst"),
     ),
     *of(
         "rules",
@@ -869,43 +865,49 @@ MISTAKES = [
     ),
     *of(
         "rules",
-        "rules/figures.smk",
-        ("HEADS_OF = SUBJECTS.first_runs(WITH_HEADS)", "HEADS_OF = SUBJECTS.runs(WITH_HEADS)"),
-        ('"tables": information(SUBJECTS.looked_at)', '"tables": information(SUBJECTS.compared)'),
+        "bottomup/plan/figures.py",
+        ('published=("ib_mi_tasks",)', 'published=("ib_src_dst_lm_mlm",)'),
+        (
+            'of_groups("influence", "frequency_rank", "influence_freq")',
+            'of_groups("influence", "frequency_rank", "influence_pos")',
+        ),
+        ("first_runs(self.with_heads)", "runs(self.with_heads)"),
+        (
+            "self._information_of(subjects.looked_at)",
+            "self._information_of(subjects.compared)",
+        ),
         ("untrained or not mixed", "True"),
-        ('"options": {"grouping": grouping}', '"options": {"grouping": "pos"}'),
-        ('"options": {"properties": properties}', '"options": {"properties": ["token"]}'),
-        ('"options": {"picture": picture}', '"options": {"picture": "token"}'),
-        ('{"threshold": STUDY.heads.thresholds.syntactic}', '{"threshold": 0.5}'),
+        ('options={"grouping": grouping}', 'options={"grouping": "pos"}'),
+        ('options={"properties": properties}', 'options={"properties": ["token"]}'),
+        ('options = {"picture": picture}', 'options = {"picture": "token"}'),
+        ('{"threshold": self.study.heads.thresholds.syntactic}', '{"threshold": 0.5}'),
         (
-            'MI_OPTIONS | {"objective": objective, "reading": reading}',
-            'MI_OPTIONS | {"objective": objective, "reading": "plain"}',
+            'self.shown | {"objective": objective, "reading": reading}',
+            'self.shown | {"objective": objective, "reading": "plain"}',
         ),
+        ('{"objective": objective, **options}', '{"objective": "mt", **options}'),
         (
-            '"options": {"objective": objective, **options}',
-            '"options": {"objective": "mt", **options}',
-        ),
-        *(
-            (
-                f'"{figure}": {{\n        "options": {{"n_tokens": '
-                "STUDY.measures.mutual_information.n_tokens}",
-                f'"{figure}": {{\n        "options": {{"n_tokens": 10}}',
-            )
-            for figure in ("corpus_overview", "mutual_information_estimators")
+            'n_tokens = {"n_tokens": self.study.measures.mutual_information.n_tokens}',
+            'n_tokens = {"n_tokens": 10}',
         ),
         (
-            '"tables": parts_of("pwcca_between_layers")',
-            '"tables": parts_of("pwcca_between_layers", COMPARED[:1])',
+            'options={"n_tokens": study.measures.mutual_information.n_tokens}',
+            'options={"n_tokens": 10}',
         ),
-        ('published if objective == "mt" else []', "published"),
-        ('figure.get("module", name),\n                figure', "name,\n                figure"),
+        (
+            'self._of("pwcca_between_layers")',
+            'self._of("pwcca_between_layers", self.compared[:1])',
+        ),
+        ('published if objective == "mt" else ()', "published"),
+        ("module=found.module or name", "module=name"),
+        ("len(first) == len(self.compared)", "len(first) < len(self.compared)"),
     ),
     *of(
         "rules",
         "rules/pages.smk",
         ("'words' if ROWS == 'words' else 'source'", "'source'"),
-        ('"published": figure.get("published", []),', '"published": [],'),
-        ('[table for table in figure["tables"] if table in EXPLORED]', "[]"),
+        ('"published": list(figure.published),', '"published": [],'),
+        ("[table for table in figure.tables if table in EXPLORED]", "[]"),
     ),
     *of(
         "rules",
