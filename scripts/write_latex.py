@@ -1,6 +1,6 @@
 """Write one of the main tables as LaTeX.
 
-Settings: table, a name of bottomup/figures/latex.py; options of that table, for example
+Settings: table, a name of bottomup/pages/latex.py; options of that table, for example
           {"estimate": {"n_clusters": 1000, "n_tokens": 400}}.
 Inputs:   the table of measures that it is made from (.csv).
 Outputs:  the table (.tex), for \\input in a document.
@@ -13,7 +13,7 @@ from typing import Any
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.settings import Section
-from bottomup.figures.latex import latex
+from bottomup.pages.latex import latex
 
 
 class Settings(Section):

@@ -7,7 +7,7 @@ import textwrap
 import pytest
 
 from bottomup.claims import published, published_heads
-from bottomup.figures import latex
+from bottomup.pages import latex
 from bottomup.plan.config import tables
 from bottomup.published import load_published
 from tests.plan.checkouts import ROOT

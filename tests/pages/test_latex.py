@@ -6,7 +6,7 @@ import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.figures.latex import TABLES, latex
+from bottomup.pages.latex import TABLES, latex
 from tests.figures.conftest import mutual_information
 
 NAN = float("nan")
