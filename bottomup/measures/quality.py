@@ -58,21 +58,19 @@ def quality(
     model: Transformer,
     objective: Objective,
     scoring: Scoring,
-    tokens: Path,
+    text: Text,
     blocks: np.ndarray,
     translation: list[Path],
 ) -> Scores:
     """All scores of a run on the test split.
 
-    tokens: the folder of token files. blocks: the block of each sentence of the split,
-    `[n_sentences]`. translation: if the run translates, the text of the split and the tokenizer of
-    the target side.
+    text: the split. blocks: the block of each of its sentences, `[n_sentences]`. translation: if
+    the run translates, the split before tokenization and the tokenizer of the target side.
     """
     if scoring.choose is not None:
         objective = objective.model_copy(update={"choose": scoring.choose})
-    text, seed = Text.load(tokens, "test", objective.predicts), scoring.seed
     require_equal_lengths(sentences=text.source, blocks=blocks)
-    count = jackknife.n_blocks(blocks)
+    seed, count = scoring.seed, jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(found, objective, blocks, count)
     if objective.predicts != "target":

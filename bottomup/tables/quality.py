@@ -37,13 +37,15 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup import objectives
     from bottomup.core.device import device
     from bottomup.core.files.arrays import load_array
+    from bottomup.corpus.batches import Text
     from bottomup.measures.quality import quality
 
+    objective = objectives.load(settings.run.module, settings.run.options)
     scores = quality(
         seen.subject.model.to(device()),
-        objectives.load(settings.run.module, settings.run.options),
+        objective,
         settings.scoring,
-        seen.file("text").parents[1],
+        Text.load(seen.file("text").parents[1], "test", objective.predicts),
         load_array(seen.file("blocks")),
         seen.paths("translation"),
     )

@@ -120,7 +120,7 @@ def test_all_masked_models_predict_as_many_tokens(tmp_path, corpus_files):
             model,
             objectives.load("mlm", {"choose": trained}),
             Scoring(seed=1, translation=None, choose=choose),
-            corpus_files.tokens,
+            text,
             blocks,
             [],
         )["perplexity"].value
@@ -288,12 +288,14 @@ def test_the_sentences_that_are_drawn_are_held_against_their_own_references(
     how = {"beam_size": 1, "length_penalty": 0.6, "sentences": 7, "language": "en"}
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
 
+    text = Text.load(corpus_files.tokens, "test", "target")
+
     def scored(seed):
         return quality.quality(
             initial("mt", vocab=size).eval(),
             objectives.load("mt", {}),
             Scoring(seed=seed, choose=None, translation=how),
-            corpus_files.tokens,
+            text,
             np.load(corpus_files.blocks("test")),
             [corpus_files.text("test"), corpus_files.tokenizer("target")],
         )

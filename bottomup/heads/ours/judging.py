@@ -7,6 +7,7 @@ from bottomup.core.device import device
 from bottomup.core.files.arrays import load_array
 from bottomup.core.files.tables import read_table
 from bottomup.core.kinds import GATED
+from bottomup.corpus.batches import Text
 from bottomup.heads.judging import Judged
 from bottomup.heads.tasks import Judging
 from bottomup.measures.quality import as_written, compared, quality, right_token
@@ -25,7 +26,7 @@ def judged(settings: Judging, seen: Seen) -> Judged:
             model,
             objective,
             settings.scoring,
-            seen.file("text").parents[1],
+            Text.load(seen.file("text").parents[1], "test", objective.predicts),
             load_array(seen.file("blocks")),
             seen.paths("translation"),
         )
