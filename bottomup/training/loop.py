@@ -153,9 +153,7 @@ class Trainer:
         others = [distributed.rank()] if distributed.rank() else []
         torch.manual_seed(derive(self.seed, "dropout", step, *others))
         rng = generator(self.seed, "corruption", step)
-        example = self.objective.example(
-            *self.text.batch(sentences), self.model.config.vocab_size, rng
-        )
+        example = self.example(self.text, sentences, rng)
         total = torch.zeros((), dtype=sums_dtype(self.device), device=self.device)
         for part in distributed.share(example).split(self.accumulate):
             loss, _ = self.summed_loss(part, self.objective.label_smoothing)
@@ -210,6 +208,10 @@ class Trainer:
         for optimizer in self.optimizers:
             optimizer.param_groups[0]["lr"] = self.rate
 
+    def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
+        """What the objective makes of sentences of a text, by their numbers."""
+        return self.objective.example(*text.batch(sentences), self.model.config.vocab_size, rng)
+
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
         """See `loss.summed_loss`; matrix products have the run's precision."""
         with autocast(self.device, self.settings.precision):
@@ -260,9 +262,7 @@ class Trainer:
             if index % distributed.size() != distributed.rank():
                 continue
             rng = generator(self.settings.dev_seed, "dev", index)
-            example = self.objective.example(
-                *self.dev.batch(sentences), self.model.config.vocab_size, rng
-            )
+            example = self.example(self.dev, sentences, rng)
             loss, predicted = self.summed_loss(example, smoothing=0.0)
             total, count = total + loss, count + predicted
         sums = torch.stack([total, total.new_full((), count)])
