@@ -14,6 +14,7 @@ from bottomup import objectives
 from bottomup.core.settings import Training
 from bottomup.corpus.batches import epoch
 from bottomup.heads.pruning import Pruner
+from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
 from tests.tiny import DROPOUT, initial, random_text
@@ -39,11 +40,14 @@ def counted(name: str, parts: int, folder: Path) -> Counter:
     objective = objectives.load("mt" if name == "gates" else name, {})
     text = random_text(300, translated=objective.predicts == "target", high=30)
     model = initial("mt" if name == "gates" else name, layers=6, **DROPOUT)
-    arguments = (model, objective, text, text, TRAINING, 1, Checkpoint(folder, {}), parts)
+    arguments = (text, text, TRAINING, 1, Checkpoint(folder, {}), parts)
     if name == "gates":
-        trainer = Pruner(*arguments, kinds=("encoder", "decoder", "cross"), **GATES)
+        predictor = RunPredictor(model, objective)
+        trainer = Pruner(
+            predictor, model, *arguments, kinds=("encoder", "decoder", "cross"), **GATES
+        )
     else:
-        trainer = Trainer(*arguments)
+        trainer = Trainer(model, objective, *arguments)
     with Calls() as calls:
         trainer.update(epoch(text, TRAINING.batch_tokens, 1, 0)[1], 1)
     return calls.counts

@@ -112,13 +112,13 @@ def of_checkpoint(wildcards):
     return wildcards.objective in SUBJECTS.checkpoints
 
 
-def text_of(*splits):
-    """The splits as a model reads and predicts them: token files, or text for a checkpoint."""
+def text_of(split):
+    """A split as a model reads and predicts it: token files, or text for a checkpoint."""
 
     def files(wildcards):
         if of_checkpoint(wildcards):
-            return expand("<results>/corpus/{split}.parquet", split=splits)
-        return tokens_of(splits, wildcards.objective)
+            return f"<results>/corpus/{split}.parquet"
+        return tokens_of([split], wildcards.objective)
 
     return files
 

@@ -32,7 +32,8 @@ rule collect_heads:
 rule prune_heads:
     input:
         **MODEL,
-        text=text_of("train", "dev"),
+        text=text_of("train"),
+        dev=text_of("dev"),
         chosen_by=chosen_by,
     output:
         **PRUNED_MODEL,
@@ -56,7 +57,7 @@ rule prune_heads:
     shell:
         """
         python scripts/prune_heads.py --settings {params.settings:q} \
-            --model $(dirname {input.model:q}) --text {input.text:q} \
+            --model $(dirname {input.model:q}) --text {input.text:q} --dev {input.dev:q} \
             --chosen-by {input.chosen_by:q} --folder $(dirname {output.metrics:q}) \
             --gates {output.gates:q} --accumulate {resources.accumulate} \
             --gpus {resources.gpu} --trained trained &>{log:q}

@@ -17,8 +17,7 @@ from pathlib import Path
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table
 from bottomup.core.seeds import derive
-from bottomup.heads import tasks
-from bottomup.heads.pruning import Settings, as_many
+from bottomup.heads.pruning import Settings, as_many, prune
 from bottomup.training.distributed import in_processes
 from bottomup.training.stopping import listening
 
@@ -32,10 +31,11 @@ def main(arguments: argparse.Namespace) -> None:
         # Each penalty has its own draw: heads kept at one penalty need not be kept at another.
         draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
         gates = as_many(pruned.method, found, *importance, draw=draw)
-    tasks.load(settings, "pruning").prune(
+    prune(
         settings,
         arguments.code,
         arguments.text,
+        arguments.dev,
         arguments.model,
         gates,
         arguments.folder,
@@ -48,7 +48,8 @@ def main(arguments: argparse.Namespace) -> None:
 if __name__ == "__main__":
     parser = program.parser(__doc__)
     parser.add_argument("--model", type=Path, required=True)
-    parser.add_argument("--text", type=Path, nargs="+", required=True, help="of train and dev")
+    parser.add_argument("--text", type=Path, nargs="+", required=True, help="the split train")
+    parser.add_argument("--dev", type=Path, nargs="+", required=True, help="the split dev")
     parser.add_argument(
         "--chosen-by", type=Path, nargs="*", help="a table of gates, a table of importance"
     )

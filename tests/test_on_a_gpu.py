@@ -53,24 +53,26 @@ from tests.views.test_extraction import test_program as test_views
 MEASURE = "scripts/measure.py"
 # Programs, with their tables, that choose modules for runs of ours and for checkpoints.
 BY_TASK = {
-    "prune_heads": "pruning",
+    "prune_heads": "predictor",
     "measure pruning": "judging",
     "measure head_importance": "importances",
 }
 # By program, and by table or kind of model where it has several, a test of it.
 TESTS = {
     "train": test_training,
-    "prune_heads ours": test_a_pruned_model_is_measured_as_the_smaller_one,
-    "measure pruning ours": test_a_pruned_model_is_measured_as_the_smaller_one,
-    "prune_heads own": test_programs_prune_and_measure,
-    "measure pruning own": test_programs_prune_and_measure,
+    "prune_heads runs": test_a_pruned_model_is_measured_as_the_smaller_one,
+    "measure pruning runs": test_a_pruned_model_is_measured_as_the_smaller_one,
+    "prune_heads checkpoints": test_programs_prune_and_measure,
+    "measure pruning checkpoints": test_programs_prune_and_measure,
     "extract_views": test_views,
     "measure influence": test_influence_in_a_checkpoint_is_by_word,
     "measure quality": test_quality,
     "measure head_functions": test_head_functions,
     "measure pruned_functions": test_head_functions,
-    "measure head_importance ours": test_importance_of_each_head_and_kind,
-    "measure head_importance own": test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss,
+    "measure head_importance runs": test_importance_of_each_head_and_kind,
+    "measure head_importance checkpoints": (
+        test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss
+    ),
     "measure mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
     "measure pwcca_between_layers": test_distances_between_layers,
     "measure pwcca_between_runs": test_distances_between_runs,
@@ -117,7 +119,7 @@ def run_script(run_script, request, kind):
         program = f"{name} {settings.get('table', '')}".strip()
         if program in BY_TASK:
             run = settings["options"]["run"] if name == "measure" else settings
-            program += " own" if run["module"] is None else " ours"
+            program += " checkpoints" if run["module"] is None else " runs"
         used[program] += gpu.used
 
     yield on_gpu
@@ -133,7 +135,7 @@ def test_every_program_that_computes_is_tested():
     for program, module in BY_TASK.items():
         script, _, table = program.partition(" ")
         tables = [f"bottomup.tables.{table}"] if table else []
-        for task in ("ours", "own"):
+        for task in ("runs", "checkpoints"):
             chosen = *tables, f"bottomup.heads.{task}.{module}"
             if "bottomup.core.device" in digest.imported(f"scripts/{script}.py", *chosen):
                 found.add(f"{program} {task}")

@@ -396,8 +396,8 @@ class Trained(Run):
 
     @property
     def task(self) -> str:
-        """The package of bottomup/heads that prunes and judges it, see `bottomup.heads.tasks`."""
-        return "own" if self.module is None else "ours"
+        """The package of bottomup/heads that knows its heads, see `bottomup.heads.tasks`."""
+        return "checkpoints" if self.module is None else "runs"
 
 
 class Pruned(Section):

@@ -3,14 +3,12 @@
 from collections.abc import Iterator
 
 import numpy as np
-import torch
 
 from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text, split_by_size
-from bottomup.corpus.specials import EOS, PAD
-from bottomup.model.beam_search import translate
-from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Example, Objective
+from bottomup.corpus.specials import PAD
+from bottomup.heads.predictor import Predictor
+from bottomup.objectives import IGNORE, Example
 
 
 def sample(text: Text, n: int, seed: int) -> np.ndarray:
@@ -20,38 +18,15 @@ def sample(text: Text, n: int, seed: int) -> np.ndarray:
     return some[np.argsort(text.lengths[some], kind="stable")]
 
 
-def references(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Example]:
-    """What the objective makes the model predict in each sentence; `seed` draws MLM's masks.
+def references(predictor: Predictor, text: Text, seed: int) -> list[Example]:
+    """What the objective makes the model predict in each sentence; `seed` draws masks.
 
     If the objective predicts nothing, each sentence as it stands.
     """
     return [
-        objective.example(
-            *text.batch(np.array([sentence])),
-            model.config.vocab_size,
-            generator(seed, "heads", sentence),
-        )
+        predictor.example(text, np.array([sentence]), generator(seed, "heads", sentence))
         for sentence in range(len(text.source))
     ]
-
-
-def translations(
-    model: Transformer, text: Text, beam_size: int, length_penalty: float
-) -> list[Example]:
-    """The model's own translation of each sentence, for it to predict token by token."""
-    found = []
-    for sentence in range(len(text.source)):
-        source, _ = text.batch(np.array([sentence]))
-        [ids] = translate(
-            model,
-            torch.from_numpy(source).to(model.head.weight.device),
-            beam_size,
-            length_penalty,
-            max_length=2 * source.shape[1] + 10,
-        )
-        target = np.array([[*ids, EOS]])
-        found.append(Example(source, target, target))
-    return found
 
 
 def together(examples: list[Example], batch_tokens: int) -> Iterator[Example]:

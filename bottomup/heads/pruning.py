@@ -10,8 +10,7 @@ counted from 1, `open_probability`, and `kept`.
 import hashlib
 import json
 import shutil
-from collections.abc import Callable
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -19,16 +18,17 @@ import pandas as pd
 import torch
 from torch import Tensor, nn
 
-from bottomup import objectives, subjects
-from bottomup.core.device import float32_device as device
+from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.files import by_umask
 from bottomup.core.kinds import GATED
+from bottomup.core.precision import autocast
 from bottomup.core.seeds import derive, generator
 from bottomup.core.settings import Gates, Pruned, Trained, Training
 from bottomup.corpus.batches import Text
+from bottomup.heads import tasks
 from bottomup.heads.gates import HardConcrete, penalty
-from bottomup.model.folder import save as save_model
+from bottomup.heads.predictor import PLACE, Predictor, require_prunable
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
@@ -40,7 +40,6 @@ IMPORTANCES = {
     "relevance": "relevance_alpha_beta",
     "gradient": "gradient",
 }
-PLACE = ["kind", "layer", "head"]
 
 
 class FineTuner(Trainer):
@@ -48,7 +47,20 @@ class FineTuner(Trainer):
 
     All models with fewer heads train like this, so that they can be compared. Under gates the
     lowest dev loss is that of the model with most heads.
+
+    learner: what `Predictor.learner` returned. arguments: those of a `Trainer` from its text on.
     """
+
+    def __init__(self, predictor: Predictor, learner: nn.Module, *arguments):
+        super().__init__(learner, predictor.objective, *arguments)
+        self.predictor = predictor
+
+    def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
+        return self.predictor.example(text, sentences, rng)
+
+    def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
+        with autocast(self.device, self.settings.precision):
+            return self.predictor.summed_loss(example, smoothing)
 
     def improves(self, dev_loss: float, progress: Progress) -> bool:
         """Always: training ends with the newest weights."""
@@ -75,11 +87,11 @@ class Pruner(FineTuner):
     ):
         super().__init__(*arguments)
         self.penalty = penalty
-        attentions = self.model.attentions()
-        self.attentions = [module for kind in kinds for module in attentions[kind]]
+        attentions = self.predictor.attentions()
+        self.attentions = [heads for kind in kinds for heads in attentions[kind]]
         self.places = [(kind, n + 1) for kind in kinds for n in range(len(attentions[kind]))]
         self.gates = nn.ModuleList(
-            HardConcrete(module.heads, initial_log_alpha) for module in self.attentions
+            HardConcrete(len(heads.gates), initial_log_alpha) for heads in self.attentions
         ).to(self.device)
         # Gates belong to the model while it trains, and so to its checkpoints.
         self.model.hard_concrete = self.gates
@@ -106,16 +118,16 @@ class Pruner(FineTuner):
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
         if not self.model.training:
             return super().summed_loss(example, smoothing)
-        for module, gate, noise in zip(self.attentions, self.gates, self.noise, strict=True):
-            module.gates = gate.sample(noise)
+        for heads, gate, noise in zip(self.attentions, self.gates, self.noise, strict=True):
+            heads.gates = gate.sample(noise)
         loss, predicted = super().summed_loss(example, smoothing)
         # An update divides by the number of predictions.
         return loss + predicted * self.penalty * penalty(self.gates), predicted
 
     def evaluate(self, progress: Progress, train_loss: float) -> None:
         """As in training, with gates of 0 and 1."""
-        for module, gate in zip(self.attentions, self.gates, strict=True):
-            module.gates = gate.kept()
+        for heads, gate in zip(self.attentions, self.gates, strict=True):
+            heads.gates = gate.kept()
         super().evaluate(progress, train_loss)
 
     def measured(self, progress: Progress, train_loss: float, dev_loss: float) -> dict:
@@ -131,10 +143,10 @@ class Pruner(FineTuner):
 
 
 class Settings(Trained):
-    """What a run with fewer heads depends on, besides the run and its text.
+    """What a model with fewer heads depends on, besides the run or checkpoint and its text.
 
     pruned: whose heads may go (a key of GATED), by which method, at which penalty. gates: for the
-    method "gates" only. Of a checkpoint that is pruned like a run, see `pruning_checkpoints`.
+    method "gates" only.
     """
 
     pruned: Pruned
@@ -145,7 +157,8 @@ class Settings(Trained):
 def prune(
     settings: Settings,
     code: dict[str, str] | None,
-    tokens: Path,
+    text: Sequence[Path],
+    dev: Sequence[Path],
     start: Path,
     gates: pd.DataFrame | None,
     folder: Path,
@@ -153,34 +166,33 @@ def prune(
     accumulate: int,
     trained: Path,
 ) -> None:
-    """Train a run with fewer heads.
+    """Train a model with fewer heads.
 
     Writes `model/` and `metrics.jsonl` to `folder`, and the gates to `table`. The method "scratch"
-    starts from the run's initial weights, any other from the run.
+    starts from the model's initial weights, any other from the model.
 
-    code, trained: see `training.run.train`. tokens: the folder of token files. start: the run's
-    model folder. gates: the heads to keep; None for the method "gates", which chooses them.
+    code, trained: see `training.run.train`. text, dev: files of the splits train and dev. start:
+    the model's folder. gates: the heads to keep; None for the method "gates", which chooses them.
 
-    The table has the run's `objective`, `seed`, `attention`, `method` and `penalty`. For the method
-    "gates" it has the gates at each evaluation, by `step`.
+    The table has the model's `objective`, `seed`, `attention`, `method` and `penalty`. For the
+    method "gates" it has the gates at each evaluation, by `step`.
     """
-    objective, pruned = objectives.load(settings.module, settings.options), settings.pruned
-    text, dev = (Text.load(tokens, split, objective.predicts) for split in ("train", "dev"))
-    model = subjects.load(start).model
-    kinds = GATED[pruned.attention]
-    if pruned.method == "scratch":
-        model = Transformer(model.config, seed=settings.seed)
-    else:
-        freeze(model, kinds)
+    pruned, scratch = settings.pruned, settings.pruned.method == "scratch"
+    subject = subjects.untrained(start, settings.seed) if scratch else subjects.load(start)
+    predictor = tasks.opened(settings, subject, start)
+    train_text, dev_text = predictor.text(text), predictor.text(dev)
+    require_prunable(predictor, train_text, settings.objective, pruned.attention)
     weights = hashlib.sha256((start / "model.safetensors").read_bytes()).hexdigest()
     kept = None if gates is None else hashlib.sha256(gates.to_csv().encode()).hexdigest()
-    read = {"model": weights, "heads": kept, "text": text.digest(), "dev_text": dev.digest()}
+    texts = {"text": train_text.digest(), "dev_text": dev_text.digest()}
+    read = texts | {"model": weights, "heads": kept}
     identity = settings.model_dump(mode="json") | read | {"code": code}
     arguments = (
-        model.to(device()),
-        objective,
-        text,
-        dev,
+        predictor,
+        # A decoder would take over the work of heads that go.
+        predictor.learner(encoder_alone=pruned.attention == "encoder" and not scratch),
+        train_text,
+        dev_text,
         settings.training,
         settings.seed,
         Checkpoint(folder / "checkpoint", identity),
@@ -188,17 +200,18 @@ def prune(
         Finished(trained, identity) if code else None,
     )
     if gates is None:
+        kinds = GATED[pruned.attention]
         penalized = {"kinds": kinds, "penalty": pruned.penalty, **dict(settings.gates)}
         progress = Pruner(*arguments, **penalized).train()
         gates = gates_over_time(progress)
     else:
-        close(model, gates)
+        close(predictor, gates)
         progress = FineTuner(*arguments).train()
-    save(partial(save_model, model), start, progress, settings, gates, folder, table)
+    save(predictor, start, progress, settings, gates, folder, table)
 
 
 def save(
-    write: Callable[[Path], None],
+    predictor: Predictor,
     start: Path,
     progress: Progress,
     settings: Settings,
@@ -208,32 +221,23 @@ def save(
 ) -> None:
     """Write the results of pruning (see `prune`) and remove its checkpoints.
 
-    write: a function that writes the model to a folder. start: the folder that the model was opened
-    from. gates: the table, without the columns that name the model.
+    gates: the table, without the columns that name the model.
     """
     named = {"objective": settings.objective, "seed": settings.seed} | dict(settings.pruned)
-    gates = pd.DataFrame(named, index=gates.index).join(gates)
     curve = [
         {name: value for name, value in line.items() if name != "gates"}
         for line in progress.metrics
     ]
     with writing("the model", folder / "checkpoint"):
         shutil.copytree(start, folder / "model", dirs_exist_ok=True)  # the tokenizers, too
-        write(folder / "model")
+        predictor.save(folder / "model", gates)
         by_umask(folder / "model")
         (folder / "metrics.jsonl").write_text("".join(json.dumps(line) + "\n" for line in curve))
-        gates.to_csv(table, index=False)
+        pd.DataFrame(named, index=gates.index).join(gates).to_csv(table, index=False)
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
 
 
-def freeze(model: Transformer, kinds: tuple[str, ...]) -> None:
-    """Let only the encoder learn if only its heads may go."""
-    if model.config.decoder_layers and set(kinds) == {"encoder"}:
-        model.decoder.requires_grad_(False)
-        model.head.requires_grad_(False)
-
-
-def close(model: Transformer, gates: pd.DataFrame) -> None:
+def close(model: Transformer | Predictor, gates: pd.DataFrame) -> None:
     """Set the gates of a model to 0 and 1, as a table of gates says.
 
     Parameters

@@ -1,15 +1,20 @@
-"""What a subject was trained for, as far as its heads are judged and pruned by it.
+"""Which code knows the heads of a subject: that for runs or that for checkpoints.
 
-`ours` is for runs, by a module of bottomup/objectives on token files; `own` for checkpoints, by
-what their folder says, on text in their own tokens. Both have the same modules, with the same
-functions: `importances`, `pruning` and `judging`. They are chosen by name, so that a rule counts
-the code of one alone; programs write a table from what either returns.
+`runs` and `checkpoints` have the same modules: `predictor`, all that importance, judging and
+pruning ask of a model; `importances`, what is read from its attention; and `judging`, how its
+quality is measured. They are chosen by name, so that a rule counts the code of one alone.
 """
 
 import importlib
+from pathlib import Path
 from types import ModuleType
+from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Pruned, Scoring, Section, Trained
+
+if TYPE_CHECKING:
+    from bottomup.heads.predictor import Predictor
+    from bottomup.subjects import Subject
 
 
 class Beam(Section):
@@ -40,3 +45,8 @@ class Judging(Section):
 def load(run: Trained, module: str) -> ModuleType:
     """The module of that name for the kind of a run."""
     return importlib.import_module(f"bottomup.heads.{run.task}.{module}")
+
+
+def opened(run: Trained, subject: "Subject", folder: Path) -> "Predictor":
+    """The model of a run or a checkpoint with its objective; folder: that it was loaded from."""
+    return load(run, "predictor").opened(run, subject, folder)

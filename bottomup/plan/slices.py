@@ -121,7 +121,7 @@ class Slices:
             values["training"] = self.study.pruning_training(objective)
         if wildcards.method == "gates":
             values["gates"] = pruning.gates
-        return settings("prune_heads", values, *self.of_task(wildcards, "pruning"))
+        return settings("prune_heads", values, *self.of_task(wildcards, "predictor"))
 
     def shrink_pruned(self) -> Slice:
         return settings("shrink_pruned", {})
@@ -360,10 +360,10 @@ class Slices:
         return [self._module(wildcards.objective), *self._trunk(wildcards.objective)]
 
     def of_task(self, wildcards, module: str) -> list[str]:
-        """The modules by which heads are judged or pruned, see `bottomup.heads.tasks`."""
+        """The modules that know the heads of a run or a checkpoint, see `bottomup.heads.tasks`."""
         if wildcards.objective in self.subjects.checkpoints:
-            return [f"bottomup.heads.own.{module}"]
-        return [f"bottomup.heads.ours.{module}", self._module(wildcards.objective)]
+            return [f"bottomup.heads.checkpoints.{module}"]
+        return [f"bottomup.heads.runs.{module}", self._module(wildcards.objective)]
 
     def _translated(self, objective: str) -> bool:
         """Whether it is judged by what it translates: runs alone."""

@@ -50,11 +50,16 @@ Settings = Examination
 
 def rows(seen: "Seen", settings: Examination) -> Iterator[dict]:
     from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.joins import require_equal_lengths
     from bottomup.heads import tasks
+    from bottomup.heads.examples import sample
+    from bottomup.heads.importance import importances
     from bottomup.measures import jackknife
 
     blocks = load_array(seen.file("blocks"))
-    task = tasks.load(settings.run, "importances")
-    found = task.importances(seen.subject, settings, seen.folder, seen.paths("text"), blocks)
-    for importance, totals, sentences in found:
-        yield from totals.rows(importance, blocks[sentences], jackknife.n_blocks(blocks))
+    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
+    dev = predictor.text(seen.paths("text"))
+    require_equal_lengths(sentences=dev.source, blocks=blocks)
+    some = sample(dev, settings.sentences, settings.seed)
+    for name, totals, order in importances(predictor, dev.select(some), settings):
+        yield from totals.rows(name, blocks[some[order]], jackknife.n_blocks(blocks))

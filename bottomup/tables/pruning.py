@@ -9,7 +9,7 @@ import math
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from bottomup.core.kinds import KINDS
+from bottomup.core.kinds import GATED, KINDS
 from bottomup.heads.tasks import Judging
 from bottomup.tables import Table
 
@@ -35,31 +35,42 @@ TABLE = Table(
     judged=True,
 )
 Settings = Judging
+# Empty for what is not known.
+OTHERS = [
+    *("bleu", "chrf", "test_loss_nats", "accuracy", "dev_loss_nats", "parameters", "megabytes")
+]
 
 
 def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.joins import require_equal_lengths
+    from bottomup.core.files.tables import read_table
     from bottomup.heads import tasks
+    from bottomup.heads.predictor import closed, require_prunable
     from bottomup.measures import jackknife
 
-    found = tasks.load(settings.run, "judging").judged(settings, seen)
-    penalty = _or_nan(settings.pruned.penalty)
+    run, pruned = settings.run, settings.pruned
+    predictor = tasks.opened(run, seen.subject, seen.folder)
+    text, blocks = predictor.text(seen.paths("text")), load_array(seen.file("blocks"))
+    require_equal_lengths(sentences=text.source, blocks=blocks)
+    require_prunable(predictor, text, run.objective, pruned.attention)
+    quality, probability, others = tasks.load(run, "judging").judged(
+        predictor, text, blocks, settings.scoring, seen
+    )
+    gates, metrics, there = seen.file("gates"), seen.file("metrics"), predictor.gates
+    gone = [kind for kind, _, _ in closed(read_table(gates))] if gates else []
+    heads = {kind: sum(map(len, there.get(kind, []))) - gone.count(kind) for kind in KINDS}
+    dev_losses = [*read_table(metrics)["dev_loss_nats"]] if metrics else [math.nan]
+    # The run itself has the weights of its lowest dev loss, and all others those of the last step.
+    dev_loss = min(dev_losses) if pruned.method == "none" else dev_losses[-1]
+    penalty = math.nan if pruned.penalty is None else pruned.penalty
     yield {
         # The paper's penalty is on the sum over all heads (equation 9).
-        "penalty_of_sum": penalty / found.gated_layers,
-        "start": "scratch" if settings.pruned.method == "scratch" else "trained",
-        **{f"heads_{kind}": found.heads.get(kind, 0) for kind in KINDS},
-        **found.quality.estimate("quality"),
-        "probability": found.probability.value,
-        f"probability_{jackknife.WITHOUT}": found.probability.without,
-        "bleu": _or_nan(found.bleu),
-        "chrf": _or_nan(found.chrf),
-        "test_loss_nats": found.test_loss,
-        "accuracy": _or_nan(found.accuracy),
-        "dev_loss_nats": _or_nan(found.dev_loss),
-        "parameters": _or_nan(found.parameters),
-        "megabytes": _or_nan(found.megabytes),
+        "penalty_of_sum": penalty / sum(len(there[kind]) for kind in GATED[pruned.attention]),
+        "start": "scratch" if pruned.method == "scratch" else "trained",
+        **{f"heads_{kind}": n for kind, n in heads.items()},
+        **quality.estimate("quality"),
+        "probability": probability.value,
+        f"probability_{jackknife.WITHOUT}": probability.without,
+        **dict.fromkeys(OTHERS, math.nan) | {"dev_loss_nats": dev_loss} | others,
     }
-
-
-def _or_nan(value: float | None) -> float:
-    return math.nan if value is None else value

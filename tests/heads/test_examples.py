@@ -5,12 +5,19 @@ import torch
 from bottomup import objectives
 from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS
-from bottomup.heads.examples import references, sample, together, translations
+from bottomup.heads import examples
+from bottomup.heads.examples import sample, together
+from bottomup.heads.runs.importances import translations
+from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.model.beam_search import translate
 from bottomup.objectives import IGNORE
 from tests.tiny import drawn, random_text, tokens_of
 
 MLM = objectives.load("mlm", {})
+
+
+def references(model, objective, text, seed):
+    return examples.references(RunPredictor(model, objective), text, seed)
 
 
 def test_sentences_are_drawn_once_and_follow_the_seed():

@@ -20,8 +20,10 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.heads import examples
 from bottomup.heads.confidence import head_attention
-from bottomup.heads.importance import RunPredictor, gate_gradient
+from bottomup.heads.importance import gate_gradient
 from bottomup.heads.relevance import head_relevance
+from bottomup.heads.runs.importances import translations
+from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.model import folder as model_folder
 from bottomup.training import run
 from bottomup.training.loop import Trainer
@@ -59,10 +61,16 @@ def trained(corpus_files, tmp_path_factory):
 SAMPLE = {"sentences": 6, "seed": 1}
 
 
-def tokens_of(corpus_files, *splits):
-    """The token files of some splits, as a rule hands them to a program."""
-    folders = sorted(p for split in splits for p in corpus_files.tokens.glob(f"{split}.*"))
+def tokens_of(corpus_files, split):
+    """The token files of a split, as a rule hands them to a program."""
+    folders = sorted(corpus_files.tokens.glob(f"{split}.*"))
     return [folder / f"{array}.npy" for folder in folders for array in ("ids", "offsets", "words")]
+
+
+def splits(corpus_files):
+    """The text that a model is pruned on, as a rule hands it to the program."""
+    text, dev = (tokens_of(corpus_files, split) for split in ("train", "dev"))
+    return "--text", *text, "--dev", *dev
 
 
 def pruning(method="gates", attention="all", **training):
@@ -102,7 +110,7 @@ def prune(trained, corpus_files, run_script, tmp_path):
         run_script(
             "prune_heads",
             settings,
-            *("--model", trained / "model", "--text", *tokens_of(corpus_files, "train", "dev")),
+            *("--model", trained / "model", *splits(corpus_files)),
             *(["--chosen-by", *chosen_by] if chosen_by else []),
             *("--folder", tmp_path / name, "--gates", tmp_path / f"{name}.csv"),
             *("--trained", tmp_path / f"{name}.kept"),
@@ -168,14 +176,14 @@ def test_each_importance_is_of_the_text_rule_and_blocks_that_it_names(
     dev = Text.load(corpus_files.tokens, "dev", objective.predicts)
     some = examples.sample(dev, 6, 1)
     text, blocks = dev.select(some), np.load(corpus_files.blocks("dev"))[some]
-    own = examples.translations(model, text, **BEAM)
-    references = examples.references(model, objective, text, 1)
+    predictor = RunPredictor(model, objective)
+    own, references = translations(model, text, **BEAM), examples.references(predictor, text, 1)
     expected = {
         name: head_relevance(model, own, rule)
         for name, rule in (("relevance_alpha_beta", "alpha_beta"), ("relevance_ratio", "ratio"))
     }
     expected |= head_attention(model, own)
-    expected["gradient"] = gate_gradient(RunPredictor(model), references)
+    expected["gradient"] = gate_gradient(predictor, references)
     others = head_attention(model, references) | {
         "relevance_alpha_beta": head_relevance(model, references, "alpha_beta"),
         "relevance_ratio": expected["relevance_alpha_beta"],
@@ -304,6 +312,30 @@ def test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss(measure_chec
     assert len(importance) == 2 * 4 + 2 * 12
 
 
+def test_confidence_is_of_the_blocks_of_the_sentences_that_it_was_read_in(measure, tmp_path):
+    """Also where a longer target goes with a shorter source, so that the encoder reads them in
+    another order."""
+    folder = save(FAMILIES["marian"], tmp_path / "model")
+    sources, run = ["w3 w4 w5 w6 w7", "w8 w9 w10"], {"objective": "marian", "seed": 0}
+    pairs = pd.DataFrame({"source": sources, "target": ["w8 w7", "w6 w5 w4 w3 w8 w7"]})
+    pairs.to_parquet(tmp_path / "dev.parquet")
+    np.save(tmp_path / "blocks.npy", np.array([0, 1], dtype=np.int8))
+    measure(
+        "head_importance",
+        run,
+        SAMPLE | {"run": run | {"module": None, "options": {}}, "beam": None},
+        model=folder,
+        text=tmp_path / "dev.parquet",
+        blocks=tmp_path / "blocks.npy",
+        table=tmp_path / "importance.csv",
+    )
+    table = pd.read_parquet(tmp_path / "importance.parquet")
+    without = np.stack(table[table["importance"] == "confidence"]["without"])
+    subject = subjects.load(folder)
+    for block, others in enumerate((sources[1:], sources[:1])):
+        np.testing.assert_allclose(without[:, block], largest_weights(subject, others), rtol=1e-4)
+
+
 def test_a_checkpoint_without_an_objective_says_so_in_a_line(measure_checkpoint, caplog):
     caplog.set_level("INFO")
     _, importance, _ = measure_checkpoint("electra")
@@ -383,7 +415,7 @@ def test_heads_at_random_follow_the_seed_the_attention_and_the_penalty(
 ):
     kept = []
     monkeypatch.setattr(
-        "bottomup.heads.ours.pruning.prune", lambda *given: kept.append(tuple(given[4]["kept"]))
+        "bottomup.heads.pruning.prune", lambda *given: kept.append(tuple(given[5]["kept"]))
     )
     places = [(kind, layer, head) for kind in KINDS for layer in (1, 2) for head in (1, 2)]
     gates = pd.DataFrame(sorted(places), columns=["kind", "layer", "head"])
@@ -395,7 +427,8 @@ def test_heads_at_random_follow_the_seed_the_attention_and_the_penalty(
         run_script(
             "prune_heads",
             settings,
-            *("--model", tmp_path, "--text", tmp_path, "--chosen-by", tmp_path / "gates.csv"),
+            *("--model", tmp_path, "--text", tmp_path, "--dev", tmp_path),
+            *("--chosen-by", tmp_path / "gates.csv"),
             *("--folder", tmp_path, "--gates", tmp_path / "kept.csv", "--trained", tmp_path),
         )
     assert kept[0] == kept[1] and len(set(kept)) == 4 and {sum(each) for each in kept} == {6}
@@ -425,7 +458,7 @@ def test_only_from_scratch_is_what_training_found_forgotten(
             run_script(
                 "prune_heads",
                 pruning(method),
-                *("--model", start, "--text", *tokens_of(corpus_files, "train", "dev")),
+                *("--model", start, *splits(corpus_files)),
                 *("--chosen-by", tmp_path / "found.csv"),
                 *("--folder", folder, "--gates", tmp_path / "kept.csv"),
                 *("--trained", tmp_path / "kept"),
@@ -434,6 +467,20 @@ def test_only_from_scratch_is_what_training_found_forgotten(
         usual, other = (subjects.load(model).model.state_dict() for model in models)
         same[method] = tiny.same_bytes(usual, other)
     assert same == {"scratch": True, "random": False}
+
+
+def test_from_scratch_the_decoder_learns_too(prune, trained, tmp_path):
+    """Also if only the encoder's heads may go; in fine-tuning it would take over their work."""
+    _, gates = prune(pruning(attention="encoder"), "found")
+    gates.assign(kept=True).to_csv(tmp_path / "found.csv", index=False)
+    started = {
+        "scratch": subjects.untrained(trained / "model", RUN["seed"]),
+        "random": subjects.load(trained / "model"),
+    }
+    for method, start in started.items():
+        folder, _ = prune(pruning(method, "encoder"), method, tmp_path / "found.csv")
+        decoders = [s.model.decoder.state_dict() for s in (start, subjects.load(folder / "model"))]
+        assert tiny.same_bytes(*decoders) == (method == "random")
 
 
 def test_a_pruned_model_is_measured_as_the_smaller_one(

@@ -2,7 +2,9 @@ import numpy as np
 import pytest
 import torch
 
-from bottomup.heads.importance import RunPredictor, gate_gradient, loss_increase
+from bottomup import objectives
+from bottomup.heads.importance import gate_gradient, loss_increase
+from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
 from bottomup.measures import jackknife
@@ -11,6 +13,10 @@ from tests.heads.test_relevance import OBJECTIVES, example
 from tests.tiny import drawn
 
 ROWS = (0, 1, 2)
+
+
+def predictor_of(model, objective):
+    return RunPredictor(model, objectives.load(objective, {}))
 
 
 def loss_of(model, batch: Example) -> tuple[float, int]:
@@ -26,7 +32,7 @@ def loss_of(model, batch: Example) -> tuple[float, int]:
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_the_increase_is_that_of_the_loss_without_the_head(objective):
     model = drawn(objective)
-    found = loss_increase(RunPredictor(model), [example(objective)]).mean()
+    found = loss_increase(predictor_of(model, objective), [example(objective)]).mean()
     whole, count = loss_of(model, example(objective))
     for kind, modules in model.attentions().items():
         for layer, module in enumerate(modules):
@@ -40,7 +46,7 @@ def test_the_increase_is_that_of_the_loss_without_the_head(objective):
 
 @pytest.mark.parametrize("objective", OBJECTIVES)
 def test_losses_from_a_layer_are_those_of_the_whole_model_to_the_bit(objective):
-    predictor, batch = RunPredictor(drawn(objective)), example(objective)
+    predictor, batch = predictor_of(drawn(objective), objective), example(objective)
     with torch.inference_mode():
         before, losses_from = predictor.losses(batch)[0], predictor.losses_from(batch)
         for kind, of_kind in predictor.gates.items():
@@ -56,7 +62,7 @@ def test_losses_from_a_layer_are_those_of_the_whole_model_to_the_bit(objective):
 def test_the_gradient_is_the_slope_of_each_sentences_loss(objective):
     """By differences over gates of 1 +- 0.0001, in double precision."""
     model = drawn(objective)
-    found = gate_gradient(RunPredictor(model), [example(objective)]).mean()
+    found = gate_gradient(predictor_of(model, objective), [example(objective)]).mean()
     model = model.double()
     count = loss_of(model, example(objective))[1]
     for kind, modules in model.attentions().items():
@@ -77,7 +83,7 @@ def test_the_gradient_is_the_slope_of_each_sentences_loss(objective):
 def test_the_model_is_left_as_it_was(measure):
     model = drawn("mt")
     model.encoder.layers[0].attention.gates[1] = 0.3
-    measure(RunPredictor(model), [example("mt")])
+    measure(predictor_of(model, "mt"), [example("mt")])
     gates = [module.gates for modules in model.attentions().values() for module in modules]
     assert not any(gate.requires_grad for gate in gates)
     assert gates[0].tolist() == [1.0, pytest.approx(0.3)]
@@ -87,8 +93,8 @@ def test_the_model_is_left_as_it_was(measure):
 @pytest.mark.parametrize("measure", [gate_gradient, loss_increase])
 def test_padding_and_batches_change_nothing(measure):
     model = drawn("mt")
-    together = measure(RunPredictor(model), [example("mt")])
-    apart = measure(RunPredictor(model), [example("mt", (row,)) for row in ROWS])
+    together = measure(predictor_of(model, "mt"), [example("mt")])
+    apart = measure(predictor_of(model, "mt"), [example("mt", (row,)) for row in ROWS])
     for kind in together.mean():
         np.testing.assert_allclose(together.mean()[kind], apart.mean()[kind], rtol=1e-3, atol=1e-6)
         found, expected = (some.without(np.array([0, 1, 1]), 2)[kind] for some in (together, apart))

@@ -14,10 +14,10 @@ from bottomup.heads.pruning import (
     Settings,
     as_many,
     close,
-    freeze,
     gates_over_time,
     prune,
 )
+from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.training.checkpoint import Checkpoint
 from bottomup.training.loop import Trainer
 from bottomup.training.run import save
@@ -35,18 +35,17 @@ def pruner(tmp_path):
     def make(objective="mt", kinds="all", folder="run", accumulate=1, shape=None, **gates):
         translated = objective == "mt"
         model = drawn(objective, **(shape or {}))
-        names = GATED[kinds if translated else "encoder"]
-        freeze(model, names)
+        predictor = RunPredictor(model, objectives.load(objective, {}))
         return Pruner(
-            model,
-            objectives.load(objective, {}),
+            predictor,
+            predictor.learner(encoder_alone=kinds == "encoder"),
             random_text(60, 0, translated),
             random_text(20, 1, translated),
             changed(evaluate_every_steps=2),
             1,
             Checkpoint(tmp_path / folder, {"run": "tiny"}),
             accumulate,
-            kinds=names,
+            kinds=GATED[kinds if translated else "encoder"],
             **GATES | gates,
         )
 
@@ -215,8 +214,8 @@ def prune_lm(corpus_files, tmp_path, method, training, seed=1):
     pruned = Pruned(attention="encoder", method=method, penalty=0.1)
     prune(
         Settings(**run, pruned=pruned, training=training),
-        "digest",
-        corpus_files.tokens,
+        {},
+        *([corpus_files.tokens / f"{split}.source/ids.npy"] for split in ("train", "dev")),
         tmp_path / "run",
         table([True, False] * 4).query("kind == 'encoder'"),
         tmp_path / "pruned",
@@ -231,10 +230,10 @@ def test_from_scratch_starts_from_the_initial_weights_of_the_seed(
 ):
     class AskedError(Exception): ...
 
-    def noting(config, seed):
+    def noting(folder, seed):
         raise AskedError(seed)
 
-    monkeypatch.setattr("bottomup.heads.pruning.Transformer", noting)
+    monkeypatch.setattr("bottomup.heads.pruning.subjects.untrained", noting)
     for seed in (1, 7):
         with pytest.raises(AskedError) as asked:
             prune_lm(corpus_files, tmp_path, "scratch", changed(batch_tokens=200), seed)

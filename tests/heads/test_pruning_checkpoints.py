@@ -13,26 +13,24 @@ import torch
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
+from bottomup.corpus.batches import in_order
 from bottomup.figures import quality_against_heads
-from bottomup.heads import pruning_checkpoints
-from bottomup.heads.pruning import Settings
-from bottomup.heads.pruning_checkpoints import (
-    CheckpointPruner,
-    closed,
-    prune,
-    right_token,
-    what_reads_heads,
-)
-from bottomup.objectives import IGNORE
+from bottomup.heads.checkpoints import judging
+from bottomup.heads.checkpoints.judging import right_token
+from bottomup.heads.checkpoints.predictor import CheckpointPredictor
+from bottomup.heads.checkpoints.projections import what_reads_heads
+from bottomup.heads.predictor import closed, require_prunable
+from bottomup.heads.pruning import Pruner, Settings, prune
+from bottomup.objectives import IGNORE, Example
 from bottomup.training.stopping import listening
-from tests.heads.test_own_objective import DECODER, OBJECTIVES, scale
+from tests.heads.test_checkpoint_predictor import DECODER, OBJECTIVES, scale
 from tests.subjects import families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, WIDTH
 from tests.training.test_loop import stop_before
 
 
-def opened(folder, name, attention):
-    return pruning_checkpoints.opened(subjects.load(folder), folder, name, attention)
+def opened(folder):
+    return CheckpointPredictor(folder, subjects.load(folder))
 
 
 PRUNED = {"bert": "encoder", "gpt2": "encoder", "marian": "all"}
@@ -63,7 +61,7 @@ def run_of(name):
 
 @pytest.fixture(autouse=True)
 def on_the_cpu(monkeypatch):
-    monkeypatch.setattr(pruning_checkpoints, "device", lambda: torch.device("cpu"))
+    monkeypatch.setattr("bottomup.heads.checkpoints.predictor.device", lambda: torch.device("cpu"))
 
 
 @pytest.fixture(params=PRUNED)
@@ -97,7 +95,7 @@ def pruned(name, start, file, tmp_path):
         folder = tmp_path / folder
         folder.mkdir(exist_ok=True)
         table = folder / "gates.csv"
-        prune(settings, {}, start, file, file, folder, table, 1, folder / "trained")
+        prune(settings, {}, [file], [file], start, None, folder, table, 1, folder / "trained")
         lines = (folder / "metrics.jsonl").read_text().splitlines()
         return pd.read_csv(table), [json.loads(line) for line in lines]
 
@@ -105,8 +103,11 @@ def pruned(name, start, file, tmp_path):
 
 
 def splits(file):
-    """The same text as both splits."""
-    return [Path(shutil.copy(file, file.with_name(f"{name}.parquet"))) for name in ("train", "dev")]
+    """The same text as both splits, for the program."""
+    train, dev = (
+        Path(shutil.copy(file, file.with_name(f"{name}.parquet"))) for name in ("train", "dev")
+    )
+    return "--text", train, "--dev", dev
 
 
 def last(gates):
@@ -159,10 +160,10 @@ def test_the_model_is_without_the_heads_that_closed(name, start, pruned, file, t
         columns = weight[(head - 1) * width : head * width]
         assert (columns == 0).all() if (kind, layer, head) in gone else (columns != 0).all()
     # The dev loss, which training measured through gates of 0 and 1, is the model's own.
-    predictor, objective = opened(folder, name, PRUNED[name])
-    text, total, count = objective.text(file), 0.0, 0
-    for index, sentences in enumerate(pruning_checkpoints.in_order(text, 60)):
-        example = objective.example(*text.batch(sentences), 20, generator(1, "dev", index))
+    predictor = opened(folder)
+    text, total, count = predictor.text([file]), 0.0, 0
+    for index, sentences in enumerate(in_order(text, 60)):
+        example = predictor.example(text, sentences, generator(1, "dev", index))
         losses, predicted = predictor.losses(example)
         total, count = total + losses.sum().item(), count + predicted.sum().item()
     assert metrics[-1]["dev_loss_nats"] == pytest.approx(total / count, rel=1e-5)
@@ -172,7 +173,7 @@ def test_the_model_is_without_the_heads_that_closed(name, start, pruned, file, t
 def test_a_projection_is_found_by_what_reaches_it(family, tmp_path):
     """Without what reads a head the model is the one without the head's columns, set by hand."""
     folder = families.save(FAMILIES[family], tmp_path)
-    predictor, _ = opened(folder, family, "encoder")
+    predictor = opened(folder)
     for (kind, layer, head), (weight, rows) in what_reads_heads(predictor).items():
         before = weight.clone()
         weight[rows] = 0.0
@@ -188,15 +189,17 @@ def test_a_projection_is_found_by_what_reaches_it(family, tmp_path):
 def test_quality_is_the_probability_of_the_right_token(name, start, file):
     """Of what draws no masks, against the loss that transformers computes; and without each
     block."""
-    predictor, objective = opened(start, name, "encoder")
-    text, blocks = objective.text(file), np.arange(24) % 3
-    score = right_token(predictor, objective, text, blocks, seed=1)
+    predictor = opened(start)
+    text, blocks = predictor.text([file]), np.arange(24) % 3
+    score = right_token(predictor, text, blocks, seed=1)
     found = [score.value, *score.without]
     model = FAMILIES[name].trained.from_pretrained(start).double().eval()
     sums = []
     for sentence in range(24):
-        source, target = text.batch(np.array([sentence]))
-        source, labels = source.ids, (target or source).ids
+        source = torch.from_numpy(text.source.sentence(sentence).astype(int))[None]
+        labels = source
+        if text.target is not None:
+            labels = torch.from_numpy(text.target.sentence(sentence).astype(int))[None]
         with torch.no_grad():
             loss = model(input_ids=source, labels=labels).loss.item()
         count = labels.shape[1] - (name == "gpt2")
@@ -210,12 +213,12 @@ def test_quality_is_the_probability_of_the_right_token(name, start, file):
 @pytest.mark.parametrize("name", ["bert"])
 def test_quality_of_a_masked_model_is_of_the_masked_tokens(name, start, file):
     """With an output layer that finds all tokens alike it is one over their number."""
-    predictor, objective = opened(start, name, "encoder")
+    predictor = opened(start)
     with torch.no_grad():
         predictor.model.cls.predictions.transform.LayerNorm.weight.zero_()
         predictor.model.cls.predictions.transform.LayerNorm.bias.zero_()
         predictor.model.cls.predictions.bias.zero_()
-    score = right_token(predictor, objective, objective.text(file), np.arange(24) % 2, seed=1)
+    score = right_token(predictor, predictor.text([file]), np.arange(24) % 2, seed=1)
     found = [score.value, *score.without]
     np.testing.assert_allclose(found, 1 / families.VOCAB, rtol=1e-6)
 
@@ -224,8 +227,8 @@ def test_quality_of_a_masked_model_is_of_the_masked_tokens(name, start, file):
 def test_masks_of_quality_are_drawn_anew_in_each_batch_and_by_the_seed(name, start, tmp_path):
     pairs = pd.DataFrame({"source": ["w5 w6 w7 w8 w9 w10 w11 w12"] * 12})
     pairs.to_parquet(tmp_path / "same.parquet")
-    predictor, objective = opened(start, name, "encoder")
-    text = objective.text(tmp_path / "same.parquet")
+    predictor = opened(start)
+    text = predictor.text([tmp_path / "same.parquet"])
     masks, losses = [], predictor.losses
 
     def noting(example):
@@ -234,10 +237,10 @@ def test_masks_of_quality_are_drawn_anew_in_each_batch_and_by_the_seed(name, sta
 
     predictor.losses = noting
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(pruning_checkpoints, "BATCH_TOKENS", 40)
+        patch.setattr(judging, "BATCH_TOKENS", 40)
         for seed in (1, 1, 2):
             masks.append([])
-            right_token(predictor, objective, text, np.arange(12) % 2, seed)
+            right_token(predictor, text, np.arange(12) % 2, seed)
     assert masks[0] == masks[1] and not {*masks[0]} <= {*masks[2]}
     assert len({*masks[0]}) == len(masks[0]) > 2
 
@@ -246,20 +249,18 @@ def test_padding_is_neither_read_nor_predicted(name, start, tmp_path):
     """A sentence has the loss that it has alone."""
     pairs = pd.DataFrame({"source": ["w5 w6 w7 w8", "w9 w5"], "target": ["w5 w6", "w7 w8 w9"]})
     pairs.to_parquet(tmp_path / "two.parquet")
-    predictor, objective = opened(start, name, "encoder")
-    text = objective.text(tmp_path / "two.parquet")
-    source, target = text.batch(np.array([0, 1]))
-    assert source.ids[source.tokens].tolist() == [5, 6, 7, 8, 9, 5]
-    both = objective.example(source, target, 20, generator(1))
+    predictor = opened(start)
+    text = predictor.text([tmp_path / "two.parquet"])
+    assert text.source.ids.tolist() == [5, 6, 7, 8, 9, 5]
+    both = predictor.example(text, np.array([0, 1]), generator(1))
     assert (both.source[1, 2:] == predictor.subject.padding).all()
-    outside = ~(target or source).tokens
-    assert (both.labels[outside] == IGNORE).all()
+    short = both.labels[0, 2:] if name == "marian" else both.labels[1, 2:]
+    assert len(short) and (short == IGNORE).all()
     losses, counts = predictor.losses(both)
-    alone = pruning_checkpoints.Example(
-        both.source[1:, :2], None if target is None else both.target[1:], both.labels[1:]
-    )
-    if target is None:
-        alone = pruning_checkpoints.Example(both.source[1:, :2], None, both.labels[1:, :2])
+    if name == "marian":
+        alone = Example(both.source[1:, :2], both.target[1:], both.labels[1:])
+    else:
+        alone = Example(both.source[1:, :2], None, both.labels[1:, :2])
     loss, count = predictor.losses(alone)
     torch.testing.assert_close(loss[0], losses[1], rtol=1e-5, atol=1e-6)
     assert count[0] == counts[1]
@@ -268,19 +269,19 @@ def test_padding_is_neither_read_nor_predicted(name, start, tmp_path):
 def test_the_same_twice_and_after_a_stop(name, pruned, monkeypatch, signal_in_call, tmp_path):
     pruned("whole", penalty=0.5, max_tokens=1500)
     pruned("again", penalty=0.5, max_tokens=1500)
-    train = CheckpointPruner.train
+    train = Pruner.train
     with monkeypatch.context() as patch:
 
         def stopping(self):
-            patch.setattr(CheckpointPruner, "train", train)
+            patch.setattr(Pruner, "train", train)
             stop_before(self, 15)
             raise KeyboardInterrupt
 
-        patch.setattr(CheckpointPruner, "train", stopping)
+        patch.setattr(Pruner, "train", stopping)
         with pytest.raises(KeyboardInterrupt):
             pruned("stopped", penalty=0.5, max_tokens=1500)
     assert (tmp_path / "stopped" / "checkpoint" / "state.json").exists()
-    signal_in_call(CheckpointPruner, "update", 15)
+    signal_in_call(Pruner, "update", 15)
     with pytest.raises(SystemExit), listening():
         pruned("signaled", penalty=0.5, max_tokens=1500)
     state = json.loads((tmp_path / "signaled" / "checkpoint" / "state.json").read_text())
@@ -309,27 +310,38 @@ def test_pruning_the_encoder_leaves_the_decoder(name, start, pruned, tmp_path):
 
 
 @pytest.mark.parametrize("name", ["electra", "t5", "bart"])
-def test_without_an_objective_of_its_own_it_is_not_pruned(name, start):
+def test_without_an_objective_of_its_own_it_is_not_pruned(name, start, file):
+    predictor = opened(start)
     with pytest.raises(UserError, match=f"^{name} cannot be pruned: .*pruning.penalties.{name}, "):
-        opened(start, name, "encoder")
+        require_prunable(predictor, predictor.text([file]), name, "encoder")
+
+
+@pytest.mark.parametrize("name", ["marian"])
+def test_a_translator_needs_a_target(start, tmp_path):
+    predictor = opened(start)
+    pd.DataFrame({"source": SENTENCES}).to_parquet(tmp_path / "alone.parquet")
+    text = predictor.text([tmp_path / "alone.parquet"])
+    with pytest.raises(UserError, match="marian translates, but the study's text has no target"):
+        require_prunable(predictor, text, "marian", "encoder")
 
 
 @pytest.mark.parametrize("name", ["gpt2"])
-def test_heads_that_it_has_not_cannot_go(name, start):
+def test_heads_that_it_has_not_cannot_go(name, start, file):
+    predictor = opened(start)
     line = "^pruning.penalties.gpt2.all: gpt2 has no such heads .*; allowed: encoder$"
     with pytest.raises(UserError, match=line):
-        opened(start, name, "all")
+        require_prunable(predictor, predictor.text([file]), name, "all")
 
 
 @pytest.mark.parametrize("name", ["gpt2"])
 def test_a_signal_stops_the_program(name, start, file, tmp_path, run_script, signal_in_call):
     pruned = {"attention": "encoder", "method": "gates", "penalty": SOME}
-    signal_in_call(CheckpointPruner, "update", 2)
+    signal_in_call(Pruner, "update", 2)
     with pytest.raises(SystemExit) as left:
         run_script(
             "prune_heads",
             run_of(name) | {"pruned": pruned, "training": TRAINING, "gates": GATES},
-            *("--model", start, "--text", *splits(file), "--folder", tmp_path),
+            *("--model", start, *splits(file), "--folder", tmp_path),
             *("--gates", tmp_path / "found.csv", "--trained", tmp_path / "kept"),
         )
     assert left.value.code == os.EX_TEMPFAIL
@@ -344,7 +356,7 @@ def test_programs_prune_and_measure(name, start, file, tmp_path, measure, run_sc
     run_script(
         "prune_heads",
         run | {"pruned": pruned, "training": TRAINING, "gates": GATES, "code": {}},
-        *("--model", start, "--text", *splits(file), "--folder", folder),
+        *("--model", start, *splits(file), "--folder", folder),
         *("--gates", gates, "--trained", tmp_path / "kept"),
     )
     for method, model in (("none", start), ("gates", folder / "model")):
@@ -363,8 +375,8 @@ def test_programs_prune_and_measure(name, start, file, tmp_path, measure, run_sc
             **left,
         )
         rows.append(pd.read_csv(tmp_path / f"{method}.csv"))
-        predictor, objective = opened(model, name, attention)
-        found = right_token(predictor, objective, objective.text(file), np.arange(24) % 3, 1)
+        predictor = opened(model)
+        found = right_token(predictor, predictor.text([file]), np.arange(24) % 3, 1)
         estimates = pd.read_parquet(tmp_path / f"{method}.parquet")
         assert estimates["quality"].tolist() == [found.value]
         assert estimates["without"][0].tolist() == found.without.tolist()

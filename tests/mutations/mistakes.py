@@ -320,7 +320,10 @@ MISTAKES = [
         "importance.py",
         ("next(slopes).abs()", "next(slopes)"),
         ("gates[head] = before", "gates[head] = 1.0"),
-        ("found.new_zeros(labels.shape)", "found.new_ones(labels.shape)"),
+        (
+            "references(predictor, text, settings.seed), np",
+            "references(predictor, text, settings.seed)[::-1], np",
+        ),
     ),
     *of(
         "heads",
@@ -346,6 +349,7 @@ MISTAKES = [
         "examples.py",
         ('generator(seed, "heads").permutation', 'generator(1, "heads").permutation'),
         ('generator(seed, "heads", sentence)', 'generator(seed, "heads", 0)'),
+        ('generator(seed, "heads", sentence)', 'generator(1, "heads", sentence)'),
     ),
     *of(
         "claims",
@@ -490,16 +494,16 @@ MISTAKES = [
     ),
     *of(
         "heads",
-        "bottomup/heads/ours/importances.py",
+        "bottomup/heads/runs/importances.py",
+        ('if predicts == "target"', "if predicts is None"),
         (
             'head_relevance(model, own, "alpha_beta")',
-            'head_relevance(model, examples, "alpha_beta")',
+            'head_relevance(model, references(predictor, text, settings.seed), "alpha_beta")',
         ),
         ('head_relevance(model, own, "ratio")', 'head_relevance(model, own, "alpha_beta")'),
-        ("found = head_attention(model, own)", "found = head_attention(model, examples)"),
         (
-            '"gradient": gate_gradient(predictor, examples)',
-            '"gradient": gate_gradient(predictor, own)',
+            "found = head_attention(model, own)",
+            "found = head_attention(model, references(predictor, text, settings.seed))",
         ),
     ),
     *of(
@@ -592,7 +596,8 @@ MISTAKES = [
     *of(
         "rules",
         "heads.smk",
-        ('text=text_of("train", "dev")', 'text=text_of("dev", "train")'),
+        ('text=text_of("train")', 'text=text_of("dev")'),
+        ('dev=text_of("dev")', 'dev=text_of("test")'),
         (
             "--importance {input.importance:q} --functions {input.functions:q}",
             "--importance {input.functions:q} --functions {input.importance:q}",
@@ -708,7 +713,7 @@ MISTAKES = [
         ("{names.AS_TRAINED}.npy", "plain.npy"),
         ("occurrences/as_trained_{objective}/", "occurrences/plain/"),
         ("corpus/tokens/test.{side}/", "corpus/tokens/dev.{side}/"),
-        ('{split}.parquet", split=splits)', '{split}.parquet", split=splits[:1])'),
+        ("corpus/{split}.parquet", "corpus/train.parquet"),
         ("        side=SUBJECTS.sides(objective),\n", '        side=["source"],\n'),
         (
             'tokenizer.{side}.json", side=SUBJECTS.sides(objective)',
@@ -1035,8 +1040,9 @@ MISTAKES = [
     *of(
         "tables",
         "head_importance.py",
-        ("blocks[sentences], jackknife", "blocks[sentences][::-1], jackknife"),
-        ("jackknife.n_blocks(blocks)", "jackknife.n_blocks(blocks[sentences])"),
+        ("blocks[some[order]]", "blocks[some[order]][::-1]"),
+        ("blocks[some[order]]", "blocks[some]"),
+        ("jackknife.n_blocks(blocks)", "jackknife.n_blocks(blocks[some])"),
     ),
     *of(
         "tables",
@@ -1064,14 +1070,11 @@ MISTAKES = [
     *of(
         "tables",
         "pruning.py",
-        ("penalty / found.gated_layers", "penalty"),
-        ('"scratch" if settings.pruned.method == "scratch" else "trained"', '"trained"'),
-        ("_or_nan(found.bleu)", "_or_nan(found.chrf)"),
-        (
-            "found.heads.get(kind, 0) for kind in KINDS",
-            "found.heads.get(kind, 0) for kind in KINDS[:1]",
-        ),
-        ("_or_nan(found.dev_loss)", "_or_nan(found.test_loss)"),
+        ("penalty / sum(len(there[kind]) for kind in GATED[pruned.attention])", "penalty"),
+        ('"scratch" if pruned.method == "scratch" else "trained"', '"trained"'),
+        (" - gone.count(kind) for kind in KINDS", " for kind in KINDS"),
+        ('min(dev_losses) if pruned.method == "none" else dev_losses[-1]', "min(dev_losses)"),
+        ('min(dev_losses) if pruned.method == "none" else dev_losses[-1]', "dev_losses[-1]"),
     ),
     *of(
         "tables",
@@ -1301,21 +1304,39 @@ MISTAKES = [
         "pruning.py",
         ('derive(self.seed, "gates", step)', 'derive(1, "gates", step)'),
         ('derive(self.seed, "gates", step)', 'derive(self.seed, "gates")'),
-        ("Transformer(model.config, seed=settings.seed)", "Transformer(model.config, seed=1)"),
-        ("module.gates = gate.kept()", "module.gates = torch.ones_like(gate.kept())"),
+        ("subjects.untrained(start, settings.seed)", "subjects.untrained(start, 1)"),
+        ("heads.gates = gate.kept()", "heads.gates = torch.ones_like(gate.kept())"),
+        (
+            'encoder_alone=pruned.attention == "encoder" and not scratch',
+            'encoder_alone=pruned.attention == "encoder"',
+        ),
     ),
     *of(
         "heads",
-        "pruning_checkpoints.py",
+        "bottomup/heads/runs/judging.py",
+        ("{name: scores[name].value", "{name: 1 + scores[name].value"),
+        (
+            "return compared(scores), right_token(scores)",
+            "return right_token(scores), right_token(scores)",
+        ),
+    ),
+    *of(
+        "heads",
+        "bottomup/heads/checkpoints/judging.py",
         ('generator(seed, "quality", index)', 'generator(seed, "quality", 0)'),
         ('generator(seed, "quality", index)', 'generator(1, "quality", index)'),
-        ('(gates["step"] == gates["step"].max()) & ~gates["kept"]', '~gates["kept"]'),
     ),
     *of(
         "heads",
-        "own_objective.py",
-        ('generator(seed, "heads", sentence)', 'generator(seed, "heads", 0)'),
-        ('generator(seed, "heads", sentence)', 'generator(1, "heads", sentence)'),
+        "bottomup/heads/checkpoints/predictor.py",
+        ("np.where(source.special, EOS, ids)", "ids"),
+        ("weight[rows] = 0.0", "pass"),
+    ),
+    *of(
+        "heads",
+        "predictor.py",
+        ('(gates["step"] == gates["step"].max()) & ~gates["kept"]', '~gates["kept"]'),
+        ("found.new_zeros(labels.shape)", "found.new_ones(labels.shape)"),
     ),
     *of("heads", "attention.py", ('generator(seed, "attention")', 'generator(1, "attention")')),
     *of(

@@ -95,15 +95,15 @@ measure_head_importance=measure --reads model(runs/mt-2/model) text=corpus/token
 measure_head_functions=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-2.csv measures/head_functions/mt-2.parquet
 = run.objective mt; run.seed 2; options.positional 0.9; options.pairs 100
 collect_heads --importance measures/head_importance.csv --functions measures/head_functions.csv --table measures/heads.csv
-prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
+prune_heads --model runs/mt-1/model --text corpus/tokens/train.{source,target}/{arrays} --dev corpus/tokens/dev.{source,target}/{arrays} --chosen-by --folder pruned/mt-1/all/gates_0.5 --gates measures/gates/mt-1.all.gates_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/gates_0.5/model/{model} pruned/mt-1/all/gates_0.5/metrics.jsonl
 = pruned.attention all; pruned.method gates; pruned.penalty 0.5; gates.learning_rate 0.05; training.max_tokens 1000
-prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.encoder.gates_0.7.csv measures/head_importance/mt-1.csv --folder pruned/mt-1/encoder/gradient_0.7 --gates measures/gates/mt-1.encoder.gradient_0.7.csv
+prune_heads --model runs/mt-1/model --text corpus/tokens/train.{source,target}/{arrays} --dev corpus/tokens/dev.{source,target}/{arrays} --chosen-by measures/gates/mt-1.encoder.gates_0.7.csv measures/head_importance/mt-1.csv --folder pruned/mt-1/encoder/gradient_0.7 --gates measures/gates/mt-1.encoder.gradient_0.7.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/encoder/gradient_0.7/model/{model} pruned/mt-1/encoder/gradient_0.7/metrics.jsonl
 = pruned.attention encoder; pruned.method gradient; pruned.penalty 0.7
-prune_heads --model runs/lm-1/model --text corpus/tokens/{train,dev}.source/{arrays} --chosen-by measures/gates/lm-1.encoder.gates_0.7.csv --folder pruned/lm-1/encoder/random_0.7 --gates measures/gates/lm-1.encoder.random_0.7.csv
+prune_heads --model runs/lm-1/model --text corpus/tokens/train.source/{arrays} --dev corpus/tokens/dev.source/{arrays} --chosen-by measures/gates/lm-1.encoder.gates_0.7.csv --folder pruned/lm-1/encoder/random_0.7 --gates measures/gates/lm-1.encoder.random_0.7.csv
 < runs/lm-1/model/{model} corpus/tokens/{train,dev}.source/{arrays}
 > pruned/lm-1/encoder/random_0.7/model/{model} pruned/lm-1/encoder/random_0.7/metrics.jsonl
 = pruned.method random
@@ -203,11 +203,11 @@ collect_tables --tables measures/influence/{mt-1,mt_step8-1,bert-0,bert_untraine
 collect_tables --tables measures/quality/{mt-1,mt_step8-1}.csv --table measures/quality.csv
 measure_head_functions=measure --reads model(runs/mt-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-1.csv measures/head_functions/mt-1.parquet
 measure_head_functions=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/word_frequencies.csv written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/head_functions/bert-0.csv measures/head_functions/bert-0.parquet
-prune_heads --model runs/mt-1/model --text corpus/tokens/{train,dev}.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
+prune_heads --model runs/mt-1/model --text corpus/tokens/train.{source,target}/{arrays} --dev corpus/tokens/dev.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/scratch_0.5/model/{model} pruned/mt-1/all/scratch_0.5/metrics.jsonl
 = pruned.method scratch; training.max_tokens 2701000
-prune_heads --model runs/bert-0/model --text corpus/train.parquet corpus/dev.parquet --chosen-by --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
+prune_heads --model runs/bert-0/model --text corpus/train.parquet --dev corpus/dev.parquet --chosen-by --folder pruned/bert-0/encoder/gates_0.3 --gates measures/gates/bert-0.encoder.gates_0.3.csv
 < runs/bert-0/model/{model}
 > pruned/bert-0/encoder/gates_0.3/model/{model} pruned/bert-0/encoder/gates_0.3/metrics.jsonl
 measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) metrics=pruned/bert-0/encoder/gates_0.3/metrics.jsonl gates=measures/gates/bert-0.encoder.gates_0.3.csv text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.gates_0.3.csv measures/pruning/bert-0.encoder.gates_0.3.parquet

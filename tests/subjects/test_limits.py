@@ -24,7 +24,7 @@ from transformers import (
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Checkpoint
-from bottomup.heads.own_objective import objective_of
+from bottomup.heads.checkpoints.predictor import objective_of
 from bottomup.subjects.opening import open_checkpoint
 from tests.subjects import families
 

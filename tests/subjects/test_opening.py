@@ -19,7 +19,7 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.specials import EOS
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
-from bottomup.heads.own_objective import objective_of
+from bottomup.heads.checkpoints.predictor import objective_of
 from bottomup.subjects import opening
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.words import of_occurrences, of_subwords, types_of

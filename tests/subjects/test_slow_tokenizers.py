@@ -22,12 +22,8 @@ from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Checkpoint
 from bottomup.corpus.encoding import NO_WORD
-from bottomup.heads.own_objective import (
-    CheckpointPredictor,
-    objective_of,
-    references,
-    text_of,
-)
+from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
+from bottomup.heads.examples import references
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.slow import places
 from bottomup.subjects.words import encode
@@ -112,14 +108,14 @@ def test_opens_and_reads_as_its_own_tokenizer(name, request):
         assert usual.get_lang_id("en") in subject.special
 
 
-def test_each_side_of_marian_has_its_own_pieces(marian):
+def test_each_side_of_marian_has_its_own_pieces(marian, tmp_path):
     subject, usual = subjects.load(marian), AutoTokenizer.from_pretrained(marian)
-    pairs = pd.DataFrame({"source": ENGLISH, "target": GERMAN})
+    pd.DataFrame({"source": ENGLISH, "target": GERMAN}).to_parquet(tmp_path / "pairs.parquet")
     assert objective_of(subject) == "mt"
-    text = text_of(subject, pairs, "mt")
-    predictor = CheckpointPredictor(marian, subject, "mt")
+    predictor = CheckpointPredictor(marian, subject)
+    text = predictor.text([tmp_path / "pairs.parquet"])
     model = MarianMTModel.from_pretrained(marian).eval()
-    examples = references(subject, "mt", text, 1)
+    examples = references(predictor, text, 1)
     for i, (source, target, example) in enumerate(zip(ENGLISH, GERMAN, examples, strict=True)):
         own = usual(source, text_target=target, return_tensors="pt")
         assert text.source.sentence(i).tolist() == own.input_ids[0].tolist()

@@ -16,6 +16,7 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from bottomup.heads.pruning import Pruner
+from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.objectives import IGNORE, Example
 from bottomup.training import distributed, stopping
 from bottomup.training.checkpoint import Finished
@@ -35,8 +36,9 @@ def run_of(parent: Path, name: str):
     objective = {"short": "mt", "gates": "mt"}.get(name, name)
     run = made(parent, objective, name, **{"settings": changed(max_tokens=300)} | RUNS[name])
     if name == "gates":
-        arguments = (run.model, run.objective, run.text, run.dev, run.settings, 1, run.checkpoint)
-        return Pruner(*arguments, kinds=("encoder", "decoder", "cross"), **GATES)
+        predictor = RunPredictor(run.model, run.objective)
+        arguments = (run.model, run.text, run.dev, run.settings, 1, run.checkpoint)
+        return Pruner(predictor, *arguments, kinds=("encoder", "decoder", "cross"), **GATES)
     run.improves = lambda dev_loss, progress: True
     return run
 

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from bottomup.heads.pruning import Pruner
+from bottomup.heads.runs.predictor import RunPredictor
 from tests.tiny import DROPOUT
 from tests.training.test_loop import TRAINED, changed
 from tests.training.waiting import Calls
@@ -31,7 +32,8 @@ def test_an_update_of_gates_waits_for_nothing(trainer, parts):
     run = trainer("mt", accumulate=parts, **LOW, **DROPOUT)
     gates = {"penalty": 0.1, "learning_rate": 0.05, "initial_log_alpha": 2.0}
     pruner = Pruner(
-        *(run.model, run.objective, run.text, run.dev, run.settings, 1, run.checkpoint, parts),
+        RunPredictor(run.model, run.objective),
+        *(run.model, run.text, run.dev, run.settings, 1, run.checkpoint, parts),
         kinds=("encoder", "decoder", "cross"),
         **gates,
     )

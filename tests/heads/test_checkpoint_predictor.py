@@ -7,17 +7,13 @@ import torch
 import transformers
 
 from bottomup import subjects
-from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
+from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
+from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
+from bottomup.heads.examples import references
 from bottomup.heads.importance import gate_gradient, loss_increase
-from bottomup.heads.own_objective import (
-    CheckpointPredictor,
-    masked,
-    objective_of,
-    references,
-    text_of,
-)
 from bottomup.objectives import IGNORE, Example, mlm
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
@@ -58,8 +54,8 @@ def subject(folder):
 
 
 @pytest.fixture
-def predictor(name, folder, subject):
-    return CheckpointPredictor(folder, subject, OBJECTIVES[name])
+def predictor(folder, subject):
+    return CheckpointPredictor(folder, subject)
 
 
 @pytest.fixture
@@ -200,25 +196,28 @@ def test_a_family_without_a_class_for_what_it_seems_to_predict_has_no_objective(
 
 
 def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_path):
-    subject = subjects.load(families.save(FAMILIES["bert"], tmp_path))
+    folder = families.save(FAMILIES["bert"], tmp_path)
+    predictor = CheckpointPredictor(folder, subjects.load(folder))
     ids = np.random.default_rng(1).integers(2, VOCAB, (1, 50_000))
-    ids[0, 0], ids[0, -1] = 2, 3  # there they are special, and elsewhere words like others
+    ids[0, :20], ids[0, -20:] = 2, 3  # there they are special, and elsewhere words like others
     special = np.zeros(ids.shape, dtype=bool)
-    special[0, [0, -1]] = True
-    example = masked(subject, ids, special, generator(1, "heads", 0))
+    special[0, :20] = special[0, -20:] = True
+    offsets = np.array([0, ids.size])
+    text = Text(TokenFile(ids[0], np.zeros_like(ids[0]), offsets, special[0]))
+    example = predictor.example(text, np.array([0]), generator(1, "heads", 0))
     chosen = example.labels != IGNORE
-    assert not chosen[0, [0, -1]].any() and plausible(chosen.sum(), chosen.size - 2, 0.15)
+    assert not chosen[special].any() and plausible(chosen.sum(), chosen.size - 40, 0.15)
     assert (example.labels[chosen] == ids[chosen]).all()
     assert (example.source[~chosen] == ids[~chosen]).all()
     read = example.source[chosen]
-    mask = subject.pretrained.mask_token_id
+    mask = predictor.subject.pretrained.mask_token_id
     # Of the tenth that any token replaces, one in twenty is a mask, and one what stood there.
     replaced = 0.1 / VOCAB
     assert plausible((read == mask).sum(), len(read), 0.8 + replaced)
     assert plausible((read == ids[chosen]).sum(), len(read), 0.1 + replaced)
     assert set(read) == set(range(VOCAB))
     ours = ids + N_SPECIAL
-    ours[0, [0, -1]] = EOS
+    ours[special] = EOS
     same = mlm.Objective().chosen(ours, generator(1, "heads", 0))
     assert (same == chosen).all()
 
@@ -226,11 +225,16 @@ def test_nothing_special_is_masked_and_what_is_replaced_is_drawn_as_ours_is(tmp_
 PAIRS = pd.DataFrame({"source": ["w3 w4 w5", "w6 w7"], "target": ["w8 w9", "w4 w5 w6 " * 5]})
 
 
-def test_what_is_read_and_predicted(name, subject):
+def saved(pairs, folder):
+    """Its file."""
+    pairs.to_parquet(folder / "pairs.parquet")
+    return [folder / "pairs.parquet"]
+
+
+def test_what_is_read_and_predicted(name, predictor, tmp_path):
     """Nothing is added by this tokenizer; the model reads at most twelve tokens."""
     objective = OBJECTIVES[name]
-    text = text_of(subject, PAIRS, objective)
-    found = references(subject, objective, text, seed=1)
+    found = references(predictor, predictor.text(saved(PAIRS, tmp_path)), seed=1)
     assert [len(example.source) for example in found] == [1, 1]
     if objective == "mlm":
         assert [example.source.shape[1] for example in found] == [3, 2]
@@ -247,17 +251,20 @@ def test_what_is_read_and_predicted(name, subject):
     assert [example.labels[0].tolist() for example in found] == targets
 
 
-def test_a_translator_needs_a_target(tmp_path):
-    subject = subjects.load(families.save(FAMILIES["marian"], tmp_path))
-    with pytest.raises(UserError, match="translates, but the study's text has no target side"):
-        text_of(subject, PAIRS.drop(columns="target"), "mt")
+@pytest.mark.parametrize("there", [True, False])
+def test_a_translator_predicts_a_target(there, tmp_path):
+    folder = families.save(FAMILIES["marian"], tmp_path)
+    predictor = CheckpointPredictor(folder, subjects.load(folder))
+    pairs = PAIRS if there else PAIRS.drop(columns="target")
+    assert predictor.predicts(predictor.text(saved(pairs, tmp_path))) == there
 
 
 def test_masks_are_drawn_by_the_seed(tmp_path):
-    subject = subjects.load(families.save(FAMILIES["bert"], tmp_path))
+    folder = families.save(FAMILIES["bert"], tmp_path)
+    predictor = CheckpointPredictor(folder, subjects.load(folder))
     pairs = pd.DataFrame({"source": ["w3 w4 w5 w6 w7 w8 w9 w10"] * 20})
-    text = text_of(subject, pairs, "mlm")
-    once, again, other = (references(subject, "mlm", text, seed) for seed in (1, 1, 2))
+    text = predictor.text(saved(pairs, tmp_path))
+    once, again, other = (references(predictor, text, seed) for seed in (1, 1, 2))
     assert all((a.source == b.source).all() for a, b in zip(once, again, strict=True))
     assert any((a.source != b.source).any() for a, b in zip(once, other, strict=True))
     # Each sentence has masks of its own.

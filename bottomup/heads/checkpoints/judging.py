@@ -1,0 +1,41 @@
+"""How good a checkpoint with fewer heads is, under its own objective, in its own tokens."""
+
+import math
+
+import numpy as np
+import torch
+
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Scoring
+from bottomup.corpus.batches import Text, in_order
+from bottomup.heads.checkpoints.predictor import CheckpointPredictor
+from bottomup.measures import jackknife
+from bottomup.measures.quality import BATCH_TOKENS, Score
+from bottomup.subjects.seen import Seen
+
+
+def judged(
+    predictor: CheckpointPredictor, text: Text, blocks: np.ndarray, scoring: Scoring, seen: Seen
+) -> tuple[Score, Score, dict[str, float]]:
+    """By what it is compared, the probability of the right token, and other columns of the table.
+
+    It is compared by that probability, also if it translates: nothing is translated.
+    """
+    score = right_token(predictor, text, blocks, scoring.seed)
+    return score, score, {"test_loss_nats": -math.log(score.value)}
+
+
+@torch.inference_mode()
+def right_token(predictor: CheckpointPredictor, text: Text, blocks: np.ndarray, seed: int) -> Score:
+    """The geometric mean probability of the right token, 0 to 1.
+
+    blocks: the block of each sentence of `text`, `[n_sentences]`. seed: for the masks.
+    """
+    found = np.zeros((len(text.source), 2))
+    for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
+        example = predictor.example(text, sentences, generator(seed, "quality", index))
+        losses, predicted = predictor.losses(example)
+        found[sentences] = torch.stack([losses, predicted.double()], dim=1).cpu().numpy()
+    losses, predicted = jackknife.sums(found, blocks, jackknife.n_blocks(blocks)).T
+    value, *without = np.exp(-jackknife.ratio(losses, predicted))
+    return Score(value, np.array(without), jackknife.UNIT, int(predicted[0]))

@@ -1,0 +1,217 @@
+"""A checkpoint, by what it was trained to predict, on text in its own tokens."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor, nn
+from transformers import (
+    MODEL_FOR_CAUSAL_LM_MAPPING,
+    MODEL_FOR_MASKED_LM_MAPPING,
+    MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    PreTrainedModel,
+)
+
+from bottomup.core.device import device
+from bottomup.core.files.tables import read_table
+from bottomup.core.settings import Trained
+from bottomup.corpus.batches import Text
+from bottomup.corpus.segmentation import unmarked
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
+from bottomup.heads.checkpoints.projections import what_reads_heads
+from bottomup.heads.predictor import Predictor, closed, sentence_losses
+from bottomup.objectives import IGNORE, Example, lm, mlm, mt, untrained
+from bottomup.subjects import Subject, checkpoint
+from bottomup.subjects.attending import one_pass
+from bottomup.subjects.batches import side_by_side
+from bottomup.subjects.checkpoint import Checkpoint
+from bottomup.subjects.words import encode
+
+# By our name for a checkpoint's objective; None: of none that is ours. Nothing is smoothed.
+OBJECTIVES = {
+    "mlm": mlm.Objective(),
+    "lm": lm.Objective(),
+    "mt": mt.Objective(label_smoothing=0.0),
+    None: untrained.Objective(),
+}
+# The classes with the layers that predict, by the same name.
+WHOLE = {"mlm": AutoModelForMaskedLM, "lm": AutoModelForCausalLM, "mt": AutoModelForSeq2SeqLM}
+# The configs that these classes know.
+KNOWN = {
+    "mlm": MODEL_FOR_MASKED_LM_MAPPING,
+    "lm": MODEL_FOR_CAUSAL_LM_MAPPING,
+    "mt": MODEL_FOR_SEQ_TO_SEQ_CAUSAL_LM_MAPPING,
+}
+TRANSLATOR = "MarianMTModel"  # T5 and BART have a decoder, too, but learned to restore text
+
+
+def objective_of(subject: Subject) -> str | None:
+    """Which of our objectives a checkpoint was trained for: "mlm", "lm", or "mt" (Marian).
+
+    None if it predicts no tokens, like a sentence model or ELECTRA's discriminator, and if its
+    objective is none of ours, or one for which transformers has no class of its family: a decoder
+    of bert-generation that sees both sides, a model of sound that writes text.
+    """
+    if not subject.predicts_tokens:
+        return None
+    if subject.translates:
+        found = "mt" if TRANSLATOR in subject.model.config.architectures else None
+    else:
+        found = "mlm" if subject.masks else "lm" if subject.causal else None
+    return found if found and type(subject.model.config) in KNOWN[found] else None
+
+
+@dataclass
+class GatedHeads:
+    """The heads of one attention, with gates that transformers does not know."""
+
+    gates: Tensor
+
+
+class CheckpointPredictor(Predictor):
+    """A checkpoint with the layers that predict; the heads of its decoder have gates, too.
+
+    folder: the folder that `subject` was loaded from. The layers that predict are loaded when they
+    are first asked for. Of a checkpoint without an objective of ours, only text can be asked for.
+    """
+
+    def __init__(self, folder: Path, subject: Checkpoint, device: torch.device | str = "cpu"):
+        self.folder, self.subject, self.device = folder, subject, device
+        self.name = objective_of(subject)
+        self.objective = OBJECTIVES[self.name]
+
+    @cached_property
+    @torch.inference_mode(False)  # they may be asked for in it, and learn later
+    def model(self) -> PreTrainedModel:
+        """The model with the layers that predict."""
+        whole = checkpoint.trained(self.folder, WHOLE[self.name]).eval().to(self.device)
+        return whole.requires_grad_(False)
+
+    def attentions(self) -> dict[str, list[GatedHeads]]:
+        return self._attentions
+
+    @cached_property
+    @torch.inference_mode(False)
+    def _attentions(self) -> dict[str, list[GatedHeads]]:
+        """With open gates; none if the heads of the subject cannot be changed."""
+        if not self.subject.heads:
+            return {}
+        ids = torch.tensor([[self.subject.ordinary[0]]])
+        with one_pass(keep=True) as seen, torch.no_grad():
+            target = ids if self.model.config.is_encoder_decoder else None
+            self._logits(ids, target, torch.tensor([1]))
+        sizes = [weights.shape[1] for weights in seen.weights]
+        heads = [GatedHeads(torch.ones(size, device=self.device)) for size in sizes]
+        above = heads[self.subject.layers :]
+        found = {"encoder": heads[: self.subject.layers]}
+        return found | {"decoder": above[::2], "cross": above[1::2]} if above else found
+
+    def text(self, files: Sequence[Path]) -> Text:
+        """files: a table with columns source and target."""
+        [file] = files
+        pairs, subject = read_table(file), self.subject
+        sides = [(subject.tokenizer, pairs["source"])]
+        if self.objective.predicts == "target" and "target" in pairs:
+            sides.append((subject.target_tokenizer, pairs["target"]))
+        no_words = [[]] * len(pairs)
+        encoded = [
+            encode(tokenizer, [*map(unmarked, column)], no_words, subject.max_length).tokens
+            for tokenizer, column in sides
+        ]
+        return Text(*encoded)
+
+    def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
+        """The objective reads ids that are numbered like ours, since a checkpoint's need none for
+        padding alone. Special tokens are neither masked nor replaced."""
+        subject, masks = self.subject, self.objective.masked
+        sides = (text.source, text.target)
+        source, target = (side and side_by_side(subject, side, sentences) for side in sides)
+        ids, predicted = (
+            batch and np.where(batch.tokens, batch.ids.numpy() + N_SPECIAL, PAD)
+            for batch in (source, target)
+        )
+        if masks:
+            ids = np.where(source.special, EOS, ids)
+        # Either may know more: a tokenizer of added tokens, a model of a rounded size.
+        known = filter(None, (subject.tokenizer.get_vocab_size(), subject.vocab_size))
+        found = self.objective.example(ids, predicted, min(known) + N_SPECIAL, rng)
+        read = source.ids.numpy()
+        if masks:
+            mask = subject.pretrained.mask_token_id
+            changed = np.where(found.source == MASK, mask, found.source - N_SPECIAL)
+            read = np.where(found.source == ids, read, changed)
+        labels = np.where(found.labels == IGNORE, IGNORE, found.labels - N_SPECIAL)
+        return Example(read, target and target.ids.numpy(), labels, source.lengths.numpy())
+
+    def losses(self, example: Example) -> tuple[Tensor, Tensor]:
+        source, labels = map(torch.from_numpy, (example.source, example.labels))
+        target = None if example.target is None else torch.from_numpy(example.target)
+        # In the order of calls: in a decoder layer, self-attention comes first.
+        gates = self.gates
+        decoders = zip(*(gates.get(kind, []) for kind in ("decoder", "cross")), strict=True)
+        with one_pass([*gates["encoder"], *chain(*decoders)]):
+            lengths = None if example.lengths is None else torch.from_numpy(example.lengths)
+            logits = self._logits(source, target, lengths)
+            labels = labels.to(self.model.device)
+            return sentence_losses(logits[labels != IGNORE], labels)
+
+    def _logits(self, source: Tensor, target: Tensor | None, lengths: Tensor | None) -> Tensor:
+        """Logits `[batch, length, vocab]` of the side that is predicted, from ids `[batch,
+        length]`; those of the target are yet to be shifted. lengths: as in
+        `Subject.hidden_states`."""
+        source = source.to(self.model.device)
+        tokens = self.subject.tokens(source, lengths)
+        source = self.subject.filled(source, tokens)
+        read = {"input_ids": source, "attention_mask": tokens.long()}
+        if target is not None:
+            start = torch.full((len(target), 1), self.model.config.decoder_start_token_id)
+            # A decoder does not see what follows, so it does not matter what fills it up.
+            previous = torch.cat([start, target[:, :-1].clamp(min=0)], dim=1)
+            read |= {"decoder_input_ids": previous.to(self.model.device), "use_cache": False}
+        return self.model(**read).logits
+
+    def learner(self, encoder_alone: bool) -> "Learner":
+        """The parameters that its own training changed keep learning."""
+        self._reading = what_reads_heads(self)
+        learns = checkpoint.learned(self.model)
+        for name, parameter in self.model.named_parameters():
+            parameter.requires_grad_(name in learns)
+        if encoder_alone and self.subject.translates:
+            # The decoder, or embeddings that it shares, would take over the work of the heads.
+            self.model.get_decoder().requires_grad_(False)
+        return Learner(self.model)
+
+    def save(self, folder: Path, gates: pd.DataFrame) -> None:
+        """What reads closed heads is set to 0, since transformers knows no gates."""
+        for place in closed(gates):
+            weight, rows = self._reading[place]
+            weight[rows] = 0.0
+        self.model.save_pretrained(folder)
+
+
+class Learner(nn.Module):
+    """A checkpoint in training. Its state is what training changes; weights that layers share come
+    once, as safetensors requires."""
+
+    def __init__(self, model: PreTrainedModel):
+        super().__init__()
+        self.model = model
+
+    def state_dict(self) -> dict[str, Tensor]:
+        return {name: weight.detach() for name, weight in self.named_parameters()}
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        super().load_state_dict(state, strict=False)
+
+
+def opened(run: Trained, subject: Subject, folder: Path) -> CheckpointPredictor:
+    """See `bottomup.heads.tasks.opened`."""
+    return CheckpointPredictor(folder, subject, device())

@@ -1,0 +1,127 @@
+"""What importance, judging and pruning ask of a model, be it a run or a checkpoint."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Protocol
+
+import numpy as np
+import pandas as pd
+from torch import Tensor, nn
+from torch.nn import functional
+
+from bottomup.core.errors import UserError
+from bottomup.core.kinds import GATED
+from bottomup.corpus.batches import Text
+from bottomup.objectives import IGNORE, Example, Objective
+
+PLACE = ["kind", "layer", "head"]
+Place = tuple[str, int, int]  # a head's kind of attention, layer and number, from 1
+
+
+class Heads(Protocol):
+    """The heads of one attention; gates: the factors of their outputs, `[heads]`."""
+
+    gates: Tensor
+
+
+class Predictor(ABC):
+    """A model with the objective that it was trained under, and its loss as a function of the gates
+    of its heads.
+
+    objective: one of ours; one that predicts nothing if the model has no other.
+    """
+
+    objective: Objective
+
+    @abstractmethod
+    def attentions(self) -> Mapping[str, Sequence[Heads]]:
+        """The heads of each layer, from the bottom up, by kind of attention ("encoder", "decoder",
+        "cross"). The next loss uses the gates that they have then."""
+
+    @property
+    def gates(self) -> dict[str, list[Tensor]]:
+        """The gates of `attentions`."""
+        attentions = self.attentions().items()
+        return {kind: [heads.gates for heads in of_kind] for kind, of_kind in attentions}
+
+    @abstractmethod
+    def text(self, files: Sequence[Path]) -> Text:
+        """One split, from its files, as the model reads and predicts it."""
+
+    def predicts(self, text: Text) -> bool:
+        """Whether a text has something that the model was trained to predict."""
+        side = self.objective.predicts
+        return side is not None and getattr(text, side) is not None
+
+    @abstractmethod
+    def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
+        """What the objective makes of sentences of a `text`, by their numbers."""
+
+    @abstractmethod
+    def losses(self, example: Example) -> tuple[Tensor, Tensor]:
+        """The cross-entropy of each sentence in nats, and its number of predicted tokens, both
+        `[sentences]`."""
+
+    def losses_from(self, example: Example) -> Callable[[str, int], Tensor]:
+        """The losses `[sentences]` as a function of a kind of attention and a layer, from 0, whose
+        gates may have changed since; all others are as they are now."""
+        return lambda kind, layer: self.losses(example)[0]
+
+    def summed_loss(self, example: Example, smoothing: float = 0.0) -> tuple[Tensor, int]:
+        """The same summed over sentences, with a gradient. smoothing: that of the objective, in
+        training."""
+        return self.losses(example)[0].sum(), example.predicted
+
+    def together(self, examples: Sequence[Example]) -> Iterable[Example]:
+        """The same sentences, several in one example where that is faster."""
+        return examples
+
+    @abstractmethod
+    def learner(self, encoder_alone: bool) -> nn.Module:
+        """The module that training changes, ready for it. encoder_alone: what a decoder does is
+        left as it is."""
+
+    @abstractmethod
+    def save(self, folder: Path, gates: pd.DataFrame) -> None:
+        """Write the model to a folder without the heads that a table of gates closes at the last
+        step, or with their gates."""
+
+
+def require_prunable(predictor: Predictor, text: Text, name: str, attention: str) -> None:
+    """Raise UserError if no loss on `text` tells which heads of an `attention` (a key of GATED) may
+    go, or if the model has no such heads. name: the study's name for the model."""
+    if predictor.objective.predicts is None:
+        raise UserError(
+            f"{name} cannot be pruned: it predicts neither masked tokens, nor the next one, nor, "
+            "as Marian, a translation, so no loss tells which heads it needs; remove "
+            f"pruning.penalties.{name}, or take a checkpoint with the layers that predict (see "
+            "`architectures` in its config.json)"
+        )
+    if not predictor.predicts(text):
+        raise UserError(
+            f"{name} translates, but the study's text has no target side; remove "
+            f"pruning.penalties.{name}, or add a target language to corpus.languages"
+        )
+    there = [kind for kind, gates in predictor.gates.items() if gates]
+    if not set(GATED[attention]) <= set(there):
+        raise UserError(
+            f"pruning.penalties.{name}.{attention}: {name} has no such heads that can be closed; "
+            f"allowed: {', '.join(there) or 'null, as it has none'}"
+        )
+
+
+def closed(gates: pd.DataFrame) -> list[Place]:
+    """The heads closed at the last step of a table of gates."""
+    last = gates[(gates["step"] == gates["step"].max()) & ~gates["kept"]]
+    return list(last[PLACE].itertuples(index=False, name=None))
+
+
+def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
+    """`Predictor.losses` from labels `[sentences, length]` and logits `[predicted, vocab]` where
+    they are not IGNORE."""
+    there = labels != IGNORE
+    found = functional.cross_entropy(logits, labels[there], reduction="none")
+    losses = found.new_zeros(labels.shape)  # under autocast wider than the logits
+    losses[there] = found
+    return losses.double().sum(dim=1), there.sum(dim=1)
