@@ -13,7 +13,8 @@ from bottomup.core.settings import Null
 from bottomup.measures import change
 from bottomup.measures.groups import Group, groups
 from bottomup.measures.pwcca import kinds_of, pwcca_distance
-from bottomup.tables import Seen, pwcca_between_runs
+from bottomup.tables import pwcca_between_runs
+from bottomup.views.seen import Seen
 
 LAYERS = 2
 N_TOKENS = 2000
