@@ -48,37 +48,6 @@ READS = {
     },
 }
 
-
-def read_by(table):
-    """The inputs of a part of a table."""
-    inputs = {k: v for name in table.reads for k, v in READS[name].items()}
-    return inputs | (
-        {"views": views_of(PATTERNS[table.part])} if table.sees == "views" else {}
-    )
-
-
-def as_arguments(wildcards, input):
-    """The inputs of a job, NAME=FILE."""
-    return [
-        f"{name}={path}"
-        for name, paths in input.items()
-        for path in ([paths] if isinstance(paths, str) else paths)
-    ]
-
-
-def in_batches(wildcards, resources):
-    """How much text a model reads at once, where one reads text."""
-    n = resources.get("batch_tokens")
-    return f"--batch-tokens {n}" if n else ""
-
-
-def group_of(table):
-    """With what a part of a table is sent to a cluster."""
-    if table.part == "pruned":
-        return with_its_run
-    return "pairs" if table.part == "pair" else OF_ONE_RUN
-
-
 # For a table: measure_NAME.
 for name, table in TABLES.items():
     part = PATTERNS[table.part]

@@ -621,7 +621,6 @@ MISTAKES = [
         "rules",
         "measures.smk",
         ('"masked_views": masked_views,', '"masked_views": [],'),
-        ("for name in table.reads for k", "for name in table.reads[:1] for k"),
         (
             '"dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"}',
             '"dev": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.dev.npy"}',
@@ -701,6 +700,8 @@ MISTAKES = [
         "rules",
         "rules/common.smk",
         ("return FIRST if run in FIRST_RUNS else 20", "return FIRST"),
+        ("for name in table.reads for k", "for name in table.reads[:1] for k"),
+        ('f"{name}={path}"', 'f"{path}"'),
         (
             'return ["<results>/corpus/test.parquet", *tokenizer]',
             'return ["<results>/corpus/dev.parquet", *tokenizer]',
@@ -834,7 +835,6 @@ MISTAKES = [
         ('"pruned_model": PRUNED_MODEL', '"pruned_model": MODEL'),
         ('"masked_occurrences": masked_occurrences', '"masked_occurrences": []'),
         ("partial(SLICES.measure, name)", "partial(SLICES.measure, [*TABLES][0])"),
-        ('f"{name}={path}"', 'f"{path}"'),
         ('tables=parts_ending(".parquet")', 'tables=parts_ending(".csv")'),
     ),
     *of(
