@@ -10,11 +10,10 @@ from itertools import combinations
 import pandas as pd
 
 from bottomup.core.errors import UserError
-from bottomup.core.names import TWIN, half, objective_and_half
+from bottomup.core.names import half, objective_and_half
 from bottomup.figures import style
 from bottomup.figures.means import less
 
-MOST = 3  # models whose differences are shown where none are the paper's
 RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 PAPER_PAIRS = ["mt-mlm", "lm-mt", "lm-mlm"]
 
@@ -86,12 +85,7 @@ def published_differences(curves: pd.DataFrame) -> pd.DataFrame:
 def _differing(names: set[str]) -> list[str]:
     """The paper's pairs of these models; without any, those of the first trained ones."""
     found = [pair for pair in PAPER_PAIRS if set(pair.split("-")) <= names]
-    trained = [
-        name
-        for name in style.ordered(names)
-        if name not in style.UNTRAINED and not name.endswith(TWIN)
-    ]
-    return found or ["-".join(pair) for pair in combinations(trained[:MOST], 2)]
+    return found or ["-".join(pair) for pair in combinations(style.compared(names), 2)]
 
 
 def less_looks(series: pd.Series) -> list[style.Look]:

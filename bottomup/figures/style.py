@@ -102,6 +102,8 @@ OBJECTIVES = {
     "untrained_causal": Look("untrained, causal mask", "#3d3d3d", "<", (0, (2, 1.5))),
 }
 UNTRAINED = ["untrained", "untrained_causal"]
+PAPERS = ["mt", "lm", "mlm"]  # the objectives that the papers compare
+FIRST = 3  # models that stand for all where none are the papers'
 # For objectives with other names.
 SPARE_COLORS = ["#CC79A7", "#E69F00", "#56B4E9", "#000000", "#882255", "#999933", "#332288"]
 SPARE_MARKERS = ["v", ">", "*", "p", "h", "8", "H"]
@@ -199,6 +201,13 @@ def ordered(names: Iterable[str]) -> list[str]:
         return name in UNTRAINED, rank.get(name, len(rank)), name
 
     return sorted(set(names), key=place)
+
+
+def compared(names: Iterable[str]) -> list[str]:
+    """Those of these models that the papers compare; without any, the first trained ones."""
+    known = ordered(names)
+    trained = [name for name in known if name not in UNTRAINED and not name.endswith(TWIN)]
+    return [name for name in trained if name in PAPERS] or trained[:FIRST]
 
 
 @contextmanager

@@ -104,6 +104,10 @@ function drawCurves() {
   const color = field => ({field, type: 'nominal', scale: null});
   const layer = (of, spec) => shown.some(of) ? [{data: {values: shown.filter(of)}, ...spec}] : [];
   const step = x[0].includes('-');
+  // Many bands hide one another: that of the first model, until others are asked for.
+  const banded = unique(shown.filter(point => point.low !== null).map(point => point.runs));
+  offer(at('band'), [...banded, ...banded.length > 1 ? ['all'] : [], 'none'], run => run);
+  const asked = point => ['all', point.runs].includes(at('band').value);
   const tooltip = [
     {field: 'runs', title: 'model'}, {field: 'x', title: step ? 'step' : 'layer'},
     {field: 'value', title: said(value)},
@@ -121,7 +125,7 @@ function drawCurves() {
     },
     layer: [
       // A layer of none has no extent, of which Vega warns.
-      ...layer(point => point.low !== null, {mark: {type: 'area', opacity: .15}, encoding: {
+      ...layer(point => point.low !== null && asked(point), {mark: {type: 'area', opacity: .15}, encoding: {
         y: {...y, field: 'low'}, y2: {field: 'high'}, color: color('color')}}),
       ...layer(point => point.color !== point.other || !point.dashed,
         {mark: 'line', encoding: {y, color: color('other')}}),

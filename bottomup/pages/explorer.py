@@ -42,8 +42,12 @@ IMPORTANCES = [
 
 
 def looks(objectives: Iterable[str]) -> dict[str, dict]:
-    """The looks of the curves of each objective, in the order of figures."""
+    """The looks of the curves of each objective, in the order of figures; `opened` are shown before
+    the reader chooses others."""
     found, every = {}, {*objectives}
+    # A checkpoint may end like a run at a step.
+    whole = {name for name in every if names.whole(name) not in every - {name}}
+    opened = style.compared(whole)
     for name in style.ordered(every):
         look = style.objective(name)
         shape = SHAPES.get(look.marker, "circle")
@@ -53,8 +57,7 @@ def looks(objectives: Iterable[str]) -> dict[str, dict]:
             "shape": shape,
             "mark": MARKS[shape],
             "dashed": look.linestyle != "-",
-            # A checkpoint may end like a run at a step.
-            "whole": names.whole(name) not in every - {name},
+            "opened": name in opened,
         }
     return found
 

@@ -124,6 +124,13 @@ def test_order_of_objectives():
     assert style.ordered(names) == ["mt", "lm", "mlm", "aa", "zz", *last]
 
 
+def test_of_the_papers_models_those_are_compared_else_the_first_that_are_trained():
+    papers = ["untrained", "lm_noise", "mlm", "bert", "lm"]
+    assert style.compared(papers) == ["lm", "mlm"]
+    others = ["untrained", "opt", "bert_untrained", "bert", "gpt2", "bloom"]
+    assert style.compared(others) == ["bert", "bloom", "gpt2"]
+
+
 def files(figure, folder):
     folder.mkdir()
     style.save(figure, folder / "a.png", folder / "a.pdf")

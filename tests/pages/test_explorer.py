@@ -167,6 +167,25 @@ def test_a_token_called_null_is_shown(corpus_files, run_script, tmp_path):
     assert shown[0] == shown[1]
 
 
+@pytest.mark.parametrize(
+    ("names", "opened"),
+    [
+        (["untrained", "mlm_causal", "mlm", "lm", "mt", "untrained_causal"], ["mt", "lm", "mlm"]),
+        (["lm", "lm_bidirectional", "lm_step20", "lm_half1"], ["lm"]),
+        (["bert", "bert_untrained", "gpt2", "opt", "bloom"], ["bert", "bloom", "gpt2"]),
+    ],
+)
+def test_the_page_opens_with_the_models_that_the_paper_compares_or_a_few(names, opened):
+    looks = explorer.looks(names)
+    assert [name for name, look in looks.items() if look["opened"]] == opened
+    rows = pd.DataFrame({"objective": names, "seed": 1, "layer": 0, "value": 0.5})
+    table = rows.assign(ci_low=0.4, ci_high=0.6)
+    page = explorer.page("made_up", {"norm": table}, None, [], None, None)
+    checked = re.findall(r'name="objective" value="(\w+)" checked', page)
+    assert checked == opened
+    assert len(re.findall(r'name="objective" value="\w+"', page)) == len(names)
+
+
 def test_a_study_without_heads_pictures_and_claims(corpus_files):
     page = explorer.page("made_up", TABLES, None, [], None, None)
     nothing = explorer.page("made_up", {}, None, [], None, None)

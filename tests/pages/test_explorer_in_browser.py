@@ -106,6 +106,33 @@ def test_curves_are_those_of_the_table_whatever_is_chosen(shown):
     assert_shown(shown, expected(some, "mi_nats"))
 
 
+def bands(driver):
+    """What assistive technology is told of the drawn bands."""
+    return find(driver, "#curves-chart .mark-area path")
+
+
+def test_one_band_is_drawn_and_the_others_are_a_click_away(shown):
+    assert offered(shown, "band") == ["lm-1", "mt-1", "all", "none"]
+    wait(shown, lambda: len(bands(shown)) == 1)
+    [first] = {band.get_attribute("fill") for band in bands(shown)}
+    choose(shown, "band", "mt-1")
+    wait(shown, lambda: [band.get_attribute("fill") for band in bands(shown)] not in ([first], []))
+    choose(shown, "band", "all")
+    wait(shown, lambda: len(bands(shown)) == 2)
+    tick(shown, 2)
+    wait(shown, lambda: len(bands(shown)) == 4)
+    assert offered(shown, "band") == ["lm-1", "lm-2", "mt-1", "mt-2", "all", "none"]
+    choose(shown, "band", "lm-2")
+    wait(shown, lambda: len(bands(shown)) == 1)
+    tick(shown, 2)
+    wait(shown, lambda: find(shown, "#band")[0].get_attribute("value") == "lm-1")
+    choose(shown, "band", "none")
+    wait(shown, lambda: not bands(shown))
+    choose(shown, "measure", "change")
+    wait(shown, lambda: len(drawn(shown)) == 4)
+    assert not bands(shown), "what was chosen stays chosen"
+
+
 def test_no_curve_is_said(shown):
     tick(shown, 1)
     assert find(shown, "#no-curves")[0].is_displayed() and values(shown) == {}
@@ -261,7 +288,18 @@ def test_choices_are_reached_and_made_by_keyboard(shown):
     while (element := shown.switch_to.active_element).tag_name != "body":
         reached.append(element.get_attribute("id") or element.get_attribute("name") or "")
         element.send_keys(webdriver.Keys.TAB)
-    wanted = ["measure", "from", "objective", "seed", "run", "kind", "layer", "word", "height"]
+    wanted = [
+        "measure",
+        "from",
+        "band",
+        "objective",
+        "seed",
+        "run",
+        "kind",
+        "layer",
+        "word",
+        "height",
+    ]
     places = [reached.index(name) for name in wanted]
     assert places == sorted(places)
     find(shown, "#head")[0].send_keys(webdriver.Keys.ARROW_DOWN)
