@@ -1,8 +1,9 @@
 """Draw one figure from tables: PNG, PDF, and a CSV of its points.
 
-Settings: figure, a module of bottomup/figures; options of the figure, for example
-          {"objective": "lm"}; tables, a name for each table; tables of one name are joined;
-          places, of models in the study, which give the colors of those without their own.
+Settings: figure, a module of bottomup/figures; title, the question above it; options of the
+          figure, for example {"objective": "lm"}; tables, a name for each table; tables of one
+          name are joined; places, of models in the study, which give the colors of those without
+          their own.
 Inputs:   tables (.csv, .parquet, or .jsonl for metrics), published curves.
 Outputs:  the figure as PNG and PDF, its points as CSV. Values that rest on too few cases are left
           out, and the figure says so, as of a table without rows.
@@ -20,12 +21,14 @@ from bottomup.plan import program
 from bottomup.core.files.tables import below, read_table, write_table
 from bottomup.core.settings import Section
 from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
-from bottomup.figures.style import note, nothing, placed, save
+from bottomup.figures.ranges import differ
+from bottomup.figures.style import note, nothing, placed, save, title
 from bottomup.published import load_published
 
 
 class Settings(Section):
     figure: str
+    title: str
     options: dict[str, Any]
     tables: list[str]
     places: dict[str, int]
@@ -46,7 +49,9 @@ def main(arguments: argparse.Namespace) -> None:
             left_out = f"{left_out}\nNothing to draw: {error}".strip()
     if left_out:
         logging.info(left_out.replace("\n", "; "))
-        note(figure, left_out)
+    title(figure, settings.title)
+    if said := "\n".join(filter(None, [differ(figure), left_out])):
+        note(figure, said)
     write_table(points.convert_dtypes(), arguments.csv)
     save(figure, arguments.png, arguments.pdf)
 

@@ -27,13 +27,14 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.text import Text
 from matplotlib.ticker import MaxNLocator
-from matplotlib.transforms import Bbox
+from matplotlib.transforms import Bbox, ScaledTranslation
 
 from bottomup.core.names import TWIN, half, objective_and_half
 
 log = logging.getLogger(__name__)
 
 SHOWN = 10  # characters without a font
+TITLE, NOTE = 10, 6.5  # sizes of the texts above and below a figure
 GRAY = "#7f7f7f"
 SIDES = {"source": "#4d4d4d", "target": "#b3b3b3"}
 DROPPED = "#E69F00"
@@ -414,21 +415,27 @@ def nothing() -> Figure:
     return Figure(figsize=(5.0, 0.3), layout="constrained")
 
 
+def title(figure: Figure, text: str) -> None:
+    """Write the question of a figure above it, outside of its layout; `save` makes room."""
+    lines = wrap(text, max(30, int(figure.get_figwidth() * 72 / (0.6 * TITLE))))
+    _outside(figure, "\n".join(lines), 1, 6, fontsize=TITLE, va="bottom")
+
+
 def note(figure: Figure, lines: str) -> None:
-    """Write small lines below a figure, which grows by them."""
-    size = 6.5
-    wrapped = [
-        part
-        for line in lines.splitlines()
-        for part in wrap(line, max(30, int(figure.get_figwidth() * 72 / (0.6 * size))))
-    ]
-    height, room = figure.get_figheight(), 1.5 * size * len(wrapped) / 72
-    figure.set_figheight(height + room)
-    layout = figure.get_layout_engine()
-    if layout is not None:
-        layout.set(rect=(0, room / (height + room), 1, height / (height + room)))
-    place = 0.25 * size / 72 / (height + room)
-    figure.text(0.01, place, "\n".join(wrapped), fontsize=size, color="#555555", va="bottom")
+    """Write small lines below a figure, outside of its layout, and below those that are there."""
+    width = max(30, int(figure.get_figwidth() * 72 / (0.6 * NOTE)))
+    wrapped = [part for line in lines.splitlines() for part in wrap(line, width)]
+    before = [text.get_text() for text in figure.texts if text.get_gid() == "note"]
+    below = 3 + 1.5 * NOTE * len("\n".join(before).splitlines())
+    look = {"fontsize": NOTE, "va": "top", "color": "#555555", "gid": "note"}
+    _outside(figure, "\n".join(wrapped), 0, -below, **look)
+
+
+def _outside(figure: Figure, text: str, edge: float, away: float, **look) -> None:
+    """Write at the left, above (`edge` 1) or below (0) a figure, so many typographic points
+    `away`."""
+    aside = ScaledTranslation(4 / 72, away / 72, figure.dpi_scale_trans)
+    figure.text(0, edge, text, transform=figure.transFigure + aside, **look)
 
 
 def save(figure: Figure, png: Path, pdf: Path) -> None:
@@ -444,6 +451,18 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
         # The layout's solver adds in another order each time, which would show in the PDF's bytes.
         for axes in figure.axes:
             axes.set_position(Bbox(axes.get_position(original=True).get_points().round(6)))
-        figure.savefig(png, format="png", metadata={"Software": None})
+        for each in figure.legends:  # not at the edge of the page
+            each.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
+        page = {"bbox_inches": _page(figure)}
+        figure.savefig(png, format="png", metadata={"Software": None}, **page)
         fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
-        figure.savefig(pdf, format="pdf", metadata=fixed)
+        figure.savefig(pdf, format="pdf", metadata=fixed, **page)
+
+
+def _page(figure: Figure) -> Bbox:
+    """The figure and what is written above and below it, in inches, as wide as the figure."""
+    written = [text.get_window_extent() for text in figure.texts]
+    pixels = Bbox.union([figure.bbox, *written])
+    low, high = (round(y / figure.dpi, 2) for y in (pixels.y0 - 2, pixels.y1 + 2))
+    ends = (low, high) if written else (0, figure.get_figheight())
+    return Bbox([[0, ends[0]], [figure.get_figwidth(), ends[1]]])

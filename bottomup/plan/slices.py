@@ -16,7 +16,7 @@ from bottomup.core.settings import GOLD
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.plan.config import Study, tables
 from bottomup.plan.contents import content
-from bottomup.plan.digest import digest
+from bottomup.plan.digest import ROOT, digest
 from bottomup.plan.figures import Figure
 from bottomup.plan.subjects import SIDES, Subjects
 
@@ -196,12 +196,15 @@ class Slices:
         return settings("collect_tables", {})
 
     def plot(self, figure: Figure) -> Slice:
+        caption = (ROOT / f"docs/captions/{figure.caption}.rst").read_text("utf-8")
         paths = [path for some in figure.tables.values() for path in some]
         # Whom a figure shows, its paths say.
         parts = {part for path in paths for part in re.split("[/.]", path) if "-" in part}
         shown = {part.rpartition("-")[0].removesuffix(TWIN) for part in parts}
         values = {
             "figure": figure.module,
+            # A caption begins with its question: up to a colon, or a sentence.
+            "title": re.split(r"[:.](?:\s|$)", caption, maxsplit=1)[0],
             "options": figure.options,
             "tables": [name for name, some in figure.tables.items() for _ in some],
             "places": {n: at for n, at in self.subjects.places().items() if n in shown},

@@ -1,5 +1,6 @@
 """Captions, and the page that the report opens with, render as Snakemake renders them."""
 
+import re
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -36,6 +37,8 @@ def test_a_figure_says_first_in_a_line_what_to_see(path):
     if path.stem != "claims":
         first, _, others = path.read_text().partition("\n\n")
         assert len(first) < 220 and first.endswith((".", "?")) and "{" not in first and others
+        # Which begins with the question that stands above the figure.
+        assert len(re.split("[:.]", first)[0]) < 120
 
 
 @pytest.mark.parametrize("path", CAPTIONS, ids=lambda path: path.stem)

@@ -9,13 +9,10 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.backends.backend_agg import FigureCanvasAgg
-from matplotlib.figure import Figure
 
 from bottomup.core.files.tables import read_table
 from bottomup.figures import style
 from bottomup.figures.points import COLUMNS, NoRowsError, that_rest_on_enough
-from bottomup.figures.style import note
 from bottomup.published import CURVES
 from scripts import plot_figure
 
@@ -28,7 +25,8 @@ def plot(folder, figure, tables, *more, options=None, **environment):
     for name, table in tables.items():
         paths.append(str(folder / f"{name}.{'parquet' if 'without' in table else 'csv'}"))
         (table.to_parquet if "without" in table else table.to_csv)(paths[-1], index=False)
-    settings = {"figure": figure, "options": options or {}, "tables": list(tables), "places": {}}
+    settings = {"figure": figure, "title": "How much?", "options": options or {}}
+    settings |= {"tables": list(tables), "places": {}}
     outputs = [f"--{end}={folder / figure}.{end}" for end in ("png", "pdf", "csv")]
     program = [
         sys.executable,
@@ -140,18 +138,6 @@ def test_values_that_rest_on_too_few_cases_are_left_out_and_the_figure_says_so(s
     assert points.empty and "y" in points
 
 
-def test_a_note_stands_below_the_panels():
-    figure = Figure(figsize=(4, 2), layout="constrained")
-    axes = figure.subplots()
-    note(figure, "some values are left out, which rest on too few cases " * 4)
-    figure.draw_without_rendering()
-    [text] = figure.texts
-    assert figure.get_figheight() > 2 and "\n" in text.get_text()
-    renderer = FigureCanvasAgg(figure).get_renderer()
-    below, panel = text.get_window_extent(renderer), axes.get_tightbbox(renderer)
-    assert 0 <= below.y0 < below.y1 <= panel.y0 and below.x1 <= figure.bbox.x1
-
-
 def test_tables_that_do_not_say_what_they_need_are_whole():
     table = pd.DataFrame({"n": [1, 2], "y": [0.0, 1.0]})
     kept, line = that_rest_on_enough({"a": table})
@@ -180,7 +166,8 @@ def test_models_have_the_looks_of_their_places_in_the_study(run_script, monkeypa
     (tmp_path / "splits.csv").write_text("split\ntrain\n")
     outputs = [part for end in ("png", "pdf", "csv") for part in (f"--{end}", tmp_path / end)]
     for places in ({"mine": 0, "yours": 1}, {"mine": 1, "yours": 0}):
-        settings = {"figure": "corpus_overview", "options": {}, "tables": ["splits"]}
+        settings = {"figure": "corpus_overview", "title": "What?", "options": {}}
+        settings |= {"tables": ["splits"]}
         files = ["--tables", tmp_path / "splits.csv", *outputs]
         run_script("plot_figure", settings | {"places": places}, *files)
     assert colors[0] == colors[1][::-1] and colors[0][0] != colors[0][1]

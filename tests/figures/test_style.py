@@ -1,6 +1,7 @@
 import itertools
 
 import matplotlib
+import numpy as np
 import pandas as pd
 import pytest
 from fontTools.fontBuilder import FontBuilder
@@ -8,6 +9,8 @@ from fontTools.pens.ttGlyphPen import TTGlyphPen
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from PIL import Image
 
 from bottomup.figures import distance_between_tasks, style
 
@@ -135,6 +138,36 @@ def files(figure, folder):
     folder.mkdir()
     style.save(figure, folder / "a.png", folder / "a.pdf")
     return [(folder / name).read_bytes() for name in ("a.png", "a.pdf")]
+
+
+def test_question_and_notes_have_room_on_the_page_and_cover_nothing(tmp_path):
+    figure = Figure(figsize=(4, 2), layout="constrained")
+    figure.subplots().set(xticks=[], yticks=[], xlabel="layer")
+    style.legend(figure, [Patch(color="#ff0000", label="a")])
+    plain = inches(figure, tmp_path / "plain")
+    style.title(figure, "How much each layer still knows of the token that it read and of others")
+    style.note(figure, "A first line.")
+    style.note(figure, "some values are left out, which rest on too few cases " * 4)
+    above, *notes = figure.texts
+    assert "\n" in above.get_text() and "\n" in notes[1].get_text()
+    wide, high = inches(figure, tmp_path / "said")
+    assert wide == plain[0] == 4 and high > plain[1] + 0.5
+    ink = np.asarray(Image.open(tmp_path / "said" / "a.png").convert("RGB")).astype(int)
+    red = np.flatnonzero(((ink[..., 0] > 240) & (ink[..., 1] < 15)).any(axis=1))
+    written = np.flatnonzero((ink.max(axis=2) < 80).any(axis=1))
+    # From the top: two lines, the legend, the panel, and three lines or more.
+    assert written.min() > 0 and (written < red.min()).any()
+    rows = np.split(written, np.flatnonzero(np.diff(written) > 1) + 1)
+    assert all(row[-1] < red.min() for row in rows[:2]), "the question is above the legend"
+    boxes = [note.get_window_extent() for note in notes]
+    assert boxes[0].y1 <= 0 and boxes[1].y1 <= boxes[0].y0
+    assert max(box.x1 for box in boxes) <= figure.bbox.x1
+
+
+def inches(figure, folder):
+    files(figure, folder)
+    width, height = Image.open(folder / "a.png").size
+    return width / 200, height / 200
 
 
 def test_the_users_matplotlib_settings_change_nothing(study, tmp_path):

@@ -320,6 +320,13 @@ FIGURES = {
 }
 
 ESTIMATE = {"n_clusters": 50, "n_tokens": 100}
+# The questions of some figures, which their captions begin with.
+TITLES = {
+    "mutual_information_input": "How much each layer still knows of the token that it read",
+    "first_look": "How much each layer still knows of the token that it read",
+    "neighbors_token": "Whether each layer keeps the identity of its token",
+    "corpus_overview": "The text that all models learn from",
+}
 # By figure: the module that draws it, if it is not the one of its name, and its options.
 PLOTTED = {
     "mutual_information_input": ("", {"estimate": ESTIMATE}),

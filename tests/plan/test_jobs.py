@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, VARIANTS, WORDS
+from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, TITLES, VARIANTS, WORDS
 from tests.plan.planning import planned
 
 # How a job runs, not on what.
@@ -204,6 +204,8 @@ def test_a_figure_is_drawn_from_its_tables(subwords, name):
     settings = json.loads(settings)
     module, options = PLOTTED.get(name, ("", {}))
     assert (settings["figure"], settings["options"]) == (module or name, options)
+    assert settings["title"] == TITLES.get(name, settings["title"])
+    assert re.fullmatch(r"[A-Z][^:.]{10,120}", settings["title"])
     # The name of each table is that of the folder it comes from, or its own.
     own = {"corpus_overview": ["cleaning", "splits", "frequencies"]}
     folders = [path.split("/")[1] for path in paths]

@@ -47,6 +47,12 @@ EDITS = {
         "compare the trained models",
         ["show_index"],
     ),
+    "the question of a figure": (
+        "docs/captions/probes.rst",
+        "What a linear classifier",
+        "What a classifier",
+        ["plot_probes", "show_index"],
+    ),
     "code": ("bottomup/pages/index.py", "QUALITY = 60", "QUALITY = 61", ["show_index"]),
     "a comment": ("bottomup/pages/index.py", "# of WebP, 0 to 100", "# of WebP", []),
     "a comment in a rule": ("rules/figures.smk", "# Figures: tables", "\n\n# Figures", []),
