@@ -46,7 +46,7 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
         _panel(axes, drawn[drawn["panel"] == name])
         axes.set_title(f"{style.objective(objective).label}, {style.KINDS[name].label}")
     panels[0].set_ylabel("active heads")
-    looks = [replace(LOOKS[third], label=_label(of)) for third, of in thirds.items()]
+    looks = {third: replace(LOOKS[third], label=_label(of)) for third, of in thirds.items()}
     style.legend(figure, style.key(drawn, looks, style.SEEDS), columns=5)
     return figure, drawn
 

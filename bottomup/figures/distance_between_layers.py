@@ -80,8 +80,8 @@ def _figure(drawn: pd.DataFrame) -> Figure:
         axes.set_title(style.VARIANTS[panel])
     for axes in grid[1:].flat:
         axes.axhline(0, color="black", linewidth=0.7)
-    looks = [style.objective(name) for name in style.ordered(rows[QUANTITY]["series"])]
-    looks += pairs.less_looks(drawn.loc[drawn["quantity"] == DIFFERENCE, "series"])
+    looks = {name: style.objective(name) for name in style.ordered(rows[QUANTITY]["series"])}
+    looks |= pairs.less_looks(drawn.loc[drawn["quantity"] == DIFFERENCE, "series"])
     style.legend(figure, style.key(drawn, looks))
     return figure
 

@@ -22,6 +22,7 @@ CLASSES = [
     *("positional + syntactic + rare", "positional + rare", "rare", "unknown"),
 ]
 WIDTH = 0.84  # of a bar
+NONE = {"ha": "center", "va": "bottom", "fontsize": 7, "color": style.GRAY}
 PANEL = heads.panel("mt", "encoder")  # what the published figure is about
 PUBLISHED = style.Look(f"{style.PUBLISHED}: heads with a function", "#000000", "D")
 
@@ -127,6 +128,8 @@ def _bars(axes: Axes, shown: pd.DataFrame) -> None:
                 size = {"width": WIDTH / len(kinds), "align": "edge", "bottom": bottom}
                 axes.bar(left, row.y, color=style.FUNCTIONS[kind].color, **size)
             bottom += row.y
+        if not bottom:
+            axes.annotate("none", (place, 0), (0, 2), textcoords="offset points", **NONE)
         # A line between heads, as in the paper, where bars are columns of heads.
         edges = [head for head in range(1, int(bottom) + 1)]
         axes.hlines(edges, place - 0.5 * WIDTH, place + 0.5 * WIDTH, color="white", linewidth=0.5)

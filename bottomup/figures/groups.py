@@ -13,7 +13,6 @@ from matplotlib.axes import Axes
 from matplotlib.colors import to_hex
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from bottomup.core.errors import UserError
 from bottomup.figures import style
@@ -109,18 +108,22 @@ def draw(
     width = 2.35 * columns + (2.3 if columns == 1 else 0.4)
     figure = Figure(figsize=(width, 2.5 * len(rows) + 0.2), layout="constrained")
     grid = figure.subplots(len(rows), columns, sharey=True, squeeze=False)
-    free = None
+    empty: list[tuple[Axes, str | None]] = []
     for (source, some), row in zip(rows, grid, strict=True):
         for panel, axes in zip_longest(some, row):
             shown = drawn[(drawn["source"] == source) & (drawn["panel"] == panel)]
             if shown.empty:
                 axes.set_axis_off()
-                free = axes
+                empty.append((axes, panel))
             else:
                 _panel(axes, shown, LOOKS[grouping])
                 finish(axes, shown)
         row[0].set_ylabel(f"{SOURCES[source]}\n{style.DISTANCE}")
-    _key(free or figure, drawn, grouping, counts)
+    # The last of them has the legend.
+    for axes, panel in empty[:-1]:
+        if panel:
+            style.say(axes, f"{style.objective(panel).label}:\nnot in the paper")
+    _key(empty[-1][0] if empty else figure, drawn, grouping, counts)
     return figure
 
 
@@ -134,8 +137,7 @@ def _key(place: Axes | Figure, drawn: pd.DataFrame, grouping: str, counts: str) 
     looks = [look for name, look in LOOKS[grouping].items() if name in set(drawn["series"])]
     handles = [Line2D([], [], label=look.label, **style.stroke(look)) for look in looks]
     if drawn["low"].notna().any():
-        label = style.intervals(drawn).replace(", ", ",\n", 1)
-        handles.append(Patch(color=style.GRAY, alpha=0.25, linewidth=0, label=label))
+        handles.append(style.bar(style.intervals(drawn).replace(", ", ",\n", 1)))
     title = f"{TITLES[grouping]},\n{counts}"
     where = "center left" if isinstance(place, Axes) else "outside right center"
     place.legend(handles=handles, title=title, loc=where, alignment="left")

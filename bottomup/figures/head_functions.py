@@ -132,6 +132,8 @@ def _write(axes: Axes, shown: pd.DataFrame) -> None:
         labels = [label for label in head["quantity"] if label != "relevance"]
         _tiles(axes, place - 0.5, layer + 0.5, sorted(labels, key=_kind))
     heads.grid(axes, rows.max(), shown["x"].max())
+    if (shown["quantity"] == "relevance").all():
+        style.say(axes, "no head has a function")
 
 
 def _tiles(axes: Axes, left: float, top: float, labels: list[str]) -> None:

@@ -17,6 +17,7 @@ RELEVANCE = "relevance_alpha_beta"
 # Low values are nearly white, so that high values also stand out in gray print.
 SHADES = colormaps["YlGnBu"]
 CELL = 0.17  # inches, of a map without text
+BESIDE = 1.5  # typographic points between two series: x counts heads, so hardly more than a bar
 APART = 1 / 3  # of all heads: between models further apart nothing is known
 HEAD = ["objective", "seed", "attention", "layer", "head"]
 RARE = ("rarest", "two_rarest")
@@ -124,7 +125,7 @@ def curves(
     total: the number of all heads of the whole model, from the points of one source.
     """
     for _, part in shown.groupby("source"):
-        style.curves(axes, part, look, reach=APART * total(part))
+        style.curves(axes, part, look, reach=APART * total(part), beside=BESIDE)
 
 
 def whole(points: pd.DataFrame) -> float:

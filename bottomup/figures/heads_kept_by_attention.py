@@ -35,7 +35,7 @@ def draw(tables: Tables, objective: str) -> tuple[Figure, pd.DataFrame]:
         label = style.objective(objective).label
         axes.set_title(f"{label}, with {name} behind" if len(published) else label)
     panels[0].set_ylabel("active heads")
-    style.legend(figure, style.key(drawn, list(style.KINDS.values()), style.SEEDS), columns=3)
+    style.legend(figure, style.key(drawn, style.KINDS, style.SEEDS), columns=3)
     return figure, drawn
 
 

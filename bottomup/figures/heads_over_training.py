@@ -7,6 +7,7 @@ function, the best head for each syntactic relation, and how much heads differ f
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 from matplotlib.ticker import MaxNLocator
 
 from bottomup.core.errors import UserError
@@ -17,6 +18,7 @@ from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
 GAIN = "best head above the\nbest fixed distance"
 UNLIKE = "confidence, and\nshare of relevance"
+THRESHOLD = {"linewidth": 0.8, "linestyle": (0, (4, 2))}
 PLACE = ["objective", "seed"]
 NEEDED = [*PLACE, "layer", "head", "function", "accuracy", "baseline_accuracy", "held"]
 OF_RELATIONS = dict(zip(RELATIONS, ["#006D4F", "#56B4E9", "#D55E00", "#882255"], strict=True))
@@ -119,9 +121,11 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, flo
             steps.mark_end(axes, end)
             for kind in levels.get(quantity, []):
                 color = LOOKS[kind].color
-                axes.axhline(thresholds[kind], color=color, linewidth=0.8, linestyle=(0, (4, 2)))
-        order = [name for name in LOOKS if name in set(shown["series"])]
-        handles = style.key(shown, [LOOKS[name] for name in order], style.SEEDS)
+                axes.axhline(thresholds[kind], color=color, **THRESHOLD)
+        looks = {name: look for name, look in LOOKS.items() if name in set(shown["series"])}
+        handles = style.key(shown, looks, style.SEEDS)
+        if quantity in levels:
+            handles.append(Line2D([], [], label="threshold", color=style.GRAY, **THRESHOLD))
         row[-1].legend(handles=handles, loc="center left", bbox_to_anchor=(1.02, 0.5))
     for quantity, axes in zip(quantities, grid[:, 0], strict=True):
         axes.set_ylim(bottom=None if quantity == GAIN else 0)

@@ -6,7 +6,6 @@ Source: heads, section 4; the paper compares relevance and confidence by eye.
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.lines import Line2D
 
 from bottomup.core.errors import UserError
 from bottomup.figures import heads, style
@@ -66,18 +65,14 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     for name, column in zip(names, panels.T, strict=True):
         shown = drawn[drawn["panel"] == name]
         for axes, some in zip(column, there.values(), strict=True):
-            _panel(axes, shown[shown["series"].isin(some)], some)
+            _panel(axes, shown[shown["series"].isin(some)])
         column[0].set_title(heads.title(name, names))
         column[-1].set_xlabel("layer")
     for axes, row in zip(panels[:, 0], there, strict=True):
         axes.set_ylabel(f"rank correlation\n{row}")
     panels[0, 0].set_ylim(-1.05, 1.05)
-    looks = [look for series, look in LOOKS.items() if series in set(drawn["series"])]
-    handles = style.key(drawn.assign(low=float("nan")), looks)
-    if drawn["low"].notna().any():
-        bar = {"linestyle": "", "marker": "|", "markersize": 10, "color": style.GRAY}
-        handles.append(Line2D([], [], label=style.SEEDS, **bar))
-    style.legend(figure, handles, columns=max(1, len(names)))
+    looks = {series: look for series, look in LOOKS.items() if series in set(drawn["series"])}
+    style.legend(figure, style.key(drawn, looks, style.SEEDS), columns=max(1, len(names)))
     return figure, drawn
 
 
@@ -107,14 +102,8 @@ def _points(measured: pd.DataFrame) -> pd.DataFrame:
     return points(over_seeds(rows, "y", ["panel", "series", "x"]), quantity="rank correlation")
 
 
-def _panel(axes: Axes, shown: pd.DataFrame, row: list[str]) -> None:
+def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     axes.axhline(0, color="black", linewidth=0.7)
-    # Bars side by side: so many bands would hide each other.
-    middle = (len(row) - 1) / 2
-    shift = [0.1 * (row.index(series) - middle) for series in shown["series"]]
-    shown = shown.assign(x=shown["x"] + shift)
-    colors = [LOOKS[series].color for series in shown["series"]]
-    axes.vlines(shown["x"], shown["low"], shown["high"], color=colors, linewidth=0.9)
-    style.curves(axes, shown.assign(low=float("nan"), high=float("nan")), LOOKS.__getitem__)
+    style.curves(axes, shown, LOOKS.__getitem__)
     style.layer_axis(axes)
     axes.set_xlabel("")

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from bottomup.figures import groups, style
 from bottomup.figures.points import Tables, join
@@ -43,7 +43,6 @@ def finish(axes: Axes, shown: pd.DataFrame) -> None:
     """Axes of one panel of influence."""
     # The first layer's influence can be many times that of the others.
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
     written = partial(np.format_float_positional, precision=1, fractional=False, trim="-")
     axes.yaxis.set_major_formatter(lambda distance, _: written(distance))
     axes.yaxis.set_minor_locator(NullLocator())
@@ -57,4 +56,5 @@ def cut(figure: Figure) -> Figure:
     for axes in figure.axes:
         row = axes.get_shared_y_axes().get_siblings(axes)
         axes.set_ylim(bottom=min(line.get_ydata().min() for each in row for line in each.lines) / 2)
+        style.log_ticks(axes, (1, 2, 5))
     return figure

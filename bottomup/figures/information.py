@@ -81,6 +81,10 @@ def draw(tables: Tables, rows: list[Row], estimate: dict[str, int]) -> tuple[Fig
                 axes = _panel(figure, grid[2 * i : 2 * i + 2, j], shown)
                 axes.set_title(_title(panel, part, shown))
                 axes.set_ylabel(f"{shown['quantity'].iloc[0]}\nwith the {row.token} token, nats")
+            else:
+                hole = figure.add_subplot(grid[2 * i : 2 * i + 2, j])
+                hole.set_axis_off()
+                style.say(hole, style.NO_VALUES)
     style.legend(figure, _key(drawn), columns=8)
     return figure, drawn
 
@@ -199,7 +203,7 @@ def _title(panel: str, part: pd.DataFrame, shown: pd.DataFrame) -> str:
 
 def _key(drawn: pd.DataFrame) -> list:
     ours = drawn[drawn["quantity"].isin([MEASURED, CHANGE])]
-    looks = [style.objective(name) for name in style.ordered(ours["series"])]
+    looks = {name: style.objective(name) for name in style.ordered(ours["series"])}
     handles = style.key(ours, looks)
     if (drawn["quantity"] == SHUFFLED).any():
         handles.append(Line2D([], [], color=style.GRAY, linestyle=":", label=SHUFFLED))

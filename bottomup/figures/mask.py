@@ -28,7 +28,7 @@ UNTRAINED, TRAINED, GAIN = "untrained", "trained", "trained less untrained"
 TITLES = {
     UNTRAINED: "untrained:\nwhat the mask does alone",
     TRAINED: "trained:\nmask and target together",
-    GAIN: "trained less untrained with the same mask:\nwhat training adds",
+    GAIN: "trained less untrained, same mask:\nwhat training adds",
 }
 PAIRS = ["untrained, mask differs", "trained, target or mask differs", "trained, as in the paper"]
 # For pairs with known names; others are named after both models.
@@ -167,13 +167,15 @@ def _figure(drawn: pd.DataFrame, models: Models) -> Figure:
             style.layer_axis(axes)
     for axes, title in zip(grid[0], TITLES.values(), strict=True):
         axes.set_title(title)
+    for axes, quantity in zip(grid[:2, 2], (INFORMATION, TOKEN), strict=True):
+        axes.set_ylabel(f"difference in {quantity.partition(',')[0]}")
     for axes in (*grid[0], grid[1, 2]):
         axes.axhline(0, color="black", linewidth=0.7)
     grid[2, 2].sharey(grid[2, 0])
     for axes, panel in zip(grid[2], PAIRS, strict=True):
         _name_pairs(axes, panel, drawn[drawn["panel"] == panel], of_pair)
     shown = drawn[drawn["quantity"] == INFORMATION]
-    looks = [of_model(name) for name in _ordered(set(shown["series"]), models)]
+    looks = {name: of_model(name) for name in _ordered(set(shown["series"]), models)}
     style.legend(figure, style.key(shown, looks), columns=4, title=MASKS)
     return figure
 

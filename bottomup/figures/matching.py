@@ -8,7 +8,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
-from matplotlib.ticker import LogLocator, NullLocator
+from matplotlib.ticker import NullLocator
 
 from bottomup.figures import groups, style
 from bottomup.figures.means import over_runs
@@ -71,17 +71,22 @@ def _figure(drawn: pd.DataFrame) -> Figure:
         shown = drawn[drawn["panel"] == f"{objective}, {measure}, {grouping}"]
         measured = set(drawn.loc[drawn["panel"].str.endswith(f"{measure}, {grouping}"), "x"])
         names = [name for name in groups.LOOKS[grouping] if name in measured]
-        _panel(grid[row, column], shown, names, TICKS[measure])
+        _panel(grid[row, column], shown, names)
         if row == 0:
             grid[0, column].set_title(f"{measure}, by {groups.TITLES[grouping]}")
         if column == 0:
             grid[row, 0].set_ylabel(style.objective(objective).label)
+    for column, (measure, _) in zip(grid.T, columns, strict=True):
+        for axes in column:
+            style.log_ticks(axes, TICKS[measure])
     figure.supylabel(QUANTITY, fontsize=8)
-    style.legend(figure, style.key(drawn, list(LOOKS.values())))
+    style.legend(figure, style.key(drawn, LOOKS))
     return figure
 
 
-def _panel(axes: Axes, shown: pd.DataFrame, names: list[str], ticks: tuple) -> None:
+def _panel(axes: Axes, shown: pd.DataFrame, names: list[str]) -> None:
+    if shown.empty:
+        style.say(axes, style.NO_VALUES)
     axes.axhline(1, color=style.GRAY, linewidth=0.7)
     for shift, (matching, look) in zip((-0.2, 0, 0.2), LOOKS.items(), strict=True):
         of = shown[shown["series"] == matching]
@@ -90,6 +95,5 @@ def _panel(axes: Axes, shown: pd.DataFrame, names: list[str], ticks: tuple) -> N
         axes.plot(places, of["y"], look.marker, color=look.color, markersize=3.5)
     axes.set_xticks(range(len(names)), names, rotation=90)
     axes.set_yscale("log")
-    axes.yaxis.set_major_locator(LogLocator(subs=ticks))
     axes.yaxis.set_major_formatter("{x:g}")
     axes.yaxis.set_minor_locator(NullLocator())

@@ -50,7 +50,7 @@ def draw(tables: Tables, n_tokens: int) -> tuple[Figure, pd.DataFrame]:
         style.level(above, entropy["y"].iloc[0], "H")
         below.axhline(0, color="black", linewidth=0.7)
     curves = drawn[drawn["quantity"] != ENTROPY]
-    keys = [looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()]
+    keys = {name: looks(name, color=style.GRAY) for name in drawn["series"].dropna().unique()}
     counts = (
         f"{style.count(part['n_labels'])} tokens, {style.count(part['n_occurrences'])} occurrences"
     )

@@ -64,8 +64,8 @@ def _figure(parts: list[pd.DataFrame], drawn: pd.DataFrame) -> Figure:
     for axes, label in zip(grid[:, 0], (_quantity(parts[0]), DIFFERENCE), strict=False):
         axes.set_ylabel(label)
     curves = drawn[~drawn["quantity"].isin([CHANCE, DIFFERENCE])]
-    looks = [style.objective(name) for name in style.ordered(curves["series"])]
-    looks += pairs.less_looks(differ["series"])
+    looks = {name: style.objective(name) for name in style.ordered(curves["series"])}
+    looks |= pairs.less_looks(differ["series"])
     style.legend(figure, style.key(drawn, looks), columns=3 * len(parts))
     return figure
 

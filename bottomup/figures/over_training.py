@@ -99,12 +99,12 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
         row[0].set_ylabel(quantity)
         for axes, (name, end) in zip(row, ends.items(), strict=True):
             of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)
-            style.curves(axes, drawn[of], looks.get, reach=np.inf)
+            style.curves(axes, drawn[of].sort_values(["series", "x"]), looks.get, reach=np.inf)
             steps.mark_end(axes, end)
     grid[1, 0].set_ylim(bottom=0)
     for above, below, name in zip(*grid, ends, strict=True):
         above.set_title(style.objective(name).label)
         steps.axis(below, drawn.loc[drawn["panel"] == name, "x"])
-    handles = style.key(drawn, [*looks.values()])
+    handles = style.key(drawn, looks)
     style.legend(figure, handles, columns=4 * len(ends), title=style.LAYERS)
     return figure

@@ -46,9 +46,9 @@ def look(series: str) -> style.Look:
     return style.pair(*series.split("-"))
 
 
-def looks(series: pd.Series) -> list[style.Look]:
-    """The look of each pair, once: the paper's pairs, others, two seeds, two halves."""
-    return [look(pair) for pair in _ordered(set(series))]
+def looks(series: pd.Series) -> dict[str, style.Look]:
+    """The look of each pair: the paper's pairs, others, two seeds, two halves."""
+    return {pair: look(pair) for pair in _ordered(set(series))}
 
 
 def _ordered(series: set[str]) -> list[str]:
@@ -88,12 +88,11 @@ def _differing(names: set[str]) -> list[str]:
     return found or ["-".join(pair) for pair in combinations(style.compared(names), 2)]
 
 
-def less_looks(series: pd.Series) -> list[style.Look]:
+def less_looks(series: pd.Series) -> dict[str, style.Look]:
     """The looks of differences, named as such."""
-    found = [pair.split("-") for pair in _ordered(set(series))]
-    return [
-        replace(
-            style.pair(a, b), label=f"{style.objective(a).label} less {style.objective(b).label}"
-        )
-        for a, b in found
-    ]
+    return {pair: _less(*pair.split("-")) for pair in _ordered(set(series))}
+
+
+def _less(a: str, b: str) -> style.Look:
+    label = f"{style.objective(a).label} less {style.objective(b).label}"
+    return replace(style.pair(a, b), label=label)

@@ -61,7 +61,7 @@ def _figure(measured: pd.DataFrame, drawn: pd.DataFrame, marks: pd.DataFrame) ->
         for one, metric in zip(axes, METRICS, strict=True):
             _panel(one, measured[measured["panel"] == f"{task}: {metric}"], drawn)
         _mark(axes[0], marks[marks["panel"] == f"{task}: {CENTER}"])
-    looks = [style.objective(name) for name in style.ordered(drawn["series"])]
+    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
     handles = style.key(drawn, looks)
     if len(marks):
         handles.append(
@@ -80,7 +80,8 @@ def _mark(axes: Axes, centers: pd.DataFrame) -> None:
 
 def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:
     if part.empty:
-        axes.set_visible(False)
+        axes.set_axis_off()
+        style.say(axes, style.NO_VALUES)
         return
     panel, task, metric = part.iloc[0][["panel", "task", "metric"]]
     style.curves(axes, drawn[drawn["panel"] == panel], style.objective)

@@ -3,6 +3,8 @@
 Source: evolution, the t-SNE pictures by token, by position and by CCG tag.
 """
 
+from itertools import product
+
 import matplotlib
 import numpy as np
 import pandas as pd
@@ -48,8 +50,9 @@ def draw(tables: Tables, picture: str) -> tuple[Figure, pd.DataFrame]:
     figure = Figure(figsize=size, layout="constrained")
     grid = figure.subplots(len(objectives), len(layers), squeeze=False)
     scattered = _in_drawing_order(rows.assign(color=_colors(rows, picture)))
-    for (objective, layer), shown in scattered.groupby(["objective", "layer"]):
-        _panel(grid[objectives.index(objective), layers.index(layer)], shown)
+    by_panel = dict(list(scattered.groupby(["objective", "layer"])))
+    for (objective, layer), axes in zip(product(objectives, layers), grid.flat, strict=True):
+        _panel(axes, by_panel.get((objective, layer)))
     for layer, axes in zip(layers, grid[0], strict=True):
         axes.set_title(f"layer {layer}", loc="center")
     for objective, axes in zip(objectives, grid[:, 0], strict=True):
@@ -86,8 +89,10 @@ def _in_drawing_order(rows: pd.DataFrame) -> pd.DataFrame:
     return mixed.sort_values("color", key=lambda colors: colors != OTHERS, kind="stable")
 
 
-def _panel(axes: Axes, shown: pd.DataFrame) -> None:
-    for kind, of in shown.groupby("kind"):
+def _panel(axes: Axes, shown: pd.DataFrame | None) -> None:
+    if shown is None:
+        style.say(axes, "has no such layer")
+    for kind, of in () if shown is None else shown.groupby("kind"):
         axes.scatter(of["x"], of["y"], c=list(of["color"]), rasterized=True, **MARKS[kind])
     axes.set(xticks=[], yticks=[])
     axes.spines[:].set(visible=True, color=style.GRAY, linewidth=0.5)

@@ -164,9 +164,10 @@ def _title(rows: pd.DataFrame, names: list[str]) -> str:
 
 def _key(drawn: pd.DataFrame) -> list:
     ours = drawn[drawn["source"] == "ours"]
-    looks = [look for name, look in style.METHODS.items() if name in set(ours["series"])]
-    handles = style.key(ours, [UNPRUNED, *looks], style.SEEDS)
     published = drawn.loc[drawn["source"] == "published", "series"]
+    methods = {*ours["series"], *published.str.split(", ").str[0]}  # the paper's, too
+    looks = {name: look for name, look in style.METHODS.items() if name in methods}
+    handles = style.key(ours, {"unpruned": UNPRUNED} | looks, style.SEEDS)
     for dataset, marker in DATASETS.items():
         if published.str.endswith(dataset).any():
             behind = style.stroke(style.Look("", style.GRAY, marker), behind=True)

@@ -11,9 +11,11 @@ from pathlib import Path
 from textwrap import wrap
 
 import matplotlib
+import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
+from matplotlib.container import Container
 from matplotlib.figure import Figure
 from matplotlib.font_manager import (
     FontEntry,
@@ -23,10 +25,10 @@ from matplotlib.font_manager import (
     fontManager,
     get_font,
 )
+from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 from matplotlib.text import Text
-from matplotlib.ticker import MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from bottomup.core.names import TWIN, half, objective_and_half
@@ -48,6 +50,12 @@ INTERVALS = {
     (True, True): "95 % interval, runs and documents; of one run, documents",
 }
 NEXT = 1.5  # how far apart points at two consecutive layers are at most
+BESIDE = 5  # typographic points between two series that stand side by side
+TOGETHER = 0.6  # of the room between two places that series side by side take, at most
+BAR = {"linewidth": 1.1, "alpha": 0.6}  # of an interval
+LABEL = 8  # typographic points that a label of an axis takes
+MOST_BEHIND = 3  # published curves that a legend shows
+NO_VALUES = "not measured, or\non too few cases"
 LAYERS = "layer (0 = embeddings)"
 DISTANCE = "PWCCA distance (1 − similarity)"
 VARIANTS = {
@@ -232,18 +240,46 @@ def light(color: str, share: float = 0.5) -> str:
 
 
 def curves(
-    axes: Axes, points: pd.DataFrame, look: Callable[[str], Look], reach: float = NEXT
+    axes: Axes,
+    points: pd.DataFrame,
+    look: Callable[[str], Look],
+    reach: float = NEXT,
+    beside: float = BESIDE,
 ) -> None:
-    """Draw each series of `points`, published ones behind; a band from `low` to `high` if given.
+    """Draw each series of `points`, published ones behind; a bar from `low` to `high` if given.
 
-    Points that are further apart than `reach` are not joined: nothing is known of what lies between
-    them.
+    Our series that share places stand side by side, at most `beside` typographic points from the
+    next, so that none hides another. Points that are further apart than `reach` are not joined:
+    nothing is known of what lies between them. Axes without a point say so.
     """
+    if points.empty:
+        say(axes, NO_VALUES)
+    aside = _side_by_side(axes, points, beside)
     for source in ("published", "ours"):
         shown = points[points["source"] == source]
         for series, group in shown.groupby("series", sort=False):
+            behind = source == "published"
             for part in pieces(group, reach):
-                _curve(axes, part, look(series), behind=source == "published")
+                _curve(axes, part, look(series), behind, 0.0 if behind else aside[series])
+
+
+def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, float]:
+    """How far each of our series is moved to the right, in typographic points; makes room for it.
+
+    Not in units of x, whose scale may be logarithmic.
+    """
+    ours = points.loc[points["source"] == "ours", ["series", "x"]].drop_duplicates()
+    sharing = ours.loc[ours.duplicated("x", keep=False), "series"].unique()
+    rank = {name: place for place, name in enumerate(OBJECTIVES)}
+    names = sorted(sharing, key=lambda name: rank.get(name, len(rank)))  # as in the legend
+    width = axes.bbox.width * 72 / axes.figure.dpi
+    room = TOGETHER * width / max(1, points["x"].nunique())
+    between = max(1, len(names) - 1)
+    step = min(beside, room / between) if names else 0
+    half = step * between / 2
+    axes.margins(x=axes.margins()[0] + half / (width - 2 * half))
+    aside = {name: step * place - half for place, name in enumerate(names)}
+    return dict.fromkeys(ours["series"], 0.0) | aside
 
 
 def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
@@ -253,13 +289,14 @@ def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
     return [part for _, part in points.groupby(gaps.cumsum())]
 
 
-def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool) -> None:
-    x, y, low, high = (points[name].to_numpy() for name in ("x", "y", "low", "high"))
-    axes.plot(x, y, **stroke(look, behind))
-    if len(points) == 1:
-        axes.vlines(x, low, high, color=look.color, linewidth=1)
-    else:
-        axes.fill_between(x, low, high, color=look.color, alpha=0.18, linewidth=0)
+def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool, aside: float) -> None:
+    moved = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+    bars = points.dropna(subset=["low", "high"])
+    drawn = [*axes.plot(points["x"].to_numpy(), points["y"].to_numpy(), **stroke(look, behind))]
+    if len(bars):
+        drawn.append(axes.vlines(bars["x"], bars["low"], bars["high"], look.color, **BAR))
+    for artist in drawn:
+        artist.set_transform(moved)  # once its axes know where its points are
 
 
 def stroke(look: Look, behind: bool = False) -> dict:
@@ -283,16 +320,32 @@ def stroke(look: Look, behind: bool = False) -> dict:
     }
 
 
-def key(points: pd.DataFrame, looks: list[Look], band: str | None = None) -> list:
-    """Legend entries: the series, then the published curves and the band if drawn; `band` says what
-    it is, if that is no interval."""
-    handles = [Line2D([], [], label=look.label, **stroke(look)) for look in looks]
-    if (points["source"] == "published").any():
-        behind = stroke(Look(PUBLISHED, GRAY), behind=True)
-        handles.append(Line2D([], [], label=PUBLISHED, **behind))
+def key(points: pd.DataFrame, looks: dict[str, Look], bars: str | None = None) -> list:
+    """Legend entries: the series by their `looks`, then the published curves, in the looks of the
+    first of them, and the bars if drawn; `bars` says what they are, if no intervals."""
+    handles: list = [Line2D([], [], label=look.label, **stroke(look)) for look in looks.values()]
+    published = set(points.loc[points["source"] == "published", "series"])
+    lines = [
+        Line2D([], [], **stroke(look, behind=True))
+        for name, look in looks.items()
+        if name in published
+    ]
+    if lines:
+        handles.append(Container(lines[:MOST_BEHIND], label=PUBLISHED))
     if points["low"].notna().any():
-        handles.append(Patch(color=GRAY, alpha=0.25, linewidth=0, label=band or intervals(points)))
+        handles.append(bar(bars or intervals(points)))
     return handles
+
+
+def bar(label: str, color: str = GRAY) -> Line2D:
+    """The legend entry of vertical bars."""
+    return Line2D([], [], linestyle="", marker="|", markersize=10, color=color, label=label)
+
+
+def say(axes: Axes, why: str) -> None:
+    """Write into axes without a point why there is none."""
+    place = {"transform": axes.transAxes, "ha": "center", "va": "center"}
+    axes.text(0.5, 0.5, why, fontsize=7, color=GRAY, **place)
 
 
 def intervals(points: pd.DataFrame) -> str:
@@ -309,7 +362,13 @@ def legend(figure: Figure, handles: list, columns: int = 6, title: str | None = 
     for most in range(columns, 0, -1):
         rows = math.ceil(len(handles) / most)
         ncols = math.ceil(len(handles) / rows)
-        drawn = figure.legend(handles=handles, loc="outside upper center", ncols=ncols, title=title)
+        drawn = figure.legend(
+            handles=handles,
+            loc="outside upper center",
+            ncols=ncols,
+            title=title,
+            handler_map={tuple: HandlerTuple(ndivide=None, pad=0)},
+        )
         if drawn.get_window_extent().width <= figure.bbox.width or most == 1:
             return
         drawn.remove()
@@ -325,9 +384,21 @@ def step_axis(axes: Axes, steps: pd.Series) -> None:
     """Steps, such as `1-2`, at the layer they start from; not every step if there are many."""
     names = sorted({(int(step.split("-")[0]), step) for step in steps})
     axes.set_xticks(*zip(*names[:: 1 + len(names) // 9], strict=True))
-    axes.margins(x=0.08)
+    axes.margins(x=max(0.08, axes.margins()[0]))
     if len(names) > 1:
         axes.set_xlabel("step, from layer – to layer")
+
+
+def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:
+    """Ticks of a logarithmic y axis, once its limits are known: at `steps` times each power of ten,
+    or at fewer where the labels would cover one another."""
+    bottom, top = axes.get_ylim()
+    decade = axes.bbox.height * 72 / axes.figure.dpi / np.log10(top / bottom)
+    axes.yaxis.set_major_locator(LogLocator())
+    for some in ((1, 2, 5), steps):
+        if np.diff(np.log10([*some, 10])).min() * decade > LABEL:
+            # By itself, Matplotlib shows none of several where it finds no room for all.
+            axes.yaxis.set_major_locator(LogLocator(subs=some, numticks=99))
 
 
 def count(values: pd.Series) -> str:
@@ -342,25 +413,24 @@ def ccg(sources: pd.Series) -> str:
 
 
 def level(axes: Axes, value: float, name: str) -> None:
-    """Draw a line at `value` across `axes`; far from the curves, its number at the edge instead."""
+    """Draw a line at `value` across `axes`, its number to the right, where it covers nothing; far
+    from the curves, the number alone, at the edge."""
     low, high = sorted(axes.get_ylim())
     span, inverted = high - low, axes.yaxis_inverted()
-    behind = {"facecolor": "white", "edgecolor": "none", "alpha": 0.8, "pad": 0.5}
-    text = {"textcoords": "offset points", "ha": "right", "bbox": behind}
+    text = f"{name}\n= {value:.3g}"
+    beside = {"textcoords": "offset points", "xytext": (3, 0), "ha": "left", "fontsize": 7}
     if low - 1.5 * span < value < high + 1.5 * span:
         axes.axhline(value, color="black", linewidth=0.7)
-        place = {"xy": (1, value), "xytext": (0, 3), "xycoords": ("axes fraction", "data")}
-        axes.annotate(f"{name} = {value:.3g}", **place, **text)
-        low, high = min(low, value - 0.05 * span), max(high, value + 0.1 * span)
+        place = {"xy": (1, value), "xycoords": ("axes fraction", "data"), "va": "center"}
+        low, high = min(low, value - 0.05 * span), max(high, value + 0.05 * span)
+        axes.set_ylim(*((high, low) if inverted else (low, high)))
     else:
         # A line that far away would flatten the curves: the number stands for it.
         above = (value > high) != inverted
-        where, edge, shift = ("above", 1, -8) if above else ("below", 0, 3)
-        place = {"xy": (1, edge), "xytext": (0, shift), "xycoords": "axes fraction"}
-        axes.annotate(f"{name} = {value:.3g} ({where})", **place, **text)
-        room = 0.15 * span
-        low, high = (low, high + room) if value > high else (low - room, high)
-    axes.set_ylim(*((high, low) if inverted else (low, high)))
+        text += "\n(above)" if above else "\n(below)"
+        edge, side = (1, "top") if above else (0, "bottom")
+        place = {"xy": (1, edge), "xycoords": "axes fraction", "va": side}
+    axes.annotate(text, **place, **beside)
 
 
 def find_fonts(figure: Figure) -> None:

@@ -107,9 +107,10 @@ def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     _level(axes, baseline, WIDTH, color=BASELINE.color)
     axes.vlines(_places(head), head["low"], head["high"], color=HEAD.color, linewidth=0.9)
     axes.plot(_places(head), head["y"], **style.stroke(HEAD))
-    for place, n in zip(_places(head), head["n"], strict=True):
+    for label, place in PLACES.items():
         below = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
-        axes.annotate(f"{n:,.0f}", (place, 0), (0, -14), **below, **COUNT)
+        count = f"{head['n'][label]:,.0f}" if label in head.index else "few"
+        axes.annotate(count, (place, 0), (0, -14), **below, **COUNT)
     if published:
         _level(axes, published["baseline"], **BEHIND, color=style.light(BASELINE.color))
         head = published["best head"]
@@ -147,8 +148,7 @@ def _relations(axes: Axes) -> None:
 def _key(drawn: pd.DataFrame, threshold: float) -> list:
     handles = [Line2D([], [], label=HEAD.label, **style.stroke(HEAD))]
     if drawn["low"].notna().any():
-        bar = {"linestyle": "", "marker": "|", "markersize": 10, "color": HEAD.color}
-        handles.append(Line2D([], [], label=style.intervals(drawn), **bar))
+        handles.append(style.bar(style.intervals(drawn), HEAD.color))
     handles.append(Line2D([], [], label=BASELINE.label, **style.stroke(BASELINE)))
     handles.append(Patch(color=BOX, linewidth=0, label=f"up to {100 * threshold:g} % above it"))
     if (drawn["source"] == "published").any():

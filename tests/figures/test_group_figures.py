@@ -98,7 +98,7 @@ def test_every_group_that_is_measured_has_a_look():
 def test_every_group_has_a_look_of_its_own(drawn):
     *_, figure, points = drawn
     legend = figure.axes[-1].get_legend()
-    lines = [(line.get_color(), line.get_linestyle()) for line in legend.get_lines()]
+    *lines, _ = [(line.get_color(), line.get_linestyle()) for line in legend.get_lines()]
     assert len(set(lines)) == len(lines) == points["series"].nunique()
 
 

@@ -66,7 +66,7 @@ def test_all_is_in_sight_and_chance_is_named(study, published, nothing_cut_off):
     nothing_cut_off(figure)
     above, below = np.split(np.array(figure.axes), 2)
     for axes in above:
-        assert axes.texts[0].get_text().startswith("chance = ")
+        assert axes.texts[0].get_text().startswith("chance\n= ")
     for axes in (above[0], below[0]):
         assert axes.yaxis_inverted() == (published == "evolution_position")
 

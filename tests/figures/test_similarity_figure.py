@@ -42,7 +42,7 @@ def test_axes_say_which_value_is_the_same(study, nothing_cut_off):
     assert {axes.get_ylabel() for axes in similarities} == {"similarity (1 = same)"}
     assert {axes.get_ylabel() for axes in distances} == {"distance (0 = same)"}
     for axes in figure.axes:
-        same = "same = 1" if axes in similarities else "same = 0"
+        same = "same\n= 1" if axes in similarities else "same\n= 0"
         assert [text.get_text() for text in axes.texts] == [same]
     assert distances[0].get_title("left") == "Procrustes distance\n100,000 occurrences"
     shared = [axes.get_ylim() for axes in similarities]
@@ -68,7 +68,7 @@ def test_calibrated_values_are_similarities_with_their_intervals(study, nothing_
     assert len({axes.get_ylim() for axes in figure.axes}) == 1
     for axes in figure.axes:
         assert axes.get_ylabel() == "calibrated (1 = same, 0 = chance)"
-        assert [text.get_text() for text in axes.texts] == ["same = 1"]
+        assert [text.get_text() for text in axes.texts] == ["same\n= 1"]
     # What may be chance is at 0, and an interval that is all chance is none.
     table[["value", "ci_low", "ci_high", "calibrated"]] = 0.5, 0.45, 0.55, 0
     _, points = similarity_between_runs.draw(tables, calibrated=True)

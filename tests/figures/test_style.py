@@ -6,10 +6,12 @@ import pandas as pd
 import pytest
 from fontTools.fontBuilder import FontBuilder
 from fontTools.pens.ttGlyphPen import TTGlyphPen
+from matplotlib.backends.backend_agg import FigureCanvasAgg as Agg
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontEntry, fontManager
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
+from matplotlib.ticker import NullLocator
 from PIL import Image
 
 from bottomup.figures import distance_between_tasks, style
@@ -55,6 +57,8 @@ def test_a_level_is_in_sight_or_named_at_the_edge(value, inverted):
         axes.invert_yaxis()
     style.level(axes, value, "chance")
     low, high = sorted(axes.get_ylim())
+    Agg(axes.figure).draw()
+    assert axes.texts[0].get_window_extent().x0 > axes.bbox.x1, "it covers nothing"
     lines = [line.get_ydata()[0] for line in axes.get_lines()]
     far = abs(value) > 3
     assert lines == ([] if far else [value])
@@ -63,7 +67,7 @@ def test_a_level_is_in_sight_or_named_at_the_edge(value, inverted):
     assert far or low < value < high
     text = axes.texts[0].get_text()
     beyond = "above" if (value > 0) != inverted else "below"
-    assert text == f"chance = {value:.3g}" + (f" ({beyond})" if far else "")
+    assert text == f"chance\n= {value:.3g}" + (f"\n({beyond})" if far else "")
 
 
 def test_a_new_objective_has_a_look_of_its_own_in_every_figure():
@@ -103,10 +107,100 @@ def test_no_line_is_joined_across_a_range_without_points(x, reach, parts):
     axes = Figure().subplots()
     style.curves(axes, curve(x), style.objective, reach)
     assert [line.get_xdata().tolist() for line in axes.get_lines()] == parts
-    bands = [
-        sorted({float(x) for x in band.get_paths()[0].vertices[:, 0]}) for band in axes.collections
-    ]
-    assert bands == [sorted(part) for part in parts], "nor a band"
+    bars = [bar.get_segments() for bar in axes.collections]
+    expected = [[[[x, 0.4], [x, 0.6]] for x in part] for part in parts]
+    assert [[bar.tolist() for bar in part] for part in bars] == expected, "a bar at each point"
+
+
+def pixels(artist, points):
+    return artist.get_transform().transform(points)
+
+
+@pytest.mark.parametrize("names", [["lm", "mt"], ["lm", "mt", "mlm"], list("abcdefghijklm")])
+@pytest.mark.parametrize("places", [[3], [0, 1], [*range(13)]])
+@pytest.mark.parametrize("scale", ["linear", "symlog"])
+def test_series_at_one_place_stand_side_by_side_each_with_its_bars(names, places, scale):
+    figure = Figure(figsize=(2.4, 2))
+    axes = figure.subplots()
+    shown = pd.concat([curve(places).assign(series=name) for name in names])
+    style.curves(axes, shown, style.objective)
+    axes.set_xscale(scale)
+    Agg(figure).draw()
+    lines, bars = axes.get_lines(), axes.collections
+    found = np.array([pixels(line, line.get_xydata())[:, 0] for line in lines])
+    order = style.ordered(names) if len(names) < 9 else names
+    by_name = dict(zip(names, found, strict=True))
+    across = np.array([by_name[name] for name in order])
+    assert (np.diff(across, axis=0) > 0.3).all(), "none behind another, in the legend's order"
+    for line, bar in zip(found, bars, strict=True):
+        ends = np.array([pixels(bar, segment)[0, 0] for segment in bar.get_segments()])
+        assert ends == pytest.approx(line)
+    assert found.min() > axes.bbox.x0 and found.max() < axes.bbox.x1, "all in sight"
+    if scale == "linear" and len(places) > 1:
+        apart = np.diff(axes.transData.transform([(x, 0) for x in places])[:, 0]).min()
+        assert across.max(axis=0)[0] - across.min(axis=0)[0] < 0.8 * apart, "near their place"
+
+
+def test_series_that_share_no_place_and_published_ones_stay_there():
+    axes = Figure().subplots()
+    apart = pd.concat([curve([12]), curve([0]).assign(series="mt")])
+    behind = curve([0, 12], low=float("nan"), high=float("nan")).assign(source="published")
+    style.curves(axes, pd.concat([apart, behind]), style.objective)
+    assert axes.margins() == Figure().subplots().margins(), "and need no more room"
+    for line in axes.get_lines():
+        places = axes.transData.transform(line.get_xydata())
+        assert pixels(line, line.get_xydata()) == pytest.approx(places)
+
+
+def test_axes_without_a_point_say_so():
+    axes = Figure().subplots()
+    style.curves(axes, curve([0, 1]).head(0), style.objective)
+    assert [text.get_text() for text in axes.texts] == [style.NO_VALUES]
+    other = Figure().subplots()
+    style.curves(other, curve([0, 1]), style.objective)
+    assert not other.texts
+
+
+def test_the_legend_shows_published_curves_as_they_are_drawn():
+    names = ["mt", "lm", "mlm", "untrained"]
+    looks = {name: style.objective(name) for name in names}
+    behind = [curve([0]).assign(series=name, source="published") for name in names[1:3]]
+    handles = style.key(pd.concat([curve([0, 1]), *behind]), looks)
+    labels = [handle.get_label() for handle in handles]
+    assert labels[-2:] == [style.PUBLISHED, "95 % interval, runs and documents"]
+    shown = [(line.get_color(), line.get_marker()) for line in handles[-2]]
+    assert shown == [(style.light(looks[name].color), looks[name].marker) for name in names[1:3]]
+    figure = Figure(figsize=(8, 2), layout="constrained")
+    style.legend(figure, handles)
+    [legend] = figure.legends
+    assert [text.get_text() for text in legend.get_texts()] == labels
+    drawn = {line.get_color() for line in legend.findobj(Line2D)}
+    assert drawn >= {color for color, _ in shown}
+
+
+@pytest.mark.parametrize(
+    ("limits", "steps", "wanted"),
+    [
+        ((0.9, 11), (1, 2, 5), [1, 2, 5, 10]),
+        ((1e-6, 1e6), (1, 2, 5), None),
+        ((0.8, 1.6), (1, 1.2, 1.5, 7, 8.5), [0.85, 1, 1.2, 1.5]),
+        ((0.08, 12), (1, 1.2, 1.5, 7, 8.5), [0.1, 0.2, 0.5, 1, 2, 5, 10]),
+    ],
+)
+def test_ticks_of_a_logarithmic_axis_have_room(limits, steps, wanted):
+    axes = Figure(figsize=(3, 1.5)).subplots()
+    axes.set(yscale="log", ylim=limits)
+    style.log_ticks(axes, steps)
+    axes.yaxis.set_minor_locator(NullLocator())
+    Agg(axes.figure).draw()
+    low, high = limits
+    ticks = [tick for tick in axes.get_yticks() if low <= tick <= high]
+    if wanted:
+        assert ticks == pytest.approx(wanted)
+    else:
+        assert len(ticks) > 2 and np.log10(ticks) == pytest.approx(np.log10(ticks).round())
+    places = np.sort(axes.transData.transform([(0, tick) for tick in ticks])[:, 1])
+    assert (np.diff(places) * 72 / 100 > style.LABEL).all()
 
 
 def test_the_legend_says_what_the_intervals_are_about():
@@ -117,7 +211,7 @@ def test_the_legend_says_what_the_intervals_are_about():
     assert style.intervals(pd.concat([several, unknown])) == style.intervals(several)
     both = style.intervals(pd.concat([several, one]))
     assert "runs and documents" in both and "of one run, documents" in both
-    labels = [handle.get_label() for handle in style.key(several, [], "a range")]
+    labels = [handle.get_label() for handle in style.key(several, {}, "a range")]
     assert labels == ["a range"]
 
 
