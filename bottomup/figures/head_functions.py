@@ -96,7 +96,7 @@ def _kind(label: str) -> str:
 
 
 def _figure(drawn: pd.DataFrame) -> Figure:
-    relevance = drawn[drawn["quantity"] == "relevance"]
+    relevance = heads.of_even_share(drawn[drawn["quantity"] == "relevance"])
     names = [*style.ordered(set(relevance["panel"]) - {PAPER}), PAPER]
     names = [name for name in names if name in set(relevance["panel"])]
     width, height = heads.size(relevance, CELL)
@@ -107,7 +107,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     norm = Normalize(relevance["y"].min(), relevance["y"].max())
     for name, (above, below) in zip(names, panels.T, strict=True):
         shown = drawn[drawn["panel"] == name]
-        heads.paint(above, shown[shown["quantity"] == "relevance"], norm)
+        heads.paint(above, relevance[relevance["panel"] == name], norm)
         _write(below, shown)
         published = f"{PAPER}, {style.PUBLISHED}"
         above.set_title(published if name == PAPER else style.objective(name).label)
@@ -115,7 +115,7 @@ def _figure(drawn: pd.DataFrame) -> Figure:
     for axes in panels[:, 0]:
         axes.set_ylabel("layer")
     shades = ScalarMappable(norm, heads.SHADES)
-    label = "relevance,\nshare of the layer"
+    label = "relevance,\ntimes an even share"
     figure.colorbar(shades, ax=list(panels[0]), label=label, pad=0.01, aspect=12)
     looks = [style.FUNCTIONS[kind] for kind in ("positional", "syntactic", "rare")]
     handles = [Patch(color=style.light(look.color), label=look.label) for look in looks]

@@ -15,7 +15,7 @@ from bottomup.figures.points import Tables, join, points
 NEEDED = [*heads.HEAD, "importance", "value"]
 ROWS = {"relevance": "(a) LRP", "confidence": "(b) confidence"}
 LABELS = {
-    "relevance": "relevance,\nshare of the layer",
+    "relevance": "relevance,\ntimes an even share",
     "confidence": "confidence,\nmean largest weight",
 }
 PAPER = "EN-RU, encoder"
@@ -64,6 +64,7 @@ def _figure(drawn: pd.DataFrame, names: list[str], shown: list[str]) -> Figure:
     panels = figure.subplots(2, len(shown), squeeze=False)
     for (quantity, label), row in zip(LABELS.items(), panels, strict=True):
         values = drawn[drawn["quantity"] == quantity]
+        values = heads.of_even_share(values) if quantity == "relevance" else values
         norm = Normalize(values["y"].min(), values["y"].max())
         for name, axes in zip(shown, row, strict=True):
             heads.paint(axes, values[values["panel"] == name], norm)

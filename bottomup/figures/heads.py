@@ -55,6 +55,13 @@ def by_relevance(importance: pd.DataFrame) -> pd.DataFrame:
     return heads.rename(columns={"value": "relevance"}).assign(place=place)
 
 
+def of_even_share(shown: pd.DataFrame) -> pd.DataFrame:
+    """Points of a map whose `y` is a share of the layer (`series`) as multiples of the share that
+    each head of the layer would have if all had the same: so layers of few and of many heads
+    compare."""
+    return shown.assign(y=shown["y"] * shown.groupby(["panel", "series"])["y"].transform("count"))
+
+
 def layers(numbers: pd.Series) -> pd.Series:
     """Names of layers, as in the published maps."""
     return "layer " + numbers.astype(str)

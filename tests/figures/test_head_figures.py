@@ -309,12 +309,33 @@ def test_maps_have_the_top_layer_on_top_and_one_scale_a_row():
     above, below = figure.axes[:4], figure.axes[4:8]
     mesh = above[2].collections[0]
     # Rows from the bottom; layer 2 lacks the third head.
-    assert mesh.get_array().filled(-1).tolist() == [[0.5, 0.3, 0.2], [0.6, 0.4, -1]]
+    expected = [[1.5, 0.9, 0.6], [1.2, 0.8, -1]]  # times 1/3 and 1/2, even shares
+    assert mesh.get_array().filled(-1) == pytest.approx(np.array(expected))
     assert above[2].get_ylim() == (0.5, 2.5)
-    for row, low, high in ((above, 0.0765, 0.6), (below, 0.1, 0.9)):
+    paper = load_published("lrp_confidence").query("panel == '(a) LRP'")["y"]
+    assert len(paper) == 6 * 8
+    for row, low, high in ((above, 0.6, 8 * paper.max()), (below, 0.1, 0.9)):
         limits = {axes.collections[0].get_clim() for axes in row}
         assert len(limits) == 1
         assert limits.pop() == pytest.approx((low, high), abs=0.01)
+
+
+def test_layers_of_few_and_of_many_heads_have_one_scale():
+    """An even share is 1 in each; CSV holds the shares themselves."""
+    even = {
+        (name, 1, "encoder", 1): {"relevance_alpha_beta": [1 / n] * n, "confidence": [0.5] * n}
+        for name, n in (("lm", 4), ("mlm", 8))
+    }
+    of_lm = ["lm", 1, 1, 1, "positional", 1, 0.9, True]
+    held = functions([of_lm, ["mlm", *of_lm[1:-1], False]])
+    tables = {"head_importance": importance(even), "head_functions": held}
+    for module in (head_importance, head_functions):
+        figure, points = draw(module, tables, published=False)
+        meshes = [axes.collections[0].get_array() for axes in figure.axes[:2]]
+        assert [np.ravel(mesh).tolist() for mesh in meshes] == [[1] * 4, [1] * 8]
+        assert set(points.loc[points["quantity"] == "relevance", "y"]) == {1 / 4, 1 / 8}
+    said = [[text.get_text() for text in axes.texts] for axes in figure.axes[2:4]]
+    assert said == [["+1"], ["no head has a function"]]
 
 
 def test_the_published_map_is_the_data():

@@ -458,6 +458,7 @@ MISTAKES = [
         ("for far, label in beside if far >= 0", "for far, label in beside if far <= 0"),
         ("scale.transform(getattr", "tuple(getattr"),
     ),
+    *of("figures", "heads.py", ('transform("count")', 'transform("size").pow(0)')),
     *of(
         "figures",
         "groups.py",
