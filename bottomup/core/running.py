@@ -147,8 +147,9 @@ def _lock(path: Path) -> TextIO:
                 log.info(f"another job holds {path}: waiting until it ends")
                 fcntl.flock(file, fcntl.LOCK_EX)
             # Its holder has deleted it; a third process may hold another file by now.
-            if path.exists() and os.path.samestat(path.stat(), os.fstat(file.fileno())):
-                return file
+            with suppress(FileNotFoundError):
+                if os.path.samestat(path.stat(), os.fstat(file.fileno())):
+                    return file
         except OSError as error:
             if error.errno in NO_LOCKS:
                 return file

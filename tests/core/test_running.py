@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -191,3 +192,21 @@ def test_a_file_system_without_locks_has_jobs_that_follow_nobody(monkeypatch, tm
     running.start(tmp_path)
     assert "has no locks: start one Snakemake at a time" in caplog.text
     assert running.FOLDER not in os.environ
+
+
+@pytest.mark.parametrize("last", [1, 2])
+def test_a_lock_that_its_holder_deletes_while_another_looks(monkeypatch, tmp_path, last):
+    """At the first look after opening it, or between two."""
+    lock, looks, stat = tmp_path / "lock", [], Path.stat
+
+    def deleted(path, **options):
+        if path == lock:
+            looks.append(path)
+            if len(looks) == last:
+                lock.unlink()
+        return stat(path, **options)
+
+    monkeypatch.setattr(Path, "stat", deleted)
+    with running.alone(lock):
+        assert os.path.exists(lock)
+    assert looks and not os.path.exists(lock)
