@@ -1,6 +1,7 @@
 """Where tensors are computed."""
 
 import os
+from collections.abc import Callable
 
 import torch
 
@@ -21,7 +22,7 @@ def device() -> torch.device:
 
 def float32_device() -> torch.device:
     """As `device`, for work that needs no float64: also mps, if BOTTOMUP_DEVICE names it."""
-    there = {
+    there: dict[str, Callable[[], bool]] = {
         "cuda": torch.cuda.is_available,
         "mps": torch.backends.mps.is_available,
         "cpu": lambda: True,

@@ -11,14 +11,14 @@ def differences(before: dict, now: dict) -> list[str]:
     """A phrase for each changed value: `options.choose 0.15 -> 0.4`,
     `code: bottomup/measures/kmeans.py`, `package: torch 2.13.0 -> 2.14.0`, `inputs: which views, or
     their order`."""
-    values = [settings.copy() for settings in (before, now)]
-    code_before, code_now = (settings.pop(CODE, None) or {} for settings in values)
-    inputs = [settings.pop(INPUTS, None) or {} for settings in values]
-    found = [_change(path, *pair) for path, *pair in _changed(*values)]
+    before, now = before.copy(), now.copy()
+    code_before, code_now = (settings.pop(CODE, None) or {} for settings in (before, now))
+    inputs_before, inputs_now = (settings.pop(INPUTS, None) or {} for settings in (before, now))
+    found = [_change(*changed) for changed in _changed(before, now)]
     for name, old, new in _changed(code_before, code_now):
         is_file = "." in name  # which no normal name of a package has
         found.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
-    if names := [name for name, *_ in _changed(*inputs)]:
+    if names := [name for name, *_ in _changed(inputs_before, inputs_now)]:
         found.append(f"inputs: which {', '.join(names)}, or their order")
     return found
 

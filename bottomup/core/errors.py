@@ -29,5 +29,5 @@ def _without_secrets(found: re.Match) -> str:
     host, slash, path = found[0].partition("/")
     if "@" in host:
         host = f"***@{host.rpartition('@')[2]}"
-    address, mark, _ = re.match("([^?#]*)([?#]?)(.*)", f"{host}{slash}{path}").groups()
-    return f"{address}{mark}***" if mark else address
+    address, *more = re.split("([?#])", f"{host}{slash}{path}", maxsplit=1)
+    return f"{address}{more[0]}***" if more else address

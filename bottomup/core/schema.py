@@ -5,13 +5,15 @@ import difflib
 import json
 import re
 import types
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Annotated, Any, Literal, TypeVar, Union, get_args, get_origin
 
 import yaml
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
+
+M = TypeVar("M", bound=BaseModel)
 
 WORDS = {
     int: "whole number",
@@ -93,8 +95,13 @@ def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
     return {
         field.alias or name: field
         for name, field in model.model_fields.items()
-        if "key" not in (field.json_schema_extra or {})
+        if "key" not in extra(field)
     }
+
+
+def extra(field: FieldInfo) -> dict[str, Any]:
+    """What a field says of itself beside what pydantic knows, as its `unit`."""
+    return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
 
 
 def nearest(name: str, known: list[str]) -> str:
@@ -148,7 +155,7 @@ def _replace(value: Any, location: tuple, text: str) -> None:
         return  # `problems` says what is wrong
 
 
-def validated(model: type[BaseModel], value: Any) -> BaseModel:
+def validated(model: type[M], value: Any) -> M:
     """`value` as a `model`; neither "6" nor true counts as a number.
 
     Going through JSON turns lists into tuples and text into paths, and nothing else.
@@ -156,7 +163,7 @@ def validated(model: type[BaseModel], value: Any) -> BaseModel:
     return model.model_validate_json(json.dumps(value, default=str), strict=True)
 
 
-def _line(model: type[BaseModel], problem: dict, path: str) -> str:
+def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
     *parents, last = problem["loc"] or ("",)
     where = _path(path, problem["loc"])
     if problem["type"] == "extra_forbidden":
@@ -183,10 +190,11 @@ def _path(path: str, location: tuple) -> str:
     return path
 
 
-def _parent_keys(model: type[BaseModel], location: list) -> dict[str, FieldInfo]:
+def _parent_keys(annotation: Any, location: list) -> dict[str, FieldInfo]:
     for part in location:
-        model = get_args(model)[1] if get_origin(model) is dict else keys(model)[part].annotation
-    return keys(model)
+        in_dict = get_origin(annotation) is dict
+        annotation = get_args(annotation)[1] if in_dict else keys(annotation)[part].annotation
+    return keys(annotation)
 
 
 def _allowed_at(annotation: Any, location: tuple | list) -> str:

@@ -348,7 +348,8 @@ class Gates(Section):
 class Pruning(Section):
     """Fine-tuning of converged runs, and of checkpoints, with fewer and fewer heads."""
 
-    penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(
+    # mypy reads no Literal of computed values.
+    penalties: dict[str, dict[Literal[*GATED], Penalties]] = key(  # type: ignore[valid-type]
         "by objective or checkpoint and by whose heads may go (encoder, decoder, cross, all, or "
         "two as in encoder+cross): factors of the expected number of open heads in a layer, which "
         "is added to the loss; null removes a sweep",

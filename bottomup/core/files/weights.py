@@ -36,7 +36,7 @@ def save_weights(
 ) -> None:
     """Write tensors by name, and text about them, to a file that others may read if the umask says
     so; safetensors leaves it to its owner."""
-    save_file(dict(tensors), path, metadata and dict(metadata))
+    save_file(dict(tensors), path, None if metadata is None else dict(metadata))
     by_umask(path)
 
 
