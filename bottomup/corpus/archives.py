@@ -10,15 +10,27 @@ import posixpath
 import re
 import tarfile
 import zlib
-from collections.abc import Iterator
-from typing import BinaryIO
+from collections.abc import Callable, Iterator
+from io import BufferedIOBase
+from typing import Protocol
 
 import zstandard
 
 from bottomup.core.errors import UserError
 
+
+class _Decompressor(Protocol):
+    """What the decompressors of all formats have."""
+
+    @property
+    def eof(self) -> bool: ...
+    @property
+    def unused_data(self) -> bytes: ...
+    def decompress(self, data: bytes, /) -> bytes: ...
+
+
 # The decompressor of a stream, by its first bytes.
-_COMPRESSIONS = {
+_COMPRESSIONS: dict[bytes, Callable[[], _Decompressor]] = {
     b"\x1f\x8b": lambda: zlib.decompressobj(wbits=zlib.MAX_WBITS + 16),
     b"\xfd7zXZ\x00": lzma.LZMADecompressor,
     b"BZh": bz2.BZ2Decompressor,
@@ -36,7 +48,7 @@ MAX_HEADER_BYTES = 2**13
 _PIECE_BYTES = 2**12
 
 
-def decompressed(stream: BinaryIO) -> BinaryIO:
+def decompressed(stream: BufferedIOBase) -> BufferedIOBase:
     """The plain bytes of a stream of gzip, bzip2, xz, zstd or plain data, known by its first bytes.
 
     Reading it raises one of `BROKEN` if the data are damaged, cut off, or unpack to more than
@@ -50,7 +62,7 @@ def decompressed(stream: BinaryIO) -> BinaryIO:
     return buffered
 
 
-def _unpacked(packed: BinaryIO, decompressor: type) -> Iterator[bytes]:
+def _unpacked(packed: BufferedIOBase, decompressor: Callable[[], _Decompressor]) -> Iterator[bytes]:
     """The data of all streams in `packed`, one after the other."""
     n_bytes = 0
     piece = packed.read(_PIECE_BYTES)
@@ -82,7 +94,8 @@ class _Unpacked(io.RawIOBase):
     def readable(self) -> bool:
         return True
 
-    def readinto(self, buffer: memoryview) -> int:
+    # Only a BufferedReader calls it, with a memoryview.
+    def readinto(self, buffer: memoryview) -> int:  # type: ignore[override]
         if not self._rest:
             self._rest = memoryview(next(filter(None, self._pieces), b""))
         n = min(len(buffer), len(self._rest))
@@ -92,7 +105,7 @@ class _Unpacked(io.RawIOBase):
 
 
 def members(
-    stream: BinaryIO, wanted: re.Pattern, name: str, packages: bool = True
+    stream: BufferedIOBase, wanted: re.Pattern, name: str, packages: bool = True
 ) -> Iterator[tuple[str, bytes]]:
     """Paths and contents of the files in an archive whose path contains the pattern `wanted`.
 
@@ -132,10 +145,10 @@ class _Header(tarfile.TarInfo):
     """A header of a tar archive. A damaged or missing header is not the end of the archive."""
 
     @classmethod
-    def frombuf(cls, buf: bytes, encoding: str, errors: str) -> "_Header":
+    def frombuf(cls, buf: bytes | bytearray, encoding: str, errors: str) -> "_Header":
         try:
             header = super().frombuf(buf, encoding, errors)
-        except tarfile.EOFHeaderError:
+        except tarfile.EOFHeaderError:  # type: ignore[attr-defined]  # typeshed lacks it
             raise
         except tarfile.HeaderError as error:
             raise tarfile.ReadError(str(error)) from error
@@ -149,10 +162,12 @@ def _content(archive: tarfile.TarFile, member: tarfile.TarInfo) -> bytes:
         raise tarfile.ReadError(
             f"{member.name} has {member.size} bytes, and at most {MAX_MEMBER_BYTES} are read"
         )
-    return archive.extractfile(member).read()
+    file = archive.extractfile(member)
+    assert file is not None  # which is for what is no file
+    return file.read()
 
 
-def _package_data(stream: BinaryIO) -> BinaryIO:
+def _package_data(stream: BufferedIOBase) -> BufferedIOBase:
     """data.tar.* of a Debian package, an `ar` archive of 60-byte headers and even-padded files."""
     while header := stream.read(60):
         fields = _AR_HEADER.fullmatch(header)

@@ -51,10 +51,10 @@ class Text:
         digest = hashlib.sha256()
         for tokens in (self.source, self.target):
             if tokens is not None:
-                digest.update(tokens.offsets)
-                digest.update(tokens.ids)
+                digest.update(tokens.offsets.data)
+                digest.update(tokens.ids.data)
                 if tokens.added is not None:
-                    digest.update(tokens.added)
+                    digest.update(tokens.added.data)
         return digest.hexdigest()
 
     def select(self, sentences: np.ndarray) -> "Text":

@@ -38,6 +38,7 @@ tell which prepositional phrases are complements of verbs, nor which arguments c
 
 from collections.abc import Iterable, Sequence, Set
 from itertools import chain, pairwise
+from typing import Literal
 
 import numpy as np
 import pandas as pd
@@ -63,6 +64,11 @@ BEFORE_NOUN = frozenset(["amod", "compound", "nummod", "nmod", "poss"])
 MODIFIERS = frozenset(["advmod", "neg", "prt", "quantmod", "preconj", "predet", "intj"])
 ADVERBIAL = MODIFIERS | {"prep", "agent"}
 BE = frozenset(["am", "is", "are", "was", "were", "be", "been", "being", "'s", "'re", "’s", "’re"])
+
+Kind = Literal[
+    "punctuation", "conjunction", "auxiliary", "case", "mark", "determiner", "wh",
+    "before noun", "adverbial", "verb", "adjective", "pronoun", "noun",
+]  # fmt: skip
 
 
 def categories(annotation: pd.DataFrame, depccg_model: str | None) -> pd.DataFrame:
@@ -138,7 +144,7 @@ def parts(category: str) -> tuple[str, str]:
     the right: `S\NP` and `/NP` for `(S\NP)/NP`. Arguments are taken off until an atom is left. So
     the parts of `(N/N)/(N/N)` are `N` and `/N/(N/N)`, and the right part of an atom is empty.
     """
-    arguments = {"\\": [], "/": []}
+    arguments: dict[str, list[str]] = {"\\": [], "/": []}
     while at := _main_slash(category):
         arguments[category[at]].insert(0, category[at:])
         category = category[1 : at - 1] if category[0] == "(" else category[:at]
@@ -172,10 +178,16 @@ class _Tree:
     the first word of a coordination, which is at `places`; `own` are a word's own relations.
     """
 
-    def __init__(self, texts, tags, relations, heads):
+    def __init__(
+        self,
+        texts: Sequence[str],
+        tags: Sequence[str],
+        relations: Sequence[str],
+        heads: Sequence[int],
+    ) -> None:
         self.words = [text.lower() for text in texts]
         self.tags, self.own = tags, relations
-        self.children = [[] for _ in texts]
+        self.children: list[list[int]] = [[] for _ in texts]
         for i, head in enumerate(heads):
             if head != i:
                 self.children[head].append(i)
@@ -200,7 +212,7 @@ class _Tree:
 
     # The kind of a word
 
-    def _kind(self, i: int) -> str:
+    def _kind(self, i: int) -> Kind:
         tag, relation = self.tags[i], self.relations[i]
         if tag in PUNCTUATION or relation == "punct":
             return "punctuation"
@@ -208,8 +220,10 @@ class _Tree:
             return "conjunction"
         if relation in AUXILIARIES:
             return "auxiliary"
-        if relation in ("case", "mark"):
-            return relation
+        if relation == "case":
+            return "case"
+        if relation == "mark":
+            return "mark"
         if relation == "det" or tag in ("PRP$", "WP$"):
             return "determiner"
         if tag in WH_TAGS and self._wh_clause(i) is not None:
@@ -220,7 +234,7 @@ class _Tree:
             return "adverbial"
         return self._open_kind(i)
 
-    def _open_kind(self, i: int) -> str:
+    def _open_kind(self, i: int) -> Kind:
         tag = self.tags[i]
         if self._is_verb(i):
             return "verb"
@@ -393,7 +407,9 @@ class _Tree:
     def _verb_complements(self, i: int) -> list[tuple[int, str]]:
         verbs, k = self._chain(i)
         verb, subject = verbs[-1], self._subject(verbs[-1])
-        inverted = [(subject, self._nominal(subject))] if k == 0 and self._is_inverted(verb) else []
+        inverted = []
+        if subject is not None and k == 0 and self._is_inverted(verb):
+            inverted = [(subject, self._nominal(subject))]
         if i != verb:
             return [*inverted, (verbs[k + 1], self._verb_phrase(verbs, k + 1))]
         return inverted + self._objects(verb)
@@ -405,7 +421,8 @@ class _Tree:
             for c in children
             if self.own[c] in OBJECTS and (c > verb or self.kinds[c] in ("wh", "noun"))
         ]
-        found += [(self._child(c, SUBJECTS), "NP") for c in children if self._is_raised(c)]
+        raised = [self._child(c, SUBJECTS) for c in children if self._is_raised(c)]
+        found += [(subject, "NP") for subject in raised if subject is not None]
         if self._child(verb, {"expl"}) is not None:
             found += [(c, "NP") for c in children if c > verb and self.own[c] == "nsubj"]
         if not found and self.words[verb] in BE:
@@ -450,6 +467,7 @@ class _Tree:
 
     def _wh(self, i: int) -> str:
         clause = self._wh_clause(i)
+        assert clause is not None  # or its kind were another
         match self.relations[clause]:
             case "relcl":
                 result = r"NP\NP"
@@ -465,6 +483,7 @@ class _Tree:
         if self._follows_preposition(i):
             return []
         clause = self._wh_clause(i)
+        assert clause is not None  # as in `_wh`
         rest = self._clause(clause, without=i)
         is_part = self.relations[i] not in ADVERBIAL | SUBJECTS
         return [(clause, _functor(rest, "/", "NP") if is_part else rest)]

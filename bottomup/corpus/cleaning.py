@@ -99,7 +99,7 @@ def clean(
     raw_pairs = table["origin"].map(pairs["origin"].value_counts())
     kept = normal[fates == len(steps)].reset_index(drop=True)
     return (
-        carry(kept, carried(pairs) + tell(losses)),
+        carry(kept, [*carried(pairs), *tell(losses)]),
         table.assign(share_dropped=table["dropped"] / raw_pairs),
         pd.DataFrame(examples, columns=["origin", "step", *sides]),
     )

@@ -8,7 +8,7 @@ import fcntl
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 from pydantic import Field, model_validator
 
@@ -23,7 +23,7 @@ class DebianOptions(SourceOptions):
     # By option, the only `from` that reads it.
     read_from: ClassVar[dict[str, str]] = {}
 
-    origin: Literal["apt", "folder"] = Field("apt", alias="from")
+    origin: str = Field("apt", alias="from")  # each source says which
     folder: Folder | None = None
 
     @model_validator(mode="after")

@@ -29,7 +29,9 @@ def detokenize(text: str, language: str) -> str:
     """
     if keeps_spaces("target", language):
         return text
-    parts, inside, joined = [], set(), True
+    parts: list[str] = []
+    inside: set[str] = set()
+    joined = True
     for word in text.split():
         left = (_CLOSING | _JOINING).issuperset(word)
         right = word in _OPENING | _JOINING

@@ -19,7 +19,7 @@ def frequencies(ids: np.ndarray, vocabulary: dict[str, int]) -> pd.DataFrame:
     counts = np.zeros(len(vocabulary), dtype=np.int64)
     for start in range(0, len(ids), CHUNK_TOKENS):
         counts += np.bincount(ids[start : start + CHUNK_TOKENS], minlength=len(vocabulary))
-    tokens = sorted(vocabulary, key=vocabulary.get)
+    tokens = sorted(vocabulary, key=vocabulary.__getitem__)
     order = N_SPECIAL + np.argsort(-counts[N_SPECIAL:], kind="stable")
     return pd.DataFrame(
         {

@@ -30,7 +30,7 @@ def marked(text: str, language: str) -> str:
     """
     if base(language) not in UNSPACED:
         return text
-    parts = []
+    parts: list[str] = []
     for part in WordBreaker(text, base(language)):
         before = parts[-1][-1] if parts else " "
         if part[0].isalnum() and not before.isspace() and not (before + part[0]).isascii():

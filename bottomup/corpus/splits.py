@@ -63,7 +63,7 @@ def split(
             place, weights=counted * fresh * (place >= start), minlength=len(names)
         )
         # The last document is the one that reaches the size.
-        stop = max(start, np.searchsorted(np.cumsum(gained), size) + (size > 0))
+        stop = max(start, int(np.searchsorted(np.cumsum(gained), size) + (size > 0)))
         drawn = (place >= start) & (place < stop)
         drawn_by[name], fresh_by[name] = drawn, drawn & fresh
         fresh &= ~np.isin(sentences, sentences[drawn & fresh])
@@ -87,9 +87,9 @@ def split(
         for origin in pairs["origin"].unique():
             of = pairs["origin"] == origin
             repeats = (drawn_by[name] & ~fresh_by[name] & of).sum()
-            near_duplicates = (fresh_by[name] & similar & of).sum()
+            alike = (fresh_by[name] & similar & of).sum()
             kept = tables[name][tables[name]["origin"] == origin]
-            counts.append(_counts(name, origin, kept, repeats, near_duplicates))
+            counts.append(_counts(name, origin, kept, repeats, alike))
         if tables[name].empty and {"test": test_words, "dev": dev_words}.get(name):
             raise UserError(
                 f"all {drawn_by[name].sum()} sentences drawn for {name} repeat other text: ask for "

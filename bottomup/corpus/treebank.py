@@ -60,7 +60,8 @@ def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:
     missing or occurs twice.
     """
     seen: dict[str, str] = {}
-    found, changed = [], []
+    found: list[Sentence] = []
+    changed: list[str] = []
     for path in files:
         document = path.name
         for number, block in _blocks(lines(path)):
@@ -68,8 +69,8 @@ def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:
             tree = _tree(block, where)
             name = tree.metadata.get("sent_id")
             if not name or name in seen:
-                found = f"sent_id {name} stands in {seen[name]}, too" if name else "has no sent_id"
-                raise UserError(f"{where}: {found}; each sentence of a treebank needs its own")
+                wrong = f"sent_id {name} stands in {seen[name]}, too" if name else "has no sent_id"
+                raise UserError(f"{where}: {wrong}; each sentence of a treebank needs its own")
             seen[name] = where
             if {"newdoc", "newdoc id"} & tree.metadata.keys():
                 document = tree.metadata.get("newdoc id") or name
@@ -145,7 +146,8 @@ def _depths(heads: list[int], where: str) -> list[int]:
 def _written(tree: TokenList, words: TokenList) -> tuple[str, list[tuple[int, int]]]:
     """The text of a sentence, and the places of its words in it."""
     several = {token["id"][0]: token for token in tree if "-" in _kind(token)}
-    text, spans = "", []
+    text = ""
+    spans: list[tuple[int, int]] = []
     while len(spans) < len(words):
         first = len(spans) + 1
         token = several.get(first, words[first - 1])

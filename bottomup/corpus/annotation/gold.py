@@ -7,7 +7,7 @@ ours, the first stands for it, and the others depend on the first by `goeswith`,
 Universal Dependencies for parts of a word that are written apart.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
@@ -53,7 +53,7 @@ def annotated(text: Path, tokenizer: Tokenizer, told_by: str) -> pd.DataFrame:
     return annotate(kept, split["source"].tolist(), tokenizer, has_penn(known.values()))
 
 
-def has_penn(sentences: Sequence[Sentence]) -> bool:
+def has_penn(sentences: Iterable[Sentence]) -> bool:
     """Whether a treebank's own tags (XPOS) are those of the Penn treebank."""
     return all(PENN.issuperset(sentence.xpos) for sentence in sentences)
 

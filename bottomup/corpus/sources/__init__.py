@@ -12,9 +12,10 @@ A source module holds
 import difflib
 import importlib
 import pkgutil
+from collections.abc import Mapping
 from pathlib import Path
 from types import ModuleType
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import pandas as pd
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
@@ -100,7 +101,7 @@ def fetch(name: str, options: dict, download_folder: Path) -> pd.DataFrame:
     return carry(pairs[checked.columns], carried(pairs))
 
 
-def _problem(problem: dict) -> str:
+def _problem(problem: Mapping[str, Any]) -> str:
     where = ".".join(str(part) for part in problem["loc"])
     message = problem["msg"].removeprefix("Value error, ")
     return f"{where}: {message}, found {problem['input']!r}" if where else message

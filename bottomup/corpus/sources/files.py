@@ -99,7 +99,7 @@ def lines(path: Path) -> list[str]:
     Raises UserError if the file is empty, damaged or not text (see `not_text`), or if a line (which
     it names) is not UTF-8 or is longer than `MAX_LINE_BYTES`.
     """
-    texts = []
+    texts: list[str] = []
     try:
         with path.open("rb") as file:
             plain = decompressed(file)

@@ -71,7 +71,8 @@ class Options(debian.DebianOptions):
         description="archive: address of a help pack; {version} and {language} are filled in; a "
         "password for its host is taken from ~/.netrc",
     )
-    sha256: dict[Literal[*TAGS], Checksum] = Field(
+    # mypy reads no Literal of computed values.
+    sha256: dict[Literal[*TAGS], Checksum] = Field(  # type: ignore[valid-type]
         default_factory=dict,
         description="archive: expected SHA-256 of the help packs by language, in hexadecimal; "
         "a language left out is not checked",
@@ -131,7 +132,9 @@ def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str,
     pages = {}
     for path, html in _files(options, language, is_page, folder):
         try:
-            pages[is_page.search(path)[1]] = elements(html.decode("utf-8"))
+            found = is_page.search(path)
+            assert found  # as in each path of `_files`
+            pages[found[1]] = elements(html.decode("utf-8"))
         except ValueError as error:
             raise UserError(
                 f"the page {path} is damaged or not UTF-8 ({error}); get it again, or convert it, "
@@ -148,7 +151,7 @@ def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str,
 def _files(
     options: Options, language: str, is_page: re.Pattern, folder: Path
 ) -> Iterator[tuple[str, bytes]]:
-    if options.origin == "folder":
+    if options.folder:
         yield from _in_folder(options.folder, is_page)
         return
     get = _apt_package if options.origin == "apt" else _help_pack
@@ -185,7 +188,7 @@ def _apt_package(options: Options, language: str, folder: Path) -> Path:
 
 def _warn_of_other_version(package: Path, asked: str) -> None:
     # As in libreoffice-help-de_4%3a7.4.7-1+deb12u14_all.deb, where 4%3a is the epoch.
-    found = re.search(r"_(?:\d+%3a)?([\d.]+)", package.name)[1]
+    _, found, _ = re.split(r"_(?:\d+%3a)?([\d.]+)", package.name, maxsplit=1)
     if found.split(".")[:3] != asked.split(".")[:3]:
         log.warning("apt has version %s of the LibreOffice help, the options say %s", found, asked)
 

@@ -122,7 +122,9 @@ def _rows(
             f"man/man1/ls.1 and man/{options.translation}/man1/ls.1 or the like, plain or .gz"
         )
     mandoc = _mandoc(options, files, own)
-    rows, unaligned, n = [], [], 0
+    rows: list[tuple[str, ...]] = []
+    unaligned: list[str] = []
+    n = 0
     for page in sorted(both):
         found = aligned(*(_rendered(mandoc, side[page], page) for side in sides))
         pairs = [pair for _, of_block in found for pair in of_block]
@@ -152,10 +154,11 @@ def _files(folder: Path) -> list[Path]:
 
 def _pages(files: list[Path], language: str) -> tuple[dict[str, bytes], dict[str, bytes]]:
     """The English and the translated pages, by name, as in the files: they may be compressed."""
-    sides = {"en": {}, language: {}}
+    sides: dict[str, dict[str, bytes]] = {"en": {}, language: {}}
     for file in files:
         for path, data in _contents(file, _PAGE):
             found = _PAGE.search(path)
+            assert found  # as in each path of `_contents`
             if (side := sides.get(found[1] or "en")) is not None:
                 side.setdefault(found[2], data)
     return sides["en"], sides[language]
@@ -230,7 +233,7 @@ def aligned(english: str, translated: str) -> list[tuple[str, Pairs]]:
     sides = [sections(english), sections(translated)]
     if len(sides[1]) - len(sides[0]) not in (0, 1):
         sides[1] = [[]] * len(sides[0])
-    found = []
+    found: list[tuple[str, Pairs]] = []
     for blocks in zip(*sides, strict=False):
         kinds = [[kind for kind, _ in side] for side in blocks]
         if kinds[0] != kinds[1] or blocks[0][0][1].upper() in LEFT_OUT:
@@ -261,7 +264,9 @@ def sections(page: str) -> list[list[tuple[str, str]]]:
     element) and text. The first block of a section is its heading, except in the first section."""
     if not page:
         return []
-    found, kinds, text = [[]], ["div"], []
+    found: list[list[tuple[str, str]]] = [[]]
+    kinds = ["div"]
+    text: list[str] = []
 
     def close() -> None:
         if joined := " ".join("".join(text).split()):

@@ -71,7 +71,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     return carry(pd.DataFrame(rows, columns=COLUMNS, dtype=str), [drawing])
 
 
-def _records(name: str, languages: tuple[str, str], folder: Path) -> Iterator[tuple[str, ...]]:
+def _records(name: str, languages: tuple[str, ...], folder: Path) -> Iterator[tuple[str, ...]]:
     try:
         from mtdata.cache import Cache
         from mtdata.entry import BCP47Tag, DatasetId, bcp47

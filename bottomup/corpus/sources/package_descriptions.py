@@ -129,7 +129,7 @@ def _source_packages(folder: Path) -> dict[str, str]:
 def _descriptions(folder: Path, language: str) -> dict[str, tuple[str, str]]:
     """By the MD5 of the English description, the first package that has it, and the text."""
     kind, field = f"Translation-{language}", f"Description-{language}"
-    found = {}
+    found: dict[str, tuple[str, str]] = {}
     for entry in _entries(folder, kind, ["Package", "Description-md5", field]):
         if field in entry and "Description-md5" in entry:
             found.setdefault(entry["Description-md5"], (entry["Package"], entry[field]))
@@ -197,7 +197,8 @@ def blocks(description: str) -> list[tuple[str, str]]:
     """
     short, *lines = description.split("\n")
     found = [("short", [short])]
-    goes_on = (None, False)  # kind of the part that the next line may continue, and if verbatim
+    # Kind of the part that the next line may continue, and if verbatim.
+    goes_on: tuple[str | None, bool] = (None, False)
     for line in (line[1:] for line in lines):
         verbatim = line[:1].isspace()
         if not line.strip(" ."):
