@@ -29,6 +29,8 @@ class Attention(nn.Module):
     for one pass over its matrix. Open gates (1) change no bit.
     """
 
+    gates: Tensor  # [heads]
+
     def __init__(self, d_model: int, heads: int, d_head: int, dropout: float):
         super().__init__()
         self.heads, self.d_head = heads, d_head

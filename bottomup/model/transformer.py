@@ -7,7 +7,9 @@ that starts from a zero vector.
 """
 
 import math
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 import torch
 from torch import Tensor, nn
@@ -19,6 +21,7 @@ from bottomup.model.configuration import TransformerConfig
 from bottomup.model.dropout import Dropout
 
 Cache = list[Memory]  # one for each decoder layer
+Layer = TypeVar("Layer", bound=nn.Module)
 
 
 @dataclass
@@ -34,6 +37,14 @@ class Encoding:
     states: Tensor
     hidden_states: tuple[Tensor, ...] = ()
     attentions: tuple[Tensor, ...] = ()
+
+
+class Layers(nn.ModuleList, Generic[Layer]):
+    """A ModuleList that knows, for type checkers, of what."""
+
+    if TYPE_CHECKING:
+
+        def __iter__(self) -> Iterator[Layer]: ...
 
 
 class Embedding(nn.Module):
@@ -100,7 +111,9 @@ class Encoder(nn.Module):
         super().__init__()
         self.causal = config.causal
         self.embedding = Embedding(config.vocab_size, config.d_model)
-        self.layers = nn.ModuleList(EncoderLayer(config, n) for n in range(config.encoder_layers))
+        self.layers: Layers[EncoderLayer] = Layers(
+            EncoderLayer(config, n) for n in range(config.encoder_layers)
+        )
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
 
@@ -169,7 +182,8 @@ class DecoderLayer(nn.Module):
         normed = self.attention_norm(x)
         own = self.attention.keys_and_values(normed)
         if past is not None:
-            own = tuple(torch.cat(parts, dim=2) for parts in zip(past, own, strict=True))
+            (past_keys, past_values), (keys, values) = past, own
+            own = torch.cat([past_keys, keys], dim=2), torch.cat([past_values, values], dim=2)
         attended, _ = self.attention.attend(normed, own, causal=past is None)
         x = x + self.dropout(attended)
         # What rows of one memory ask are so many queries, so memory is not repeated.
@@ -185,7 +199,9 @@ class Decoder(nn.Module):
     def __init__(self, config: TransformerConfig):
         super().__init__()
         self.embedding = Embedding(config.target_vocab_size, config.d_model)
-        self.layers = nn.ModuleList(DecoderLayer(config, n) for n in range(config.decoder_layers))
+        self.layers: Layers[DecoderLayer] = Layers(
+            DecoderLayer(config, n) for n in range(config.decoder_layers)
+        )
         self.norm = nn.LayerNorm(config.d_model)
         self.dropout = Dropout(config.dropout)
 
@@ -217,15 +233,17 @@ class Decoder(nn.Module):
         `project_memory`, a row for each hypothesis, or for as many of them as follow each other;
         past: the cache that the previous step returned.
         """
+        pasts: Sequence[Memory | None]
         if last is None:
             batch, d_model = len(memory[0][0]), self.norm.weight.shape[0]
             x = self.norm.weight.new_zeros(batch, 1, d_model)
-            past = [None] * len(self.layers)
+            start, pasts = 0, [None] * len(self.layers)
         else:
-            x = self.embedding(last[:, None])
-        x = x + positions(x, start=0 if last is None else past[0][0].shape[2])
+            assert past is not None  # the step before has returned it
+            x, start, pasts = self.embedding(last[:, None]), past[0][0].shape[2], past
+        x = x + positions(x, start)
         cache = []
-        for layer, layer_memory, layer_past in zip(self.layers, memory, past, strict=True):
+        for layer, layer_memory, layer_past in zip(self.layers, memory, pasts, strict=True):
             x, own = layer(x, layer_memory, mask, layer_past)
             cache.append(own)
         return self.norm(x[:, 0]), cache

@@ -9,7 +9,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
@@ -73,8 +73,8 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
-    # Whether it reads other tokens in place of some (MLM's methods `chosen` and `corrupt`, and
-    # `read_as`); then it is also looked at under this reading.
+    # Whether it reads other tokens in place of some (see `Masking` and `read_as`); then it is also
+    # looked at under this reading.
     masked: ClassVar[bool] = False
     accuracy: ClassVar[str] = "accuracy"  # its name in the table of quality
     variant: ClassVar[Variant | None] = None
@@ -100,6 +100,18 @@ class Objective(BaseModel, ABC):
 
         vocab_size is that of the source side; all randomness comes from `rng`.
         """
+
+
+class Masking(Protocol):
+    """An objective that is `masked`."""
+
+    def chosen(self, source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Which tokens of `[batch, length]` are to be predicted; never </s> or padding."""
+
+    def corrupt(
+        self, source: np.ndarray, chosen: np.ndarray, vocab_size: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """`source` with the chosen tokens as the model reads them."""
 
 
 def with_random_tokens(

@@ -76,7 +76,7 @@ class Checkpoint:
         newest, before = progress.step, self.state()
         best_step = newest if best or not before else before["best"]
         digests = {}
-        if best_step != newest:
+        if before and best_step != newest:
             digests[weights(best_step)] = before["files"][weights(best_step)]
         files = {optimizer_state(newest): optimizer_tensors(optimizers)}
         files[weights(newest)] = model.state_dict()
@@ -133,6 +133,7 @@ class Checkpoint:
             return Progress()
         with opening(self.folder / STATES[0]):
             state = self.state()
+            assert state is not None  # since it is whole
             load_into(model, self.folder / weights(state["newest"]))
             saved = load_weights(self.folder / optimizer_state(state["newest"]))
             restored = [optimizer.state_dict() for optimizer in optimizers]
@@ -169,6 +170,7 @@ class Checkpoint:
     def load_best(self, model: nn.Module) -> None:
         """Give `model` the weights of the lowest dev loss."""
         state = self.state()
+        assert state is not None  # a training has one at its end
         name = weights(state["best"])
         if not as_written(self.folder / name, state["files"][name]):
             raise damaged(self.folder / name, "its bytes are not those that were written")

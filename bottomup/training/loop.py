@@ -5,6 +5,7 @@ import signal
 from collections.abc import Iterator
 from contextlib import nullcontext
 from itertools import islice
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -26,6 +27,9 @@ from bottomup.training.optimizers import optimizers
 from bottomup.training.progress import Meter
 from bottomup.training.schedule import share_of_peak
 
+if TYPE_CHECKING:
+    from bottomup.model.trunks import TrunkModel
+
 
 class Trainer:
     """One run: trains `model` under `objective` from where `checkpoint` left it.
@@ -42,7 +46,7 @@ class Trainer:
 
     def __init__(
         self,
-        model: Transformer,
+        model: "Transformer | TrunkModel",
         objective: Objective,
         text: Text,
         dev: Text,

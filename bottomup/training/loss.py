@@ -1,6 +1,7 @@
 """Cross-entropy of the predicted tokens, with label smoothing as in the papers' code."""
 
 import math
+from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -11,12 +12,17 @@ from bottomup.corpus.specials import PAD
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Example
 
+if TYPE_CHECKING:
+    from bottomup.model.trunks import TrunkModel
+
 # Logits to hold at once: on a CPU as many as fit its cache, on a GPU so many that neither the calls
 # nor the passes over the weight's gradient matter.
 CHUNK, GPU_CHUNK = 2**20, 2**26
 
 
-def summed_loss(model: Transformer, example: Example, smoothing: float) -> tuple[Tensor, int]:
+def summed_loss(
+    model: "Transformer | TrunkModel", example: Example, smoothing: float
+) -> tuple[Tensor, int]:
     """Loss in nats summed over the predicted tokens, and their number.
 
     The true token should get probability 1 - smoothing, and each of the other V - 1 an equal share

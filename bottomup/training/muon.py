@@ -26,7 +26,7 @@ class Muon(Optimizer):
         super().__init__(matrices, {"lr": 0.0, "momentum": momentum, "weight_decay": weight_decay})
 
     @torch.no_grad()
-    def step(self) -> None:
+    def step(self) -> None:  # type: ignore[override]  # it takes no closure
         for group in self.param_groups:
             # Matrices that are frozen, or that the loss does not depend on, have no gradient.
             learning = [matrix for matrix in group["params"] if matrix.grad is not None]
@@ -37,7 +37,8 @@ class Muon(Optimizer):
         self, matrices: list[Tensor], lr: float, momentum: float, weight_decay: float, **_
     ) -> None:
         """Step matrices of one shape; their momenta are stored together with the first."""
-        direction = torch.stack([matrix.grad for matrix in matrices])
+        gradients = [matrix.grad for matrix in matrices if matrix.grad is not None]  # of all
+        direction = torch.stack(gradients)
         state = self.state[matrices[0]]
         mean = state.setdefault("momentum_buffer", torch.zeros_like(direction))
         mean.lerp_(direction, 1 - momentum)

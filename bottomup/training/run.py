@@ -47,6 +47,7 @@ def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
 class Settings(Trained):
     """What a run depends on besides its text; with `step`, the run as it is at that step."""
 
+    module: str
     model: Model | Trunk
     training: Training | None = None
     half: Half | None = None
@@ -58,7 +59,7 @@ def initial_model(
 ) -> Transformer | TrunkModel:
     """The model before training, in the shape that the objective needs."""
     if isinstance(shape, Trunk):
-        config = TrunkConfig(
+        trunk = TrunkConfig(
             trunk=shape.trunk,
             vocab_size=vocab_sizes["source"],
             layers=shape.layers,
@@ -67,7 +68,7 @@ def initial_model(
             causal=objective.causal,
             both_ways=objective.both_ways,
         )
-        return TrunkModel(config, seed=seed)
+        return TrunkModel(trunk, seed=seed)
     translates = objective.predicts == "target"
     config = TransformerConfig(
         vocab_size=vocab_sizes["source"],
@@ -108,7 +109,7 @@ def train(
 
     Raises UserError for a step that the run does not reach.
     """
-    if whole and (last := last_step(whole)) < settings.step:
+    if whole and settings.step is not None and (last := last_step(whole)) < settings.step:
         raise not_reached(settings.step, last)
     objective = objectives.load(settings.module, settings.options)
     vocab_sizes = {side: load_tokenizer(path).get_vocab_size() for side, path in tokenizers.items()}
@@ -125,6 +126,7 @@ def train(
             "text": text.digest(),
             "dev_text": dev.digest(),
         }
+        assert settings.training is not None  # as for whatever predicts
         trainer = Trainer(
             model.to(device()),
             objective,

@@ -12,7 +12,7 @@ import pandas as pd
 from bottomup.core.seeds import generator
 from bottomup.corpus.specials import EOS, MASK
 from bottomup.corpus.tokens import TokenFile
-from bottomup.objectives import Objective
+from bottomup.objectives import Masking
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ def as_trained(
     tokens: TokenFile,
     sentences: np.ndarray,
     ranks: np.ndarray,
-    objective: Objective,
+    objective: Masking,
     draws: int,
     label_ids: np.ndarray,
     seed: int,

@@ -17,7 +17,7 @@ from torch import Tensor, nn
 from bottomup.core.seeds import derive
 from bottomup.corpus.specials import PAD
 from bottomup.model.dropout import Dropout
-from bottomup.model.transformer import Embedding
+from bottomup.model.transformer import Embedding, Layers
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Encoder(nn.Module):
         one_way, kind = config.causal or config.both_ways, module(config.trunk)
         self.adds_from = kind.ADDS_FROM
         self.embedding = Embedding(config.vocab_size, width)
-        self.stacks = nn.ModuleList(
+        self.stacks: Layers[nn.ModuleList] = Layers(
             nn.ModuleList(kind.Layer(width, one_way) for _ in range(config.layers))
             for _ in range(config.directions)
         )
@@ -71,8 +71,9 @@ class Encoder(nn.Module):
         """
         tokens = ids != PAD
         embedded = self.dropout(self.embedding(ids))
-        ways = [self.read(self.stacks[0], embedded, tokens)]
-        for stack in self.stacks[1:]:
+        from_left, *others = self.stacks
+        ways = [self.read(from_left, embedded, tokens)]
+        for stack in others:
             from_right = self.read(stack, backwards(embedded, tokens), tokens)
             ways.append([backwards(states, tokens) for states in from_right])
         return tuple(torch.cat(states, dim=-1) for states in zip(*ways, strict=True))

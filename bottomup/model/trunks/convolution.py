@@ -19,7 +19,7 @@ class Layer(nn.Module):
         self.around = (before, KERNEL - 1 - before)
         self.norm = nn.LayerNorm(width)
         self.convolution = nn.Conv1d(width, GATES * width, KERNEL)
-        nn.init.zeros_(self.convolution.bias)
+        nn.init.zeros_(self.convolution.get_parameter("bias"))
 
     def forward(self, x: Tensor, tokens: Tensor) -> Tensor:
         x = self.norm(x) * tokens[..., None]

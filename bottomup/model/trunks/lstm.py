@@ -28,7 +28,8 @@ def lstm(width: int, out: int) -> nn.LSTM:
     """An LSTM that remembers at first: biases are 0, those of the forget gate 1 (Jozefowicz et al.
     2015)."""
     made = nn.LSTM(width, out, batch_first=True)
-    for bias in (made.bias_ih_l0, made.bias_hh_l0):
+    biases = [made.get_parameter(name) for name in ("bias_ih_l0", "bias_hh_l0")]
+    for bias in biases:
         nn.init.zeros_(bias)
-    nn.init.ones_(made.bias_ih_l0.chunk(GATES)[1])
+    nn.init.ones_(biases[0].chunk(GATES)[1])
     return made
