@@ -14,7 +14,7 @@ ten_types: as published, with equally many occurrences of each of the ten most f
 """
 
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import pairwise, product
 
 import numpy as np
@@ -35,7 +35,7 @@ log = logging.getLogger(__name__)
 
 
 def change(
-    views: list[np.ndarray],
+    views: np.ndarray | Sequence[np.ndarray],
     occurrences: pd.DataFrame,
     groups: list[Group],
     n: int,

@@ -22,7 +22,7 @@ in a narrow cone, the share is next to nothing (.001 to .02 for most words in BE
 definition, no word of n occurrences has less than 1 / n.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 from scipy.linalg import eigh
@@ -192,7 +192,7 @@ def maximum_explainable_variance(view: np.ndarray, words: np.ndarray, least: int
 
 
 def isotropy(
-    views: list[np.ndarray],
+    views: np.ndarray | Sequence[np.ndarray],
     words: np.ndarray,
     sentences: np.ndarray,
     blocks: np.ndarray,

@@ -1,5 +1,7 @@
 """PWCCA of two views as rows of a table: with its intervals, and with its null."""
 
+from collections.abc import Sequence
+
 import numpy as np
 import torch
 from numpy.typing import ArrayLike
@@ -15,7 +17,7 @@ def pwcca_rows(
     x: ArrayLike,
     y: ArrayLike,
     blocks: np.ndarray,
-    variants: list[str],
+    variants: Sequence[str],
     permutations: Permutations | None = None,
 ) -> list[dict]:
     """Rows of a table for two views: variant, weights, the columns of `distances`, and with

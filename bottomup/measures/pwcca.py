@@ -23,7 +23,7 @@ numbers.
 """
 
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 import torch
@@ -209,7 +209,7 @@ def pwcca_from_moments(moments: Moments, weights: str = "x", variant: str = "def
     return float(distances(moments, [(variant, "x")])[0])
 
 
-def kinds_of(variants: list[str]) -> list[tuple[str, str]]:
+def kinds_of(variants: Sequence[str]) -> list[tuple[str, str]]:
     """Each of the `variants` with each view that can carry its weights: (variant, weights)."""
     return [(variant, weights) for variant in variants for weights in WEIGHTS[variant]]
 

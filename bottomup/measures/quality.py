@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -23,6 +24,9 @@ from bottomup.measures.jackknife import UNIT, Range
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import IGNORE, Objective
+
+if TYPE_CHECKING:
+    from bottomup.model.trunks import TrunkModel
 
 # It affects results: masks are drawn by batch, and a batch's longest sentence limits translations.
 BATCH_TOKENS = 2048
@@ -55,7 +59,7 @@ Scores = dict[str, Score]  # by metric
 
 
 def quality(
-    model: Transformer,
+    model: "Transformer | TrunkModel",
     objective: Objective,
     scoring: Scoring,
     text: Text,
@@ -122,7 +126,11 @@ def right_token(scores: Scores) -> Score:
 
 @torch.inference_mode()
 def predictions(
-    model: Transformer, objective: Objective, text: Text, batch_tokens: int, seed: int
+    model: "Transformer | TrunkModel",
+    objective: Objective,
+    text: Text,
+    batch_tokens: int,
+    seed: int,
 ) -> pd.DataFrame:
     """A row for each sentence of `text`: how many tokens are `predicted`, the sum of their
     cross-entropies (`loss_nats`), and for how many the true token is the most probable (`correct`).

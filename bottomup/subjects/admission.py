@@ -117,7 +117,7 @@ def header(folder: Path) -> dict[str, Tensor]:
 
     SafetensorError where they are damaged.
     """
-    found = {}
+    found: dict[str, Tensor] = {}
     if not (folder / WEIGHTS).exists() and not (folder / INDEX).exists():
         return found
     for path in weight_files(folder):
@@ -166,17 +166,18 @@ def _admissible(path: Path) -> dict:
     def clean(value: object) -> object:
         if isinstance(value, list):
             return [clean(one) for one in value]
-        if not isinstance(value, dict):
-            return value
-        for key, inner in value.items():
+        return without(value) if isinstance(value, dict) else value
+
+    def without(section: dict) -> dict:
+        for key, inner in section.items():
             _refuse(path, str(key), inner)
         return {
             key: clean(inner)
-            for key, inner in value.items()
+            for key, inner in section.items()
             if not MACHINERY.search(key) and not QUANTIZED.search(key)
         }
 
-    return clean(read_json(path))
+    return without(read_json(path))
 
 
 def _refuse(path: Path, key: str, value: object) -> None:

@@ -105,8 +105,8 @@ class Checkpoint(Subject):
     @property
     def _table(self) -> nn.Module:
         """The embeddings of the part that is looked at."""
-        asked = self.encoder if hasattr(self.encoder, "get_input_embeddings") else self.model
-        return asked.get_input_embeddings()
+        of_model = self.model.get_input_embeddings
+        return getattr(self.encoder, "get_input_embeddings", of_model)()
 
     @cached_property
     def ordinary(self) -> list[int]:
@@ -219,7 +219,7 @@ class Checkpoint(Subject):
         return self._go_on(self.stack, layer, below, ids, hidden, lengths)
 
     @cached_property
-    def stack(self) -> Sequence[nn.Module] | None:
+    def stack(self) -> nn.ModuleList | None:
         """The layers, if one alone gives what the whole model gives, up to rounding; else None.
 
         Tried on two sentences, of which one is padded, with tokens hidden and without. States of
@@ -243,7 +243,7 @@ class Checkpoint(Subject):
 
     def _same(
         self,
-        stack: Sequence[nn.Module],
+        stack: nn.ModuleList,
         layer: int,
         below: Tensor,
         ids: Tensor,
@@ -252,11 +252,11 @@ class Checkpoint(Subject):
         inside: Tensor,
     ) -> bool:
         """Whether going on from `below` gives the same states as reading from the start."""
-        hidden = hidden if hidden.any() else None
-        expected = super().after(layer, below, ids, hidden, lengths)[inside]
+        some = hidden if hidden.any() else None
+        expected = super().after(layer, below, ids, some, lengths)[inside]
         anything = torch.where(inside[..., None], below, below[:1, :1])
         try:
-            found = self._go_on(stack, layer, anything, ids, hidden, lengths)[inside]
+            found = self._go_on(stack, layer, anything, ids, some, lengths)[inside]
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError):
             return False  # its layers are called, or return, in a way of their own
         return bool((found - expected).norm() < ROUNDING * expected.norm())
@@ -264,7 +264,7 @@ class Checkpoint(Subject):
     @torch.inference_mode()
     def _go_on(
         self,
-        stack: Sequence[nn.Module],
+        stack: nn.ModuleList,
         layer: int,
         below: Tensor,
         ids: Tensor,
@@ -334,8 +334,8 @@ class Checkpoint(Subject):
 
     def _top(self, ids: Sequence[int]) -> Tensor:
         """The top layer for some ids, none of which is padding, `[length, d_model]`."""
-        ids = torch.tensor([ids], device=self.model.device)
-        return self.encoder(ids, attention_mask=torch.ones_like(ids)).last_hidden_state[0]
+        read = torch.tensor([ids], device=self.model.device)
+        return self.encoder(read, attention_mask=torch.ones_like(read)).last_hidden_state[0]
 
     def _has_output(self, architecture: str) -> bool:
         kind = getattr(transformers, architecture, None)
@@ -356,7 +356,7 @@ def _stirred(model: nn.Module) -> Iterator[None]:
     try:
         with torch.no_grad():
             for weight in model.parameters():
-                weight += 0.1 * torch.randn(weight.shape, generator=drawing).to(weight)
+                weight.add_(0.1 * torch.randn(weight.shape, generator=drawing).to(weight))
         yield
     finally:
         with torch.no_grad():
@@ -447,7 +447,7 @@ def _same(one: Tensor, other: Tensor, tolerance: float) -> bool:
     return bool((one - other).norm() <= tolerance * one.norm())
 
 
-def trained(folder: Path, kind: type = AutoModel) -> PreTrainedModel:
+def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -> PreTrainedModel:
     """The model with the weights of its folder; UserError if any weight that we use is missing.
 
     kind: one of transformers' auto classes, such as the one with a layer to predict masked tokens.
@@ -530,7 +530,7 @@ def _encoder_alone(config: PreTrainedConfig) -> type[PreTrainedModel] | None:
     return getattr(transformers, names[0], None) if names else None
 
 
-def _size(kind: type, config: PreTrainedConfig) -> int:
+def _size(kind: type[AutoModel | PreTrainedModel], config: PreTrainedConfig) -> int:
     """How many numbers a model has that a config describes, with its buffers."""
     build = getattr(kind, "from_config", None) or kind._from_config
     with torch.device("meta"):

@@ -5,20 +5,18 @@ layer computes. So the family's own forward pass makes all of it, and the layers
 for hand on what they get.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 
 from torch import Tensor, nn
 
 from bottomup.subjects.attending import Pass
 
 
-@dataclass
 class Above:
     """The states after the layer that is asked for, once the pass is done."""
 
-    states: Tensor | None = None
+    states: Tensor
 
 
 def stacks(encoder: nn.Module, layers: int) -> Iterator[nn.ModuleList]:
@@ -29,7 +27,7 @@ def stacks(encoder: nn.Module, layers: int) -> Iterator[nn.ModuleList]:
 
 
 @contextmanager
-def one_layer(stack: Sequence[nn.Module], layer: int, below: Tensor, seen: Pass) -> Iterator[Above]:
+def one_layer(stack: nn.ModuleList, layer: int, below: Tensor, seen: Pass) -> Iterator[Above]:
     """A context for a pass in which only `layer` of a stack works, counted from 1, from the states
     `below`; if layers return more than states, the first one works as well, for the rest."""
     above, rest, hooks = Above(), [], []

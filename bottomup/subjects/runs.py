@@ -1,16 +1,17 @@
 """Our own models as subjects, opened without transformers."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import torch
+from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.specials import EOS, PAD
 from bottomup.model import folder as folders
-from bottomup.model.transformer import EncoderLayer, Encoding, Transformer
+from bottomup.model.transformer import EncoderLayer, Encoding, Layers, Transformer
 from bottomup.model.trunks import TrunkModel
 from bottomup.subjects.folder import require_weights
 from bottomup.subjects.subject import Subject, from_others
@@ -20,6 +21,7 @@ class OfOurs(Subject):
     """What all our models have in common."""
 
     model: Transformer | TrunkModel
+    tokenizer: Tokenizer
 
     @property
     def d_model(self) -> int:
@@ -98,7 +100,7 @@ class Run(OfOurs):
     @property
     def open_heads(self) -> list[Tensor]:
         """The heads whose gate is open."""
-        return [layer.attention.gates.nonzero()[:, 0] for layer in self.encoder.layers]
+        return [layer.attention.gates.nonzero()[:, 0] for layer in self.model.encoder.layers]
 
     def _read(
         self,
@@ -106,25 +108,27 @@ class Run(OfOurs):
         tokens: Tensor,
         gates: Tensor | None,
         hidden: Tensor | None,
-        **wanted: bool,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
     ) -> Encoding:
-        with _gated(self.encoder.layers, gates):
+        with _gated(self.model.encoder.layers, gates):
             if hidden is None:
-                return self.encoder(ids, **wanted)
+                return self.model.encoder(ids, output_hidden_states, output_attentions)
             return self._read_by_layer(ids, hidden)
 
     def _read_by_layer(self, ids: Tensor, hidden: Tensor) -> Encoding:
         """hidden: `[layers, batch, length]`."""
-        visible, x = self._visible(ids), self.encoder.embed(ids)
+        encoder, visible = self.model.encoder, self._visible(ids)
+        x = encoder.embed(ids)
         # Padding may see itself, or it would see nothing.
         itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
         hidden_states, attentions = [x], []
-        for layer, tokens in zip(self.encoder.layers, hidden, strict=True):
+        for layer, tokens in zip(encoder.layers, hidden, strict=True):
             mask = visible & ~from_others(tokens) | itself
             x, weights = layer(x, mask, causal=False, need_weights=True)
             hidden_states.append(x)
             attentions.append(weights)
-        return Encoding(self.encoder.norm(x), tuple(hidden_states), tuple(attentions))
+        return Encoding(encoder.norm(x), tuple(hidden_states), tuple(attentions))
 
     @torch.inference_mode()
     def embeddings(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
@@ -182,9 +186,10 @@ class OtherTrunk(OfOurs):
         tokens: Tensor,
         gates: Tensor | None,
         hidden: Tensor | None,
-        **wanted: bool,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
     ) -> Encoding:
-        layers = self.encoder(ids)
+        layers = self.model.encoder(ids)
         return Encoding(layers[-1], layers)
 
 
@@ -207,7 +212,7 @@ def _subject(model: Transformer | TrunkModel, folder: Path) -> OfOurs:
 
 
 @contextmanager
-def _gated(layers: Sequence[EncoderLayer], gates: Tensor | None) -> Iterator[None]:
+def _gated(layers: Layers[EncoderLayer], gates: Tensor | None) -> Iterator[None]:
     """A context in which the layers' own gates are multiplied by `gates` `[layers, heads]`."""
     usual = [layer.attention.gates for layer in layers]
     if gates is not None:

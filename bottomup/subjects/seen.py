@@ -29,8 +29,12 @@ class Seen:
         return self.files.get(name, [])
 
     def file(self, name: str) -> Path | None:
-        """The first of them."""
+        """The first of them, if there is one."""
         return next(iter(self.paths(name)), None)
+
+    def needed(self, name: str) -> Path:
+        """The first of them, which every study has."""
+        return self.files[name][0]
 
 
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:

@@ -2,6 +2,7 @@
 
 from abc import ABC, abstractmethod
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import torch
 from tokenizers import Tokenizer
@@ -9,6 +10,9 @@ from torch import Tensor, nn
 
 from bottomup.core.errors import UserError
 from bottomup.model.transformer import Encoding
+
+if TYPE_CHECKING:
+    from bottomup.subjects.slow import SlowTokenizer
 
 
 class Subject(ABC):
@@ -41,7 +45,7 @@ class Subject(ABC):
     True
     """
 
-    def __init__(self, model: nn.Module, tokenizer: Tokenizer):
+    def __init__(self, model: nn.Module, tokenizer: "Tokenizer | SlowTokenizer"):
         self.model = model.eval()
         self.tokenizer = tokenizer
 
@@ -284,10 +288,11 @@ class Subject(ABC):
         tokens: Tensor,
         gates: Tensor | None,
         hidden: Tensor | None,
-        **wanted: bool,
+        output_hidden_states: bool = False,
+        output_attentions: bool = False,
     ) -> Encoding:
         """tokens: as of `tokens`, with `padding` elsewhere. hidden: `[layers, batch, length]`.
-        wanted: as `Encoder.forward` of the Transformer."""
+        Others: as of `Encoder.forward` of the Transformer."""
 
     @property
     @abstractmethod
@@ -300,7 +305,7 @@ class Subject(ABC):
 
     @property
     def _name(self) -> str:
-        return self.model.config.model_type
+        return self.model.config.model_type  # type: ignore[union-attr, return-value]  # of all
 
 
 def from_others(hidden: Tensor) -> Tensor:

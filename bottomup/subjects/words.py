@@ -4,10 +4,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from tokenizers import Tokenizer
+from numpy.typing import ArrayLike
+from tokenizers import Encoding, Tokenizer
 
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
@@ -15,6 +17,9 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import spans
 from bottomup.subjects import Subject
+
+if TYPE_CHECKING:
+    from bottomup.subjects.slow import Encoded, SlowTokenizer
 
 # Why a word has no sub-words of its own.
 VANISHED = "vanished"  # normalization left nothing of it
@@ -51,7 +56,7 @@ class Words:
 
 
 def encode(
-    tokenizer: Tokenizer,
+    tokenizer: "Tokenizer | SlowTokenizer",
     sentences: Sequence[str],
     words: Sequence[Sequence[Span]],
     max_length: int | None,
@@ -68,7 +73,7 @@ def encode(
     # The tokenizer's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    encoded = tokenizer.encode_batch(list(sentences))
+    encoded: Sequence[Encoding | Encoded] = tokenizer.encode_batch(list(sentences))
     blank = _blank(tokenizer, (one.ids for one in encoded))
     unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
     all_ids, all_words, all_added, all_first, all_last = [], [], [], [], []
@@ -191,7 +196,7 @@ def align(
     return first, last, reasons[reasons != ""].tolist()
 
 
-def _blank(tokenizer: Tokenizer, ids: Iterable[Iterable[int]]) -> set[int]:
+def _blank(tokenizer: "Tokenizer | SlowTokenizer", ids: Iterable[Iterable[int]]) -> set[int]:
     """The ids of white space only, such as a separate mark before a word."""
     texts = {i: tokenizer.decode([i], skip_special_tokens=False) for i in set().union(*ids)}
     return {i for i, text in texts.items() if not text.strip()}
@@ -205,5 +210,5 @@ def _word_of_each(first: np.ndarray, last: np.ndarray, length: int) -> np.ndarra
     return words
 
 
-def _flat(parts: Iterable[Sequence[int]]) -> np.ndarray:
+def _flat(parts: Iterable[ArrayLike]) -> np.ndarray:
     return np.concatenate([np.zeros(0, np.int32), *(np.asarray(part, np.int32) for part in parts)])

@@ -34,7 +34,7 @@ def rows(seen: "Seen", settings: Settings) -> list[dict]:
     from bottomup.subjects.words import of_occurrences, of_text
 
     text, tokenizer = seen.paths("written")
-    table = read_table(seen.file("occurrences"), columns=["text", "sentence", "position"])
+    table = read_table(seen.needed("occurrences"), columns=["text", "sentence", "position"])
     sentences = read_table(text, columns=["source"])["source"].tolist()
     texts = {
         "occurrences": of_occurrences(seen.subject, table, text, tokenizer)[0],
@@ -42,8 +42,9 @@ def rows(seen: "Seen", settings: Settings) -> list[dict]:
     }
     found = [{"text": name} | row for name, words in texts.items() for row in words.not_read()]
     key = f"checkpoints.{seen.run['objective']}"
-    tell(
+    losses = [
         Loss(f"reading {row['text']}, {row['reason']}", key, row["n"], row["total"], row["unit"])
         for row in found
-    )
+    ]
+    tell(losses)
     return found

@@ -48,8 +48,8 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     from bottomup.core.files.tokenizers import load_tokenizer
     from bottomup.heads.attention import attention, rows, short
 
-    text, path = read_table(seen.file("text")), seen.file("target_tokenizer")
-    tokenizer = path and load_tokenizer(path)
+    text, path = read_table(seen.needed("text")), seen.file("target_tokenizer")
+    tokenizer = load_tokenizer(path) if path else None
     parts = []
     for sentence in short(text["source"], settings.sentences, settings.seed):
         # A decoder predicts the reference.

@@ -50,7 +50,7 @@ def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
     from bottomup.heads.functions import head_functions
     from bottomup.subjects.words import of_text, types_of
 
-    tokens = TokenFile.load(seen.file("text").parent)
+    tokens = TokenFile.load(seen.needed("text").parent)
     types, unaligned = tokens.ids, 0
     # A checkpoint has tokens of its own; then a token is as rare as its word.
     if written := seen.paths("written"):
@@ -64,9 +64,9 @@ def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
         tokens,
         annotation and read_table(annotation, columns=["sentence", "word", "relation", "head"]),
         types,
-        shared_ranks(read_table(seen.file("frequencies"), usecols=["token_id", "count"])),
+        shared_ranks(read_table(seen.needed("frequencies"), usecols=["token_id", "count"])),
         settings,
-        load_array(seen.file("blocks")),
+        load_array(seen.needed("blocks")),
         seen.batch_tokens,
         device(),
         unaligned,

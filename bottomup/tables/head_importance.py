@@ -56,7 +56,7 @@ def rows(seen: "Seen", settings: Examination) -> Iterator[dict]:
     from bottomup.heads.importance import importances
     from bottomup.measures import jackknife
 
-    blocks = load_array(seen.file("blocks"))
+    blocks = load_array(seen.needed("blocks"))
     predictor = tasks.opened(settings.run, seen.subject, seen.folder)
     dev = predictor.text(seen.paths("text"))
     require_equal_lengths(sentences=dev.source, blocks=blocks)

@@ -63,13 +63,13 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.measures.influence import influence
     from bottomup.subjects.words import of_occurrences, of_subwords
 
-    occurrences = read_beside(seen.file("occurrences"), seen.file("annotations"), columns=READ)
+    occurrences = read_beside(seen.needed("occurrences"), seen.needed("annotations"), columns=READ)
     # Only words are aligned with the text as written.
     if written := seen.paths("written"):
         words, _ = of_occurrences(seen.subject, occurrences, *written)
         text, occurrences = words.tokens, of_subwords(words.tokens, occurrences)
     else:
-        text = TokenFile.load(seen.file("text").parent)
+        text = TokenFile.load(seen.needed("text").parent)
     return influence(
         seen.subject,
         text,

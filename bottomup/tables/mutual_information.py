@@ -79,6 +79,7 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.mutual_information import by_clusters
 
     for label, way in product(map(dict, seen.labels), _ways(settings)):
+        found: Iterator[dict]
         n_tokens, n_clusters, estimator = way
         some, tokens = choose(seen.occurrences, seen.frequencies, n_tokens, **label)
         of_tokens = tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)

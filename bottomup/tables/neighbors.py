@@ -66,11 +66,13 @@ def _measured(seen: Seen, settings: Settings) -> Iterator[dict]:
         drawn.append(neighbors.within_ambiguous_tokens(seen.occurrences, *within))
         source = seen.occurrences["ccg_source"].iloc[0]
     samples = [(sample, neighbors.chance(sample)) for sample in drawn]
-    options = {"k": k, "permutations": permutations(seen.null)}
+    permuted = permutations(seen.null)
     for layer, view in enumerate(seen.views):
         for sample, chance in samples:
             for metric in neighbors.METRICS:
-                for row in neighbors.estimates(view, sample, seen.blocks, metric=metric, **options):
+                for row in neighbors.estimates(
+                    view, sample, seen.blocks, k, metric=metric, permutations=permuted
+                ):
                     name = row["property"]
                     yield {
                         **{"layer": layer, "property": name, "metric": metric, "k": k},

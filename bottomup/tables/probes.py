@@ -48,18 +48,20 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     tasks = [task for task in settings.tasks if task in seen.occurrences]
     kept = drawn(seen.occurrences, settings.occurrences, settings.seed)
     occurrences = seen.occurrences.iloc[kept]
-    of_occurrences = [occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")]
+    words, sentences, blocks = (
+        occurrences[name].to_numpy() for name in ("input_id", "sentence", "block")
+    )
     count = jackknife.n_blocks(seen.blocks)
     for layer, view in enumerate(seen.views):
         for task in tasks:
             labels = occurrences[task].to_numpy()
-            found = probe(task, view[kept], labels, *of_occurrences, count, settings.seed)
+            found = probe(task, view[kept], labels, words, sentences, blocks, count, settings.seed)
             for row in found:
                 yield {"layer": layer, **row}
-    _, *of_text = of_occurrences
     for task in tasks:
         labels = occurrences[task].to_numpy()
-        yield from scalar_mix(task, seen.views[:, kept], labels, *of_text, count, settings.seed)
+        views = seen.views[:, kept]
+        yield from scalar_mix(task, views, labels, sentences, blocks, count, settings.seed)
 
 
 def drawn(occurrences: pd.DataFrame, n: int, seed: int) -> np.ndarray:

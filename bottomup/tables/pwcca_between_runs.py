@@ -56,7 +56,7 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     permuted = permutations(seen.null)
     found = (
         {"layer": layer, **row}
-        for layer, *views in seen.pairs_of_layers()
-        for row in pwcca_rows(*views, seen.blocks, settings.variants, permuted)
+        for layer, x, y in seen.pairs_of_layers()
+        for row in pwcca_rows(x, y, seen.blocks, settings.variants, permuted)
     )
     yield from calibrated(found, FAMILY)

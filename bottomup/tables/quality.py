@@ -39,14 +39,16 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.files.arrays import load_array
     from bottomup.corpus.batches import Text
     from bottomup.measures.quality import quality
+    from bottomup.subjects.runs import OfOurs
 
+    assert isinstance(seen.subject, OfOurs) and settings.run.module  # a run
     objective = objectives.load(settings.run.module, settings.run.options)
     scores = quality(
         seen.subject.model.to(device()),
         objective,
         settings.scoring,
-        Text.load(seen.file("text").parents[1], "test", objective.predicts),
-        load_array(seen.file("blocks")),
+        Text.load(seen.needed("text").parents[1], "test", objective.predicts),
+        load_array(seen.needed("blocks")),
         seen.paths("translation"),
     )
     for name, score in scores.items():

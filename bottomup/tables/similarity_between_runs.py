@@ -38,10 +38,12 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.null import calibrated, permutations
     from bottomup.measures.similarity import similarity
 
-    options = {**dict(settings), "device": device(), "permutations": permutations(seen.null)}
+    permuted = permutations(seen.null)
     found = (
         {"layer": layer, **row}
-        for layer, *views in seen.pairs_of_layers()
-        for row in similarity(*views, seen.blocks, **options)
+        for layer, x, y in seen.pairs_of_layers()
+        for row in similarity(
+            x, y, seen.blocks, **dict(settings), device=device(), permutations=permuted
+        )
     )
     yield from calibrated(found, FAMILY)

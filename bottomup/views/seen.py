@@ -49,6 +49,7 @@ class Seen:
     def pairs_of_layers(self) -> Iterator[tuple[int, np.ndarray, np.ndarray]]:
         """The number and view of each layer, and the view of the second run at the same share of
         its depth, the upper of two as near: layer n if both have equally many layers."""
+        assert self.others is not None  # or the table is not about pairs
         depth, other_depth = len(self.views) - 1, len(self.others) - 1
         for layer, view in enumerate(self.views):
             yield layer, view, self.others[(2 * layer * other_depth + depth) // (2 * depth)]
@@ -58,15 +59,25 @@ def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
     """What is in these files, by the names that a table reads; occurrences that a run does not see
     are left out."""
     beside = files["occurrences"] + files.get("annotations", [])
-    occurrences, views = _read(files["views"], beside, measured.unit)
+    occurrences, [views, *others] = _read(files["views"], beside, measured.unit)
     masked, frequencies = None, None
     if paths := files.get("masked_views"):
-        masked_occurrences, masked_views = _read(paths, files["masked_occurrences"], measured.unit)
-        masked = Seen(masked_occurrences, *masked_views)
+        masked_occurrences, [masked_views] = _read(
+            paths, files["masked_occurrences"], measured.unit
+        )
+        masked = Seen(masked_occurrences, masked_views)
     for path in files.get("frequencies", []):
         frequencies = read_table(path, keep_default_na=False)
-    how = {name: getattr(measured, name) for name in ("reading", "labels", "null")}
-    return Seen(occurrences, *views, frequencies=frequencies, masked=masked, **how)
+    return Seen(
+        occurrences,
+        views,
+        others[0] if others else None,
+        frequencies=frequencies,
+        masked=masked,
+        reading=measured.reading,
+        labels=measured.labels,
+        null=measured.null,
+    )
 
 
 def _read(

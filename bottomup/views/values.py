@@ -5,6 +5,7 @@ to the neuron, or to the view, that it is about.
 """
 
 from collections.abc import Iterator
+from typing import overload
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -40,6 +41,10 @@ def checked(view: ArrayLike, measure: str, **columns: ArrayLike) -> np.ndarray:
     return rows
 
 
+@overload
+def shaped(view: Tensor) -> Tensor: ...
+@overload
+def shaped(view: ArrayLike) -> np.ndarray: ...
 def shaped(view: ArrayLike | Tensor) -> np.ndarray | Tensor:
     """The view as an array, or the tensor that it is; UserError unless it is a matrix of real
     numbers, one row for each occurrence."""

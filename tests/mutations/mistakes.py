@@ -1027,7 +1027,7 @@ MISTAKES = [
     *of(
         "tables",
         "bottomup/views/seen.py",
-        ('("reading", "labels", "null")', '("labels", "null")'),
+        ("        reading=measured.reading,\n", ""),
         ("(2 * layer * other_depth + depth) // (2 * depth)", "layer"),
         ("load(path, len(occurrences), unit)", "load(path, len(occurrences))"),
         ("np.any([np.isnan", "np.all([np.isnan"),
@@ -1041,7 +1041,7 @@ MISTAKES = [
             '        settings.scoring.model_copy(update={"seed": 9}),\n',
         ),
         ('"split": "test"', '"split": "dev"'),
-        ('load_array(seen.file("blocks"))', 'load_array(seen.file("blocks"))[::-1]'),
+        ('load_array(seen.needed("blocks"))', 'load_array(seen.needed("blocks"))[::-1]'),
     ),
     *of(
         "tables",
@@ -1052,7 +1052,7 @@ MISTAKES = [
         ),
         ("sum(words.unaligned.values())", "0"),
         ("types_of(words.tokens, tokens)", "words.tokens.ids"),
-        ('load_array(seen.file("blocks"))', 'load_array(seen.file("blocks"))[::-1]'),
+        ('load_array(seen.needed("blocks"))', 'load_array(seen.needed("blocks"))[::-1]'),
     ),
     *of(
         "tables",
