@@ -1,7 +1,7 @@
 """The page of claims: each with its verdict and the evidence for it."""
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from math import isfinite, isnan
 from typing import NamedTuple
 
@@ -290,7 +290,7 @@ def picture(claim: dict) -> dict | None:
     return {"label": label, "marks": _marks(places)}
 
 
-def _marks(places: dict[str, float]) -> dict[str, str]:
+def _marks(places: Mapping[str, float]) -> dict[str, str]:
     return {name: f"{place:.1f}" for name, place in places.items()}
 
 

@@ -36,4 +36,5 @@ VERDICTS = {
 
 def sign(verdict: str) -> Markup:
     """The sign of a verdict, in SVG of the classes sign, shape and stroke."""
-    return TEMPLATES.get_template("svg.html").module.sign(VERDICTS[verdict])
+    drawn = TEMPLATES.get_template("svg.html").module
+    return drawn.sign(VERDICTS[verdict])  # type: ignore[attr-defined]  # a macro there

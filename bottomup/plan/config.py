@@ -14,7 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache, partial
 from types import ModuleType
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 from pydantic import AfterValidator, BaseModel, Field, create_model
 
@@ -45,6 +45,11 @@ from bottomup.core.settings import (
     unique,
 )
 from bottomup.corpus.segmentation import base
+
+if TYPE_CHECKING:
+    from bottomup.corpus.sources import SourceOptions
+    from bottomup.objectives import Objective
+    from bottomup.tables import mutual_information, probes, pwcca_between_runs
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
@@ -91,9 +96,19 @@ def sections() -> dict[str, Any]:
     }
 
 
-Measures = create_model(
-    "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
-)
+if TYPE_CHECKING:
+
+    class Measures(settings.Measures):
+        """The sections that a plan reads itself."""
+
+        mutual_information: mutual_information.Settings
+        probes: probes.Settings
+        pwcca: pwcca_between_runs.Settings
+
+else:
+    Measures = create_model(
+        "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
+    )
 # Tables that a study may leave out: these, and what pruning says of its gates.
 LEFT_OUT = (*tables(), "gates")
 
@@ -109,7 +124,7 @@ class Runs(Section):
     objective: str | None = key(
         "a module of bottomup/objectives; null is the one of the section's name", default=None
     )
-    trunk: Literal[*TRUNKS] = key(
+    trunk: Literal[*TRUNKS] = key(  # type: ignore[valid-type]  # mypy reads no computed values
         "kind of model; only a transformer has heads and a decoder", default="transformer"
     )
     training: dict[str, Any] = key("keys that override the section `training`", default={})
@@ -158,14 +173,15 @@ class Study(Section):
     occurrences: Occurrences
     views: Views
     measures: Measures
-    leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(
+    # mypy reads no Literal of computed values.
+    leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(  # type: ignore[valid-type]
         "tables to leave out, with the figures that show them; claims about them are not measured"
     )
     heads: Heads
     pruning: Pruning
     site: Site
 
-    def source_options(self, name: str) -> BaseModel:
+    def source_options(self, name: str) -> "SourceOptions":
         """The options of a source, with its defaults and the languages of all."""
         languages = {"languages": self.corpus.languages}
         return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
@@ -209,7 +225,7 @@ class Study(Section):
         """The module of bottomup/objectives of an objective."""
         return _module(objective, self.objectives[objective])
 
-    def objective_options(self, objective: str) -> BaseModel:
+    def objective_options(self, objective: str) -> "Objective":
         """An objective's own options, with its defaults."""
         model = objective_model(self.objective_module(objective))
         return validated(model, _options(self.objectives[objective]))
@@ -361,12 +377,12 @@ def _known_sources(corpus: dict) -> list[str]:
     return [source for source in _list(corpus, "source") if source in known]
 
 
-def source_model(name: str) -> type[BaseModel]:
+def source_model(name: str) -> "type[SourceOptions]":
     """The options of a corpus source."""
     return importlib.import_module(f"bottomup.corpus.sources.{name}").Options
 
 
-def objective_model(name: str) -> type[BaseModel]:
+def objective_model(name: str) -> "type[Objective]":
     """The options of an objective."""
     return importlib.import_module(f"bottomup.objectives.{name}").Objective
 
@@ -554,10 +570,10 @@ def _too_large(path: str, training: dict, config: dict) -> Iterator[str]:
         )
 
 
-def _trunk_choice(path: str, objective: type[BaseModel], trunk: str) -> Iterator[str]:
+def _trunk_choice(path: str, objective: "type[Objective]", trunk: str) -> Iterator[str]:
     if trunk not in TRUNKS:
         return
-    allowed = TRUNKS.keys()
+    allowed, reason = [*TRUNKS], ""
     if objective.predicts == "target":
         allowed = [name for name, attends in TRUNKS.items() if attends]
         reason = "which has a decoder"
@@ -670,13 +686,13 @@ def _contradictions(config: dict) -> Iterator[str]:
         if EXCEEDS[sign](found, limit):
             yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
     mutual_information = _section(_section(config, "measures"), "mutual_information")
-    for name, limit in (("n_clusters", "occurrences.n"), ("n_tokens", "corpus.bpe.merges")):
+    for name, most in (("n_clusters", "occurrences.n"), ("n_tokens", "corpus.bpe.merges")):
         path, own = f"measures.mutual_information.other_{name}", _number(mutual_information, name)
         for found in _numbers(mutual_information, f"other_{name}"):
             if found == own:
                 yield f"{path}: found {found:g}; allowed: numbers other than {name}"
-            if found > at(limit):
-                yield f"{path}: found {found:g}; allowed: <= {limit} ({at(limit):g})"
+            if found > at(most):
+                yield f"{path}: found {found:g}; allowed: <= {most} ({at(most):g})"
 
 
 def _trained(config: dict) -> list[str]:
@@ -761,4 +777,6 @@ def _number(config: dict, path: str) -> float:
     for name in sections:
         config = _section(config, name)
     value = config.get(last)
-    return value if type(value) in (int, float) and value > 0 else math.nan
+    if isinstance(value, int | float) and not isinstance(value, bool) and value > 0:
+        return value
+    return math.nan

@@ -66,10 +66,10 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     # Where one of them does something with the text of errors, it counts for all.
     messages = frozenset().union(*(facts(file)["catches"] for file in files))
     digests = {key_of(file): _digest(file, bool(messages)) for file in files}
-    versions = {name: _version(name) for name in map(_distributions, packages) for name in name}
+    versions = {name: _version(name) for some in map(_distributions, packages) for name in some}
     versions[PYTHON] = _version(PYTHON)
-    found = digests | {name: version for name, version in versions.items() if version}
-    return dict(sorted(found.items()))
+    together = digests | {name: version for name, version in versions.items() if version}
+    return dict(sorted(together.items()))
 
 
 def count_versions_of(lock: Mapping[str, str]) -> None:
@@ -127,6 +127,7 @@ def _folder(top: str) -> Path | None:
 
 
 def _above(spec: importlib.machinery.ModuleSpec) -> Path:
+    assert spec.origin  # as those have who ask
     folder = Path(spec.origin).parent
     return folder.parent if spec.submodule_search_locations else folder
 

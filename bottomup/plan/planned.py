@@ -15,7 +15,7 @@ import sys
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
 from pathlib import Path
-from types import CodeType
+from types import CodeType, FrameType
 
 from bottomup.core.errors import UserError
 from bottomup.plan.digest import facts_of, installed, is_own, key_of
@@ -43,10 +43,12 @@ class _Finder:
     @staticmethod
     def find_spec(fullname: str, path=None, target=None) -> ModuleSpec | None:
         found = PathFinder.find_spec(fullname, path, target)
-        if found and isinstance(found.loader, SourceFileLoader) and is_own(found.origin):
-            found.loader = _Loader(fullname, found.origin)
-            return found
-        return None
+        if not found or not found.origin or not isinstance(found.loader, SourceFileLoader):
+            return None
+        if not is_own(found.origin):
+            return None
+        found.loader = _Loader(fullname, found.origin)
+        return found
 
 
 def _watch(arguments: list[str]) -> None:
@@ -106,7 +108,7 @@ def _take_imported() -> None:
 
 def _require_script() -> None:
     """Raise UserError if the program that runs was compiled from something else than was taken."""
-    frame = sys._getframe()
+    frame: FrameType | None = sys._getframe()
     while frame and frame.f_code.co_name != "<module>":
         frame = frame.f_back
     if frame and frame.f_globals is vars(sys.modules["__main__"]):

@@ -177,14 +177,15 @@ class Watch(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take note of a record."""
-        event = getattr(record, "event", None)
+        said = vars(record)  # with what Snakemake adds
+        event = said.get("event")
         if event == LogEvent.JOB_INFO:
-            self.began[record.jobid] = time.monotonic()
+            self.began[said["jobid"]] = time.monotonic()
         elif event == LogEvent.JOB_ERROR:
-            self.began.pop(record.jobid, None)
+            self.began.pop(said["jobid"], None)
         elif event == LogEvent.JOB_FINISHED:
-            self.began.pop(record.job_id, None)
-            self.done.add(record.job_id)
+            self.began.pop(said["job_id"], None)
+            self.done.add(said["job_id"])
 
 
 class Progress:
@@ -194,7 +195,9 @@ class Progress:
     guess: gives the seconds and threads of one of Snakemake's jobs.
     """
 
-    def __init__(self, workflow: "Workflow", guess: Callable, benchmarks: Path):
+    def __init__(
+        self, workflow: "Workflow", guess: Callable[..., tuple[float, int]], benchmarks: Path
+    ):
         self.workflow, self.guess, self.benchmarks = workflow, guess, benchmarks
         self.watch = Watch()
         self.ended = threading.Event()

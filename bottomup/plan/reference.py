@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bottomup.plan import config
-from bottomup.core.schema import allowed, keys
+from bottomup.core.schema import allowed, extra, keys
 from bottomup.plan.digest import ROOT
 
 HEADER = """# Configuration
@@ -52,7 +52,7 @@ def _sections(
         name: (field, default.get(name, field.get_default(call_default_factory=True)))
         for name, field in keys(model).items()
     }
-    inner = {name for name, (field, _) in own.items() if _is_section(field)}
+    inner = {name: section for name, (field, _) in own.items() if (section := _section(field))}
     rows = [_row(name, *own[name]) for name in own if name not in inner]
     [about, *_] = (model.__doc__ or "").splitlines() or [""]
     yield f"{'#' * level} {title}\n\n{about}"
@@ -60,18 +60,19 @@ def _sections(
         yield "\n".join([COLUMNS, *rows])
     elif not inner:
         yield "No options."
-    for name, (field, value) in own.items():
-        if name in inner:
-            where = f"{path}{name}"
-            yield from _sections(3, f"`{where}`", f"{where}.", field.annotation, value)
+    for name, section in inner.items():
+        where = f"{path}{name}"
+        yield from _sections(3, f"`{where}`", f"{where}.", section, own[name][1])
 
 
-def _is_section(field: FieldInfo) -> bool:
-    return isinstance(field.annotation, type) and issubclass(field.annotation, BaseModel)
+def _section(field: FieldInfo) -> type[BaseModel] | None:
+    """What a key that is a section holds."""
+    kind = field.annotation
+    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
 
 
 def _row(name: str, field: FieldInfo, value: Any) -> str:
-    unit = (field.json_schema_extra or {}).get("unit", "")
+    unit = extra(field).get("unit", "")
     shown = "" if value is PydanticUndefined or isinstance(value, dict) else f"`{_yaml(value)}`"
     fits = allowed(field)
     meaning = (field.description or "").replace("<", "&lt;")

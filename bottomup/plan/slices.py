@@ -138,10 +138,11 @@ class Slices:
         if annotation.depccg_model:
             model = annotation.depccg_model.rglob("*")
             files += [str(path) for path in model if path.is_file()]
+        assert annotation.pipeline is not None  # or no word is annotated
         modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
         if annotation.pipeline == GOLD:
             treebank = self.study.source_options("conllu")
-            values |= {"annotator": GOLD, "told_by": treebank.folder}
+            values |= {"annotator": GOLD, "told_by": dict(treebank)["folder"]}
             files += treebank.read_files()
             modules = [f"{ANNOTATORS}.{GOLD}"]
         if files:
@@ -153,16 +154,16 @@ class Slices:
 
     def draw_occurrences(self, wildcards) -> Slice:
         study, objective = self.study, names.masked_for(wildcards.drawn)
-        values = {"n": study.occurrences.n, "seed": study.occurrences.seed, "masked": None}
+        values = {"n": study.occurrences.n, "seed": study.occurrences.seed}
         if objective is None:
-            return settings("draw_occurrences", values)
-        values["masked"] = {
+            return settings("draw_occurrences", values | {"masked": None})
+        masked = {
             "draws": study.occurrences.as_trained_draws,
             "n_tokens": study.measures.mutual_information.n_tokens,
             "module": study.objective_module(objective),
             "options": study.objective_options(objective),
         }
-        return settings("draw_occurrences", values, self._module(objective))
+        return settings("draw_occurrences", values | {"masked": masked}, self._module(objective))
 
     def extract_views(self, wildcards) -> Slice:
         return settings("extract_views", self.study.views, *self._trunk(wildcards.objective))
@@ -170,9 +171,10 @@ class Slices:
     def measure(self, table: str, wildcards) -> Slice:
         """A part of a table of bottomup/tables."""
         about = tables()[table].TABLE
-        values = {"table": table, "run": named(wildcards)}
+        run = named(wildcards)
         if about.part == "pruned":
-            values["run"] |= self.pruned(wildcards)
+            run |= self.pruned(wildcards)
+        values: dict[str, object] = {"table": table, "run": run}
         if about.options is None:
             values["options"] = self.section(table)
         else:
@@ -314,7 +316,8 @@ class Slices:
     def show_index(self, figures: list[dict]) -> Slice:
         """`figures`: each as `bottomup.pages.index.Figure` has it."""
         study = self.study
-        said = dict.fromkeys(("study", "seeds", "model", "heads", "measures", "views"), True)
+        whole = ("study", "seeds", "model", "heads", "measures", "views")
+        said: dict[str, bool | set[str]] = {**dict.fromkeys(whole, True)}
         said["corpus"] = {"source", "languages"}
         values = self._size() | {
             "languages": study.corpus.languages,

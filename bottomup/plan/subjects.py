@@ -25,27 +25,31 @@ class Subjects:
 
     def __init__(self, study: Study):
         self.study = study
-        self.objectives = sorted(
+        self.objectives: list[str] = sorted(
             study.objective_names(), key=lambda name: [*PAPER_ORDER, name].index(name)
         )
-        self.trained = [name for name in self.objectives if study.objective_options(name).predicts]
-        self.compared = [
+        self.trained: list[str] = [
+            name for name in self.objectives if study.objective_options(name).predicts
+        ]
+        self.compared: list[str] = [
             name for name in self.objectives if not study.objective_options(name).variant
         ]
         # Variants also count, each for its own question.
-        self.by_mask = self.compared + self.variants(Question.MASK)
-        self.by_noise = self.compared + self.variants(Question.TOKEN_DROPOUT)
+        self.by_mask: list[str] = self.compared + self.variants(Question.MASK)
+        self.by_noise: list[str] = self.compared + self.variants(Question.TOKEN_DROPOUT)
         # Models from elsewhere, each followed by its untrained twin.
-        self.checkpoints = [
+        self.checkpoints: list[str] = [
             name for checkpoint in study.checkpoints for name in (checkpoint, checkpoint + TWIN)
         ]
-        self.looked_at = self.compared + self.checkpoints
-        self.steps = [
+        self.looked_at: list[str] = self.compared + self.checkpoints
+        self.steps: list[str] = [
             names.at_step(name, step)
             for name, steps in study.training_steps.items()
             for step in steps
         ]
-        self.halves = [names.half(name, n) for name in study.training_halves for n in (1, 2)]
+        self.halves: list[str] = [
+            names.half(name, n) for name in study.training_halves for n in (1, 2)
+        ]
 
     @property
     def of_words(self) -> bool:
@@ -198,8 +202,8 @@ class Subjects:
             for seed in self.seeds(objective)[: pruning.n_seeds]
             for attention, penalties in pruning.penalties.get(objective, {}).items()
             for penalty in penalties
-            for method in ["gates", *pruning.controls]
-            if method == "gates" or penalty in pruning.controls[method]
+            for method, tried in [("gates", penalties), *pruning.controls.items()]
+            if penalty in tried
         ]
 
     def pruned_by_gates(self) -> list[str]:

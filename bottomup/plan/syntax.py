@@ -51,8 +51,10 @@ PURE = {
     for name in ("len", "str", "repr", "round", "abs", "int", "float", "bool", "format", "type")
 } | {"builtins.isinstance"}
 DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
-COMPUTING = (ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom, ast.ListComp)
-COMPUTING += (ast.SetComp, ast.DictComp)
+COMPUTING = (
+    *(ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
+    *(ast.ListComp, ast.SetComp, ast.DictComp),
+)
 
 
 class Code:
@@ -121,7 +123,7 @@ class Code:
 
     def effects(self, shown: list[ast.AST]) -> tuple:
         """What text that is shown does beside being shown: the calls and assignments in it."""
-        found = []
+        found: list[object] = []
         for node in shown:
             if isinstance(node, ast.Lambda):  # it is not called here
                 found += self.effects([node.args])
@@ -132,10 +134,10 @@ class Code:
         return tuple(found)
 
     @cached_property
-    def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST]]:
+    def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST | None]]:
         """How often each name is bound, and what to: a full name, or the call that made it."""
         counts: Counter = Counter()
-        bound: dict[str, str | ast.AST] = {}
+        bound: dict[str, str | ast.AST | None] = {}
         for node in ast.walk(self.tree):
             counts.update(_bound_by(node))
             if isinstance(node, ast.Import):
@@ -196,7 +198,7 @@ class Code:
         helps = {
             id(argument)
             for node in ast.walk(self.tree)
-            if self.called(node) == "bottomup.plan.program.parser"
+            if isinstance(node, ast.Call) and self.called(node) == "bottomup.plan.program.parser"
             for argument in node.args
         }
         return not any(
@@ -220,7 +222,7 @@ class Code:
 
     def _statement(self, node, messages: bool):
         """An item of a list; a statement that only shows is what it does beside that."""
-        if self.logs(node) and isinstance(node, ast.Expr):
+        if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and self.logs(node):
             return self.effects([*node.value.args, *node.value.keywords])
         if self._planned(node):
             return self.effects([*node.value.args, *node.value.keywords])
@@ -253,15 +255,14 @@ class Code:
             return [node.msg]
         if isinstance(node, ast.Raise | ast.Return) and not messages:
             return []
-        name = self.called(node)
-        if name is None:
+        if not isinstance(node, ast.Call) or (name := self.called(node)) is None:
             return []
         if name in MESSAGES and not messages and id(node) in self._raised:
             return [*node.args, *node.keywords]
         words = DESCRIBING.get(name, set())
         if PARSER.fullmatch(name.removesuffix(".add_argument")) and name.endswith(".add_argument"):
             words = OF_ARGUMENTS
-        described = [keyword for keyword in node.keywords if keyword.arg in words]
+        described: list[ast.AST] = [part for part in node.keywords if part.arg in words]
         return [*node.args, *described] if name == KEY else described
 
     @cached_property

@@ -71,17 +71,18 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         self.flush()
 
     def _lines(self, record: logging.LogRecord) -> Iterator[str]:
-        event, text = getattr(record, "event", None), record.getMessage()
+        said, text = vars(record), record.getMessage()  # with what Snakemake adds
+        event = said.get("event")
         if event == LogEvent.RUN_INFO:
             self.has_begun = True
-            yield f"{record.stats['total']} jobs; all that Snakemake says of them is in {_logs()}"
+            yield f"{said['stats']['total']} jobs; all that Snakemake says of them is in {_logs()}"
         elif event == LogEvent.JOB_INFO:
-            self.jobs[record.jobid] = record
+            self.jobs[said["jobid"]] = record
         elif event == LogEvent.JOB_FINISHED:
-            yield from self._finished(self.jobs.pop(record.job_id, None), record.created)
+            yield from self._finished(self.jobs.pop(said["job_id"], None), record.created)
         elif event == LogEvent.JOB_ERROR:
-            self.failed.add(record.jobid)
-            yield from (f"failed: {log}: {last_line(Path(log))}" for log in record.log)
+            self.failed.add(said["jobid"])
+            yield from (f"failed: {log}: {last_line(Path(log))}" for log in said["log"])
         elif event == LogEvent.ERROR:
             if OF_A_PROGRAM not in text and AT_THE_END not in text:
                 self.failed.add(0)
@@ -92,10 +93,13 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
             self.is_up_to_date = True
 
     def _finished(self, job: logging.LogRecord | None, now: float) -> Iterator[str]:
+        if job is None:
+            return
+        said = vars(job)
         for pattern, kind in OUTPUTS:
-            for path in job.output if job else []:
+            for path in said["output"]:
                 if match := pattern.fullmatch(path):
-                    seconds = seconds_in(Path(job.benchmark)) or now - job.created
+                    seconds = seconds_in(Path(said["benchmark"])) or now - job.created
                     yield f"{kind} {match[1].replace('/', ' ')}: {duration(seconds)}"
 
     def _end(self) -> Iterator[str]:

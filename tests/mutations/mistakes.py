@@ -500,7 +500,7 @@ MISTAKES = [
         ),
         ("encoder(name) == encoder(model)", "encoder(name) != encoder(model)"),
         ('"replaced" in fates', '"masked" in fates'),
-        ('if method == "gates" or penalty in', "if penalty in"),
+        ("if penalty in tried", "if tried"),
     ),
     *of(
         "plan",
@@ -1431,7 +1431,7 @@ MISTAKES = [
         "bottomup/plan/syntax.py",
         ('if "*" in counts or counts[name] > 1:', 'if "*" in counts:'),
         ('if "*" in counts or counts[name] > 1:', "if counts[name] > 1:"),
-        ("COMPUTING = (ast.Call, ast.NamedExpr,", "COMPUTING = (ast.Call,"),
+        ("*(ast.Call, ast.NamedExpr,", "*(ast.Call,"),
         ('{"help", "metavar"}', '{"help", "metavar", "default"}'),
         ('"pydantic.Field": {"description"}', '"pydantic.Field": {"description", "alias"}'),
         ('    "builtins.ValueError",\n', '    "builtins.ValueError",\n    "builtins.KeyError",\n'),
