@@ -25,7 +25,7 @@ MODEL = ["objective", "seed", "attention", "method", "penalty"]  # columns that 
 PRUNED = {name: f"{name} pruned" for name in GATED} | {"all": "all attention pruned"}
 
 
-def select(tables: Tables, name: str, columns: list[str], **wanted: str) -> pd.DataFrame:
+def select(tables: Tables, name: str, columns: list[str], **wanted: str | int) -> pd.DataFrame:
     """The rows of the table `name` with these values.
 
     Raises UserError if there are none, naming the values that there are.

@@ -51,7 +51,7 @@ def rows(seen: "Seen", settings: Judging) -> Iterator[dict]:
 
     run, pruned = settings.run, settings.pruned
     predictor = tasks.opened(run, seen.subject, seen.folder)
-    text, blocks = predictor.text(seen.paths("text")), load_array(seen.file("blocks"))
+    text, blocks = predictor.text(seen.paths("text")), load_array(seen.needed("blocks"))
     require_equal_lengths(sentences=text.source, blocks=blocks)
     require_prunable(predictor, text, run.objective, pruned.attention)
     quality, probability, others = tasks.load(run, "judging").judged(
