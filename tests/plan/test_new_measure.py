@@ -53,7 +53,8 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
     call(extended, "measure", settings, reads=reads, writes=[table, table.with_suffix(".parquet")])
     # Four numbers of 1, and of 3, add to 4 and to 12.
     assert pd.read_csv(table)["norm"].tolist() == [4, 12]
-    settings = {"figure": "norm", "options": {}, "tables": ["norm"], "places": {}}
+    settings = {"figure": "norm", "title": "How long?", "options": {}}
+    settings |= {"tables": ["norm"], "places": {}}
     drawn = {ending: tmp_path / f"norm.{ending}" for ending in ("png", "pdf", "csv")}
     call(extended, "plot_figure", settings, tables=table.with_suffix(".parquet"), **drawn)
     assert pd.read_csv(drawn["csv"])["y"].tolist() == [4, 12]
