@@ -67,7 +67,8 @@ def commands(folder: Path) -> dict[str, list]:
     model = [f"model={folder / 'model.safetensors'}", f"text={folder / 'ids.npy'}"]
 
     def measure(name: str, options: dict, *reads: str) -> list:
-        settings = {"table": name, "run": RUN, "options": options}
+        sees = "subjects" if name == "influence" else "views"
+        settings = {"table": name, "sees": sees, "run": RUN, "options": options}
         settings |= LABELS if name == "mutual_information" else {}
         settings |= NULL if "between" in name else {}
         at_once = ["--batch-tokens", 2048] if name == "influence" else []

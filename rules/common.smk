@@ -158,11 +158,14 @@ def masked_occurrences(wildcards):
     return ["<results>/occurrences/as_trained_{objective}/occurrences.parquet"]
 
 
-def views_of(part):
+def views_of(wildcards):
     """The views that a part of a table is about: those of one run or of two."""
-    if part == READING:
-        return [f"<results>/views/{RUN}/{{reading}}.npy"]
-    return [f"<results>/views/{run}/plain.npy" for run in names.runs_of(part)]
+    if pair := wildcards.get("objective_a"):
+        runs = [(pair, wildcards.seed_a), (wildcards.objective_b, wildcards.seed_b)]
+    else:
+        runs = [(wildcards.objective, wildcards.seed)]
+    reading = wildcards.get("reading", "plain")
+    return [f"<results>/views/{names.run(*run)}/{reading}.npy" for run in runs]
 
 
 def drawn(*files):
@@ -402,10 +405,7 @@ def target_tokenizer(wildcards):
 
 def read_by(table):
     """The inputs of a part of a table, by its names in `READS` (measures.smk)."""
-    inputs = {k: v for name in table.reads for k, v in READS[name].items()}
-    return inputs | (
-        {"views": views_of(PATTERNS[table.part])} if table.sees == "views" else {}
-    )
+    return {k: v for name in table.reads for k, v in READS[name].items()}
 
 
 def as_arguments(wildcards, input):

@@ -17,7 +17,7 @@ READS = {
         "gates": gates_of_checkpoint,
         "quality": quality_of_whole,
     },
-    "views": {"occurrences": drawn("occurrences.parquet")},
+    "views": {"views": views_of, "occurrences": drawn("occurrences.parquet")},
     "masked_views": {
         "masked_views": masked_views,
         "masked_occurrences": masked_occurrences,

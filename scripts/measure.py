@@ -1,9 +1,9 @@
 """Measure one part of a table: of a run, of a run under a reading, of two runs, or of a run with
 fewer heads.
 
-Settings: table, a module of bottomup/tables; run, the columns that name what the part is about;
-          options, what the rows depend on (`Settings` of that module); unit, reading, labels and
-          null, see `bottomup.core.settings.Measured`.
+Settings: table, a module of bottomup/tables; sees, of_heads, unit, reading, labels and null, see
+          `bottomup.core.settings.Measured`; run, the columns that name what the part is about;
+          options, what the rows depend on (`Settings` of that module).
 Inputs:   files by name, NAME=FILE: what the table reads.
 Outputs:  the table (.csv), and the same with values without each block of documents (.parquet), or
           one of these. Of a model without heads to look at, a table of heads has no rows.
@@ -32,12 +32,11 @@ def main(arguments: argparse.Namespace) -> None:
     for name, path in arguments.reads:
         files.setdefault(name, []).append(path)
     table = importlib.import_module(f"bottomup.tables.{settings.table}")
-    seen = importlib.import_module(f"bottomup.{table.TABLE.sees}.seen").see(files, settings)
+    seen = importlib.import_module(f"bottomup.{settings.sees}.seen").see(files, settings)
     if arguments.batch_tokens:
         seen = replace(seen, batch_tokens=arguments.batch_tokens)
-    what = table.TABLE.of_heads
-    if what and not seen.subject.heads:
-        logging.info("left out: %s", seen.subject.without_heads(what))
+    if settings.of_heads and not seen.subject.heads:
+        logging.info("left out: %s", seen.subject.without_heads(settings.of_heads))
         rows = pd.DataFrame(columns=table.COLUMNS)
     else:
         rows = table.rows(seen, validated(table.Settings, settings.options))

@@ -116,9 +116,11 @@ def measure(run_script):
     """
 
     def measure(name, run, options, more=None, *, table, batch_tokens=None, **files):
-        settings = {"table": name, "run": run, "options": options, "code": "any"} | (more or {})
+        about = tables()[name].TABLE
+        settings = {"table": name, "sees": about.sees, "of_heads": about.of_heads}
+        settings |= {"run": run, "options": options, "code": "any"} | (more or {})
         writes = [table] if table.suffix == ".parquet" else []
-        for kind in tables()[name].TABLE.writes if not writes else []:
+        for kind in about.writes if not writes else []:
             writes.append(table.with_suffix(f".{kind}"))
         reads = []
         for label, paths in files.items():

@@ -8,10 +8,10 @@ from itertools import chain
 from bottomup.claims import calibration, comparison, judge, specifications
 from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
-from bottomup.heads import attention, functions
+from bottomup.heads import functions
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.plan.config import LEFT_OUT
-from bottomup.tables import projection
+from bottomup.tables import attention, projection
 from bottomup.views import annotations
 from scripts import collect_heads
 from tests.tiny import ROOT

@@ -11,7 +11,6 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from types import MappingProxyType
 
 import numpy as np
 import pandas as pd
@@ -32,7 +31,6 @@ NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
 VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
-NOTHING: Mapping = MappingProxyType({})
 SEEDS = ("seed", "seed_a", "seed_b")
 OBJECTIVES = ("objective", "objective_a", "objective_b")
 
@@ -100,7 +98,7 @@ Blocks = frozenset[tuple[str, int]]  # splits, and how many blocks of documents 
 def load(
     paths: Sequence[Path],
     estimators: Mapping[str, Mapping],
-    texts: Mapping[str, Mapping[str, str | None]] = NOTHING,
+    texts: Mapping[str, Mapping[str, str | None]],
 ) -> Tables:
     """Tables in files (.csv, or .parquet with the values without blocks), named after their files.
 

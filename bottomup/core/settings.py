@@ -436,11 +436,14 @@ class Label(Section):
 
 
 class Measured(Section):
-    """One part of a table: a module of bottomup/tables; the columns that name what the part is
-    about; what its rows depend on (`Settings` of the module); and how views are seen, see
-    `bottomup.views.seen.Seen`; unit: of an occurrence, since only words can be unseen."""
+    """One part of a table: a module of bottomup/tables, and what its `TABLE` says of what it sees
+    and of heads; the columns that name what the part is about; what its rows depend on (`Settings`
+    of the module); and how views are seen, see `bottomup.views.seen.Seen`; unit: of an occurrence,
+    since only words can be unseen."""
 
     table: str
+    sees: Literal["views", "subjects"]
+    of_heads: str | None = None
     run: dict[str, str | int | float | None]
     options: dict[str, Any]
     unit: Literal["subword", "word"] = "subword"

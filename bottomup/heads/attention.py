@@ -17,10 +17,6 @@ from bottomup.subjects import Subject
 WORDS = r"\w+|[^\w\s]"  # words and punctuation marks
 SHORT = (5, 10)  # the fewest and the most words of a short sentence
 START = "<start>"  # the zero vector that a decoder reads first
-COLUMNS = [
-    *("attention", "layer", "head", "sentence"),
-    *("query", "key", "query_token", "key_token", "weight"),
-]
 
 
 def short(sentences: pd.Series, n: int, seed: int) -> np.ndarray:
@@ -73,8 +69,8 @@ def _stacked(layers: list[Tensor]) -> np.ndarray:
 
 
 def rows(kind: str, queries: list[str], keys: list[str], weights: np.ndarray) -> pd.DataFrame:
-    """A row for each weight of `attention`: `COLUMNS` without the sentence. Layers and heads count
-    from 1, places from 0."""
+    """A row for each weight of `attention`: the columns of the table but the sentence. Layers and
+    heads count from 1, places from 0."""
     layer, head, query, key = np.indices(weights.shape).reshape(4, -1)
     return pd.DataFrame(
         {

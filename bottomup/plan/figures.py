@@ -75,7 +75,7 @@ class Figures:
         drawn = {
             name: replace(found, module=found.module or name, caption=found.caption or name)
             for name, found in every.items()
-            if self._has_all(found)
+            if found.needs and found.tables and all(found.tables.values())
         }
         known = (None, *self.study.known_of_words())
         unknown = [name for name, found in drawn.items() if found.annotation not in known]
@@ -90,23 +90,14 @@ class Figures:
         parts = self._of("mutual_information", [f"{run}.plain" for run in first])
         return {"first_look": replace(drawn[HEADLINE], module="first_look", tables=parts)}
 
-    def _has_all(self, figure: Figure) -> bool:
-        left_out = tuple(f"<results>/measures/{name}/" for name in self.study.left_out())
-        files = [path for paths in figure.tables.values() for path in paths]
-        whole = figure.needs and figure.tables and all(figure.tables.values())
-        return bool(whole) and not any(path.startswith(left_out) for path in files)
-
     def _of(self, measure: str, parts: Iterable[str] | None = None) -> Tables:
-        """The files of parts of a measure, by default of all runs that are looked at: with the
-        values without each block of documents, where it has them."""
+        """The files of those of some parts that a measure has, by default of all runs that are
+        looked at: with the values without each block of documents, where it has them."""
         known = tables().get(measure)
         ending = "parquet" if known and "parquet" in known.TABLE.writes else "csv"
-        some = self.looked_at if parts is None else parts
-        return {measure: [f"<results>/measures/{measure}/{part}.{ending}" for part in some]}
-
-    def _there(self, measure: str, runs: Iterable[str]) -> Tables:
-        """The same for those of these runs that the measure has."""
-        return self._of(measure, [run for run in runs if run in self.parts[measure]])
+        asked, there = self.looked_at if parts is None else parts, set(self.parts[measure])
+        shown = [part for part in asked if part in there]
+        return {measure: [f"<results>/measures/{measure}/{part}.{ending}" for part in shown]}
 
     def _metrics(self, runs: Iterable[str]) -> Tables:
         """The metrics of runs during training, a table for each."""
@@ -179,7 +170,7 @@ class Figures:
     def _groups(self) -> dict[str, Figure]:
         def of_groups(measure: str, grouping: str, curve: str, annotation=None) -> Figure:
             return Figure(
-                self._there(measure, self.looked_at),
+                self._of(measure),
                 MOVES,
                 f"{measure}_of_groups",
                 options={"grouping": grouping},
@@ -187,15 +178,15 @@ class Figures:
                 annotation=annotation,
             )
 
-        both = self._there("influence", self.compared)
         attending = [run for run in self.compared if run in self.parts["influence"]]
+        matched = self._of("change", attending) | self._of("influence", attending)
         return {
             "change_frequency_rank": of_groups("change", "frequency_rank", "change_freq"),
             "influence_frequency_rank": of_groups("influence", "frequency_rank", "influence_freq"),
             "influence_with_token_dropout": self._with_token_dropout(),
             "change_pos": of_groups("change", "pos", "change_pos", "tag"),
             "influence_pos": of_groups("influence", "pos", "influence_pos", "tag"),
-            "matching": Figure(self._of("change", attending) | both, MOVES),
+            "matching": Figure(matched, MOVES),
         }
 
     def _with_token_dropout(self) -> Figure:
@@ -225,10 +216,8 @@ class Figures:
                 annotation=annotation,
             )
 
-        def projection(picture: str, annotation=None) -> Figure:
-            shown = [run for run in self.parts["projection"] if run in self.looked_at]
-            options = {"picture": picture}
-            of = self._of("projection", shown)
+        def projection(picture: str, annotation: str | None = None) -> Figure:
+            of, options = self._of("projection"), {"picture": picture}
             return Figure(of, LAYER, "projection", options=options, annotation=annotation)
 
         return {
@@ -330,7 +319,7 @@ class Figures:
                 TEXT,
                 options={"n_tokens": study.measures.mutual_information.n_tokens},
             ),
-            "alignment": Figure(self._of("alignment", self.parts["alignment"]), TEXT),
+            "alignment": Figure(self._of("alignment"), TEXT),
             "learning_curves": Figure(self._metrics(subjects.runs(subjects.trained)), TEXT),
             "over_training": Figure(
                 {

@@ -174,7 +174,9 @@ class Slices:
         run = named(wildcards)
         if about.part == "pruned":
             run |= self.pruned(wildcards)
-        values: dict[str, object] = {"table": table, "run": run}
+        values: dict[str, object] = {"table": table, "sees": about.sees, "run": run}
+        if about.of_heads:
+            values["of_heads"] = about.of_heads
         if about.options is None:
             values["options"] = self.section(table)
         else:

@@ -99,11 +99,11 @@ def test_values_without_blocks_are_a_mistake(tmp_path):
     path = tmp_path / "change.csv"
     pd.DataFrame({"distance": [1.0]}).to_csv(path, index=False)
     with pytest.raises(UserError, match=r"the table change has no column without.*change\.parquet"):
-        load([path], {})
+        load([path], {}, {})
     # Gates have no values that hang on text.
     path = tmp_path / "gates.csv"
     pd.DataFrame({"kept": [True]}).to_csv(path, index=False)
-    assert load([path], {})["gates"].n_blocks == 0
+    assert load([path], {}, {})["gates"].n_blocks == 0
 
 
 def test_an_empty_table_has_nothing_measured():
@@ -117,9 +117,9 @@ def test_estimators_are_chosen_or_named(rng, tmp_path):
     frame = of_runs([1.0, 2.0, 3.0], 0.1, rng, n_clusters=[10, 20, 30], seed=1)
     frame.to_parquet(tmp_path / "change.parquet")
     paths = [tmp_path / "change.parquet"]
-    one = load(paths, {"change": {"n_clusters": 20}})["change"]
+    one = load(paths, {"change": {"n_clusters": 20}}, {})["change"]
     assert one.values("distance")[:, 0].tolist() == [2]
-    two = load(paths, {"change": {"n_clusters": [10, 30]}})["change"]
+    two = load(paths, {"change": {"n_clusters": [10, 30]}}, {})["change"]
     assert two.values("distance")[:, 0].tolist() == [1, 3]
 
 
@@ -127,7 +127,7 @@ def test_an_estimator_that_was_not_measured_leaves_its_table_empty(rng, tmp_path
     frame = of_runs([1.0, 2.0], 0.1, rng, matching=["published", "ten_types"], seed=1)
     frame.to_parquet(tmp_path / "change.parquet")
     with caplog.at_level(logging.INFO):
-        tables = load([tmp_path / "change.parquet"], {"change": {"matching": "matched"}})
+        tables = load([tmp_path / "change.parquet"], {"change": {"matching": "matched"}}, {})
     assert caplog.messages == [
         "left out: no rows with matching matched in change, found published, ten_types"
     ]

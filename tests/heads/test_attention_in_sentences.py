@@ -8,7 +8,8 @@ from tokenizers import Tokenizer
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
-from bottomup.heads.attention import COLUMNS, START, attention, rows, short
+from bottomup.heads.attention import START, attention, rows, short
+from bottomup.tables.attention import COLUMNS
 from bottomup.training.run import save
 from tests import tiny
 from tests.subjects import families

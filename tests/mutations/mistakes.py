@@ -623,7 +623,7 @@ MISTAKES = [
     *of(
         "rules",
         "common.smk",
-        ("for run in names.runs_of(part)]", "for run in names.runs_of(part)[::-1]]"),
+        ("for run in runs]", "for run in runs[::-1]]"),
         ('folder = f"as_trained_{wildcards.objective}" if masked else ROWS', "folder = ROWS"),
         (
             "return f\"{run if wildcards.method == 'none' else PRUNED}/{file}\"",
@@ -901,7 +901,7 @@ MISTAKES = [
         ("untrained or not mixed", "True"),
         ('options={"grouping": grouping}', 'options={"grouping": "pos"}'),
         ('options={"properties": properties}', 'options={"properties": ["token"]}'),
-        ('options = {"picture": picture}', 'options = {"picture": "token"}'),
+        ('{"picture": picture}', '{"picture": "token"}'),
         ('{"threshold": self.study.heads.thresholds.syntactic}', '{"threshold": 0.5}'),
         (
             'self.shown | {"objective": objective, "reading": reading}',
@@ -1015,7 +1015,7 @@ MISTAKES = [
         "tables",
         "scripts/measure.py",
         ("setdefault(name, []).append(path)", "setdefault(name, []).insert(0, path)"),
-        ("if what and not seen.subject.heads:", "if False:"),
+        ("if settings.of_heads and not seen.subject.heads:", "if False:"),
         (
             "validated(table.Settings, settings.options)",
             'validated(table.Settings, settings.options | ({"k": 1} if "k" in settings.options else {}))',

@@ -47,7 +47,7 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
     blocks = pd.DataFrame({"block": np.arange(40, dtype=np.int8) % 8})
     blocks.to_parquet(tmp_path / "occurrences.parquet")
     table, run = tmp_path / "lm-1.csv", {"objective": "lm", "seed": 1}
-    settings = {"table": "norm", "run": run, "options": {"order": 1}}
+    settings = {"table": "norm", "sees": "views", "run": run, "options": {"order": 1}}
     files = {"views": tmp_path / "views.npy", "occurrences": tmp_path / "occurrences.parquet"}
     reads = [f"{name}={path}" for name, path in files.items()]
     call(extended, "measure", settings, reads=reads, writes=[table, table.with_suffix(".parquet")])
@@ -63,7 +63,8 @@ def test_it_is_measured_and_drawn_under_its_own_settings(extended, tmp_path):
 def test_one_is_measured_on_a_model(extended, tmp_path, corpus_files):
     size = Tokenizer.from_file(str(corpus_files.tokenizer("source"))).get_vocab_size()
     save(initial("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
-    settings = {"table": "spread", "run": {"objective": "lm", "seed": 1}, "options": {}}
+    run = {"objective": "lm", "seed": 1}
+    settings = {"table": "spread", "sees": "subjects", "run": run, "options": {}}
     files = {
         "model": tmp_path / "model/model.safetensors",
         "text": corpus_files.tokens / "test.source/ids.npy",

@@ -451,6 +451,7 @@ DONE = [
     ("bottomup/subjects/seen.py", ", folder, files)", ", folder / '.', files)", OF_SUBJECTS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
     ("bottomup/tables/influence.py", "settings.sentences,", "settings.sentences + 1,", INFLUENCE),
+    ("bottomup/tables/influence.py", 'of_heads="changed"', "of_heads=None", INFLUENCE),
     ("bottomup/tables/projection.py", "else [seen]", "else [seen, seen]", PROJECTION),
     ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
     ("bottomup/views/files.py", "path, mapped=True", "path", FROM_VIEWS[1:]),
@@ -528,8 +529,8 @@ def test_a_link_that_is_pointed_elsewhere(checkout, outputs):
 ORDER = {
     "views of pairs": (
         "rules/common.smk",
-        "names.runs_of(part)]",
-        "names.runs_of(part)[::-1]]",
+        "for run in runs]",
+        "for run in runs[::-1]]",
         [
             *("measure_*_between_runs", "collect_*:measures/*_between_runs.*"),
             *("plot_distance_between_tasks", "plot_similarity_*", *SHOWN),
