@@ -52,6 +52,13 @@ def test_each_table_has_one_writer(outputs):
     }
 
 
+def test_only_the_plan_reads_what_a_table_says_of_itself():
+    """Digests leave it out, so a program that read it would depend on what nothing compares."""
+    files = [*(ROOT / "scripts").glob("*.py"), *(ROOT / "bottomup").rglob("*.py")]
+    reading = {file for file in files if re.search(r"\bTABLE\.|\.TABLE\b", file.read_text())}
+    assert {file.parent for file in reading} == {ROOT / "bottomup/plan"}
+
+
 @pytest.fixture(scope="module")
 def records(built):
     """Snakemake's records of what made each output."""
