@@ -9,7 +9,7 @@ Outputs:  a token file and a table, see bottomup.views.occurrences.Reading.
 
 import argparse
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -45,16 +45,17 @@ def main(arguments: argparse.Namespace) -> None:
     ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1, dtype=np.int32)
     ranks[frequencies["token_id"]] = frequencies["rank"]
     sentences = occurrences.sample_sentences(tokens, settings.n, settings.seed)
-    if settings.masked is None:
+    masked = settings.masked
+    if masked is None:
         reading = occurrences.plain(tokens, sentences, ranks)
     else:
         reading = occurrences.as_trained(
             tokens,
             sentences,
             ranks,
-            objectives.load(settings.masked.module, settings.masked.options),
-            settings.masked.draws,
-            label_ids=frequencies["token_id"].to_numpy()[: settings.masked.n_tokens],
+            cast(objectives.Masking, objectives.load(masked.module, masked.options)),
+            masked.draws,
+            label_ids=frequencies["token_id"].to_numpy()[: masked.n_tokens],
             seed=settings.seed,
         )
     blocks = load_array(arguments.blocks)

@@ -28,7 +28,8 @@ NAMES = ("objective", "seed", "attention", "method", "penalty")  # in this order
 
 
 def main(arguments: argparse.Namespace) -> None:
-    settings, files = arguments.settings, {}
+    settings = arguments.settings
+    files: dict[str, list[Path]] = {}
     for name, path in arguments.reads:
         files.setdefault(name, []).append(path)
     table = importlib.import_module(f"bottomup.tables.{settings.table}")

@@ -40,7 +40,9 @@ def main(arguments: argparse.Namespace) -> None:
 def written(found: Next | None, settings: Settings, path: Path) -> str:
     if not found:
         return "# Nothing is undecided, or no look is left.\n{}\n"
-    overlay = {"objectives": {name: {"n_seeds": n} for name, n in found.seeds.items()}}
+    overlay: dict[str, object] = {
+        "objectives": {name: {"n_seeds": n} for name, n in found.seeds.items()}
+    }
     if found.pruned:
         overlay["pruning"] = {"n_seeds": found.pruned}
     of = f"{found.look} of {len(settings.planned)}"

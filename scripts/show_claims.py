@@ -24,7 +24,8 @@ def main(arguments: argparse.Namespace) -> None:
     specifications = read_table(arguments.specifications)
     study, notes = arguments.settings, []
     if arguments.between_runs:
-        tables = load([arguments.between_runs], {arguments.between_runs.stem: study.pwcca})
+        path = arguments.between_runs
+        tables = load([path], {path.stem: study.pwcca}, {})
         notes = [told(tables, objective) for objective in study.halves]
     arguments.page.write_text(page(claims, specifications, study, notes), encoding="utf-8")
 

@@ -30,10 +30,10 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.light,
         strict=True,
     ):
-        image, *size = light(png.read_bytes())
+        image, width, height = light(png.read_bytes())
         lighter.write_bytes(image)
         told = caption(text.read_text(encoding="utf-8"), study.config)
-        drawn.append(Drawn(figure, *told, read_table(csv), tuple(size)))
+        drawn.append(Drawn(figure, *told, read_table(csv), (width, height)))
     splits = read_table(arguments.splits)
     claims = arguments.claims and read_table(arguments.claims)
     written = page(study, drawn, splits, claims, rule())

@@ -13,10 +13,13 @@ from bottomup.plan import program
 from bottomup import subjects
 from bottomup.heads.removal import without_closed_heads
 from bottomup.model.folder import save
+from bottomup.subjects.runs import Run
 
 
 def main(arguments: argparse.Namespace) -> None:
-    model = without_closed_heads(subjects.load(arguments.model).model)
+    subject = subjects.load(arguments.model)
+    assert isinstance(subject, Run)
+    model = without_closed_heads(subject.model)
     shutil.copytree(arguments.model, arguments.smaller, dirs_exist_ok=True)  # tokenizers, too
     save(model, arguments.smaller)
 

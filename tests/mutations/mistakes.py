@@ -1110,8 +1110,8 @@ MISTAKES = [
         "scripts",
         "shrink_pruned.py",
         (
-            "without_closed_heads(subjects.load(arguments.model).model)",
-            "subjects.load(arguments.model).model",
+            "without_closed_heads(subject.model)",
+            "subject.model",
         ),
     ),
     *of(
@@ -1175,8 +1175,8 @@ MISTAKES = [
         "scripts",
         "draw_occurrences.py",
         ("len(frequencies) + 1,", "0,"),
-        ("            settings.masked.draws,\n", "            1,\n"),
-        ("[: settings.masked.n_tokens]", ""),
+        ("            masked.draws,\n", "            1,\n"),
+        ("[: masked.n_tokens]", ""),
         ("            seed=settings.seed,\n", "            seed=2,\n"),
         ("settings.n, settings.seed", "settings.n, 2"),
     ),

@@ -8,7 +8,8 @@ import pandas as pd
 from PIL import Image, ImageDraw
 from tokenizers import Tokenizer
 
-from bottomup.heads.attention import COLUMNS, rows
+from bottomup.heads.attention import rows
+from bottomup.tables.attention import COLUMNS
 from tests.conftest import Corpus
 from tests.pages import made_up_claims
 from tests.tiny import ROOT
