@@ -12,6 +12,7 @@ def device() -> torch.device:
     """The device that BOTTOMUP_DEVICE names (cuda or cpu), else the first visible GPU, else the
     CPU.
 
+    On a GPU of CUDA, all that follows adds in one order, so that the same job gives the same bytes.
     For mps, which has no float64, it is also the CPU; see `float32_device`.
 
     Raises UserError if the device is not there.
@@ -35,4 +36,7 @@ def float32_device() -> torch.device:
             f"BOTTOMUP_DEVICE: found {asked}, which PyTorch {torch.__version__} does not find on "
             "this machine; unset it, or set it to cpu"
         )
+    if asked == "cuda":
+        os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
+        torch.use_deterministic_algorithms(True)
     return torch.device(asked)

@@ -105,6 +105,8 @@ def attended(
     without a mask. The memory-efficient kernel takes the mask as it is, bool and broadcast, for
     heads whose width is a multiple of 8 (of 4 in float32).
     """
+    if not queries.shape[1]:
+        return queries  # of no head; some builds of PyTorch divide by their number
     with torch.autocast("cpu", enabled=False):
         if queries.device.type == "cpu":
             if not dropout and serves(queries.shape[2], keys.shape[2]):

@@ -47,7 +47,9 @@ def lease(count: int) -> None:
         path = folder()
         taken = _taken(path, names, count)
         if not taken:
-            logging.info(f"waiting for a GPU: of {', '.join(names)} other jobs hold too many")
+            logging.info(
+                f"waiting until other jobs are done with a GPU; visible: {', '.join(names)}"
+            )
         while not taken:
             time.sleep(PAUSE_SECONDS)
             taken = _taken(path, names, count)

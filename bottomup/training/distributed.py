@@ -126,7 +126,13 @@ def joined() -> Iterator[None]:
     """Connect to the other processes, which torchrun describes in the environment."""
     on_gpu = device().type == "cuda"
     if on_gpu:
-        torch.cuda.set_device(int(os.environ["LOCAL_RANK"]))
+        number, there = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        if number >= there:
+            raise UserError(
+                f"torchrun: found more processes on this machine than GPUs, which are {there}; "
+                f"give --nproc-per-node {there}, or set BOTTOMUP_DEVICE to cpu"
+            )
+        torch.cuda.set_device(number)
     # `largest` compares numbers in memory, which NCCL does not read.
     dist.init_process_group("cpu:gloo,cuda:nccl" if on_gpu else "gloo")
     if rank() > 0:

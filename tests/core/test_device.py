@@ -1,3 +1,5 @@
+import os
+
 import pytest
 import torch
 
@@ -50,3 +52,11 @@ def test_what_is_no_device_is_one_line(asked):
     asked("gpu")
     with pytest.raises(UserError, match='found "gpu"; allowed: cuda, mps, cpu'):
         device()
+
+
+def test_on_cuda_additions_have_one_order():
+    with pretend_gpu("cuda"):
+        device()
+        assert torch.are_deterministic_algorithms_enabled()
+        assert os.environ["CUBLAS_WORKSPACE_CONFIG"] == ":4096:8"
+    assert not torch.are_deterministic_algorithms_enabled()

@@ -77,7 +77,10 @@ def sees(job):
 
 def waits(job):
     """That it says so."""
-    return "waiting for a GPU" in job.stderr.readline() and job.poll() is None
+    return (
+        "waiting until other jobs are done with a GPU" in job.stderr.readline()
+        and job.poll() is None
+    )
 
 
 def kill(job):

@@ -15,6 +15,7 @@ import pytest
 import torch
 from safetensors.torch import load_file, save_file
 
+from bottomup.core.errors import UserError
 from bottomup.heads.pruning import Pruner
 from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.objectives import IGNORE, Example
@@ -90,6 +91,7 @@ def two(tmp_path_factory):
     folder = tmp_path_factory.mktemp("two")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(stopping, "SIGNALS", ())
+        patch.setenv("BOTTOMUP_DEVICE", "cpu")
         distributed.launch(in_two, Namespace(gpus=2, folder=folder))
     return folder
 
@@ -98,6 +100,7 @@ def two(tmp_path_factory):
 def resumed(tmp_path, monkeypatch):
     """What was measured of a run that two processes began, one went on with, and two ended."""
     monkeypatch.setattr(stopping, "SIGNALS", ())
+    monkeypatch.setenv("BOTTOMUP_DEVICE", "cpu")
     for gpus, stop in ((2, 2), (1, 4)):
         with pytest.raises(SystemExit, match=str(os.EX_TEMPFAIL)):
             arguments = Namespace(gpus=gpus, folder=tmp_path, stop=stop)
@@ -152,3 +155,12 @@ def test_the_program_in_two_processes_is_stopped_as_one(corpus_files, tmp_path):
         said = program.communicate()[1]
     assert program.returncode == os.EX_TEMPFAIL, said
     assert said.count("stopped by SIGTERM after step ") == 1
+
+
+def test_more_processes_than_gpus_are_one_line(monkeypatch):
+    monkeypatch.setattr(distributed, "device", lambda: torch.device("cuda"))
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setenv("LOCAL_RANK", "2")
+    named = "GPUs, which are 2; give --nproc-per-node 2"
+    with pytest.raises(UserError, match=named), distributed.joined():
+        pass

@@ -1,0 +1,116 @@
+"""What an update of each objective takes on this machine's device, at a study's sizes.
+
+PYTHONPATH=. python benchmarks/updates.py CORPUS_FOLDER studies/gpu.yaml
+
+Prints for each objective the milliseconds of an update (median, and middle half), with and without
+one order of additions, the operations that it must do (6 for each weight and token), their share
+of what a product of matrices reaches here, and the peak of the device's memory.
+"""
+
+import argparse
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import torch
+from learning import Trial, shaped
+from side_by_side import machine
+
+from bottomup import objectives
+from bottomup.core.device import device
+from bottomup.corpus.batches import Text, forever
+from bottomup.plan.config import Study, load
+from bottomup.plan.reading import read
+from bottomup.training.checkpoint import Checkpoint, Progress
+from bottomup.training.loop import Trainer
+
+DEVICE = device()
+WIDTH = 8192 if DEVICE.type == "cuda" else 2048
+
+
+def seconds(call: Callable[[], object]) -> float:
+    """The wall seconds of a call, to its end on the device."""
+    start = time.perf_counter()
+    call()
+    if DEVICE.type == "cuda":
+        torch.cuda.synchronize()
+    return time.perf_counter() - start
+
+
+def ceiling() -> float:
+    """Operations a second of a bfloat16 product of two matrices; the fastest of ten."""
+    a, b = torch.randn(2, WIDTH, WIDTH, device=DEVICE, dtype=torch.bfloat16)
+    return 2 * WIDTH**3 / min(seconds(lambda: a @ b) for _ in range(10))
+
+
+def trainer_of(study: Study, corpus: Path, name: str, scratch: Path) -> Trainer:
+    """Of the study's recipe, with the model on the device."""
+    objective = objectives.load(name, study.objective_options(name).model_dump())
+    text, dev = (
+        Text.load(corpus / "tokens", split, objective.predicts) for split in ("train", "dev")
+    )
+    model = shaped(corpus, objective, Trial(model=study.model.model_dump())).to(DEVICE)
+    checkpoint = Checkpoint(scratch / name, {"run": "benchmark"})
+    return Trainer(model, objective, text, dev, study.objective_training(name), 1, checkpoint)
+
+
+def work(trainer: Trainer, sentences: np.ndarray) -> float:
+    """Operations of an update: 6 for each weight of a layer and token, and of the output layer and
+    prediction; the products of attention are left out."""
+    model, text = trainer.model, trainer.text
+    source = int(text.source.lengths[sentences].sum())
+    target = int(text.target.lengths[sentences].sum()) if model.config.decoder_layers else 0
+    predicted = target or source * getattr(trainer.objective, "choose", 1.0)
+    sizes = {
+        name: sum(p.numel() for p in getattr(model, name).layers.parameters())
+        for name in ("encoder", *(["decoder"] if target else []))
+    }
+    layers = sizes["encoder"] * source + sizes.get("decoder", 0) * target
+    return 6 * (layers + model.head.weight.numel() * predicted)
+
+
+def updates(trainer: Trainer, count: int) -> tuple[list[float], float]:
+    """Seconds of each update, after ten that do not count, and the mean of their operations."""
+    batches = forever(trainer.text, trainer.settings.batch_tokens, 1)
+    progress, found, done = Progress(), [], []
+    for sentences in islice(batches, count + 10):
+        progress.step += 1
+        trainer.set_rate(progress)
+        found.append(seconds(lambda: trainer.update(sentences, progress.step)))  # noqa: B023
+        done.append(work(trainer, sentences))
+    return found[10:], float(np.mean(done[10:]))
+
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("corpus", type=Path)
+    parser.add_argument("study", type=Path)
+    parser.add_argument("--objectives", nargs="+", default=["lm", "mlm", "mt"])
+    parser.add_argument("--updates", type=int, default=100)
+    given = parser.parse_args()
+    study = load(*read([Path("config.yaml"), given.study], {}))
+    most = ceiling()
+    named = torch.cuda.get_device_name() if DEVICE.type == "cuda" else "CPU"
+    print(f"{given.study}; {named}, {most / 1e12:.3g} TFLOP/s; {machine(1, 'torch', 'numpy')}")
+    print("\n| | ms an update | middle half | any order, ms | TFLOP | share of ceiling | MiB |")
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    for name in given.objectives:
+        with TemporaryDirectory() as scratch:
+            trainer = trainer_of(study, given.corpus, name, Path(scratch))
+            found, operations = updates(trainer, given.updates)
+            mib = torch.cuda.max_memory_allocated() / 2**20 if DEVICE.type == "cuda" else 0
+            torch.use_deterministic_algorithms(False)
+            free, _ = updates(trainer, given.updates)
+            torch.use_deterministic_algorithms(DEVICE.type == "cuda")
+        low, middle, high = 1e3 * np.quantile(found, [0.25, 0.5, 0.75])
+        share = operations / (middle / 1e3) / most
+        print(
+            f"| {name} | {middle:.1f} | {low:.1f} to {high:.1f} | {1e3 * np.median(free):.1f} "
+            f"| {operations / 1e12:.3g} | {share:.0%} | {mib:.0f} |",
+            flush=True,
+        )
