@@ -1,0 +1,250 @@
+"""Runs in transformers: after `import bottomup.auto` its Auto classes open them.
+
+>>> import bottomup.auto  # doctest: +SKIP
+>>> from transformers import AutoModelForSeq2SeqLM, AutoTokenizer
+>>> model = AutoModelForSeq2SeqLM.from_pretrained("results/default/runs/mt-1/model")
+
+AutoModel opens the encoder of any run; AutoModelForCausalLM one whose positions see only what is
+before them, AutoModelForMaskedLM one without a decoder, AutoModelForSeq2SeqLM one that translates.
+Sentences end with </s>, which the tokenizers add, and are padded on the right. No first token is
+fed: a language model predicts the second token from the first. The tokenizer of what a translation
+model writes is in its folder `target`.
+"""
+
+from dataclasses import fields
+from typing import Any, ClassVar
+
+from huggingface_hub.dataclasses import strict
+from torch import Tensor, nn
+from torch.nn.functional import cross_entropy
+from transformers import (
+    AutoConfig,
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    GenerationMixin,
+    PreTrainedConfig,
+    PreTrainedModel,
+)
+from transformers.modeling_outputs import (
+    BaseModelOutput,
+    CausalLMOutput,
+    MaskedLMOutput,
+    Seq2SeqLMOutput,
+)
+
+from bottomup.corpus.specials import EOS, MASK, PAD, UNK
+from bottomup.model.configuration import TransformerConfig
+from bottomup.model.transformer import Decoder, Encoder, initialize
+
+# What the config.json of a run does not say of generating; as in our own search.
+GENERATING = {"eos_token_id": EOS, "pad_token_id": PAD, "suppress_tokens": [PAD, UNK, MASK]}
+
+
+@strict
+class Config(PreTrainedConfig):
+    """A run's config.json; see `bottomup.model.configuration`."""
+
+    model_type = TransformerConfig.model_type
+    attribute_map: ClassVar[dict[str, str]] = {
+        "hidden_size": "d_model",
+        "num_hidden_layers": "encoder_layers",
+        "num_attention_heads": "heads",
+    }
+
+    vocab_size: int = 4
+    target_vocab_size: int = 4
+    encoder_layers: int = 6
+    decoder_layers: int = 0
+    heads: int = 8
+    d_model: int = 128
+    d_ff: int = 512
+    dropout: float | int = 0.1
+    attention_dropout: float | int = 0.1
+    causal: bool = False
+    kept_heads: dict[str, list[int]] | None = None
+    pad_token_id: int | None = PAD
+    eos_token_id: int | list[int] | None = EOS
+    tie_word_embeddings: bool = False
+    use_cache: bool = False
+    is_encoder_decoder: bool = False
+
+    def __post_init__(self, **kwargs: Any):
+        self.is_encoder_decoder = self.decoder_layers > 0
+        super().__post_init__(**kwargs)
+
+    @property
+    def shape(self) -> TransformerConfig:
+        return TransformerConfig(
+            **{f.name: getattr(self, f.name) for f in fields(TransformerConfig)}
+        )
+
+
+class Reader(Encoder):
+    """The encoder, called as transformers does."""
+
+    main_input_name = "input_ids"
+
+    def forward(  # type: ignore[override]
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        output_hidden_states: bool | None = None,
+        output_attentions: bool | None = None,
+        **_: Any,
+    ) -> BaseModelOutput:
+        if attention_mask is not None:
+            if (attention_mask[:, 1:] > attention_mask[:, :-1]).any():
+                raise ValueError(
+                    "padding on the left; allowed: on the right, as the tokenizer pads"
+                )
+            input_ids = input_ids.masked_fill(attention_mask == 0, PAD)
+        read = super().forward(input_ids, bool(output_hidden_states), bool(output_attentions))
+        return BaseModelOutput(read.states, read.hidden_states or None, read.attentions or None)
+
+
+class Base(PreTrainedModel):
+    """The encoder of a run; `last_hidden_state` is after its final norm, `hidden_states` before."""
+
+    config_class = Config
+    _keys_to_ignore_on_load_unexpected: ClassVar[list[str]] = [r"^decoder\.", r"^head\."]
+
+    def __init__(self, config: Config):
+        super().__init__(config)
+        self.encoder = Reader(config.shape)
+        self.build(config)
+        if not self.encoder.norm.weight.is_meta:
+            initialize(self, 0)
+        self.post_init()
+
+    def build(self, config: Config) -> None:
+        """What a model has beside the encoder."""
+
+    def _init_weights(self, module: nn.Module) -> None:
+        """Drawn above, or read from a file."""
+
+    def get_input_embeddings(self) -> nn.Module:
+        return self.encoder.embedding.tokens
+
+    def forward(
+        self, input_ids: Tensor, attention_mask: Tensor | None = None, **options: Any
+    ) -> Any:
+        return self.encoder(input_ids, attention_mask, **options)
+
+
+class Predicting(Base):
+    """An encoder with an output layer over what it reads."""
+
+    Output = MaskedLMOutput
+    _keys_to_ignore_on_load_unexpected: ClassVar[list[str]] = []
+
+    def build(self, config: Config) -> None:
+        if config.is_encoder_decoder:
+            raise ValueError("a model with a decoder; open it with AutoModelForSeq2SeqLM")
+        self.head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.head
+
+    def forward(
+        self,
+        input_ids: Tensor,
+        attention_mask: Tensor | None = None,
+        labels: Tensor | None = None,
+        **options: Any,
+    ):
+        read = self.encoder(input_ids, attention_mask, **options)
+        logits = self.head(read.last_hidden_state)
+        loss = None if labels is None else self.loss(logits, labels)
+        return self.Output(
+            loss, logits, hidden_states=read.hidden_states, attentions=read.attentions
+        )
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        """Mean over the labels that are not -100, in nats."""
+        return cross_entropy(logits.flatten(0, 1), labels.flatten())
+
+
+class ForMaskedLM(Predicting):
+    """Predicts the token that stands, or stood, at a position."""
+
+
+class ForCausalLM(Predicting, GenerationMixin):
+    """Predicts the token after a position."""
+
+    Output = CausalLMOutput
+
+    def build(self, config: Config) -> None:
+        super().build(config)
+        if not config.causal:
+            raise ValueError("its positions see what follows; open it with AutoModelForMaskedLM")
+
+    def loss(self, logits: Tensor, labels: Tensor) -> Tensor:
+        return super().loss(logits[:, :-1], labels[:, 1:])
+
+    def generate(self, *arguments: Any, **options: Any) -> Any:
+        return super().generate(*arguments, **GENERATING | options)
+
+    def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> dict[str, Any]:
+        return {"input_ids": input_ids, "attention_mask": kwargs.get("attention_mask")}
+
+
+class ForSeq2SeqLM(Base, GenerationMixin):
+    """Predicts each token of the target from the source and the tokens before it."""
+
+    _keys_to_ignore_on_load_unexpected: ClassVar[list[str]] = []
+
+    def build(self, config: Config) -> None:
+        if not config.is_encoder_decoder:
+            raise ValueError("a model without a decoder; open it with AutoModelForMaskedLM")
+        self.decoder = Decoder(config.shape)
+        self.head = nn.Linear(config.d_model, config.target_vocab_size, bias=False)
+
+    def get_output_embeddings(self) -> nn.Module:
+        return self.head
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        decoder_input_ids: Tensor | None = None,
+        encoder_outputs: BaseModelOutput | None = None,
+        labels: Tensor | None = None,
+        **options: Any,
+    ) -> Seq2SeqLMOutput:
+        """decoder_input_ids: the target so far after one start token, which is not read."""
+        if encoder_outputs is None:
+            encoder_outputs = self.encoder(input_ids, attention_mask, **options)
+        if attention_mask is None and input_ids is not None:
+            attention_mask = input_ids != PAD
+        if decoder_input_ids is None and labels is not None:
+            decoder_input_ids = nn.functional.pad(labels[:, :-1].clamp(min=PAD), (1, 0), value=PAD)
+        if decoder_input_ids is None:
+            raise ValueError("no target; give decoder_input_ids or labels, or call generate")
+        mask = None if attention_mask is None else attention_mask.bool()[:, None, None, :]
+        states = encoder_outputs.last_hidden_state
+        logits = self.head(self.decoder(decoder_input_ids[:, 1:], states, mask))
+        loss = None if labels is None else cross_entropy(logits.flatten(0, 1), labels.flatten())
+        return Seq2SeqLMOutput(
+            loss,
+            logits,
+            encoder_last_hidden_state=states,
+            encoder_hidden_states=encoder_outputs.hidden_states,
+            encoder_attentions=encoder_outputs.attentions,
+        )
+
+    def generate(self, *arguments: Any, **options: Any) -> Any:
+        started = GENERATING | {"decoder_start_token_id": PAD}
+        return super().generate(*arguments, **started | options)
+
+    def prepare_inputs_for_generation(self, input_ids: Tensor, **kwargs: Any) -> dict[str, Any]:
+        kept = ("attention_mask", "encoder_outputs")
+        return {"decoder_input_ids": input_ids, **{name: kwargs.get(name) for name in kept}}
+
+
+AutoConfig.register(Config.model_type, Config)
+AutoModel.register(Config, Base)
+AutoModelForCausalLM.register(Config, ForCausalLM)
+AutoModelForMaskedLM.register(Config, ForMaskedLM)
+AutoModelForSeq2SeqLM.register(Config, ForSeq2SeqLM)

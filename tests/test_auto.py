@@ -1,0 +1,140 @@
+"""transformers' Auto classes open runs, and compute what they compute."""
+
+import numpy as np
+import pytest
+import torch
+from tokenizers import Tokenizer
+from transformers import (
+    AutoModel,
+    AutoModelForCausalLM,
+    AutoModelForMaskedLM,
+    AutoModelForSeq2SeqLM,
+    AutoTokenizer,
+)
+
+import bottomup.auto  # noqa: F401
+from bottomup import objectives
+from bottomup.corpus.specials import PAD
+from bottomup.heads.removal import without_closed_heads
+from bottomup.model import folder
+from bottomup.model.beam_search import translate
+from bottomup.objectives import IGNORE
+from bottomup.training.loss import summed_loss
+from tests.tiny import drawn, ids_of
+
+IDS = ids_of([[5, 6, 7, 8, 1], [9, 4, 1]])
+TARGET = ids_of([[7, 8, 1], [5, 6, 4, 9, 1]])
+MASK = (IDS != PAD).long()
+KINDS = {"lm": AutoModelForCausalLM, "mlm": AutoModelForMaskedLM, "mt": AutoModelForSeq2SeqLM}
+
+
+@pytest.fixture
+def run(tmp_path):
+    """A model of an objective, and its folder."""
+
+    def saved(objective, model=None):
+        model = model or drawn(objective, heads=4)
+        folder.save(model, tmp_path / objective)
+        return model, tmp_path / objective
+
+    return saved
+
+
+@pytest.mark.parametrize("objective", ["lm", "mlm"])
+def test_logits_and_layers_are_those_of_the_run(run, objective):
+    model, path = run(objective)
+    opened = KINDS[objective].from_pretrained(path)
+    with torch.no_grad():
+        found = opened(IDS, attention_mask=MASK, output_hidden_states=True, output_attentions=True)
+        read = model.encoder(IDS, output_hidden_states=True, output_attentions=True)
+        torch.testing.assert_close(found.logits, model.head(model(IDS)))
+        torch.testing.assert_close(found.hidden_states, read.hidden_states)
+        torch.testing.assert_close(found.attentions, read.attentions)
+        without_mask = opened(IDS)
+    torch.testing.assert_close(without_mask.logits, found.logits)
+
+
+@pytest.mark.parametrize("objective", KINDS)
+def test_the_base_model_is_the_encoder(run, objective):
+    model, path = run(objective)
+    with torch.no_grad():
+        found = AutoModel.from_pretrained(path)(IDS, attention_mask=MASK).last_hidden_state
+        torch.testing.assert_close(found, model.encoder(IDS).states)
+
+
+@pytest.mark.parametrize("objective", KINDS)
+def test_the_loss_is_that_of_training(run, objective):
+    """Without label smoothing; what a masked one predicts is told by its labels."""
+    model, path = run(objective)
+    source, target = IDS.numpy(), TARGET.numpy()
+    options = {"label_smoothing": 0.0}
+    loaded = objectives.load(objective, options if objective == "mt" else {})
+    example = loaded.example(source, target, 20, np.random.default_rng(4))
+    total, count = summed_loss(model, example, 0.0)
+    labels = torch.from_numpy(example.labels)
+    assert 0 < count == (labels != IGNORE).sum()
+    if objective == "lm":  # transformers shifts
+        labels = torch.where(IDS == PAD, IGNORE, IDS)
+    found = KINDS[objective].from_pretrained(path)(
+        torch.from_numpy(example.source), attention_mask=MASK, labels=labels
+    )
+    torch.testing.assert_close(found.loss, total / count)
+
+
+def test_it_translates_as_a_beam_of_one(run):
+    model, path = run("mt")
+    opened = AutoModelForSeq2SeqLM.from_pretrained(path)
+    found = opened.generate(input_ids=IDS, attention_mask=MASK, max_new_tokens=6, do_sample=False)
+    # Of seven, the last of which is </s>.
+    expected = translate(model, IDS, beam_size=1, length_penalty=0.0, max_length=7)
+    assert [[i for i in row if i > 1] for row in found.tolist()] == expected
+    assert any(expected)
+
+
+def test_it_goes_on_with_a_text(run):
+    model, path = run("lm")
+    found = AutoModelForCausalLM.from_pretrained(path).generate(
+        IDS[:1, :3], attention_mask=MASK[:1, :3], max_new_tokens=1, do_sample=False
+    )
+    logits = model.head(model(IDS[:1, :3]))[0, -1]
+    logits[[0, 2, 3]] = -torch.inf
+    assert found.tolist() == [[5, 6, 7, int(logits.argmax())]]
+
+
+def test_a_pruned_model_opens(run):
+    model = drawn("mt", heads=4)
+    model.attentions()["encoder"][1].gates[:] = 0.0
+    model.attentions()["cross"][0].gates[1] = 0.0
+    small, path = run("mt", without_closed_heads(model))
+    with torch.no_grad():
+        found = AutoModelForSeq2SeqLM.from_pretrained(path)(IDS, MASK, labels=TARGET).logits
+        expected = small.head(small(IDS, TARGET))
+    torch.testing.assert_close(found, expected)
+
+
+@pytest.mark.parametrize(
+    ("objective", "kind", "named"),
+    [
+        ("mlm", AutoModelForCausalLM, "AutoModelForMaskedLM"),
+        ("mt", AutoModelForCausalLM, "AutoModelForSeq2SeqLM"),
+        ("lm", AutoModelForSeq2SeqLM, "AutoModelForMaskedLM"),
+    ],
+)
+def test_the_wrong_class_names_the_right_one(run, objective, kind, named):
+    with pytest.raises(ValueError, match=named):
+        kind.from_pretrained(run(objective)[1])
+
+
+def test_padding_on_the_left_is_refused(run):
+    opened = AutoModelForCausalLM.from_pretrained(run("lm")[1])
+    with pytest.raises(ValueError, match="allowed: on the right"):
+        opened(IDS.flip(1), attention_mask=MASK.flip(1))
+
+
+def test_the_tokenizer_opens_with_the_model(run, corpus_files):
+    _, path = run("lm")
+    own = Tokenizer.from_file(str(corpus_files.tokenizer("source")))
+    folder.save_tokenizer(own, path)
+    opened = AutoTokenizer.from_pretrained(path)
+    assert opened("the file")["input_ids"] == own.encode("the file").ids
+    assert (opened.pad_token_id, opened.eos_token_id) == (PAD, 1)
