@@ -121,7 +121,10 @@ for each in workflow.rules:
         # Snakemake compares commands as text; here blank space makes no difference.
         each.shellcmd = " ".join(each.shellcmd.split())
         # Resources of a rule from the command line stay.
-        each.resources.setdefault("gpu", partial(gpus, each.params.settings))
+        if "gpu" not in workflow.resource_settings.overwrite_resources.get(
+            each.name, {}
+        ):
+            each.resources["gpu"] = partial(gpus, each.params.settings)
         if not ON_CLUSTER:
             each.group = None  # otherwise a dry run shows groups
 

@@ -44,6 +44,10 @@ VIEWS_MB = (
 )
 # A narrow model does not keep a GPU busy.
 WIDE = STUDY.model.d_model >= 256
+# What `default-resources` says: 0, there are none; 1, also narrow models have one; None, nothing.
+GPUS = getattr(
+    (workflow.resource_settings.default_resources or {}).get("gpu"), "value", None
+)
 OF_RUNS = SUBJECTS.wildcards()
 CHECKPOINTS = exactly(SUBJECTS.checkpoints)
 OURS = exactly(SUBJECTS.objectives)
@@ -299,17 +303,21 @@ def minutes(base, per_input_mb):
 
 
 def gpus(settings, wildcards):
-    """One GPU if a job's program can use one and its models are wide enough to keep it busy.
+    """One GPU if a job's program can use one and its models are wide enough to keep it busy, or as
+    `GPUS` has it.
 
     All checkpoints count as wide: their width is unknown until they are there, and few published
     ones are narrow.
     """
     code = (settings(wildcards) if callable(settings) else settings)["code"]
+    if "bottomup/core/device.py" not in code:
+        return 0
+    if GPUS is not None:
+        return GPUS
     subjects = {
         wildcards.get(name) for name in ("objective", "objective_a", "objective_b")
     }
-    wide = WIDE or not subjects.isdisjoint(SUBJECTS.checkpoints)
-    return int(wide and "bottomup/core/device.py" in code)
+    return int(WIDE or not subjects.isdisjoint(SUBJECTS.checkpoints))
 
 
 def training_threads(wildcards):
@@ -364,8 +372,7 @@ def pruning_minutes(wildcards, input, attempt):
 
 def training_minutes(objective, training, wildcards, attempt):
     """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
-    without_gpus = "gpu" in (workflow.resource_settings.default_resources or [])
-    speed = 1e13 if WIDE and not without_gpus else 2e10  # operations a second
+    speed = 1e13 if WIDE and GPUS != 0 else 2e10  # operations a second
     operations = training_operations(objective, training.max_tokens)
     return 30 + int(attempt * operations / speed / 60)
 

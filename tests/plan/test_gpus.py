@@ -101,6 +101,18 @@ def test_a_narrow_study_asks_for_its_checkpoints_alone(checkout):
     }
 
 
+@pytest.mark.parametrize("gpus", [0, 1])
+def test_a_profile_has_the_last_word(checkout, gpus):
+    """Of a cluster without any, and of one whose narrow studies shall use them."""
+    found = [
+        *jobs(checkout, "--default-resources", f"gpu={gpus}", "--set-resources", "train_lm:gpu=3")
+    ]
+    assert {job.asked for job in found if job.rule == "train_lm"} == {3}
+    others = [job for job in found if job.rule != "train_lm"]
+    assert all(job.asked == gpus * job.uses for job in others)
+    assert any(job.uses for job in others) and not all(job.uses for job in others)
+
+
 @pytest.mark.parametrize("file", SOURCES, ids=lambda file: file.relative_to(ROOT).as_posix())
 def test_who_imports_the_choice_of_a_device_makes_it_and_nobody_else(file):
     """So that imports tell whose programs use one."""
