@@ -9,7 +9,6 @@ from collections.abc import Iterable, Iterator
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 from torch import Tensor
 
 from bottomup.core.files.joins import require_equal_lengths
@@ -20,8 +19,8 @@ log = logging.getLogger(__name__)
 
 
 def moments_of_blocks(
-    x: ArrayLike | Tensor,
-    y: ArrayLike | Tensor,
+    x: np.ndarray | Tensor,
+    y: np.ndarray | Tensor,
     blocks: np.ndarray,
     count: int,
     device: torch.device | str = "cpu",

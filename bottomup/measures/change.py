@@ -56,7 +56,7 @@ def change(
     # A multiple of ten, as there are ten types.
     n = max(n, 10 * -(-pwcca.rows_needed(views[0].shape[1], views[0].shape[1]) // 10))
     types, blocks = (occurrences[name].to_numpy() for name in ("input_id", "block"))
-    draws = []
+    draws: list[tuple[Group, str, np.ndarray | None]] = []
     for group, (matching, draw) in product(groups, DRAWS.items()):
         rows = draw(group, types, n, seed)
         if rows is not None:
@@ -156,8 +156,8 @@ def moments_within(
     rows left.
     """
     rows = torch.from_numpy(np.concatenate([x, y], axis=1)).to(device, torch.float64)
-    _, places, sizes = np.unique(types, return_inverse=True, return_counts=True)
-    sizes = torch.from_numpy(sizes).to(rows)
+    _, places, counts = np.unique(types, return_inverse=True, return_counts=True)
+    sizes = torch.from_numpy(counts).to(rows)
     deviations = rows - (_sums(rows, places, len(sizes)) / sizes[:, None])[places]
     # Of a neuron that is the same at all rows of each type, rounding is left, and no more.
     deviations *= deviations.square().sum(0) > CONSTANT * rows.square().sum(0)

@@ -298,15 +298,15 @@ def _self_similarity(
     _, numbers, sizes = np.unique(words, return_inverse=True, return_counts=True)
     sums = _sums(rows, scales, numbers, len(sizes))
     whole = _within(sums, sizes)
-    found = [whole]
+    parts = [whole]
     for block in range(count):
         gone = np.flatnonzero(blocks == block)
         there, of_gone, n_gone = np.unique(numbers[gone], return_inverse=True, return_counts=True)
         rest = whole.copy()
         left = sums[there] - _sums(rows[gone], scales[gone], of_gone, len(there))
         rest[there] = _within(left, sizes[there] - n_gone)
-        found.append(rest)
-    found = np.stack(found)
+        parts.append(rest)
+    found = np.stack(parts)
     return jackknife.ratio(np.nansum(found, axis=1), np.isfinite(found).sum(1))
 
 

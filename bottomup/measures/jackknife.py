@@ -13,6 +13,7 @@ interval is made on a scale on which that range has no end.
 """
 
 from dataclasses import dataclass
+from typing import overload
 
 import numpy as np
 from scipy.special import betaincinv, expit, logit, stdtrit
@@ -67,7 +68,7 @@ def n_blocks(blocks: np.ndarray) -> int:
     return int(np.max(blocks)) + 1
 
 
-def deviations(values: np.ndarray, without: np.ndarray) -> np.ndarray:
+def deviations(values: np.ndarray | float, without: np.ndarray) -> np.ndarray:
     """What each block adds to the error of values: `[..., n_blocks]`.
 
     values: `[...]`; without: the same without each block, `[..., n_blocks]`. The squares add up to
@@ -84,7 +85,7 @@ def deviations(values: np.ndarray, without: np.ndarray) -> np.ndarray:
     return np.where(unknown, np.nan, found)
 
 
-def error(values: np.ndarray, without: np.ndarray) -> np.ndarray:
+def error(values: np.ndarray | float, without: np.ndarray) -> np.ndarray:
     """The standard error of values, `[...]`; arguments as in `deviations`."""
     return np.sqrt((deviations(values, without) ** 2).sum(-1))
 
@@ -163,7 +164,7 @@ def _of_share(value: float, without: np.ndarray, cases: np.ndarray) -> tuple[flo
     return float(low), float(high)
 
 
-def _quantile(df: float) -> float:
+def _quantile(df: np.ndarray | float) -> float:
     # As in scipy.stats, but importing that would take most of the time of a small job.
     return float(stdtrit(df, 0.975))
 
@@ -201,7 +202,11 @@ def sums(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
     return np.concatenate([whole, sums_without(totals, blocks, count)])
 
 
-def ratio(parts: np.ndarray, wholes: np.ndarray) -> np.ndarray:
+@overload
+def ratio(parts: np.float64, wholes: int | np.integer) -> np.float64: ...
+@overload
+def ratio(parts: np.ndarray | np.float64, wholes: np.ndarray) -> np.ndarray: ...
+def ratio(parts, wholes):
     """parts / wholes; NaN where wholes are 0."""
     with np.errstate(invalid="ignore"):
         return parts / wholes

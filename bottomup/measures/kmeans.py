@@ -78,7 +78,7 @@ def first_centers(points: Tensor, n_clusters: int, generator: np.random.Generato
         distances = torch.minimum(distances, nearest(sample, new)[1])
         # Below float32's resolution of these distances, a point is one of the centers.
         chances = torch.where(distances > 1e-6 * norms, distances, 0).double().cpu().numpy()
-        n_apart = np.count_nonzero(chances)
+        n_apart = int(np.count_nonzero(chances))
         n_new = min(n_apart, len(centers), -(-n_clusters // ROUNDS), n_clusters - len(centers))
         if not n_new:
             break

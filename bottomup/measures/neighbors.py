@@ -270,10 +270,10 @@ def _weighted(
     of_row = torch.from_numpy(weights.astype(np.float32))
     sums, reached = np.zeros((len(values), n, n_columns)), np.zeros((n, n_columns))
     queries, length = np.arange(n), min(k + k // 2, n - 1)
-    nearest_of_all = None
+    rounds: list[np.ndarray] = []
     while len(queries):
         near = nearest(view, length, device, metric, queries)
-        nearest_of_all = near[:, :k] if nearest_of_all is None else nearest_of_all
+        rounds.append(near)
         at_once = 1 + WEIGHT_CELLS // (length * n_columns)
         for start in range(0, len(queries), at_once):
             rows, lines = queries[start : start + at_once], near[start : start + at_once]
@@ -288,7 +288,7 @@ def _weighted(
         short = (weights[queries] > 0) & (reached[queries] < k)
         queries = queries[short.any(1) & (length < n - 1)]
         length = min(2 * length, n - 1)
-    return sums / np.maximum(reached, 1e-30), reached > 0, nearest_of_all
+    return sums / np.maximum(reached, 1e-30), reached > 0, rounds[0][:, :k]
 
 
 def chance(sample: Sample) -> dict[str, float]:
@@ -316,7 +316,7 @@ def _over_pairs(name: str, values: np.ndarray) -> float:
     else:
         _, counts = np.unique(values, return_counts=True)
         total = counts @ (counts - 1)
-    return total / (n * (n - 1))
+    return float(total / (n * (n - 1)))
 
 
 def nearest(
@@ -380,13 +380,13 @@ def nearest(
     points = _points(checked(view, "a search for neighbors"), metric)
     # Equal rows share one column of distances, or rounding could separate them.
     columns = torch.from_numpy(pd.factorize(_bytes(view))[0])
-    queries = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
+    rows = torch.arange(len(points)) if queries is None else torch.from_numpy(queries)
     device = torch.device(device or best_device())
-    neighbors, unsure = _nearest(points.float().to(device), columns.to(device), k, queries)
+    neighbors, unsure = _nearest(points.float().to(device), columns.to(device), k, rows)
     if unsure.any():
         if device.type == "mps":  # which has no float64
             device = torch.device("cpu")
-        some = points.to(device), columns.to(device), k, queries[unsure]
+        some = points.to(device), columns.to(device), k, rows[unsure]
         neighbors[unsure], _ = _nearest(*some)
     return neighbors.numpy()
 

@@ -154,7 +154,7 @@ def _calibrated(permuted: Permuted, nearest: np.ndarray) -> tuple[float, float, 
     """`COLUMNS`; nearest: of each permutation, how far its most alike layer is, `[count]`."""
     apart = permuted.apart
     if not np.isfinite(apart).all():
-        return (np.nan,) * len(COLUMNS)
+        return np.nan, np.nan, np.nan, np.nan
     critical = np.argsort(apart, kind="stable")[int(LEVEL * len(apart))]
     null = float(np.append(permuted.value, permuted.values)[critical])
     share = max(1 - apart[0] / apart[critical], 0.0) if apart[critical] > 0 else 0.0

@@ -4,7 +4,6 @@ from collections.abc import Sequence
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike
 
 from bottomup.core.device import device
 from bottomup.measures import jackknife, pwcca
@@ -14,8 +13,8 @@ from bottomup.views.moments import Moments, merged
 
 
 def pwcca_rows(
-    x: ArrayLike,
-    y: ArrayLike,
+    x: np.ndarray,
+    y: np.ndarray,
     blocks: np.ndarray,
     variants: Sequence[str],
     permutations: Permutations | None = None,

@@ -23,7 +23,7 @@ to each of them, 90 s. All grow with the product of the three numbers: to predic
 take frequent words, or a GPU.
 """
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -32,6 +32,7 @@ import pandas as pd
 import torch
 from torch import Tensor
 from torch.nn import functional
+from torch.optim import LBFGS
 
 from bottomup.core.device import device as best_device
 from bottomup.core.errors import UserError
@@ -210,7 +211,7 @@ def online_code_length(
 
 def scalar_mix(
     task: str,
-    views: np.ndarray,
+    views: np.ndarray | Sequence[np.ndarray],
     labels: np.ndarray,
     sentences: np.ndarray,
     blocks: np.ndarray,
@@ -405,14 +406,14 @@ def _bits(
     x, y = x[:, order], torch.from_numpy(labels[order]).to(x.device)
     ends = _ends(sizes[np.argsort(place)])
     nats = np.full(len(order), np.log(n_labels))
-    classifiers = [None] * len(STRENGTHS)
+    fitted: dict[int, Classifier] = {}
     coded = np.zeros(len(STRENGTHS))
     for start, end in pairwise(ends):
         best = int(np.argmin(coded))
         # After the last block no other needs to know how other strengths would have coded it.
         for i in [best] if end == ends[-1] else range(len(STRENGTHS)):
-            classifiers[i] = fit(x[:, :start], y[:start], n_labels, STRENGTHS[i], classifiers[i])
-            losses = _losses(x[:, start:end], y[start:end], classifiers[i])
+            fitted[i] = fit(x[:, :start], y[:start], n_labels, STRENGTHS[i], fitted.get(i))
+            losses = _losses(x[:, start:end], y[start:end], fitted[i])
             coded[i] += losses.sum()
             if i == best:
                 nats[start:end] = losses
@@ -459,8 +460,9 @@ def _hits(
     (x_train, y_train), (x_dev, y_dev), (x_test, y_test) = (
         (x[:, rows], torch.from_numpy(labels[rows]).to(x.device)) for rows in parts
     )
-    best, least, classifier = None, np.inf, None
-    for strength in STRENGTHS:
+    best = classifier = fit(x_train, y_train, n_labels, STRENGTHS[0])
+    least = _losses(x_dev, y_dev, best).mean()
+    for strength in STRENGTHS[1:]:
         classifier = fit(x_train, y_train, n_labels, strength, classifier)
         loss = _losses(x_dev, y_dev, classifier).mean()
         if loss >= least:
@@ -510,8 +512,8 @@ def fit(
             total += float(term.detach())
         return total / len(y)
 
-    options = {"max_iter": MAX_STEPS, "history_size": HISTORY, "tolerance_grad": SLOPE}
-    optimizer = torch.optim.LBFGS(scaled, **options, line_search_fn="strong_wolfe")
+    steps = {"max_iter": MAX_STEPS, "history_size": HISTORY}
+    optimizer = LBFGS(scaled, **steps, tolerance_grad=SLOPE, line_search_fn="strong_wolfe")
     optimizer.step(closure)
     found = current()
     return Classifier(*(values.detach() for values in (found.weights, found.bias, found.scalars)))

@@ -28,6 +28,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 import torch
 from scipy.linalg import solve_triangular
+from torch import Tensor
 
 from bottomup.core.errors import UserError
 from bottomup.views.moments import Moments
@@ -118,14 +119,16 @@ def pwcca_distance(
     return pwcca_from_moments(moments_of(x, y), weights, variant)
 
 
-def moments_of(x: np.ndarray, y: np.ndarray, device: torch.device | str = "cpu") -> Moments:
+def moments_of(
+    x: np.ndarray | Tensor, y: np.ndarray | Tensor, device: torch.device | str = "cpu"
+) -> Moments:
     """The moments of two views, read in blocks of rows.
 
     Parameters
     ----------
-    x : ndarray of shape (n_occurrences, d_x)
+    x : ndarray or Tensor of shape (n_occurrences, d_x)
         One view; a memory map is never in memory as a whole.
-    y : ndarray of shape (n_occurrences, d_y)
+    y : ndarray or Tensor of shape (n_occurrences, d_y)
         The other view, of the same occurrences.
     device : torch.device or str, default="cpu"
         Where the moments are added up. It needs float64.

@@ -77,25 +77,26 @@ def quality(
     seed, count = scoring.seed, jackknife.n_blocks(blocks)
     found = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(found, objective, blocks, count)
-    if objective.predicts != "target":
+    how = scoring.translation
+    if how is None:
         return scores
+    assert isinstance(model, Transformer)  # no other trunk has a decoder
     pairs_file, tokenizer_file = translation
     pairs = read_table(pairs_file)
     require_equal_lengths(pairs=pairs, blocks=blocks)
     order = generator(seed, "translated").permutation(len(pairs))
-    some = np.sort(order[: scoring.translation.sentences])
+    some = np.sort(order[: how.sentences])
     references = [unmarked(text) for text in pairs["target"].iloc[some]]
-    language = scoring.translation.language
     hypotheses = translations(
         model,
         text.select(some),
         load_tokenizer(tokenizer_file),
-        language,
-        scoring.translation.beam_size,
-        scoring.translation.length_penalty,
+        how.language,
+        how.beam_size,
+        how.length_penalty,
         BATCH_TOKENS,
     )
-    return scores | translation_quality(hypotheses, references, blocks[some], count, language)
+    return scores | translation_quality(hypotheses, references, blocks[some], count, how.language)
 
 
 def as_written(estimates: Path) -> Scores:

@@ -290,8 +290,8 @@ def similarity(
     require_same_rows(x, y)
     x, y = (checked(view, "similarity", blocks=blocks) for view in (x, y))
     count, centers = jackknife.n_blocks(blocks), _centers(x, y)
-    rows = [np.flatnonzero(blocks == number) for number in range(count)]
-    parts = [moments_with_norms(x[of], y[of], centers, device) for of in rows]
+    of_blocks = [np.flatnonzero(blocks == number) for number in range(count)]
+    parts = [moments_with_norms(x[of], y[of], centers, device) for of in of_blocks]
     whole = merged(parts)
     needed = _needed(whole, variance)
     values = _values(whole, variance, needed)
@@ -504,18 +504,18 @@ def _rsa_row(
     if len(rows) < LEAST_RSA:
         row = _row("rsa", np.nan, len(rows), LEAST_RSA, np.full(count, np.nan))
         return row | _null(row, np.full(permutations.count, np.nan)) if permutations else row
-    both = [_dissimilarities(view[rows]) for view in (x, y)]
-    value = _rank_correlation(*both)
+    a, b = (_dissimilarities(view[rows]) for view in (x, y))
+    value = _rank_correlation(a, b)
 
     def rest(number: int) -> float:
         kept = np.flatnonzero(blocks[rows] != number)
         if len(kept) < LEAST_RSA:
             return np.nan
-        return _rank_correlation(*(of_view[np.ix_(kept, kept)] for of_view in both))
+        return _rank_correlation(*(of_view[np.ix_(kept, kept)] for of_view in (a, b)))
 
     sizes = np.bincount(blocks[rows], minlength=count).tolist()
     row = _row("rsa", value, len(rows), LEAST_RSA, _without(sizes, rest, value))
-    return row | _null(row, _permuted_ranks(*both, permutations)) if permutations else row
+    return row | _null(row, _permuted_ranks(a, b, permutations)) if permutations else row
 
 
 def _permuted_ranks(a: np.ndarray, b: np.ndarray, permutations: Permutations) -> np.ndarray:
