@@ -1,6 +1,7 @@
 """What each head attends to in a few short sentences, word by word."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -13,6 +14,10 @@ from bottomup.core.seeds import generator
 from bottomup.corpus.segmentation import cuts, unmarked
 from bottomup.heads.trace import trace
 from bottomup.subjects import Subject
+from bottomup.subjects.runs import Run
+
+if TYPE_CHECKING:
+    from bottomup.subjects.slow import SlowTokenizer
 
 WORDS = r"\w+|[^\w\s]"  # words and punctuation marks
 SHORT = (5, 10)  # the fewest and the most words of a short sentence
@@ -47,6 +52,7 @@ def attention(
     yield "encoder", tokens, tokens, _stacked(attentions)
     if target is None or tokenizer is None:
         return
+    assert isinstance(subject, Run)  # whose decoder is ours
     predicted, words = _encoded(tokenizer, target)
     steps = list(trace(subject.model, ids, predicted).attentions())
     for kind, keys in (("decoder", [START, *words[:-1]]), ("cross", tokens)):
@@ -54,17 +60,18 @@ def attention(
         yield kind, words, keys, _stacked(weights)
 
 
-def _encoded(tokenizer: Tokenizer, text: str) -> tuple[Tensor, list[str]]:
+def _encoded(tokenizer: "Tokenizer | SlowTokenizer", text: str) -> tuple[Tensor, list[str]]:
     """The ids `[1, length]`, and the tokens as the model reads them."""
     # A checkpoint's file sets these for other uses.
     tokenizer.no_truncation()
     tokenizer.no_padding()
-    ids = tokenizer.encode(text if cuts(tokenizer) else unmarked(text)).ids
+    marked = isinstance(tokenizer, Tokenizer) and cuts(tokenizer)
+    ids = tokenizer.encode(text if marked else unmarked(text)).ids
     decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
     return torch.tensor([ids]), decoded
 
 
-def _stacked(layers: list[Tensor]) -> np.ndarray:
+def _stacked(layers: Sequence[Tensor]) -> np.ndarray:
     return torch.stack([weights[0] for weights in layers]).float().cpu().numpy()
 
 

@@ -22,6 +22,8 @@ from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.settings import Checkpoint
 from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.segmentation import MARK
+from bottomup.heads.attention import attention
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
 from bottomup.heads.examples import references
 from bottomup.subjects.opening import open_checkpoint
@@ -124,6 +126,20 @@ def test_each_side_of_marian_has_its_own_pieces(marian, tmp_path):
         with torch.no_grad():
             expected = model(**own).loss.item()
         assert losses.item() / counts.item() == pytest.approx(expected, rel=1e-4)
+
+
+@pytest.mark.parametrize("name", ["marian", "m2m"])
+def test_its_attention_is_shown_between_its_own_pieces(name, request):
+    """Of the text as it was written, without the marks between words that only ours read."""
+    folder = request.getfixturevalue(name)
+    subject, usual = subjects.load(folder), AutoTokenizer.from_pretrained(folder)
+    text = f"{ENGLISH[1][:2]}{MARK}{ENGLISH[1][2:]}"
+    [(kind, queries, keys, weights)] = attention(subject, text, None, None)
+    ids = usual(ENGLISH[1]).input_ids
+    pieces = [piece.replace("▁", " ").strip() for piece in usual.convert_ids_to_tokens(ids)]
+    assert kind == "encoder" and queries == keys == pieces
+    expected = [layer[0].numpy() for layer in subject.attentions(torch.tensor([ids]))]
+    np.testing.assert_array_equal(weights, expected)
 
 
 @pytest.mark.parametrize("name", ["marian", "m2m"])
