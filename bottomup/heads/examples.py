@@ -1,6 +1,6 @@
 """The sentences on which the importance of heads is measured, one an example."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 import numpy as np
 
@@ -29,7 +29,7 @@ def references(predictor: Predictor, text: Text, seed: int) -> list[Example]:
     ]
 
 
-def together(examples: list[Example], batch_tokens: int) -> Iterator[Example]:
+def together(examples: Sequence[Example], batch_tokens: int) -> Iterator[Example]:
     """Consecutive sentences in batches of at most `batch_tokens` on the side that is predicted,
     padding included."""
     predicted = [

@@ -224,11 +224,11 @@ def maxima(
     heads: the heads to look at, from 0, by layer. Returns int16 `[heads, n_tokens]` and
     `[heads, n_words]` for each layer.
     """
-    sizes = len(in_tokens.place), len(in_words.place)
-    found = [tuple(np.zeros((len(some), n), np.int16) for n in sizes) for some in heads]
+    n, m = len(in_tokens.place), len(in_words.place)
+    found = [(np.zeros((h, n), np.int16), np.zeros((h, m), np.int16)) for h in map(len, heads)]
     for batch in batches(subject, tokens, batch_tokens):
         sentences = batch.sentences
-        words = np.where(batch.tokens, tokens.words[batch.index], NO_WORD)
+        numbers = np.where(batch.tokens, tokens.words[batch.index], NO_WORD)
         lengths = in_words.lengths[sentences, None]
         n_words = max(1, lengths.max())
         token_cells = batch.tokens & ~batch.special
@@ -237,7 +237,7 @@ def maxima(
             Units.of_batch, (in_tokens, in_words), 2 * [sentences]
         )
         attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
-        words = torch.from_numpy(words).to(device)
+        words = torch.from_numpy(numbers).to(device)
         for weights, some, (of_tokens, of_words) in zip(attentions, heads, found, strict=True):
             weights = weights[:, some]
             of_tokens[:, batch_of_tokens] = largest(weights, token_cells)

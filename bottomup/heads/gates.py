@@ -2,6 +2,7 @@
 section 6.1)."""
 
 import math
+from collections.abc import Iterable
 
 import torch
 from torch import Tensor, nn
@@ -111,7 +112,7 @@ def stretched(s: Tensor) -> Tensor:
     return (s * (HIGH - LOW) + LOW).clamp(0, 1)
 
 
-def penalty(gates: list[HardConcrete]) -> Tensor:
+def penalty(gates: Iterable[HardConcrete]) -> Tensor:
     """What gates add to the loss, per unit of the config's key `penalty`.
 
     The expected number of open heads of a layer, mean over layers, as in the authors' code. The
@@ -119,7 +120,7 @@ def penalty(gates: list[HardConcrete]) -> Tensor:
 
     Parameters
     ----------
-    gates : list of HardConcrete
+    gates : iterable of HardConcrete
         One module for each layer.
 
     Returns

@@ -45,6 +45,7 @@ divides by; and final norms are propagated like the others, while the code skips
 """
 
 from collections.abc import Callable
+from functools import reduce
 from typing import Protocol
 
 import torch
@@ -192,7 +193,8 @@ class AlphaBeta:
             + torch.einsum("...ts,...tnd->...snd", weights, down)
             * values.clamp(max=0)[..., None, :],
         ]
-        return tuple(conserved(relevance, received, dims=(-3, -1)))
+        to_queries, to_keys, to_values = conserved(relevance, received, dims=(-3, -1))
+        return to_queries, to_keys, to_values
 
 
 RULES: dict[str, Rule] = {"ratio": Ratio(), "alpha_beta": AlphaBeta()}
@@ -219,7 +221,7 @@ def fractions(contributions: Tensor) -> Tensor:
 
 def conserved(relevance: Tensor, received: list[Tensor], dims: tuple[int, ...]) -> list[Tensor]:
     """`received`, scaled so that its sum over `dims` equals that of `relevance`, unless it is 0."""
-    sums = sum(part.sum(dim=dims, keepdim=True) for part in received)
+    sums = reduce(torch.add, (part.sum(dim=dims, keepdim=True) for part in received))
     scale = relevance.sum(dim=dims, keepdim=True) / torch.where(sums > 0, sums, 1)
     return [part * scale for part in received]
 

@@ -29,7 +29,7 @@ from bottomup.corpus.batches import Text
 from bottomup.heads import tasks
 from bottomup.heads.gates import HardConcrete, penalty
 from bottomup.heads.predictor import PLACE, Predictor, require_prunable
-from bottomup.model.transformer import Transformer
+from bottomup.model.transformer import Layers, Transformer
 from bottomup.objectives import Example
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer
@@ -52,7 +52,8 @@ class FineTuner(Trainer):
     """
 
     def __init__(self, predictor: Predictor, learner: nn.Module, *arguments):
-        super().__init__(learner, predictor.objective, *arguments)
+        # With `example` and `summed_loss` below, any module will do.
+        super().__init__(learner, predictor.objective, *arguments)  # type: ignore[arg-type]
         self.predictor = predictor
 
     def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
@@ -90,7 +91,7 @@ class Pruner(FineTuner):
         attentions = self.predictor.attentions()
         self.attentions = [heads for kind in kinds for heads in attentions[kind]]
         self.places = [(kind, n + 1) for kind in kinds for n in range(len(attentions[kind]))]
-        self.gates = nn.ModuleList(
+        self.gates: Layers[HardConcrete] = Layers(
             HardConcrete(len(heads.gates), initial_log_alpha) for heads in self.attentions
         ).to(self.device)
         # Gates belong to the model while it trains, and so to its checkpoints.
@@ -109,7 +110,7 @@ class Pruner(FineTuner):
         del self.model.hard_concrete
         return progress
 
-    def update(self, sentences: np.ndarray, step: int) -> float:
+    def update(self, sentences: np.ndarray, step: int) -> Tensor:
         """As in training; all parts of the batch share one draw of the gates."""
         torch.manual_seed(derive(self.seed, "gates", step))
         self.noise = [torch.rand(gate.log_alpha.shape, device=self.device) for gate in self.gates]
@@ -199,7 +200,7 @@ def prune(
         accumulate,
         Finished(trained, identity) if code else None,
     )
-    if gates is None:
+    if settings.gates is not None:
         kinds = GATED[pruned.attention]
         penalized = {"kinds": kinds, "penalty": pruned.penalty, **dict(settings.gates)}
         progress = Pruner(*arguments, **penalized).train()

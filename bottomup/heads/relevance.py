@@ -135,12 +135,12 @@ def top_logits(
 
 def down(
     stack: Stack, relevance: Tensor, rule: Rule, heads: dict[str, Tensor]
-) -> tuple[Tensor, Tensor | int]:
+) -> tuple[Tensor, Tensor]:
     """From a stack's states to its embeddings and to the memory that it attends to.
 
     Writes the relevance of each head into `heads`.
     """
-    memory = 0
+    memory = relevance.new_zeros(())
     layers: dict[str, list[Tensor]] = {}
     relevance = rule.norm(relevance, stack.top, stack.norm)
     for step in reversed(stack.steps):

@@ -8,7 +8,13 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from bottomup.model.attention import Attention
-from bottomup.model.transformer import FeedForward, Transformer, padding_mask
+from bottomup.model.transformer import (
+    DecoderLayer,
+    EncoderLayer,
+    FeedForward,
+    Transformer,
+    padding_mask,
+)
 
 
 @dataclass(frozen=True)
@@ -52,6 +58,9 @@ class FeedForwardStep:
     update: Tensor
 
 
+Step = AttentionStep | FeedForwardStep
+
+
 @dataclass(frozen=True)
 class Stack:
     """Encoder or decoder: its steps from the bottom up, and the residual stream at their top.
@@ -59,7 +68,7 @@ class Stack:
     top: `[batch, length, d_model]`; states: the same after the final norm.
     """
 
-    steps: list[AttentionStep | FeedForwardStep]
+    steps: list[Step]
     norm: nn.LayerNorm
     top: Tensor
     states: Tensor
@@ -98,7 +107,8 @@ def trace(model: Transformer, source: Tensor, target: Tensor | None = None) -> T
 def encode(model: Transformer, source: Tensor) -> Stack:
     """The encoder's part of `trace`."""
     mask = causal_mask(source.shape[1], source) if model.encoder.causal else padding_mask(source)
-    x, steps = model.encoder.embed(source), []
+    x = model.encoder.embed(source)
+    steps: list[Step] = []
     for layer in model.encoder.layers:
         steps.append(attend("encoder", layer.attention, layer.attention_norm, x, None, mask))
         steps.append(feed_forward(layer, steps[-1].x + steps[-1].update))
@@ -108,7 +118,8 @@ def encode(model: Transformer, source: Tensor) -> Stack:
 
 def decode(model: Transformer, previous: Tensor, memory: Tensor, mask: Tensor | None) -> Stack:
     """The decoder's part; arguments are those of `Decoder.forward`."""
-    x, steps = model.decoder.embed(previous), []
+    x = model.decoder.embed(previous)
+    steps: list[Step] = []
     causal = causal_mask(x.shape[1], x)
     for layer in model.decoder.layers:
         steps.append(attend("decoder", layer.attention, layer.attention_norm, x, None, causal))
@@ -147,7 +158,7 @@ def attend(
     )
 
 
-def feed_forward(layer: nn.Module, x: Tensor) -> FeedForwardStep:
+def feed_forward(layer: EncoderLayer | DecoderLayer, x: Tensor) -> FeedForwardStep:
     """The feed-forward network of an encoder or decoder layer."""
     module = layer.feed_forward
     normed = layer.feed_forward_norm(x)

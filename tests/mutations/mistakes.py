@@ -512,7 +512,7 @@ MISTAKES = [
     *of(
         "heads",
         "bottomup/heads/runs/importances.py",
-        ('if predicts == "target"', "if predicts is None"),
+        ("if settings.beam is not None", "if predicts is None"),
         (
             'head_relevance(model, own, "alpha_beta")',
             'head_relevance(model, references(predictor, text, settings.seed), "alpha_beta")',
@@ -1331,7 +1331,7 @@ MISTAKES = [
     *of(
         "heads",
         "bottomup/heads/runs/judging.py",
-        ("{name: scores[name].value", "{name: 1 + scores[name].value"),
+        ("{name: score.value", "{name: 1 + score.value"),
         (
             "return compared(scores), right_token(scores)",
             "return right_token(scores), right_token(scores)",

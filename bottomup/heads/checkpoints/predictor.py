@@ -1,10 +1,11 @@
 """A checkpoint, by what it was trained to predict, on text in its own tokens."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,11 +30,11 @@ from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
 from bottomup.heads.checkpoints.projections import what_reads_heads
 from bottomup.heads.predictor import Predictor, closed, sentence_losses
 from bottomup.objectives import IGNORE, Example, lm, mlm, mt, untrained
-from bottomup.subjects import Subject, checkpoint
+from bottomup.subjects import checkpoint
 from bottomup.subjects.attending import one_pass
-from bottomup.subjects.batches import side_by_side
+from bottomup.subjects.batches import Batch, side_by_side
 from bottomup.subjects.checkpoint import Checkpoint
-from bottomup.subjects.words import encode
+from bottomup.subjects.words import Span, encode
 
 # By our name for a checkpoint's objective; None: of none that is ours. Nothing is smoothed.
 OBJECTIVES = {
@@ -53,7 +54,7 @@ KNOWN = {
 TRANSLATOR = "MarianMTModel"  # T5 and BART have a decoder, too, but learned to restore text
 
 
-def objective_of(subject: Subject) -> str | None:
+def objective_of(subject: Checkpoint) -> str | None:
     """Which of our objectives a checkpoint was trained for: "mlm", "lm", or "mt" (Marian).
 
     None if it predicts no tokens, like a sentence model or ELECTRA's discriminator, and if its
@@ -92,6 +93,7 @@ class CheckpointPredictor(Predictor):
     @torch.inference_mode(False)  # they may be asked for in it, and learn later
     def model(self) -> PreTrainedModel:
         """The model with the layers that predict."""
+        assert self.name  # or there is nothing to predict
         whole = checkpoint.trained(self.folder, WHOLE[self.name]).eval().to(self.device)
         return whole.requires_grad_(False)
 
@@ -121,7 +123,7 @@ class CheckpointPredictor(Predictor):
         sides = [(subject.tokenizer, pairs["source"])]
         if self.objective.predicts == "target" and "target" in pairs:
             sides.append((subject.target_tokenizer, pairs["target"]))
-        no_words = [[]] * len(pairs)
+        no_words: list[list[Span]] = [[]] * len(pairs)
         encoded = [
             encode(tokenizer, [*map(unmarked, column)], no_words, subject.max_length).tokens
             for tokenizer, column in sides
@@ -132,12 +134,11 @@ class CheckpointPredictor(Predictor):
         """The objective reads ids that are numbered like ours, since a checkpoint's need none for
         padding alone. Special tokens are neither masked nor replaced."""
         subject, masks = self.subject, self.objective.masked
-        sides = (text.source, text.target)
-        source, target = (side and side_by_side(subject, side, sentences) for side in sides)
-        ids, predicted = (
-            batch and np.where(batch.tokens, batch.ids.numpy() + N_SPECIAL, PAD)
-            for batch in (source, target)
-        )
+        source = side_by_side(subject, text.source, sentences)
+        ids, predicted, of_target = numbered(source), None, None
+        if text.target is not None:
+            target = side_by_side(subject, text.target, sentences)
+            predicted, of_target = numbered(target), target.ids.numpy()
         if masks:
             ids = np.where(source.special, EOS, ids)
         # Either may know more: a tokenizer of added tokens, a model of a rounded size.
@@ -149,7 +150,7 @@ class CheckpointPredictor(Predictor):
             changed = np.where(found.source == MASK, mask, found.source - N_SPECIAL)
             read = np.where(found.source == ids, read, changed)
         labels = np.where(found.labels == IGNORE, IGNORE, found.labels - N_SPECIAL)
-        return Example(read, target and target.ids.numpy(), labels, source.lengths.numpy())
+        return Example(read, of_target, labels, source.lengths.numpy())
 
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:
         source, labels = map(torch.from_numpy, (example.source, example.labels))
@@ -170,7 +171,7 @@ class CheckpointPredictor(Predictor):
         source = source.to(self.model.device)
         tokens = self.subject.tokens(source, lengths)
         source = self.subject.filled(source, tokens)
-        read = {"input_ids": source, "attention_mask": tokens.long()}
+        read: dict[str, Tensor | bool] = {"input_ids": source, "attention_mask": tokens.long()}
         if target is not None:
             start = torch.full((len(target), 1), self.model.config.decoder_start_token_id)
             # A decoder does not see what follows, so it does not matter what fills it up.
@@ -197,6 +198,11 @@ class CheckpointPredictor(Predictor):
         self.model.save_pretrained(folder)
 
 
+def numbered(batch: Batch) -> np.ndarray:
+    """The ids of a batch, numbered like ours."""
+    return np.where(batch.tokens, batch.ids.numpy() + N_SPECIAL, PAD)
+
+
 class Learner(nn.Module):
     """A checkpoint in training. Its state is what training changes; weights that layers share come
     once, as safetensors requires."""
@@ -205,13 +211,13 @@ class Learner(nn.Module):
         super().__init__()
         self.model = model
 
-    def state_dict(self) -> dict[str, Tensor]:
+    def state_dict(self) -> dict[str, Tensor]:  # type: ignore[override]  # asked for without options
         return {name: weight.detach() for name, weight in self.named_parameters()}
 
-    def load_state_dict(self, state: dict[str, Tensor]) -> None:
-        super().load_state_dict(state, strict=False)
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict=False, assign=False) -> Any:
+        return super().load_state_dict(state_dict, strict, assign)
 
 
-def opened(run: Trained, subject: Subject, folder: Path) -> CheckpointPredictor:
+def opened(run: Trained, subject: Checkpoint, folder: Path) -> CheckpointPredictor:
     """See `bottomup.heads.tasks.opened`."""
     return CheckpointPredictor(folder, subject, device())

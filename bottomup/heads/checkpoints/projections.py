@@ -27,9 +27,10 @@ def what_reads_heads(predictor: "CheckpointPredictor") -> dict[Place, tuple[Tens
     Raises UserError if this is not a projection that reads the heads of one layer, side by side;
     then heads cannot be taken out of it.
     """
-    found, calls = [], Counter()
+    found: list[tuple[nn.Linear | Conv1D, Tensor]] = []
+    calls: Counter[nn.Module] = Counter()
 
-    def note(module: nn.Module, inputs: tuple[Tensor, ...]) -> None:
+    def note(module: nn.Linear | Conv1D, inputs: tuple[Tensor, ...]) -> None:
         calls[module] += 1
         rows = inputs[0].isnan().flatten(0, -2).any(0)
         if not found and rows.any():
@@ -53,7 +54,7 @@ def what_reads_heads(predictor: "CheckpointPredictor") -> dict[Place, tuple[Tens
                 predictor.losses(example)
                 gate[head] = 1.0
                 module, rows = found[0] if found else (None, gate)
-                if calls[module] != 1 or rows.sum() * len(gate) != len(rows):
+                if module is None or calls[module] != 1 or rows.sum() * len(gate) != len(rows):
                     raise UserError(
                         f"heads cannot be taken out of a {predictor.model.config.model_type}: no "
                         f"weights read the heads of layer {layer} ({kind}) alone; remove its "

@@ -22,7 +22,7 @@ def of_attention(
     """Confidence, attention to special tokens and, if it predicts anything, relevance, by name; and
     the sentences that these are of, in order."""
     model, predicts = predictor.model, predictor.objective.predicts
-    if predicts == "target":
+    if settings.beam is not None:
         own = translations(model, text, **dict(settings.beam))
     else:
         own = references(predictor, text, settings.seed)

@@ -25,7 +25,7 @@ def judged(
     else:
         translation = seen.paths("translation")
         scores = quality(model, objective, scoring, text, blocks, translation)
-    others = {name: scores[name].value for name in ("bleu", "chrf") if name in scores}
+    others = {name: score.value for name, score in scores.items() if name in ("bleu", "chrf")}
     others |= {
         "test_loss_nats": math.log(scores["perplexity"].value),
         "accuracy": scores[objective.accuracy].value,

@@ -19,7 +19,7 @@ from bottomup.model.attention import Attention
 from bottomup.model.folder import save
 from bottomup.model.transformer import Transformer, padding_mask
 from bottomup.objectives import IGNORE, Example, Objective
-from bottomup.subjects import Subject
+from bottomup.subjects.runs import Run
 from bottomup.training.loss import summed_loss
 
 BATCH_TOKENS = 512  # to lose a head in, at once: sentence by sentence takes twice as long
@@ -103,8 +103,9 @@ class RunPredictor(Predictor):
         save(self.model, folder)
 
 
-def opened(run: Trained, subject: Subject, folder: Path) -> RunPredictor:
+def opened(run: Trained, subject: Run, folder: Path) -> RunPredictor:
     """See `bottomup.heads.tasks.opened`."""
+    assert run.module  # no checkpoint
     objective = objectives.load(run.module, run.options)
     return RunPredictor(subject.model.to(device()), objective)
 
