@@ -7,6 +7,7 @@ in the real study, and runs vary as much as inference assumes. It is judged like
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -79,7 +80,7 @@ def _enough(
     larger += [(MOST_RUNS, text * factor) for factor in (1, 1.25, 1.5, 2, 3)]
     for more, of_text in larger:
         judged = Simulation(finding, prior, n_studies, rng, more, of_text).judged(truth)
-        share = np.mean(judged.p.holds <= LEVEL / 2)
+        share = float(np.mean(judged.p.holds <= LEVEL / 2))
         if share >= ENOUGH:
             return more, of_text, share
     return np.nan, np.nan, np.nan
@@ -108,10 +109,11 @@ class Truth:
                 return theirs.whole[:, 0]
             return np.full(n_parts, claim.published)
 
-        parts = known(finding.found, published and published.found)
-        condition = known(finding.condition, published and published.condition)
+        parts = known(finding.found, published.found if published else None)
+        condition = known(finding.condition, published.condition if published else None)
         extreme = max if claim.one_of else min
-        before = extreme(finding.before.whole[:, 0]) if finding.difference else 0.0
+        initial = finding.before if finding.difference else None
+        before = extreme(initial.whole[:, 0]) if initial else 0.0
         return cls(parts, extreme(parts) - before, condition)
 
     def reversed(self) -> "Truth":
@@ -215,7 +217,7 @@ class Simulation:
 
 def _columns(evidence: Evidence, some: slice) -> Evidence:
     """Some of the parts."""
-    arrays = {
+    arrays: dict[str, Any] = {
         name: value[..., some] if isinstance(value, np.ndarray) else value
         for name, value in vars(evidence).items()
     }

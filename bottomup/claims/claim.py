@@ -19,7 +19,8 @@ class Claim:
 
     measure: the table that it rests on.
     parts: computes, from the tables of one seed, the values that must be above `margin` for the
-        sentence to hold, each with its draws (see `tables`); raises `NotMeasuredError`.
+        sentence to hold, each with its draws (see `tables`); raises `NotMeasuredError`. Where the
+        sentence can be asked of other objectives, `objective` names one.
     one_of: whether one part above the margin is enough; otherwise all must be.
     across_seeds: whether `parts` reads the tables of all seeds.
     of_training: whether the sentence says what training does; then the initial models must not
@@ -39,7 +40,7 @@ class Claim:
     statement: str
     section: str
     statistic: str
-    parts: Callable[[Tables], Parts]
+    parts: Callable[..., Parts]
     published: float
     contradicted_if: str
     undecided_until: str

@@ -4,9 +4,10 @@ A curve is an array `[layers, 1 + 2 * N_DRAWS]`, as from `tables.Table.values`. 
 `NotMeasuredError` if the study has not measured what it reads.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
@@ -17,6 +18,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
 
 Curve = np.ndarray
+Layers = TypeVar("Layers", np.ndarray, list)  # or groups, in their order
 
 # How many parts of the layers, or of any sequence, there are: the first is the bottom, the last the
 # top, and what lies between them the middle.
@@ -177,12 +179,12 @@ def parts_of_layers(n: int) -> Iterator[None]:
         PARTS.reset(before)
 
 
-def bottom(curve: Sequence) -> Sequence:
+def bottom(curve: Layers) -> Layers:
     """The lower third of the layers (or of any sequence), at least one."""
     return curve[: _one_part(curve)]
 
 
-def middle(curve: Sequence) -> Sequence:
+def middle(curve: Layers) -> Layers:
     """What is neither `bottom` nor `top`; the whole sequence if nothing is.
 
     Raises NotMeasuredError if halves leave nothing between them.
@@ -194,16 +196,16 @@ def middle(curve: Sequence) -> Sequence:
     return between if len(between) else curve
 
 
-def top(curve: Sequence) -> Sequence:
+def top(curve: Layers) -> Layers:
     """The upper third of the layers (or of any sequence), at least one."""
     return curve[-_one_part(curve) :]
 
 
-def _one_part(curve: Sequence) -> int:
+def _one_part(curve: Sized) -> int:
     return max(1, len(curve) // PARTS.get())
 
 
-def mean(parts: Sequence[np.ndarray]) -> np.ndarray:
+def mean(parts: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     """The mean over the first axis: layers, groups, models."""
     return np.mean(parts, axis=0)
 

@@ -132,9 +132,10 @@ class Finding:
     @property
     def difference(self) -> Replicates | None:
         """The statistic less that of the initial models, if the claim is about training."""
-        if not self.claim.of_training or not self.beside or self.before.seeds != self.beside.seeds:
+        before, after = self.before, self.beside
+        if not self.claim.of_training or not before or not after or before.seeds != after.seeds:
             return None
-        after, before = (part.extreme(self.claim.one_of) for part in (self.beside, self.before))
+        before, after = (part.extreme(self.claim.one_of) for part in (before, after))
         return Replicates(after.seeds, after.whole - before.whole, after.without - before.without)
 
     @cached_property
@@ -143,12 +144,12 @@ class Finding:
 
     @cached_property
     def added(self) -> Evidence | None:
-        return self.difference and self.difference.evidence(self.blocks)
+        return self.difference.evidence(self.blocks) if self.difference else None
 
     def decided(self, prior: Prior) -> "Decided":
         claim = self.claim
         before, condition = (
-            part and part.evidence(self.blocks) for part in (self.before, self.condition)
+            part.evidence(self.blocks) if part else None for part in (self.before, self.condition)
         )
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
         how = decided(claim, prior, self.parts, self.added, condition, initial)
@@ -232,7 +233,7 @@ def rests_on(one: Finding, tables: Tables, objective: str) -> bool:
     known = tables if claim.across_seeds else of_seeds(tables, {one.found.seeds[0]})
 
     def parts(tables: Tables) -> np.ndarray:
-        condition = claim.where(tables) if one.condition else []
+        condition = claim.where(tables) if claim.where else []
         return np.stack([*claim.parts(tables), *condition])
 
     try:

@@ -568,7 +568,7 @@ def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]
 def specialized_heads_stay(tables: Tables, objective: str = "mt") -> Parts:
     whole, models = pruned_functions(tables, objective)
     shares = [with_any(model).to_numpy().mean(axis=0) for model in (whole, *models)]
-    one_head = mean([1 / _count(model) for model in models]) / len(models)
+    one_head = float(np.mean([1 / _count(model) for model in models])) / len(models)
     return [rounded(mean(shares[1:]) - shares[0], one_head, tables)]
 
 
@@ -624,7 +624,7 @@ def rounded(draws: np.ndarray, step: float, tables: Tables) -> np.ndarray:
     return draws + noise
 
 
-def counted(of_models: Sequence[float], one_head: float, tables: Tables) -> np.ndarray:
+def counted(of_models: np.ndarray | pd.Series, one_head: float, tables: Tables) -> np.ndarray:
     """The mean over models of a difference of shares of heads, which other text would not change.
     One head more changes it by `one_head` in one model."""
     draws = np.full(1 + 2 * N_DRAWS, np.mean(of_models))

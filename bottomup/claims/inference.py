@@ -63,8 +63,10 @@ def usual(evidences: Sequence[Evidence]) -> Prior:
     """The prior for the statistics of one measure, from the moments of log variances (Smyth
     2004)."""
     known = [part for part in evidences if part.n_runs > 1]
-    variances = np.concatenate([part.run for part in known]) if known else np.array([])
-    degrees = np.concatenate([np.full(len(part.run), part.n_runs - 1.0) for part in known] or [[]])
+    if not known:
+        return NO_PRIOR
+    variances = np.concatenate([part.run for part in known])
+    degrees = np.concatenate([np.full(len(part.run), part.n_runs - 1.0) for part in known])
     positive = np.isfinite(variances) & (variances > 0)
     variances, degrees = variances[positive], degrees[positive]
     if len(variances) < 3:

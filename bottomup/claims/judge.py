@@ -99,7 +99,7 @@ def _corrected(
 ) -> dict[str, str]:
     """The verdict on each measured claim, corrected for the number of claims on its paper and of
     looks."""
-    words = {}
+    words: dict[str, str] = {}
     for paper in dict.fromkeys(claim.paper for claim in claims):
         names = [claim.name for claim in claims if claim.paper == paper and claim.name in decided]
         words |= corrected({name: decided[name].p for name in names}, looks)
@@ -136,7 +136,7 @@ def _power(one: Finding, how: Decided, prior: Prior) -> float:
     if one.one_of_several:
         return math.nan
     own = power(one.parts, prior, claim.published, claim.margin, claim.one_of)
-    if not one.added:
+    if not one.added or not how.initial:
         return own
     added = claim.published - float(how.initial.value)
     return min(own, power(one.added, prior, added, claim.margin))
@@ -155,9 +155,9 @@ def _marks(one: Finding, how: Decided) -> dict:
         marks.append(f"one run of {len(one.asked)}")
     elif one.parts.n_runs == 1:
         marks.append("one pair of runs" if one.claim.across_seeds else "one run")
-    if one.claim.of_training and not how.added:
+    if one.claim.of_training and not one.added:
         marks.append("no initial models beside it")
-    elif one.claim.of_training and one.added.n_runs < one.parts.n_runs:
+    elif one.added and one.added.n_runs < one.parts.n_runs:
         marks.append("initial models beside some of its runs")
     if how.added and how.added.below <= LEVEL / 2 < how.own.below:
         holds = how.own.above <= LEVEL / 2

@@ -11,6 +11,7 @@ import logging
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import TypedDict
 
 import numpy as np
 import pandas as pd
@@ -91,6 +92,13 @@ class Table:
         return np.repeat(constant[:, None], 1 + 2 * N_DRAWS, axis=1)
 
 
+class Text(TypedDict, total=False):
+    """On which text a table is measured; see `Table`."""
+
+    split: str
+    enlarge: str | None
+
+
 Tables = dict[str, Table]
 Blocks = frozenset[tuple[str, int]]  # splits, and how many blocks of documents each has
 
@@ -98,12 +106,12 @@ Blocks = frozenset[tuple[str, int]]  # splits, and how many blocks of documents 
 def load(
     paths: Sequence[Path],
     estimators: Mapping[str, Mapping],
-    texts: Mapping[str, Mapping[str, str | None]],
+    texts: Mapping[str, Text],
 ) -> Tables:
     """Tables in files (.csv, or .parquet with the values without blocks), named after their files.
 
-    estimators: for each table with several estimates, the ones to use: see `select`. texts: split
-    and enlarge of tables, where these are not the usual ones.
+    estimators: for each table with several estimates, the ones to use: see `select`. texts: those
+    of tables where they are not the usual ones.
 
     Raises UserError for values that lack their values without blocks.
     """

@@ -12,6 +12,8 @@ from scipy.stats import false_discovery_control
 
 from bottomup.claims.words import ABSENT, CONTRADICTED, LEVEL, REPRODUCED, SMALLER, UNDECIDED
 
+Numbers = float | np.ndarray
+
 
 @dataclass(frozen=True)
 class PValues:
@@ -22,13 +24,13 @@ class PValues:
     training moved it there. smaller: it is less than published; 1 where no size is published.
     """
 
-    holds: np.ndarray
-    absent: np.ndarray
-    contradicted: np.ndarray
-    smaller: np.ndarray
+    holds: Numbers
+    absent: Numbers
+    contradicted: Numbers
+    smaller: Numbers
 
     @property
-    def side(self) -> np.ndarray:
+    def side(self) -> Numbers:
         """The two-sided p-value that the statistic is on either side of the margin."""
         return np.minimum(1.0, 2 * np.minimum(self.holds, self.absent))
 
@@ -37,7 +39,7 @@ class PValues:
         """The word for the claim alone."""
         return self.word(self.side, 2 * self.contradicted, 2 * self.smaller)
 
-    def word(self, side: float, contradicted: float, smaller: float) -> str:
+    def word(self, side: Numbers, contradicted: Numbers, smaller: Numbers) -> str:
         """The word by these two-sided p-values, which may be corrected for other claims."""
         if side <= LEVEL and self.holds < self.absent:
             return REPRODUCED
@@ -61,5 +63,6 @@ def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, str]:
     return dict(zip(claims, (one.word(*of) for one, *of in words), strict=True))
 
 
-def _adjusted(p: Sequence[float]) -> np.ndarray:
-    return false_discovery_control(np.minimum(p, 1.0), method="by") if len(p) else np.array([])
+def _adjusted(p: Sequence[Numbers]) -> np.ndarray:
+    capped = np.minimum(np.array(p), 1.0)
+    return false_discovery_control(capped, method="by") if len(p) else capped
