@@ -3,6 +3,7 @@
 import math
 from collections.abc import Callable, Iterable, Sequence
 from itertools import cycle
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -139,12 +140,12 @@ def _origins(shown: pd.DataFrame) -> list[str]:
 
 def _stack(
     bar: Callable,
-    places: Sequence,
+    places: Sequence[int] | np.ndarray,
     shown: pd.DataFrame,
     color: str,
     thickness: float = 0.8,
     start: np.ndarray | int = 0,
-) -> np.ndarray:
+) -> np.ndarray | int:
     """Stack the series as bars at the same places; returns where the last of them end."""
     for (_, rows), hatch in zip(shown.groupby("series", sort=False), cycle(HATCHES), strict=False):
         look = {"facecolor": color, "hatch": hatch, "edgecolor": "white", "linewidth": 0}
@@ -160,8 +161,8 @@ def _key_of_sides(axes: Axes, sides: Iterable[str]) -> None:
 
 def _key_above(axes: Axes, handles: list[Patch]) -> None:
     """A legend between the axes and their title."""
-    place = {"loc": "lower left", "bbox_to_anchor": (0, 1), "borderaxespad": 0, "borderpad": 0.2}
-    axes.legend(handles=handles, ncols=2, **place).set_in_layout(False)
+    place: dict[str, Any] = {"bbox_to_anchor": (0, 1), "borderaxespad": 0, "borderpad": 0.2}
+    axes.legend(handles=handles, ncols=2, loc="lower left", **place).set_in_layout(False)
     axes.set_title(axes.get_title("left"), pad=6 + 12 * math.ceil(len(handles) / 2))
 
 

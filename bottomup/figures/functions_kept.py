@@ -3,8 +3,11 @@
 Source: heads, section 6.2.2, figure 8.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -22,7 +25,7 @@ CLASSES = [
     *("positional + syntactic + rare", "positional + rare", "rare", "unknown"),
 ]
 WIDTH = 0.84  # of a bar
-NONE = {"ha": "center", "va": "bottom", "fontsize": 7, "color": style.GRAY}
+NONE: dict[str, Any] = {"ha": "center", "va": "bottom", "fontsize": 7, "color": style.GRAY}
 PANEL = heads.panel("mt", "encoder")  # what the published figure is about
 PUBLISHED = style.Look(f"{style.PUBLISHED}: heads with a function", "#000000", "D")
 
@@ -53,7 +56,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_title(heads.title(name, names, heads.PRUNED).replace(", ", "\n"))
     panels[0].yaxis.set_major_locator(MaxNLocator(integer=True))
     panels[0].set_ylabel("heads, by what they do")
-    handles = [Patch(color=look.color, label=look.label) for look in style.FUNCTIONS.values()]
+    looks = style.FUNCTIONS.values()
+    handles: list[Artist] = [Patch(color=look.color, label=look.label) for look in looks]
     if len(drawn) > len(ours):
         handles.append(
             Line2D([], [], label=PUBLISHED.label, **style.stroke(PUBLISHED, behind=True))
@@ -125,8 +129,8 @@ def _bars(axes: Axes, shown: pd.DataFrame) -> None:
             kinds = row.series.split(" + ")
             for part, kind in enumerate(kinds):
                 left = place + WIDTH * (part / len(kinds) - 0.5)
-                size = {"width": WIDTH / len(kinds), "align": "edge", "bottom": bottom}
-                axes.bar(left, row.y, color=style.FUNCTIONS[kind].color, **size)
+                width, color = WIDTH / len(kinds), style.FUNCTIONS[kind].color
+                axes.bar(left, row.y, width, bottom, align="edge", color=color)
             bottom += row.y
         if not bottom:
             axes.annotate("none", (place, 0), (0, 2), textcoords="offset points", **NONE)

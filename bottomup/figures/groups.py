@@ -6,6 +6,7 @@ each other, so they have their own row, below ours, with the same axis.
 
 from collections.abc import Callable
 from itertools import zip_longest
+from typing import Literal
 
 import matplotlib
 import pandas as pd
@@ -139,5 +140,6 @@ def _key(place: Axes | Figure, drawn: pd.DataFrame, grouping: str, counts: str) 
     if drawn["low"].notna().any():
         handles.append(style.bar(style.intervals(drawn).replace(", ", ",\n", 1)))
     title = f"{TITLES[grouping]},\n{counts}"
+    where: Literal["center left", "outside right center"]
     where = "center left" if isinstance(place, Axes) else "outside right center"
     place.legend(handles=handles, title=title, loc=where, alignment="left")

@@ -167,6 +167,6 @@ def paint(axes: Axes, shown: pd.DataFrame, norm: Normalize) -> None:
     n_layers, n_heads = int(values.index.max()), int(values.columns.max())
     values = values.reindex(range(1, n_layers + 1)).reindex(range(1, n_heads + 1), axis=1)
     edges = ([place + 0.5 for place in range(n + 1)] for n in (n_heads, n_layers))
-    cells = {"norm": norm, "cmap": SHADES, "edgecolors": "white", "linewidth": 0.4}
-    axes.pcolormesh(*edges, values.to_numpy(dtype=float), **cells)
+    cells = values.to_numpy(dtype=float)
+    axes.pcolormesh(*edges, cells, norm=norm, cmap=SHADES, edgecolors="white", linewidth=0.4)
     grid(axes, n_layers, n_heads)

@@ -4,6 +4,8 @@ Not in the papers. From the top: encoder heads with a function, the best head fo
 function, the best head for each syntactic relation, and how much heads differ from each other.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib.figure import Figure
@@ -18,7 +20,7 @@ from bottomup.figures.syntactic_heads import LABELS, RELATIONS
 COUNT, ACCURACY = "heads with\na function", "accuracy of the\nbest head"
 GAIN = "best head above the\nbest fixed distance"
 UNLIKE = "confidence, and\nshare of relevance"
-THRESHOLD = {"linewidth": 0.8, "linestyle": (0, (4, 2))}
+THRESHOLD: dict[str, Any] = {"linewidth": 0.8, "linestyle": (0, (4, 2))}
 PLACE = ["objective", "seed"]
 NEEDED = [*PLACE, "layer", "head", "function", "accuracy", "baseline_accuracy", "held"]
 OF_RELATIONS = dict(zip(RELATIONS, ["#006D4F", "#56B4E9", "#D55E00", "#882255"], strict=True))
@@ -117,7 +119,7 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int], thresholds: dict[str, flo
         row[0].set_ylabel(quantity)
         shown = drawn[drawn["quantity"] == quantity]
         for axes, (name, end) in zip(row, ends.items(), strict=True):
-            style.curves(axes, shown[shown["panel"] == name], LOOKS.get, reach=np.inf)
+            style.curves(axes, shown[shown["panel"] == name], LOOKS.__getitem__, reach=np.inf)
             steps.mark_end(axes, end)
             for kind in levels.get(quantity, []):
                 color = LOOKS[kind].color

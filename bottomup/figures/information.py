@@ -9,6 +9,7 @@ Only changes have intervals: other text moves the values of all layers together,
 of these would hide what is compared, and would cross the entropy.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -89,14 +90,14 @@ def draw(tables: Tables, rows: list[Row], estimate: dict[str, int]) -> tuple[Fig
     return figure, drawn
 
 
-def select(measured: pd.DataFrame, wanted: dict[str, str | int]) -> pd.DataFrame:
+def select(measured: pd.DataFrame, wanted: Mapping[str, str | int]) -> pd.DataFrame:
     """The rows with these values, by layer, as `series` and `x`; UserError if there are none."""
     part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:
-        names = ", ".join(f"{column} {value}" for column, value in wanted.items())
+        asked = ", ".join(f"{column} {value}" for column, value in wanted.items())
         found = ", ".join(style.ordered(measured["objective"]))
         raise UserError(
-            f"the table mutual_information has no rows with {names}; found objectives {found}; "
+            f"the table mutual_information has no rows with {asked}; found objectives {found}; "
             f"measure it, or leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "mi_nats": "value"}

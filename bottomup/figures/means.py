@@ -52,8 +52,8 @@ def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str]) -> pd.DataFram
     without = without_blocks(both[WITHOUT]) - without_blocks(both[f"{WITHOUT}_other"])
     noise = np.hypot(both["noise"], both["noise_other"]) if "noise" in rows else 0.0 * values
     bounds = [
-        jackknife.interval(*one, jackknife.ANY, noise=of_draws)
-        for *one, of_draws in zip(values, without, noise, strict=True)
+        jackknife.interval(value, of_blocks, jackknife.ANY, noise=of_draws)
+        for value, of_blocks, of_draws in zip(values, without, noise, strict=True)
     ]
     found = both.assign(value=values, noise=noise, **{WITHOUT: [*without]})
     found[["ci_low", "ci_high"]] = np.reshape(bounds, (-1, 2))

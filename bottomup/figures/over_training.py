@@ -50,8 +50,8 @@ def draw(tables: Tables, estimate: dict[str, int], variant: str) -> tuple[Figure
 
 def _information(tables: Tables, estimate: dict[str, int]) -> pd.DataFrame:
     """The rows with their objective (`panel`), layer (`series`) and step (`x`, NaN at the end)."""
-    select = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
-    select |= estimate
+    known = {"label": "input", "reading": "plain", "positions": "all", "estimator": "clusters"}
+    select = known | estimate
     named = {"layer": "x", "mi_nats": "value", "clustering_error_nats": "noise"}
     columns = ["objective", "seed", "ci_low", "ci_high", WITHOUT, *named]
     rows = _where(table(tables, "mutual_information", [*columns, *select]), select)
@@ -99,7 +99,8 @@ def _figure(drawn: pd.DataFrame, ends: dict[str, int]) -> Figure:
         row[0].set_ylabel(quantity)
         for axes, (name, end) in zip(row, ends.items(), strict=True):
             of = (drawn["panel"] == name) & (drawn["quantity"] == quantity)
-            style.curves(axes, drawn[of].sort_values(["series", "x"]), looks.get, reach=np.inf)
+            shown = drawn[of].sort_values(["series", "x"])
+            style.curves(axes, shown, looks.__getitem__, reach=np.inf)
             steps.mark_end(axes, end)
     grid[1, 0].set_ylim(bottom=0)
     for above, below, name in zip(*grid, ends, strict=True):

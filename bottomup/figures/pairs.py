@@ -63,12 +63,10 @@ def _ordered(series: set[str]) -> list[str]:
 def differences(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:
     """The first model of each pair less the second, of the same seed and group `by`; rows as in
     `means.over_runs`, `series` names the pair."""
-    parts = [
-        less(*(rows[rows["series"] == name] for name in pair.split("-")), [*by, "seed"]).assign(
-            series=pair
-        )
-        for pair in _differing(set(rows["series"]))
-    ]
+    parts = []
+    for pair in _differing(set(rows["series"])):
+        a, b = (rows[rows["series"] == name] for name in pair.split("-"))
+        parts.append(less(a, b, [*by, "seed"]).assign(series=pair))
     return pd.concat(parts) if parts else rows.head(0)
 
 

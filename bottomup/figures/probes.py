@@ -4,6 +4,8 @@ Source: Hewitt and Liang 2019 (control tasks), Voita and Titov 2020 (code length
 2019 (center of gravity).
 """
 
+from typing import Final
+
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
@@ -23,7 +25,7 @@ METRICS = {
     "compression": "compression, times",
 }
 CENTER, CENTER_LABEL = "center_of_gravity", "center of gravity of the scalar mix, layers"
-MARKER = 6  # a triangle with its tip at its place
+MARKER: Final = 6  # a triangle with its tip at its place
 TASKS = {"tag": "part of speech", "relation": "dependency relation", "ccg": "CCG category"}
 
 
@@ -74,8 +76,8 @@ def _figure(measured: pd.DataFrame, drawn: pd.DataFrame, marks: pd.DataFrame) ->
 def _mark(axes: Axes, centers: pd.DataFrame) -> None:
     """Marks on the layer axis, one for each series."""
     colors = [style.objective(name).color for name in centers["series"]]
-    place = {"transform": axes.get_xaxis_transform(), "clip_on": False}
-    axes.scatter(centers["y"], [0] * len(centers), 45, colors, marker=MARKER, **place)
+    x, y, at = centers["y"], [0] * len(centers), axes.get_xaxis_transform()
+    axes.scatter(x, y, 45, colors, marker=MARKER, transform=at, clip_on=False)
 
 
 def _panel(axes: Axes, part: pd.DataFrame, drawn: pd.DataFrame) -> None:

@@ -4,6 +4,7 @@ Source: evolution, the t-SNE pictures by token, by position and by CCG tag.
 """
 
 from itertools import product
+from typing import Any
 
 import matplotlib
 import numpy as np
@@ -25,7 +26,7 @@ NEEDED = [
 COLORS = ["#0072B2", "#D55E00", "#009E73", "#E69F00", "#CC79A7", "#56B4E9", "#000000"]
 OTHERS = "#c8c8c8"
 SHADES = matplotlib.colormaps["viridis_r"]
-MARKS = {
+MARKS: dict[str, dict[str, Any]] = {
     "plain": {"marker": "o", "s": 4, "linewidths": 0},
     "masked": {"marker": "x", "s": 9, "linewidths": 0.7},
 }
@@ -130,5 +131,5 @@ def _occurrences(rows: pd.DataFrame) -> str:
 
 
 def _mark(kind: str, color: str, label: str) -> Line2D:
-    shape = {"marker": MARKS[kind]["marker"], "linestyle": "", "markersize": 4}
-    return Line2D([], [], color=color, label=label, **shape)
+    marker = MARKS[kind]["marker"]
+    return Line2D([], [], color=color, label=label, marker=marker, linestyle="", markersize=4)

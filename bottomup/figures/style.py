@@ -3,16 +3,18 @@
 import logging
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from itertools import product
 from pathlib import Path
 from textwrap import wrap
+from typing import Any
 
 import matplotlib
 import numpy as np
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.colors import to_hex, to_rgb
 from matplotlib.container import Container
@@ -52,7 +54,7 @@ INTERVALS = {
 NEXT = 1.5  # how far apart points at two consecutive layers are at most
 BESIDE = 5  # typographic points between two series that stand side by side
 TOGETHER = 0.6  # of the room between two places that series side by side take, at most
-BAR = {"linewidth": 1.1, "alpha": 0.6}  # of an interval
+BAR: dict[str, Any] = {"linewidth": 1.1, "alpha": 0.6}  # of an interval
 LABEL = 8  # typographic points that a label of an axis takes
 MOST_BEHIND = 3  # published curves that a legend shows
 NO_VALUES = "not measured, or\non too few cases"
@@ -65,7 +67,7 @@ VARIANTS = {
 
 CCG = {"derived": "derived from dependencies", "depccg": "by depccg"}
 
-RC = {
+RC: dict[Any, Any] = {
     "font.family": "DejaVu Sans",
     "font.size": 8,
     "axes.titlesize": 8.5,
@@ -171,7 +173,7 @@ def objective(name: str) -> Look:
 
 
 @contextmanager
-def placed(places: dict[str, int]):
+def placed(places: dict[str, int]) -> Iterator[None]:
     """Draw with the looks of models by their places in a study, from 0."""
     _places.update(places)
     try:
@@ -185,8 +187,8 @@ def pair(first: str, second: str) -> Look:
     dotted for its two halves of the text."""
     if halves_of_one(first, second):
         whole = objective(objective_and_half(first)[0])
-        dotted = {"linestyle": (0, (1, 1.2)), "label": f"{whole.label}, two halves of the text"}
-        return replace(whole, **dotted)
+        label = f"{whole.label}, two halves of the text"
+        return replace(whole, label=label, linestyle=(0, (1, 1.2)))
     a, b = objective(first), objective(second)
     if first == second:
         return replace(a, label=f"{a.label}, two seeds", linestyle=(0, (2, 1.5)))
@@ -220,7 +222,7 @@ def compared(names: Iterable[str]) -> list[str]:
 
 
 @contextmanager
-def paper():
+def paper() -> Iterator[None]:
     """Draw and save with these settings only, whatever the user's matplotlib settings."""
     _spared.clear()
     with matplotlib.rc_context():
@@ -236,13 +238,14 @@ def in_rows(names: list[str], size: int) -> list[list[str]]:
 
 def light(color: str, share: float = 0.5) -> str:
     """`color` mixed with white, for curves behind; `share` of it is left, from 0 to 1."""
-    return to_hex([1 - share * (1 - part) for part in to_rgb(color)])
+    red, green, blue = (1 - share * (1 - part) for part in to_rgb(color))
+    return to_hex((red, green, blue))
 
 
 def curves(
     axes: Axes,
     points: pd.DataFrame,
-    look: Callable[[str], Look],
+    look: Callable[[Any], Look],
     reach: float = NEXT,
     beside: float = BESIDE,
 ) -> None:
@@ -277,7 +280,7 @@ def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, 
     between = max(1, len(names) - 1)
     step = min(beside, room / between) if names else 0
     half = step * between / 2
-    axes.margins(x=axes.margins()[0] + half / (width - 2 * half))
+    axes.margins(x=axes.get_xmargin() + half / (width - 2 * half))
     aside = {name: step * place - half for place, name in enumerate(names)}
     return dict.fromkeys(ours["series"], 0.0) | aside
 
@@ -292,14 +295,15 @@ def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
 def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool, aside: float) -> None:
     moved = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
     bars = points.dropna(subset=["low", "high"])
-    drawn = [*axes.plot(points["x"].to_numpy(), points["y"].to_numpy(), **stroke(look, behind))]
+    drawn: list[Artist] = []
+    drawn += axes.plot(points["x"].to_numpy(), points["y"].to_numpy(), **stroke(look, behind))
     if len(bars):
         drawn.append(axes.vlines(bars["x"], bars["low"], bars["high"], look.color, **BAR))
     for artist in drawn:
         artist.set_transform(moved)  # once its axes know where its points are
 
 
-def stroke(look: Look, behind: bool = False) -> dict:
+def stroke(look: Look, behind: bool = False) -> dict[str, Any]:
     """matplotlib's settings for a line with `look`; `behind`: light, thin, with open markers."""
     front = {
         "color": look.color,
@@ -320,7 +324,7 @@ def stroke(look: Look, behind: bool = False) -> dict:
     }
 
 
-def key(points: pd.DataFrame, looks: dict[str, Look], bars: str | None = None) -> list:
+def key(points: pd.DataFrame, looks: Mapping[Any, Look], bars: str | None = None) -> list:
     """Legend entries: the series by their `looks`, then the published curves, in the looks of the
     first of them, and the bars if drawn; `bars` says what they are, if no intervals."""
     handles: list = [Line2D([], [], label=look.label, **stroke(look)) for look in looks.values()]
@@ -344,8 +348,8 @@ def bar(label: str, color: str = GRAY) -> Line2D:
 
 def say(axes: Axes, why: str) -> None:
     """Write into axes without a point why there is none."""
-    place = {"transform": axes.transAxes, "ha": "center", "va": "center"}
-    axes.text(0.5, 0.5, why, fontsize=7, color=GRAY, **place)
+    at = axes.transAxes
+    axes.text(0.5, 0.5, why, transform=at, ha="center", va="center", fontsize=7, color=GRAY)
 
 
 def intervals(points: pd.DataFrame) -> str:
@@ -384,7 +388,7 @@ def step_axis(axes: Axes, steps: pd.Series) -> None:
     """Steps, such as `1-2`, at the layer they start from; not every step if there are many."""
     names = sorted({(int(step.split("-")[0]), step) for step in steps})
     axes.set_xticks(*zip(*names[:: 1 + len(names) // 9], strict=True))
-    axes.margins(x=max(0.08, axes.margins()[0]))
+    axes.margins(x=max(0.08, axes.get_xmargin()))
     if len(names) > 1:
         axes.set_xlabel("step, from layer – to layer")
 
@@ -418,10 +422,10 @@ def level(axes: Axes, value: float, name: str) -> None:
     low, high = sorted(axes.get_ylim())
     span, inverted = high - low, axes.yaxis_inverted()
     text = f"{name}\n= {value:.3g}"
-    beside = {"textcoords": "offset points", "xytext": (3, 0), "ha": "left", "fontsize": 7}
+    place: dict[str, Any] = {"textcoords": "offset points", "xytext": (3, 0), "ha": "left"}
     if low - 1.5 * span < value < high + 1.5 * span:
         axes.axhline(value, color="black", linewidth=0.7)
-        place = {"xy": (1, value), "xycoords": ("axes fraction", "data"), "va": "center"}
+        place |= {"xy": (1, value), "xycoords": ("axes fraction", "data"), "va": "center"}
         low, high = min(low, value - 0.05 * span), max(high, value + 0.05 * span)
         axes.set_ylim(*((high, low) if inverted else (low, high)))
     else:
@@ -429,8 +433,8 @@ def level(axes: Axes, value: float, name: str) -> None:
         above = (value > high) != inverted
         text += "\n(above)" if above else "\n(below)"
         edge, side = (1, "top") if above else (0, "bottom")
-        place = {"xy": (1, edge), "xycoords": "axes fraction", "va": side}
-    axes.annotate(text, **place, **beside)
+        place |= {"xy": (1, edge), "xycoords": "axes fraction", "va": side}
+    axes.annotate(text, **place, fontsize=7)
 
 
 def find_fonts(figure: Figure) -> None:
@@ -523,10 +527,10 @@ def save(figure: Figure, png: Path, pdf: Path) -> None:
             axes.set_position(Bbox(axes.get_position(original=True).get_points().round(6)))
         for each in figure.legends:  # not at the edge of the page
             each.set_bbox_to_anchor((0, 0, 1, 1), figure.transFigure)
-        page = {"bbox_inches": _page(figure)}
-        figure.savefig(png, format="png", metadata={"Software": None}, **page)
+        page = _page(figure)
+        figure.savefig(png, format="png", metadata={"Software": None}, bbox_inches=page)
         fixed = {"Creator": "bottomup", "Producer": None, "CreationDate": None}
-        figure.savefig(pdf, format="pdf", metadata=fixed, **page)
+        figure.savefig(pdf, format="pdf", metadata=fixed, bbox_inches=page)
 
 
 def _page(figure: Figure) -> Bbox:

@@ -3,7 +3,10 @@
 Source: heads, section 5.2, table 1.
 """
 
+from typing import Any
+
 import pandas as pd
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -34,7 +37,7 @@ BASELINE = style.Look("best fixed distance", "#000000", "")
 BOX = style.light(style.GRAY, 0.4)  # from the baseline to the threshold
 WIDTH = 0.56  # of a baseline; the published one has the rest, on the right
 BEHIND = {"shift": 0.42, "width": 0.22}
-COUNT = {"fontsize": 5.5, "ha": "center", "va": "top", "color": "#555555"}
+COUNT: dict[str, Any] = {"fontsize": 5.5, "ha": "center", "va": "top", "color": "#555555"}
 
 
 @style.paper()
@@ -108,9 +111,9 @@ def _panel(axes: Axes, shown: pd.DataFrame) -> None:
     axes.vlines(_places(head), head["low"], head["high"], color=HEAD.color, linewidth=0.9)
     axes.plot(_places(head), head["y"], **style.stroke(HEAD))
     for label, place in PLACES.items():
-        below = {"xycoords": axes.get_xaxis_transform(), "textcoords": "offset points"}
+        at = axes.get_xaxis_transform()
         count = f"{head['n'][label]:,.0f}" if label in head.index else "few"
-        axes.annotate(count, (place, 0), (0, -14), **below, **COUNT)
+        axes.annotate(count, (place, 0), (0, -14), xycoords=at, textcoords="offset points", **COUNT)
     if published:
         _level(axes, published["baseline"], **BEHIND, color=style.light(BASELINE.color))
         head = published["best head"]
@@ -146,7 +149,7 @@ def _relations(axes: Axes) -> None:
 
 
 def _key(drawn: pd.DataFrame, threshold: float) -> list:
-    handles = [Line2D([], [], label=HEAD.label, **style.stroke(HEAD))]
+    handles: list[Artist] = [Line2D([], [], label=HEAD.label, **style.stroke(HEAD))]
     if drawn["low"].notna().any():
         handles.append(style.bar(style.intervals(drawn), HEAD.color))
     handles.append(Line2D([], [], label=BASELINE.label, **style.stroke(BASELINE)))
