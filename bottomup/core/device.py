@@ -40,3 +40,8 @@ def float32_device() -> torch.device:
         os.environ.setdefault("CUBLAS_WORKSPACE_CONFIG", ":4096:8")  # cuBLAS asks for it
         torch.use_deterministic_algorithms(True)
     return torch.device(asked)
+
+
+def gpus() -> int:
+    """How many GPUs this process sees."""
+    return torch.cuda.device_count()

@@ -27,7 +27,7 @@ import torch.distributed as dist
 from torch import Tensor
 from torch.multiprocessing import ProcessExitedException, start_processes
 
-from bottomup.core.device import device
+from bottomup.core.device import device, gpus
 from bottomup.core.errors import UserError
 from bottomup.objectives import IGNORE, Example
 from bottomup.training import stopping
@@ -126,7 +126,7 @@ def joined() -> Iterator[None]:
     """Connect to the other processes, which torchrun describes in the environment."""
     on_gpu = device().type == "cuda"
     if on_gpu:
-        number, there = int(os.environ["LOCAL_RANK"]), torch.cuda.device_count()
+        number, there = int(os.environ["LOCAL_RANK"]), gpus()
         if number >= there:
             raise UserError(
                 f"torchrun: found more processes on this machine than GPUs, which are {there}; "

@@ -159,7 +159,7 @@ def test_the_program_in_two_processes_is_stopped_as_one(corpus_files, tmp_path):
 
 def test_more_processes_than_gpus_are_one_line(monkeypatch):
     monkeypatch.setattr(distributed, "device", lambda: torch.device("cuda"))
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(distributed, "gpus", lambda: 2)
     monkeypatch.setenv("LOCAL_RANK", "2")
     named = "GPUs, which are 2; give --nproc-per-node 2"
     with pytest.raises(UserError, match=named), distributed.joined():
