@@ -341,7 +341,8 @@ def tokens_to_read(objective):
     name, _ = names.objective_and_half(objective)
     if name not in SUBJECTS.trained:
         return 0
-    return STUDY.objective_training(name).max_tokens * len(SUBJECTS.sides(name))
+    budget = STUDY.objective_training(name).max_tokens
+    return STUDY.tokens_read(name, budget) * len(SUBJECTS.sides(name))
 
 
 QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
@@ -367,13 +368,14 @@ def pruning_minutes(wildcards, input, attempt):
         return minutes(24 * 60, 1)(
             wildcards, input, attempt
         )  # its width is not known yet
-    return training_minutes(wildcards.objective, pruning(wildcards), wildcards, attempt)
+    tokens = pruning(wildcards).max_tokens
+    return training_minutes(wildcards.objective, tokens, wildcards, attempt)
 
 
-def training_minutes(objective, training, wildcards, attempt):
+def training_minutes(objective, tokens, wildcards, attempt):
     """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
     speed = 1e13 if WIDE and GPUS != 0 else 2e10  # operations a second
-    operations = training_operations(objective, training.max_tokens)
+    operations = training_operations(objective, tokens)
     return 30 + int(attempt * operations / speed / 60)
 
 
@@ -391,8 +393,10 @@ def seconds_and_threads(job):
     of_ours = settings.get("objective") not in SUBJECTS.checkpoints
     if "training" not in settings or rule.endswith("_to_step") or not of_ours:
         return progress.guess(rule, 0, VIEWS_MB), 1
-    tokens = settings["training"]["max_tokens"]
-    operations = training_operations(settings["objective"], tokens)
+    objective, tokens = settings["objective"], settings["training"]["max_tokens"]
+    if "equal" in settings:
+        tokens = STUDY.tokens_read(objective, tokens)
+    operations = training_operations(objective, tokens)
     threads = training_threads(job.wildcards)
     return progress.guess(rule, operations / threads, VIEWS_MB), threads
 

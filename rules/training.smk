@@ -5,7 +5,9 @@
 # that figures exist as early as their runs allow.
 
 for objective in QUICKEST_FIRST:
-    training = STUDY.objective_training(names.objective_and_half(objective)[0])
+    name, _ = names.objective_and_half(objective)
+    training = STUDY.objective_training(name)
+    tokens = STUDY.tokens_read(name, training.max_tokens)
 
     rule:
         name:
@@ -28,7 +30,7 @@ for objective in QUICKEST_FIRST:
         threads: training_threads
         resources:
             mem_mb=memory(4000, 4),
-            runtime=partial(training_minutes, objective, training),
+            runtime=partial(training_minutes, objective, tokens),
             accumulate=training.accumulate,
             keep=steps_to_keep(objective),
         params:
@@ -47,6 +49,7 @@ for objective in QUICKEST_FIRST:
 # trained before the step was asked for, it is trained again up to that step.
 for objective in sorted(STUDY.training_steps):
     training = STUDY.objective_training(objective)
+    tokens = STUDY.tokens_read(objective, training.max_tokens)
 
     rule:
         name:
@@ -70,7 +73,7 @@ for objective in sorted(STUDY.training_steps):
         threads: training_threads
         resources:
             mem_mb=memory(4000, 4),
-            runtime=partial(training_minutes, objective, training),
+            runtime=partial(training_minutes, objective, tokens),
             accumulate=training.accumulate,
         params:
             settings=partial(SLICES.train_to_step, objective),

@@ -84,6 +84,11 @@ class Objective(BaseModel, ABC):
     )
 
     @property
+    def share(self) -> float:
+        """Predictions for each token of the predicted side, but for a first or a last one."""
+        return 1.0
+
+    @property
     def read_as(self) -> list[str]:
         """What becomes of chosen tokens, where `masked`: "masked", "replaced" or both."""
         return ["masked"]

@@ -17,6 +17,10 @@ class Objective(lm.Objective):
     causal = False
     both_ways = True
 
+    @property
+    def share(self) -> float:
+        return 2.0
+
     def example(self, source, target, vocab_size, rng) -> Example:
         forward = super().example(source, target, vocab_size, rng)
         before = np.full_like(source, IGNORE)

@@ -34,6 +34,10 @@ class Objective(objectives.Objective):
         return self
 
     @property
+    def share(self) -> float:
+        return self.choose
+
+    @property
     def read_as(self) -> list[str]:
         """What becomes of a chosen token that is not kept."""
         shares = {"masked": self.mask, "replaced": self.replace}

@@ -142,6 +142,10 @@ class Study(Section):
     corpus: Corpus
     model: Model
     training: Training
+    equal: Literal["tokens", "predictions", "operations"] = key(
+        "what objectives of one training.max_tokens have in common: source tokens that they read; "
+        "or predictions or operations, as many as LM's for max_tokens"
+    )
     objectives: dict[str, dict[str, Any]] = key(
         "options by objective; the name is that of a module of bottomup/objectives, or any name "
         "for other options of the module in the key objective; null removes one"
@@ -256,6 +260,15 @@ class Study(Section):
         """The `training` section with the objective's own values."""
         own = _runs(self.objectives[objective]).get("training", {})
         return validated(Training, dict(self.training) | own)
+
+    def tokens_read(self, objective: str, budget: int) -> int:
+        """About how many source tokens an objective reads for a budget; the text says exactly."""
+        options = self.objective_options(objective)
+        if self.equal == "predictions":
+            return round(budget / options.share)
+        if self.equal == "operations" and options.predicts == "target":
+            return budget // 2  # an encoder and a decoder
+        return budget
 
     def pruning_training(self, objective: str) -> Training:
         """How the objective's runs, or a checkpoint, are fine-tuned with fewer heads."""
@@ -605,7 +618,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         elif isinstance(sweep, dict) and objective_model(module).predicts != "target":
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
-    yield from _control_choices(pruning, checkpoints)
+    yield from _control_choices(pruning, checkpoints, config.get("equal"))
     own = pruning.get("training")
     if isinstance(own, dict):
         everything = _section(config, "training") | own
@@ -613,7 +626,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
         yield from _too_large("pruning.training", everything, config)
 
 
-def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
+def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterator[str]:
     """Check the controls; only runs have them."""
     swept = {
         penalty
@@ -625,6 +638,11 @@ def _control_choices(pruning: dict, checkpoints: dict) -> Iterator[str]:
     }
     known = ", ".join(map(names.plain, sorted(swept)))
     controls = _section(pruning, "controls")
+    if "scratch" in controls and equal not in (None, "tokens"):
+        yield (
+            f'pruning.controls.scratch: found with equal "{equal}"; allowed: with equal "tokens", '
+            "since it reads what the run and its pruning read; or null"
+        )
     for name in controls:
         for found in _numbers(controls, name):
             if found not in swept:
@@ -747,7 +765,7 @@ def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
         budget = _number(training, "training.max_tokens")
         batch = _number(training, "training.batch_tokens")
         for found in _numbers(steps, name):
-            if found > (last := -(-budget // batch)):
+            if config.get("equal") == "tokens" and found > (last := -(-budget // batch)):
                 yield (
                     f"{path}: found {found}; allowed: <= {last}, the updates that {budget:,} "
                     "tokens give at least (training.max_tokens / training.batch_tokens)"

@@ -93,6 +93,8 @@ class Slices:
         values = self._run(name, wildcards.seed) | {"model": self.study.objective_shape(name)}
         if name in self.subjects.trained:
             values["training"] = self.study.objective_training(name)
+            if self.study.equal != "tokens":
+                values["equal"] = self.study.equal
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
         return settings("train", values, self._module(name), *self._trunk(name))
@@ -233,7 +235,8 @@ class Slices:
         tokens = dict.fromkeys(objectives, 0)
         for name in self.subjects.trained:
             of_seed = 3 if name in study.training_halves else 1  # on the text, and on each half
-            tokens[name] = of_seed * study.objective_training(name).max_tokens
+            budget = study.objective_training(name).max_tokens
+            tokens[name] = of_seed * study.tokens_read(name, budget)
         values = {
             "planned": self._looks()["planned"],
             "seeds": {name: len(self.subjects.seeds(name)) for name in objectives},
@@ -305,8 +308,10 @@ class Slices:
         }
 
     def _runs_of(self, objective: str) -> dict:
-        trained = objective in self.subjects.trained
-        tokens = self.study.objective_training(objective).max_tokens if trained else None
+        tokens = None
+        if objective in self.subjects.trained:
+            budget = self.study.objective_training(objective).max_tokens
+            tokens = self.study.tokens_read(objective, budget)
         return {"seeds": self.subjects.seeds(objective), "tokens": tokens}
 
     def write_latex(self, wildcards) -> Slice:

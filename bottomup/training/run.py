@@ -21,6 +21,7 @@ from bottomup.model.folder import save_tokenizer
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkConfig, TrunkModel
 from bottomup.objectives import Objective
+from bottomup.training.budget import Equal, source_tokens
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer, not_reached
 
@@ -45,13 +46,17 @@ def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
 
 
 class Settings(Trained):
-    """What a run depends on besides its text; with `step`, the run as it is at that step."""
+    """What a run depends on besides its text; with `step`, the run as it is at that step.
+
+    equal: see `budget`.
+    """
 
     module: str
     model: Model | Trunk
     training: Training | None = None
     half: Half | None = None
     step: int | None = None
+    equal: Equal = "tokens"
 
 
 def initial_model(
@@ -121,18 +126,23 @@ def train(
             require_known(loaded, vocab_sizes, tokens, split)
         if settings.half:
             text = text.select(half(len(text.source), **dict(settings.half)))
-        identity = settings.model_dump(mode="json") | {
+        assert settings.training is not None  # as for whatever predicts
+        tokens_read = source_tokens(
+            settings.equal, settings.training.max_tokens, objective, model, text
+        )
+        training = settings.training.model_copy(update={"max_tokens": tokens_read})
+        known = settings.model_copy(update={"training": training, "equal": "tokens"})
+        identity = known.model_dump(mode="json") | {
             "code": code,
             "text": text.digest(),
             "dev_text": dev.digest(),
         }
-        assert settings.training is not None  # as for whatever predicts
         trainer = Trainer(
             model.to(device()),
             objective,
             text,
             dev,
-            settings.training,
+            training,
             settings.seed,
             Checkpoint(folder / "checkpoint", identity),
             accumulate,

@@ -63,7 +63,8 @@ def test_a_study_with_a_budget_of_its_own_has_one_for_each_objective(file):
     overlay = yaml.safe_load(file.read_text())
     if "max_tokens" in overlay.get("training", {}):
         default, study = load(DEFAULT), load(overlaid(DEFAULT, overlay))
-        for name in {*study.objective_names()} & {*default.objective_names()}:
+        own = {name for name, options in DEFAULT["objectives"].items() if "training" in options}
+        for name in {*study.objective_names()} & own:
             kept = default.objective_training(name).max_tokens
             assert study.objective_training(name).max_tokens != kept, name
 
@@ -107,6 +108,7 @@ def test_the_config_loads_without_torch():
 @pytest.mark.parametrize(
     ("path", "value", "line"),
     [
+        ("equal", "words", 'equal: found "words"; allowed: one of tokens, predictions, operations'),
         ("model__layers", "six", 'model.layers: found "six"; allowed: whole number, >= 1'),
         ("model__layers", 0, "model.layers: found 0; allowed: whole number, >= 1"),
         ("model__layers", True, "model.layers: found true; allowed: whole number, >= 1"),
@@ -1090,6 +1092,30 @@ def test_from_scratch_a_model_is_trained_as_long_as_one_that_is_pruned():
     found = Slices(study).prune_heads(SimpleNamespace(**vars(PRUNED) | {"method": "scratch"}))
     assert found["training"]["max_tokens"] == 700 + DEFAULT["pruning"]["training"]["max_tokens"]
     assert found["training"]["warmup_steps"] == DEFAULT["training"]["warmup_steps"]
+
+
+def test_equal_budgets_are_told_to_trainings_alone():
+    """And not where objectives are equal in tokens, so that no run of a study without them changes."""
+    wildcards = SimpleNamespace(seed=1, objective="mlm")
+    for equal, told, tokens in (
+        ("tokens", None, 1000),
+        ("predictions", "predictions", 2500),
+        ("operations", "operations", 1000),
+    ):
+        study = load(changed(equal=equal, objectives__mlm={"choose": 0.4}))
+        assert Slices(study).train("mlm", wildcards).get("equal") == told
+        assert study.tokens_read("mlm", 1000) == tokens
+    assert study.tokens_read("mt", 1000) == 500
+    pruned = SimpleNamespace(**vars(PRUNED) | {"method": "gates"})
+    assert "equal" not in Slices(study).prune_heads(pruned)
+
+
+def test_from_scratch_is_of_equal_tokens_alone():
+    controls = {"scratch": [1]}
+    config = changed(equal="operations", pruning__controls=controls)
+    config["pruning"]["penalties"] = {"lm": {"encoder": [0, 1]}}
+    [line] = mistakes(config)
+    assert line.startswith('pruning.controls.scratch: found with equal "operations"; allowed: ')
 
 
 def test_halves_are_told_from_names_that_look_alike():
