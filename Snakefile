@@ -106,7 +106,9 @@ include: "rules/pages.smk"
 
 
 if workflow.is_main_process:
-    for line in filter(None, [STUDY.without_annotation(UNKNOWN), unlike_the_lock()]):
+    for line in filter(
+        None, [STUDY.without_annotation(UNKNOWN), unlike_the_lock(), told_of_text()]
+    ):
         print(line, file=sys.stderr)
     if {"--touch", "-t"} & {*sys.argv}:
         print(

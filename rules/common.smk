@@ -5,6 +5,7 @@ from functools import partial
 
 from bottomup.core import names
 from bottomup.core.names import PAIR, READING, RUN
+from bottomup.corpus.reference import said, settings_of
 from bottomup.plan import progress
 from bottomup.plan.config import tables
 from bottomup.plan.slices import Slices
@@ -399,6 +400,12 @@ def seconds_and_threads(job):
     operations = training_operations(objective, tokens)
     threads = training_threads(job.wildcards)
     return progress.guess(rule, operations / threads, VIEWS_MB), threads
+
+
+def told_of_text():
+    """Whether the text is that of the findings, once it is there."""
+    splits = Path(f"results/{STUDY.study}/corpus/splits.csv")
+    return splits.exists() and said(settings_of(STUDY.corpus), splits)
 
 
 def files_of_table(table, paths):

@@ -1,9 +1,10 @@
 """Write the first page of a study: its size, headline figures, verdicts, and all figures.
 
 Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
-          of their runs; checkpoints; languages; figures, each with name, module, category, tables,
-          explored and published (see bottomup/pages/index.py); config, the values that captions
-          state; repository, the web address of the repository's files, or null.
+          of their runs; checkpoints; languages; text, the digest of its settings; figures, each
+          with name, module, category, tables, explored and published (see
+          bottomup/pages/index.py); config, the values that captions state; repository, the web
+          address of the repository's files, or null.
 Inputs:   the figures (.png), the points that they draw (.csv) and their captions (.rst), in the
           order of the settings; the sizes of the splits of the text; the table of claims, if any
           were judged; the page's templates, beside its module.
@@ -15,6 +16,7 @@ from pathlib import Path
 
 from bottomup.plan import program
 from bottomup.core.files.tables import read_table
+from bottomup.corpus.reference import said
 from bottomup.pages.index import Drawn, Study, caption, light, page
 
 RULES = Path("rules/figures.smk")
@@ -36,7 +38,8 @@ def main(arguments: argparse.Namespace) -> None:
         drawn.append(Drawn(figure, *told, read_table(csv), (width, height)))
     splits = read_table(arguments.splits)
     claims = arguments.claims and read_table(arguments.claims)
-    written = page(study, drawn, splits, claims, rule())
+    text = said(study.text, arguments.splits)
+    written = page(study, drawn, splits, claims, rule(), text)
     arguments.page.write_text(written, encoding="utf-8")
 
 

@@ -41,7 +41,8 @@ class Figure(claims_page.Figure):
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
     objective, checkpoints beside them, the languages of its text, its figures, and the values that
-    captions state; repository, the web address of the repository's files, None if it has none."""
+    captions state; repository, the web address of the repository's files, None if it has none;
+    text, the digest of the settings of its text (see `corpus.reference`)."""
 
     study: str
     model: dict[str, int]
@@ -51,6 +52,7 @@ class Study(Section):
     figures: list[Figure]
     config: dict[str, Any]
     repository: str | None
+    text: str
 
 
 @dataclass(frozen=True)
@@ -168,11 +170,12 @@ def page(
     splits: pd.DataFrame,
     claims: pd.DataFrame | None,
     rule: str,
+    text: str | None = None,
 ) -> str:
     """The page: what the study is, headline figures, verdicts, and all figures in their order.
 
     splits, claims: `corpus/splits.csv` and `measures/claims.csv`, None if nothing was judged. rule:
-    the place of the figures' rule, `file:line`.
+    the place of the figures' rule, `file:line`. text: what is said of the text.
     """
     if claims is not None:
         claims = checked(claims)
@@ -183,6 +186,7 @@ def page(
         study=study,
         sizes=sizes(study.objectives),
         words=words_of(splits),
+        text=text,
         drawn={each.figure.name: each for each in drawn},
         headlines=headlines({each.figure.name: each.points for each in drawn}),
         categories=list(dict.fromkeys(figure.category for figure in study.figures)),

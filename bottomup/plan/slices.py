@@ -14,6 +14,7 @@ from bottomup.core import names
 from bottomup.core.names import TWIN
 from bottomup.core.settings import GOLD
 from bottomup.corpus.detokenization import keeps_spaces
+from bottomup.corpus.reference import settings_of
 from bottomup.plan.config import Study, tables
 from bottomup.plan.contents import content
 from bottomup.plan.digest import ROOT, digest
@@ -331,6 +332,7 @@ class Slices:
             "figures": figures,
             "config": study.model_dump(mode="json", include=said),
             "repository": study.site.repository,
+            "text": settings_of(study.corpus),
         }
         return settings("show_index", values)
 

@@ -90,13 +90,14 @@ SETTINGS = {
     "figures": FIGURES,
     "config": CONFIG,
     "repository": None,
+    "text": "0" * 12,
 }
-SPLITS = """split,origin,source_words
-train,help,4000
-train,packages,1500
-dev,help,90
-test,help,70
-test,packages,9
+SPLITS = """split,origin,source_words,digest
+train,help,4000,a1
+train,packages,1500,b2
+dev,help,90,c3
+test,help,70,d4
+test,packages,9,e5
 """
 
 

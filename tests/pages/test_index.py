@@ -6,6 +6,7 @@ import pandas as pd
 import pytest
 from PIL import Image
 
+from bottomup.corpus import reference
 from bottomup.pages import index
 from bottomup.pages.index import Drawn, Figure
 from tests.pages import made_up_claims
@@ -153,6 +154,16 @@ def test_verdicts_are_counted_as_the_claims_page_counts_them(page_of):
 def test_models_that_are_not_ready_are_told_once():
     texts = ["lm: a, b; mt: c", "", "mt: c"]
     assert index.not_ready(pd.DataFrame({"not_ready": texts})) == ["lm: a, b", "mt: c"]
+
+
+@pytest.mark.parametrize(
+    ("digest", "sentence"),
+    [("b2", "The text is that of docs/findings"), ("b3", "The text is not that of docs/")],
+)
+def test_whether_the_text_is_that_of_the_findings(page_of, monkeypatch, digest, sentence):
+    monkeypatch.setattr(reference, "KNOWN", {"1" * 12: {"train of packages": digest}})
+    assert f"measure on. {sentence}" in page_of(text="1" * 12)[0]
+    assert "measure on</dd>" in page_of(text="2" * 12)[0]
 
 
 def test_where_the_rule_stands_is_said(page_of):

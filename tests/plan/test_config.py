@@ -1095,7 +1095,7 @@ def test_from_scratch_a_model_is_trained_as_long_as_one_that_is_pruned():
 
 
 def test_equal_budgets_are_told_to_trainings_alone():
-    """And not where objectives are equal in tokens, so that no run of a study without them changes."""
+    """And not where objectives are equal in tokens, so that runs of other studies stay."""
     wildcards = SimpleNamespace(seed=1, objective="mlm")
     for equal, told, tokens in (
         ("tokens", None, 1000),
