@@ -301,9 +301,10 @@ def test_every_claim_that_the_default_study_measures_is_calibrated():
     mixed |= {"mask_parts_more_than_target", "causal_mask_keeps_token_worse"}
     dropout = {"token_dropout_ends_extreme_influence", "token_dropout_removes_rare_token_head"}
     assert set(known.index) == {claim.name for claim in CLAIMS} - controlled - mixed - dropout
-    # By the noise of two or three runs, more of these two is decided than is meant: findings.md.
+    # By the noise of two or three runs, more of these three is decided than is meant: decisions.md.
     rate = known["decided_if_nothing_is_true"]
-    often = {"mlm_specialized_heads_are_relevant", "mlm_adjective_heads"}
+    often = {"lm_most_encoder_heads_can_go", "mlm_adjective_heads"}
+    often.add("rare_token_head_is_most_relevant")
     assert rate.mean() <= 0.02 and set(rate[rate > 0.05].index) <= often and rate.max() <= 0.1
     reached = known["reproduced_there"].dropna()  # empty where no number of runs would do
-    assert (reached >= 0.8).all() and len(reached) >= len(known) - 2
+    assert (reached >= 0.8).all() and len(reached) >= len(known) - 3
