@@ -1,0 +1,136 @@
+"""Messages of programs and their translations: catalogs of GNU gettext, and the text of a message.
+
+A catalog is a file .mo: a header of seven numbers, two tables of lengths and places, of the English
+messages and of their translations, and the strings (gettext's manual, "The Format of GNU MO
+Files"). Python's own reader lets go of English plurals and of the messages as a whole.
+"""
+
+import html
+import re
+import struct
+from collections.abc import Iterator
+
+from bottomup.corpus import sentences
+
+# How numbers are packed, by the first bytes.
+_ORDERS = {b"\xde\x12\x04\x95": "<", b"\x95\x04\x12\xde": ">"}
+_CHARSET = re.compile(rb"charset=([\w.:-]+)")
+
+
+def messages(catalog: bytes) -> Iterator[tuple[str, str]]:
+    """The English messages of a catalog with their translations, in its order.
+
+    Where a message has a plural, its singular comes with the first form of the translation, and
+    its plural with the last. Neither the header nor contexts are text.
+
+    Raises ValueError if the catalog is damaged, or not in the encoding that it names (ASCII, if it
+    names none).
+    """
+    if catalog[:4] not in _ORDERS:
+        raise ValueError("it does not begin as a catalog")
+    order = _ORDERS[catalog[:4]]
+    try:
+        _, n, originals, translations = struct.unpack_from(f"{order}4I", catalog, 4)
+        both = [_strings(catalog, order, table, n) for table in (originals, translations)]
+        strings = dict(zip(*both, strict=True))
+        charset = _CHARSET.search(strings.pop(b"", b""))
+        encoding = charset[1].decode() if charset else "ascii"
+        for message, translation in strings.items():
+            _, _, text = message.decode(encoding).rpartition("\4")
+            numbers, forms = text.split("\0"), translation.decode(encoding).split("\0")
+            yield numbers[0], forms[0]
+            if len(numbers) > 1 and len(forms) > 1:
+                yield numbers[1], forms[-1]
+    except (struct.error, LookupError) as error:
+        raise ValueError(str(error)) from error
+
+
+def _strings(catalog: bytes, order: str, table: int, n: int) -> list[bytes]:
+    strings = []
+    for length, place in struct.iter_unpack(f"{order}2I", catalog[table : table + 8 * n]):
+        strings.append(catalog[place : place + length])
+        if len(strings[-1]) < length:
+            raise ValueError("a message is cut off")
+    if len(strings) < n:
+        raise ValueError("a table is cut off")
+    return strings
+
+
+# What a program fills in, as in C, Python, Qt, Perl and shell: %s, %-5.2lf, %1$s, %(name)s, %1,
+# {name}, ${name}, $name. "100 % of" has none.
+_PLACEHOLDER = re.compile(
+    r"%L\d+|%(?:\(\w+\)|\d+\$)?[-+#0]*[\d*]*(?:\.[\d*]+)?(?:hh|ll|[hlLjqtz])?[A-Za-z](?![a-z])"
+    r"|%\d+|\$?\{\w*\}|\$\w+"
+)
+_PLACE = re.compile(r"\d+\$")
+_LAYOUT = re.compile(r"\n[^\S\n]+\S")  # a line that begins with blanks
+_EMPTY_LINES = re.compile(r"\n\s*\n")
+
+
+def pairs(source: str, target: str) -> list[tuple[str, str]]:
+    """The sentences of a message in pairs with those of its translation, without markup and the
+    marks of keys.
+
+    None, if lines are laid out by blanks, as in tables of options; if the sides do not have the
+    same placeholders, in whatever order; or if they do not have equally many paragraphs.
+    """
+    if _LAYOUT.search(source) or placeholders(source) != placeholders(target):
+        return []
+    plain = without_keys(unmarked(source), unmarked(target))
+    sides = [_paragraphs(text) for text in plain]
+    if len(sides[0]) != len(sides[1]):
+        return []
+    return [pair for both in zip(*sides, strict=True) for pair in sentences.aligned(*both)]
+
+
+def _paragraphs(text: str) -> list[str]:
+    parts = (" ".join(part.split()) for part in _EMPTY_LINES.split(text))
+    return [part for part in parts if part]
+
+
+def placeholders(text: str) -> list[str]:
+    """What a program fills in, sorted, without the number of the argument: %s of %2$s."""
+    return sorted(_PLACE.sub("", found) for found in _PLACEHOLDER.findall(text))
+
+
+# Before the letter that is underlined in menus: _File, &File, ~File; in Chinese (_F).
+_KEY = re.compile(r"\([_&~]\w\)|[_&~](?=\w)")
+
+
+def without_keys(source: str, target: str) -> tuple[str, str]:
+    """Both sides without the mark of the key for a menu or button.
+
+    It is the only mark on either side, and of one kind. One in a word that both sides have is not
+    for a key, as in AT&T and file_name.
+    """
+    marks = _KEY.findall(source), _KEY.findall(target)
+    if [len(found) for found in marks] != [1, 1] or marks[0][0].strip("()")[0] not in marks[1][0]:
+        return source, target
+    shared = set(source.split()) & set(target.split())
+    if any(_KEY.search(word) for word in shared):
+        return source, target
+    return _KEY.sub("", source), _KEY.sub("", target)
+
+
+_TAG = re.compile(r"<(?P<end>/?)(?P<name>[A-Za-z][\w:.-]*)(?:\s[^<>]*?)?(?P<empty>/?)>")
+_EMPTY = {"br", "hr", "img"}  # need no end in HTML
+_BLOCKS = {"p", "br", "hr", "li", "ul", "ol", "dl", "dt", "dd", "h1", "h2", "h3", "h4", "nl"}
+_BLOCKS |= {"para", "title", "table", "tr", "td", "th", "div", "list", "item", "html", "body"}
+_ENTITY = re.compile(r"&(?:[a-z]{2,6}|#\d+|#x[\da-fA-F]+);")
+
+
+def unmarked(text: str) -> str:
+    """The text without tags of markup, which end somewhere, and with characters for entities;
+    paragraphs and items of lists stand between empty lines.
+
+    What stands for something, as in `open <file>`, stays.
+    """
+    ended = {found["name"] for found in _TAG.finditer(text) if found["end"] or found["empty"]}
+
+    def put(tag: re.Match[str]) -> str:
+        if tag["name"].lower() in _BLOCKS and tag["name"] in ended | _EMPTY:
+            return "\n\n"
+        return "" if tag["name"] in ended | _EMPTY else tag[0]
+
+    plain = _TAG.sub(put, text)
+    return html.unescape(plain) if plain != text or _ENTITY.search(text) else text
