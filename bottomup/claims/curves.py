@@ -13,9 +13,10 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.tables import Table, Tables
+from bottomup.claims.tables import N_DRAWS, NOISE, Table, Tables, seeds
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
+from bottomup.core.seeds import generator
 
 Curve = np.ndarray
 Layers = TypeVar("Layers", np.ndarray, list)  # or groups, in their order
@@ -156,15 +157,20 @@ def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
     return pd.DataFrame(shares).assign(gated=found[columns].sum(axis=1) / whole[columns].sum())
 
 
-def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
-    """The share of heads left in each layer, lowest first, of each model pruned in all kinds of
-    attention: `[models, layers]`."""
-    where = {"objective": objective, "attention": "all", "method": "gates", "kind": kind}
+def last_gates(tables: Tables, objective: str, attention: str, kind: str) -> pd.DataFrame:
+    """The gates of this kind in each model of a penalty above 0, at its last step."""
+    where = {"objective": objective, "attention": attention, "method": "gates", "kind": kind}
     found = rows(tables, "gates", **where).rows
     found = found[found["penalty"] > 0]
     if found.empty:
         raise NotMeasuredError(f"penalty above 0 of {objective} in the table gates")
-    found = found[found["step"] == found.groupby("penalty")["step"].transform("max")]
+    return found[found["step"] == found.groupby("penalty")["step"].transform("max")]
+
+
+def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
+    """The share of heads left in each layer, lowest first, of each model pruned in all kinds of
+    attention: `[models, layers]`."""
+    found = last_gates(tables, objective, "all", kind)
     shares = found["kept"].astype(float).groupby([found["penalty"], found["layer"]]).mean()
     return shares.unstack().to_numpy()
 
@@ -203,6 +209,18 @@ def top(curve: Layers) -> Layers:
 
 def _one_part(curve: Sized) -> int:
     return max(1, len(curve) // PARTS.get())
+
+
+def rounded(draws: np.ndarray, step: float, tables: Tables) -> np.ndarray:
+    """A statistic that is known to a `step`: on counts, which one more of what is counted changes
+    by as much, or on what is evaluated now and then.
+
+    Rounded values of runs may tie by chance: draws of noise differ by as much as rounding hides.
+    """
+    rng = generator(1, "rounding", *map(str, seeds(tables)))
+    noise = np.zeros_like(draws)
+    noise[NOISE] = rng.uniform(-step / 2, step / 2, N_DRAWS)
+    return draws + noise
 
 
 def mean(parts: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:

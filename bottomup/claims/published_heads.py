@@ -39,6 +39,8 @@ RARE = {"rarest": 0.66, "two_rarest": 0.83}  # OpenSubtitles, as the post says
 # The post's figure on functions of retained heads, OpenSubtitles: by the number of heads left, how
 # many have a function. With 6 heads left, the one for rare tokens is drawn as fading.
 RETAINED = {30: 12, 17: 11, 14: 9, 11: 7, 9: 6, 7: 5, 6: 5, 5: 3, 4: 3, 3: 2, 2: 2, 1: 1}
+# In which of these a head has a second function; the figure shows that there are some.
+WITH_SECOND = range(3, 10)
 
 
 def of_layer(series):
@@ -84,6 +86,9 @@ def functions_of_mt():
 
 def head_functions():
     table = functions_of_mt()
+    # Of the first layer's other heads the paper says nothing.
+    others = pd.DataFrame({"layer": 1, "head": range(2, 1 + HEADS), "function": "two_rarest"})
+    table = pd.concat([table, others.assign(attention="encoder", accuracy=0.0)])
     rare = table[table["function"].isin(RARE)]
     noise = rare.assign(objective="mt_noise", accuracy=0.0)
     return pd.concat([with_others(table), noise]).assign(n=MANY, n_needed=100)
@@ -102,7 +107,9 @@ def pruned_functions():
     for place, (left, some) in enumerate(RETAINED.items(), start=1):
         names = pd.DataFrame(everywhere[:some], columns=["layer", "head"])
         held = each.iloc[np.arange(some) % len(each)].reset_index(drop=True).join(names)
-        parts.append(pd.concat([held, idle(everywhere[some:left])]).assign(penalty=place / 10))
+        second = held.iloc[-1:].assign(layer=1, head=1) if left in WITH_SECOND else held[:0]
+        model = pd.concat([held, second, idle(everywhere[some:left])])
+        parts.append(model.assign(penalty=place / 10))
     return with_others(pd.concat(parts)).assign(
         attention="encoder", method="gates", n=MANY, n_needed=100
     )
@@ -167,7 +174,8 @@ def pruning():
 
 
 def gates():
-    """A row for each decoder head; each pair of layers keeps as many as published."""
+    """A row for each decoder head; each pair of layers keeps as many as published. Of the encoder's
+    heads, those with a function."""
     table = load_published("heads_dying_decoder")
     kinds = {"Decoder self-attention": "decoder", "Dec-enc attention": "cross"}
     table = table.assign(
@@ -181,9 +189,19 @@ def gates():
         for place in range(2 * HEADS)
     ]
     table = pd.DataFrame(rows, columns=["penalty", "kind", "layer", "head", "kept"])
+    table = table.assign(objective="mt", attention="all")
+    table = pd.concat([table, with_others(encoder_gates())], ignore_index=True)
     last = table.assign(step=200, open_probability=table["kept"].astype(float))
     first = table.assign(step=0, open_probability=0.7, kept=True)
-    return pd.concat([first, last]).assign(objective="mt", attention="all", method="gates")
+    return pd.concat([first, last]).assign(method="gates")
+
+
+def encoder_gates():
+    places = [(layer, head) for layer in range(1, LAYERS + 1) for head in range(1, HEADS + 1)]
+    functional = set(functions_of_mt()[["layer", "head"]].itertuples(index=False, name=None))
+    table = pd.DataFrame(places, columns=["layer", "head"])
+    table["kept"] = [place in functional for place in places]
+    return table.assign(penalty=0.1, kind="encoder", attention="encoder")
 
 
 def tables() -> dict[str, pd.DataFrame]:

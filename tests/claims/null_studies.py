@@ -4,8 +4,8 @@
 
 All models of a study are alike: trained or not, under each objective, in each layer and group, and
 where a claim asks for a threshold, its best head is there. Runs differ, and so do documents, which
-all runs share; heads of a decoder are kept at random. Claims then read the tables as they read
-those of any study, through logarithms, thresholds, ties and maxima.
+all runs share; heads are kept at random. Claims then read the tables as they read those of any
+study, through logarithms, thresholds, ties and maxima.
 """
 
 import sys
@@ -106,9 +106,9 @@ def factors(kind: str, n: int, rng: np.random.Generator) -> np.ndarray:
 
 
 def kept_at_random(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
-    """As many decoder heads as published in each model, any of them."""
+    """As many heads as published in each model, any of them."""
     last = frame["step"] > 0
-    of_model = frame[last].groupby(["seed", "penalty", "kind"])["kept"]
+    of_model = frame[last].groupby(["objective", "seed", "penalty", "kind"])["kept"]
     return frame.assign(
         kept=of_model.transform(lambda kept: rng.permutation(kept)).reindex(
             frame.index, fill_value=True

@@ -79,7 +79,20 @@ def reversed_sweeps(frames):
     }
 
 
-REVERSED = (reversed_importance, reversed_accuracies, reversed_token_dropout, reversed_sweeps)
+def reversed_second_functions(frames):
+    """The head with two functions in pruned models has them in the whole one alone."""
+    frame = frames["pruned_functions"]
+    head = where(frame, layer=1, head=1)
+    rare = frame["function"] == "two_rarest"
+    second = frame[head & rare & (frame["penalty"] == 0)].assign(function="positional", offset=1)
+    both = pd.concat([frame[~head | rare], moved(second, 0.99)], ignore_index=True)
+    return frames | {"pruned_functions": both}
+
+
+REVERSED = (
+    *(reversed_importance, reversed_accuracies, reversed_token_dropout, reversed_sweeps),
+    reversed_second_functions,
+)
 
 
 def test_the_published_numbers_reproduce_every_claim(as_published):
@@ -338,6 +351,144 @@ def test_several_values_for_a_head_are_a_mistake(as_published):
     twice = pd.concat([frame.assign(rule=rule) for rule in ("alpha_beta", "ratio")])
     with pytest.raises(UserError, match="several values for one head that differ in rule"):
         judged({"head_importance": twice}, ["few_heads_stand_out"])
+
+
+KINDS = ("relevance_alpha_beta", "confidence")
+
+
+def two_layers(*layers):
+    """The relevance of the heads of each layer, and their confidence."""
+    rows = [
+        {"layer": layer, "head": head, "importance": name, "value": value}
+        for layer, kinds in enumerate(layers, start=1)
+        for name, values in zip(KINDS, kinds, strict=True)
+        for head, value in enumerate(values, start=1)
+    ]
+    frame = pd.DataFrame(rows).assign(objective="mt", seed=1, attention="encoder")
+    return {"head_importance": published.exact(frame)}
+
+
+EXCEPTION = "first_layer_is_the_exception"
+
+
+def test_the_most_relevant_head_is_compared_with_the_others_of_its_layer_in_confidence():
+    unsure = ([0.1, 0.2, 0.6, 0.1], [0.9, 0.8, 0.4, 0.3])  # more than one of three others
+    sure = ([0.6, 0.2, 0.1, 0.1], [0.5, 0.4, 0.3, 0.2])  # more than all
+    between = ([0.1, 0.7, 0.1, 0.1], [0.9, 0.8, 0.4, 0.3])  # more than two
+    found = finding(EXCEPTION, two_layers(unsure, sure, between)).parts
+    assert found.values == pytest.approx([(1 + 2 / 3) / 2 - 1 / 3])
+    assert value(EXCEPTION, two_layers(sure, unsure)) == pytest.approx(1 / 3 - 1)
+    # One head more or less confident, a third, is the least that is seen.
+    assert found.noise == pytest.approx([(1 / 3) ** 2 / 12], rel=0.2)
+    with pytest.raises(NotMeasuredError, match="second layer"):
+        value(EXCEPTION, two_layers(sure))
+    with pytest.raises(NotMeasuredError, match="second head"):
+        value(EXCEPTION, two_layers(([1.0], [0.5]), ([1.0], [0.5])))
+
+
+RARE_HEAD = "most_relevant_head_points_to_rare_tokens"
+
+
+def rare(*accuracies, layer=1):
+    """The share of maxima on the two rarest tokens, of the heads of a layer, the last first."""
+    frame = pd.DataFrame({"accuracy": accuracies, "head": range(1, 1 + len(accuracies))})
+    frame = frame.assign(function="two_rarest", objective="mt", seed=1, layer=layer, n=100)
+    return {"head_functions": published.exact(frame[::-1].reset_index(drop=True))}
+
+
+def test_of_the_first_layer_the_most_relevant_head_alone_is_asked_for_rare_tokens():
+    relevance = importance(0.2, 0.5, 0.2, 0.1)
+    assert value(RARE_HEAD, relevance | rare(0.9, 0.6, 0.1, 0.2)) == pytest.approx(0.1)
+    assert value(RARE_HEAD, relevance | rare(0.9, 0.4, 0.1, 0.2)) == pytest.approx(-0.1)
+    with pytest.raises(NotMeasuredError, match="each head of the first layer"):
+        value(RARE_HEAD, relevance | rare(0.9, 0.6, 0.1))
+    with pytest.raises(NotMeasuredError, match="layer 1"):
+        value(RARE_HEAD, relevance | rare(0.9, 0.6, 0.1, 0.2, layer=2))
+
+
+def test_which_head_is_the_most_relevant_is_open_where_the_text_leaves_it_open():
+    """Of two that are alike within their noise, one points to rare tokens always, one never."""
+    shares = pd.DataFrame({"value": [0.501, 0.499], "head": [1, 2], "layer": 1})
+    shares = shares.assign(attention="encoder", seed=1, objective="mt")
+    shares["without"] = [*without(shares["value"], 0.05, np.random.default_rng(0))]
+    relevance = {"head_importance": shares.assign(importance="relevance_alpha_beta")}
+    found = finding(RARE_HEAD, relevance | rare(1.0, 0.0)).parts
+    # In half of the draws it is the other, one away.
+    assert found.values == pytest.approx([0.5]) and found.text == pytest.approx([0.5], abs=0.15)
+
+
+def kept_heads(*models, attention="encoder"):
+    """Gates of four heads of one layer at the last step, and all open before it."""
+    parts = []
+    for place, kept in enumerate(models):
+        gates = pd.DataFrame({"head": range(1, 5), "kept": kept}).assign(penalty=place / 10)
+        parts += [gates.assign(step=9), gates.assign(step=1, kept=True)]
+    frame = pd.concat(parts, ignore_index=True).assign(layer=1, kind="encoder", seed=1)
+    return {"gates": frame.assign(objective="mt", attention=attention, method="gates")}
+
+
+KEEP = "gates_keep_relevant_heads"
+
+
+def test_heads_that_gates_keep_are_told_from_their_layer_by_relevance():
+    relevance = importance(0.4, 0.3, 0.2, 0.1)
+    whole, upper = [True] * 4, [True, True, False, False]
+    # 0.4 and 0.3 where the mean is 0.25.
+    assert value(KEEP, relevance | kept_heads(whole, upper)) == pytest.approx(0.35 / 0.25 - 1)
+    lower = [False, False, True, False]
+    found = value(KEEP, relevance | kept_heads(whole, upper, lower))
+    assert found == pytest.approx((0.35 / 0.25 + 0.2 / 0.25) / 2 - 1)
+    # Models that keep all heads, or none, chose none.
+    none = [False] * 4
+    assert value(KEEP, relevance | kept_heads(none, whole, lower, none)) == pytest.approx(-0.2)
+    with pytest.raises(NotMeasuredError, match="mt with some of its encoder heads pruned"):
+        value(KEEP, relevance | kept_heads(upper, whole, none))
+    with pytest.raises(NotMeasuredError, match="attention encoder"):
+        value(KEEP, relevance | kept_heads(whole, upper, attention="all"))
+
+
+def test_gates_that_keep_the_least_relevant_heads_contradict_that_they_keep_what_it_found(
+    as_published,
+):
+    gates = as_published["gates"]
+    worst = (gates["kind"] == "encoder") & (gates["step"] > 0)
+    kept = gates["kept"].astype(bool).mask(worst, gates["head"] > 5)
+    assert verdict_of(KEEP, as_published | {"gates": gates.assign(kept=kept)}) == "contradicted"
+
+
+SECOND = "heads_take_over_second_function"
+
+
+def held_functions(whole, *models):
+    """By head of one layer its functions, in the model of penalty 0 and in pruned ones; a head
+    without any has one that it hardly fills."""
+    rows = [
+        {"penalty": place / 10, "head": head, "function": name, "accuracy": 0.8 if name else 0.1}
+        for place, model in enumerate((whole, *models))
+        for head, names in model.items()
+        for name in names or [None]
+    ]
+    frame = pd.DataFrame(rows)
+    frame["function"] = frame["function"].fillna("two_rarest")
+    frame = frame.assign(layer=1, offset=None, baseline_accuracy=0.4, n=100, objective="mt")
+    frame = frame.assign(attention="encoder", method="gates", seed=1)
+    return {"pruned_functions": published.exact(frame)}
+
+
+def test_a_head_takes_over_a_second_function_if_it_had_one_before():
+    one, two, other = ["nsubj_to_head"], ["nsubj_to_head", "two_rarest"], ["dobj_to_head"]
+    whole = {1: one, 2: two, 3: other, 4: []}
+    # Of two heads the first has now two; the second had two already.
+    assert value(SECOND, held_functions(whole, {1: two, 2: two})) == pytest.approx(1 / 2)
+    # A pruned head takes nothing with it, a first function is no second one.
+    assert value(SECOND, held_functions(whole, {1: one, 4: other})) == pytest.approx(0)
+    # A head that loses its second one counts against it.
+    found = value(SECOND, held_functions(whole, {1: two, 4: []}, {2: one, 3: other, 4: []}))
+    assert found == pytest.approx((1 / 2 - 1 / 3) / 2)
+    with pytest.raises(NotMeasuredError, match="head of MT with a function"):
+        value(SECOND, held_functions({1: [], 2: []}, {1: []}))
+    with pytest.raises(NotMeasuredError, match="penalty 0 and another"):
+        value(SECOND, held_functions(whole))
 
 
 def test_a_head_has_a_function_in_as_many_draws_as_the_text_leaves_open():

@@ -105,6 +105,42 @@ def test_relevance_that_has_nothing_to_do_with_confidence_decides_nothing():
     assert share_decided_in_threes("relevance_agrees_with_confidence", frames) <= 0.08
 
 
+@pytest.mark.parametrize("name", ["first_layer_is_the_exception", "gates_keep_relevant_heads"])
+def test_relevance_that_has_nothing_to_do_with_what_heads_do_decides_nothing(name):
+    """Relevance, confidence and gates of heads are drawn apart, those of two penalties as well."""
+    rng = np.random.default_rng(1)
+    places = itertools.product(range(1, RUNS + 1), range(1, 4), range(1, 6))
+    heads_of_runs = pd.DataFrame(places, columns=["seed", "layer", "head"])
+    heads_of_runs = heads_of_runs.assign(objective="mt", attention="encoder")
+    kinds = [
+        heads_of_runs.assign(importance=kind, value=rng.uniform(0.1, 1, len(heads_of_runs)))
+        for kind in ("relevance_alpha_beta", "confidence")
+    ]
+    gates = [
+        heads_of_runs.assign(penalty=penalty, kept=rng.uniform(size=len(heads_of_runs)) < 0.5)
+        for penalty in (0.5, 1.0)
+    ]
+    frame = pd.concat(kinds, ignore_index=True)
+    frame["without"] = [*np.repeat(frame[["value"]].to_numpy(), N_BLOCKS, axis=1)]
+    last = pd.concat(gates, ignore_index=True).assign(step=9, kind="encoder", method="gates")
+    frames = {"head_importance": frame, "gates": last}
+    assert share_decided_in_threes(name, frames) <= 0.08
+
+
+def test_second_functions_that_come_and_go_by_chance_decide_nothing():
+    """Each head has each of two functions or not, anew in the pruned model."""
+    rng = np.random.default_rng(0)
+    places = itertools.product(range(1, RUNS + 1), (0.0, 0.5), range(1, 9))
+    frame = pd.DataFrame(places, columns=["seed", "penalty", "head"]).assign(layer=1)
+    frame = frame[(frame["penalty"] == 0) | (frame["head"] <= 5)]
+    frame = pd.concat([frame.assign(function=name) for name in ("two_rarest", "nsubj_to_head")])
+    frame = frame.assign(accuracy=rng.uniform(0.2, 1, len(frame)), baseline_accuracy=0.4, n=100)
+    frame["without"] = [*np.repeat(frame[["accuracy"]].to_numpy(), N_BLOCKS, axis=1)]
+    frame = frame.assign(objective="mt", attention="encoder", method="gates", offset=np.nan)
+    frames = {"pruned_functions": frame.reset_index(drop=True)}
+    assert share_decided_in_threes("heads_take_over_second_function", frames) <= 0.08
+
+
 def heads_at(true, n_pairs, rng):
     """Accuracies of heads that have the true ones, counted in pairs in 20 blocks, with draws."""
     sizes = np.bincount(rng.integers(0, N_BLOCKS, n_pairs), minlength=N_BLOCKS)

@@ -446,6 +446,16 @@ MISTAKES = [
             'as_wanted = found.rows["seed_a"] > 0',
         ),
     ),
+    *of(
+        "claims",
+        "heads.py",
+        ("relevance.argmax(axis=0)[None]", "relevance[:, :1].argmax(axis=0)[None]"),
+        ("mean(above) - first, one_head_more", "mean(above) - first, 0"),
+        ('np.argsort(found.rows["head"].to_numpy())', "np.arange(len(found.rows))"),
+        ("groupby(places).sum() >= 2", "groupby(places).sum() >= 1"),
+        ("left - before.reindex(left.index, fill_value=0)", "left"),
+        (' if not gates["kept"].all()', ""),
+    ),
     *of("claims", "finding.py", ("(values.sum(0) - values) / (len(values) - 1)", "values")),
     *of(
         "figures",
