@@ -25,7 +25,7 @@ from bottomup.claims.judge import judge
 from bottomup.claims.looks import Looks
 from bottomup.claims.readiness import not_ready
 from bottomup.claims.specifications import specify
-from bottomup.claims.tables import load
+from bottomup.claims.tables import LEARNING, learning_curves, load
 from bottomup.core.files.tables import read_table, write_table
 from bottomup.core.settings import Section
 
@@ -44,6 +44,9 @@ NO_QUALITY = pd.DataFrame(columns=["objective", "metric", "value"])
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
     tables = load(arguments.tables, settings.estimators, settings.texts)
+    curves = {path.parent.name: read_table(path) for path in arguments.metrics}
+    if curves:
+        tables[LEARNING] = learning_curves(curves)
     others = {
         other: (name, tables | load([path], {name: columns}, settings.texts))
         for other, (name, columns) in settings.others.items()
@@ -51,7 +54,6 @@ def main(arguments: argparse.Namespace) -> None:
         if path.stem == name
     }
     correlations = read_table(arguments.correlations)
-    curves = {path.parent.name: read_table(path) for path in arguments.metrics}
     quality = read_table(arguments.quality) if arguments.quality else NO_QUALITY
     ready = not_ready(curves, quality)
     specified = specify(CLAIMS, tables, settings.initial, others)

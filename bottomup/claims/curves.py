@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.tables import N_DRAWS, NOISE, Table, Tables, seeds
+from bottomup.claims.tables import LEARNING, N_DRAWS, NOISE, Table, Tables, seeds
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
 from bottomup.core.seeds import generator
@@ -173,6 +173,13 @@ def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
     found = last_gates(tables, objective, "all", kind)
     shares = found["kept"].astype(float).groupby([found["penalty"], found["layer"]]).mean()
     return shares.unstack().to_numpy()
+
+
+def learning(tables: Tables, objective: str) -> pd.DataFrame:
+    """The evaluations of a run on dev, in order: tokens read, and the lowest loss so far, nats."""
+    found = rows(tables, LEARNING, objective=objective).rows.dropna(subset="dev_loss_nats")
+    found = found.sort_values("tokens")[["tokens", "dev_loss_nats"]]
+    return found.assign(dev_loss_nats=found["dev_loss_nats"].cummin())
 
 
 @contextmanager

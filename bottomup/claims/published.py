@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from bottomup.claims import published_heads as heads
-from bottomup.claims.tables import VALUES
+from bottomup.claims.tables import LEARNING, VALUES
 from bottomup.corpus.blocks import N_BLOCKS
 from bottomup.published import NEIGHBORS, load_published
 
@@ -82,6 +82,19 @@ def neighbors():
     return pd.concat(parts).rename(columns={"series": "objective", "y": "value"})
 
 
+def learning_curves():
+    """The middle of two to four times slower: MLM always 1.5 doublings behind LM."""
+    tokens = 2.0 ** np.arange(5, 10, 1 / 16)
+    behind = {"lm": 0.0, "mlm": 1.5}
+    curves = [
+        pd.DataFrame({"tokens": tokens, "dev_loss_nats": 10 + by - np.log2(tokens)}).assign(
+            objective=name
+        )
+        for name, by in behind.items()
+    ]
+    return pd.concat(curves)
+
+
 def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
     """The tables of measures, as `tables.table` reads them."""
     layers = curves("change_by_task").rename(columns={"series": "objective", "y": "distance"})
@@ -91,6 +104,7 @@ def frames(seeds: tuple[int, ...] = (1, 2, 3)) -> dict[str, pd.DataFrame]:
         "change": grouped("change_freq", "change_pos"),
         "influence": grouped("influence_freq", "influence_freq_iwd", "influence_pos"),
         "neighbors": neighbors(),
+        LEARNING: learning_curves(),
         **heads.tables(),
     }
     tables = {

@@ -130,8 +130,8 @@ on heads have none: heads of two models have no common order, and pruned models 
 
 `python -m bottomup.claims.reference > docs/claims.md` makes this page. The calibration is that of
 the default study, kept in `docs/calibration.csv`. It has no controls of pruning, nor objectives
-with another's mask or with token dropout; claims about them, and claims that are newer than its
-last run, stand here without a calibration.
+with another's mask or with token dropout, nor learning curves; claims about them, and claims that
+are newer than its last run, stand here without a calibration.
 """
 
 

@@ -32,6 +32,7 @@ NOISE = slice(1 + N_DRAWS, 1 + 2 * N_DRAWS)
 VALUES = {name: WITHOUT for name in ("mi_nats", "distance", "value", "accuracy", "quality")}
 VALUES |= {"baseline_accuracy": "baseline_without", "probability": "probability_without"}
 ERRORS = {"mi_nats": "clustering_error_nats"}
+LEARNING = "learning_curves"  # of runs, from their metrics.jsonl
 SEEDS = ("seed", "seed_a", "seed_b")
 OBJECTIVES = ("objective", "objective_a", "objective_b")
 
@@ -154,6 +155,19 @@ def table(name: str, frame: pd.DataFrame, split: str = "test", enlarge: str | No
     }
     n_blocks = without_blocks(frame[WITHOUT]).shape[1] if arrays else 0
     return Table(name, frame.drop(columns=dict.fromkeys(arrays)), draws, n_blocks, split, enlarge)
+
+
+def learning_curves(curves: Mapping[str, pd.DataFrame]) -> Table:
+    """The learning curves of runs as a table.
+
+    curves: by run (`lm-1`), its metrics.jsonl. A loss is not known without blocks of documents, so
+    there are no draws of other text.
+    """
+    found = []
+    for run, curve in curves.items():
+        objective, _, seed = run.rpartition("-")
+        found.append(curve.assign(objective=objective, seed=int(seed)))
+    return table(LEARNING, pd.concat(found, ignore_index=True), "dev")
 
 
 def blocks_of(tables: Tables) -> Blocks:

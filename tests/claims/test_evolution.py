@@ -4,14 +4,16 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims import curves, published
+from bottomup.claims import NotMeasuredError, curves, published
 from bottomup.claims.evolution import CLAIMS
-from bottomup.claims.tables import of_seeds, table
+from bottomup.claims.tables import LEARNING, learning_curves, of_seeds, table
 from bottomup.core.errors import UserError
 from tests.claims import made_up
 from tests.claims.made_up import BY_NAME, blurred, moved, value, value_of, where
 
 NAMES = [claim.name for claim in CLAIMS]
+# On one condition, which reversed curves do not meet.
+HUBS = "frequent_tokens_pass_information_on"
 WHERE_EXTREME = ["rarest_tokens_not_extreme_in_mlm", "token_dropout_ends_extreme_influence"]
 
 
@@ -26,7 +28,7 @@ def verdict_of(name, frames):
 def reversed_curves(frames):
     """Every difference with the opposite sign."""
     reverse = {}
-    for name in {BY_NAME[name].measure for name in NAMES}:
+    for name in {BY_NAME[name].measure for name in NAMES} - {LEARNING}:
         values = frames[name][value_of(frames[name])]
         # Ratios of groups turn round as 1 / value, differences as -value.
         turned = 1 / values if name in ("change", "influence") else -values
@@ -36,7 +38,8 @@ def reversed_curves(frames):
     falling = steps[steps["objective"] == "mt"]
     others = [falling.assign(objective=name) for name in ("lm", "mlm")]
     mt = turned[turned["objective"] == "mt"]
-    return reverse | {"pwcca_between_layers": pd.concat([mt, *others])}
+    curves = frames[LEARNING].replace({"objective": {"lm": "mlm", "mlm": "lm"}})
+    return reverse | {"pwcca_between_layers": pd.concat([mt, *others]), LEARNING: curves}
 
 
 def changed(frames, name, by, **rows):
@@ -56,10 +59,11 @@ def test_the_published_curves_reproduce_every_claim(as_published):
 
 def test_reversed_curves_contradict_every_claim(as_published):
     verdicts = judged(reversed_curves(as_published))["verdict"]
-    others = verdicts.drop(WHERE_EXTREME)
+    others = verdicts.drop([*WHERE_EXTREME, HUBS])
     assert (others == "contradicted").all(), others
-    # Where MT and LM lack the influence, nobody else can lack it in contrast.
-    assert (verdicts[WHERE_EXTREME] == "undecided").all()
+    # Where MT and LM lack the influence, nobody else can lack it in contrast; and what takes in
+    # nothing has nothing to pass on.
+    assert (verdicts[[*WHERE_EXTREME, HUBS]] == "undecided").all()
 
 
 def test_more_extreme_influence_elsewhere_contradicts_that_it_is_missing_there(as_published):
@@ -77,7 +81,9 @@ def test_more_extreme_influence_elsewhere_contradicts_that_it_is_missing_there(a
 @pytest.mark.filterwarnings("ignore:invalid value encountered in log")
 def test_much_noise_leaves_every_claim_undecided():
     claims = judged(blurred(published.frames((1, 2)), 10.0))
-    assert (claims["verdict"] == "undecided").all(), claims["verdict"]
+    # Of learning curves no noise is known but how often they were evaluated.
+    noisy = claims.drop("mlm_learns_slower")
+    assert (noisy["verdict"] == "undecided").all(), noisy["verdict"]
     assert claims["value"].notna().all()
 
 
@@ -117,13 +123,13 @@ ABOUT = {
 
 
 @pytest.mark.parametrize("objective", ABOUT)
-def test_a_study_without_an_objective_decides_the_rest(two_seeds, objective):
+def test_a_study_without_an_objective_decides_the_rest(as_published, objective):
     def without(frame):
         names = [name for name in frame if name.startswith("objective")]
         return frame[(frame[names] != objective).all(axis="columns")]
 
     measures = {BY_NAME[name].measure for name in NAMES}
-    claims = judged({name: without(two_seeds[name]) for name in measures})
+    claims = judged({name: without(as_published[name]) for name in measures})
     decided = claims[claims["verdict"] == "reproduced"]
     rest = claims.drop(decided.index)
     assert (rest["verdict"] == "not measured").all() and rest["value"].isna().all()
@@ -138,6 +144,9 @@ def test_a_study_without_an_objective_decides_the_rest(two_seeds, objective):
 
 def test_a_single_seed_decides_all_but_the_distance_of_seeds_and_says_so():
     claims = judged(blurred(published.frames((3,)), 1e-4))
+    # What no text changes, and no other run.
+    assert claims.loc["mlm_learns_slower", "verdict"] == "undecided"
+    claims = claims.drop("mlm_learns_slower")
     undecided = claims.index[claims["verdict"] != "reproduced"]
     assert set(undecided) == {"seeds_closer_than_objectives", "seeds_closer_without_shared_weights"}
     until = claims.loc[undecided, "undecided_until"]
@@ -250,3 +259,106 @@ def test_several_values_for_a_layer_are_a_mistake(as_published):
 def test_a_seed_has_its_own_rows(as_published):
     made = made_up.tables({"neighbors": as_published["neighbors"]})
     assert set(of_seeds(made, {2})["neighbors"].rows["seed"]) == {2}
+
+
+# From tables to statistics, by hand
+
+
+def influence_of(*layers):
+    """MT's influence at each layer: that of the most frequent bin, of the middle one and of the
+    rarest; and its change, of which frequent tokens have twice as much."""
+    bins = ["1-10", "10-25", "25-50"]
+    rows = [
+        {"layer": layer, "group": name, "distance": value}
+        for layer, values in enumerate(layers, start=1)
+        for name, value in zip(bins, values, strict=True)
+    ]
+    influence = pd.DataFrame(rows)
+    change = pd.DataFrame({"group": bins, "distance": [0.2, 0.1, 0.1], "layer_a": 1, "layer_b": 2})
+    both = {"influence": influence, "change": change}
+    return {
+        name: published.exact(
+            frame.assign(objective="mt", seed=1, grouping="frequency_rank", n_occurrences=9)
+        )
+        for name, frame in both.items()
+    }
+
+
+def test_hubs_gain_influence_above_the_first_layer_beside_tokens_of_middle_frequency():
+    # An eighth of the middle bin's, then a half and a quarter; the rarest bin does not count.
+    frames = influence_of((1, 8, 99), (1, 2, 1), (2, 8, 3))
+    expected = (np.log(1 / 2) + np.log(1 / 4)) / 2 - np.log(1 / 8)
+    assert value(HUBS, frames) == pytest.approx(expected)
+    with pytest.raises(NotMeasuredError, match="second layer"):
+        value(HUBS, influence_of((1, 8, 99)))
+
+
+def test_tokens_that_take_in_information_and_do_not_pass_it_on_are_no_hubs(as_published):
+    """At the first layer frequent tokens are as influential as those of middle frequency here."""
+    frame = as_published["influence"]
+    first = where(frame, objective="mt", grouping="frequency_rank", layer=1)
+    frames = as_published | {"influence": moved(frame, frame["distance"].mask(first, 0.001))}
+    assert verdict_of(HUBS, frames) == "contradicted"
+    # Nor are those that take in less than rare ones, whatever they pass on.
+    change = as_published["change"]
+    none = {"change": moved(change, 1 / change["distance"])}
+    assert verdict_of(HUBS, as_published | none) == "undecided"
+
+
+def learned(lm, mlm, tokens=(1, 2, 4, 8, 16)):
+    """The dev losses of three runs of each objective after these millions of tokens."""
+    parts = []
+    for name, losses in (("lm", lm), ("mlm", mlm)):
+        curve = pd.DataFrame({"tokens": tokens[: len(losses)], "dev_loss_nats": losses})
+        parts += [
+            curve.assign(tokens=curve["tokens"] * 10**6, objective=name, seed=s) for s in (1, 2, 3)
+        ]
+    return {LEARNING: pd.concat(parts, ignore_index=True)}
+
+
+def slower(*curves, **others):
+    return value("mlm_learns_slower", learned(*curves, **others))
+
+
+def test_how_much_slower_mlm_learns_is_read_off_at_one_loss():
+    # Both come from 6 to 4; nine tenths of it is 4.2. LM is there after 2 million tokens and 0.9 of
+    # the next doubling, MLM after 8 and 0.2.
+    lm, mlm = [8, 6, 4, 3, 3], [6, 5.8, 5, 4.25, 4]
+    assert slower(lm, mlm) == pytest.approx((3 + 0.2) - (1 + 0.9) - 1)
+    # The two parts of two to four times: less than one doubling, and more than two.
+    assert slower([8, 6, 4, 3, 3], [8, 6, 4, 3, 3]) == pytest.approx(-1)
+    assert slower([6, 3.9, 3, 3, 3], [8, 7, 6, 5, 4]) < 0
+    # A loss that rises again was reached: MLM comes to 4, and to 4.2 after 0.8 of a doubling from 4
+    # million tokens. One that is not known was not.
+    assert slower(lm, [6, 5.8, 5, 4, 4.4]) == pytest.approx((2 + 0.8) - (1 + 0.9) - 1)
+    assert slower([8, 6, 4, None, 3], mlm) == slower(lm, mlm)
+
+
+@pytest.mark.parametrize(
+    ("by", "verdict"), [(0.2, "contradicted"), (1.5, "reproduced"), (2.8, "contradicted")]
+)
+def test_mlm_that_learns_as_fast_or_eight_times_slower_contradicts_two_to_four(by, verdict):
+    tokens = 2.0 ** np.arange(0, 8, 1 / 8)
+    losses = 12 - np.log2(tokens)
+    frames = learned(losses, losses + by, tokens)
+    assert verdict_of("mlm_learns_slower", frames) == verdict
+
+
+def test_trainings_of_unequal_length_do_not_say_which_objective_learns_slower():
+    with pytest.raises(NotMeasuredError, match="equally many tokens"):
+        slower([8, 6, 4], [8, 7, 6, 5, 4])
+    with pytest.raises(NotMeasuredError, match="both come to"):
+        slower([8, 7, 6, 6, 6], [5, 5, 5, 4, 4])
+    with pytest.raises(NotMeasuredError, match="objective lm in the table learning_curves"):
+        frames = learned([4, 3], [4, 3])
+        value("mlm_learns_slower", {LEARNING: frames[LEARNING].query("objective == 'mlm'")})
+
+
+def test_learning_curves_are_those_of_runs():
+    curve = pd.DataFrame({"step": [1, 2], "tokens": [10, 20], "dev_loss_nats": [5.0, 4.0]})
+    found = learning_curves({"lm-1": curve, "lm_noise-12": curve[:1]})
+    assert found.rows[["objective", "seed", "tokens"]].to_numpy().tolist() == [
+        *(["lm", 1, 10], ["lm", 1, 20]),
+        ["lm_noise", 12, 10],
+    ]
+    assert found.n_blocks == 0 and found.split == "dev"
