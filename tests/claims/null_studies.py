@@ -148,4 +148,7 @@ def all_rates(n_studies: int) -> Iterator[dict]:
 
 
 if __name__ == "__main__":
-    pd.DataFrame(all_rates(int(sys.argv[1]))).to_csv(sys.stdout, index=False, float_format="%.3g")
+    for number, row in enumerate(all_rates(int(sys.argv[1]))):
+        line = pd.DataFrame([row])
+        line.to_csv(sys.stdout, index=False, float_format="%.3g", header=number == 0)
+        sys.stdout.flush()  # what was computed stays if it is stopped
