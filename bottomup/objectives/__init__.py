@@ -84,7 +84,7 @@ class Objective(BaseModel, ABC):
     )
 
     @property
-    def share(self) -> float:
+    def predictions_a_token(self) -> float:
         """Predictions for each token of the predicted side, but for a first or a last one."""
         return 1.0
 

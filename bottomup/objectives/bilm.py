@@ -18,7 +18,7 @@ class Objective(lm.Objective):
     both_ways = True
 
     @property
-    def share(self) -> float:
+    def predictions_a_token(self) -> float:
         return 2.0
 
     def example(self, source, target, vocab_size, rng) -> Example:

@@ -34,7 +34,7 @@ class Objective(objectives.Objective):
         return self
 
     @property
-    def share(self) -> float:
+    def predictions_a_token(self) -> float:
         return self.choose
 
     @property

@@ -265,7 +265,7 @@ class Study(Section):
         """About how many source tokens an objective reads for a budget; the text says exactly."""
         options = self.objective_options(objective)
         if self.equal == "predictions":
-            return round(budget / options.share)
+            return round(budget / options.predictions_a_token)
         if self.equal == "operations" and options.predicts == "target":
             return budget // 2  # an encoder and a decoder
         return budget

@@ -40,7 +40,7 @@ def predictions(objective: Objective, text: Text) -> float:
     """Predictions of an objective for each source token of a text."""
     if text.target is not None:
         return text.target.lengths.sum() / text.source.lengths.sum()
-    return objective.share * predictions_of_lm(text)
+    return objective.predictions_a_token * predictions_of_lm(text)
 
 
 def operations_of_lm(model: Transformer | TrunkModel, text: Text) -> float:
