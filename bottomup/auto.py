@@ -11,7 +11,7 @@ fed: a language model predicts the second token from the first. The tokenizer of
 model writes is in its folder `target`.
 """
 
-from dataclasses import fields
+from dataclasses import asdict
 from typing import Any, ClassVar
 
 from huggingface_hub.dataclasses import strict
@@ -38,6 +38,7 @@ from bottomup.corpus.specials import EOS, MASK, PAD, UNK
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Decoder, Encoder, initialize
 
+SHAPE = asdict(TransformerConfig())
 # What the config.json of a run does not say of generating; as in our own search.
 GENERATING = {"eos_token_id": EOS, "pad_token_id": PAD, "suppress_tokens": [PAD, UNK, MASK]}
 
@@ -53,17 +54,6 @@ class Config(PreTrainedConfig):
         "num_attention_heads": "heads",
     }
 
-    vocab_size: int = 4
-    target_vocab_size: int = 4
-    encoder_layers: int = 6
-    decoder_layers: int = 0
-    heads: int = 8
-    d_model: int = 128
-    d_ff: int = 512
-    dropout: float | int = 0.1
-    attention_dropout: float | int = 0.1
-    causal: bool = False
-    kept_heads: dict[str, list[int]] | None = None
     pad_token_id: int | None = PAD
     eos_token_id: int | list[int] | None = EOS
     tie_word_embeddings: bool = False
@@ -71,14 +61,13 @@ class Config(PreTrainedConfig):
     is_encoder_decoder: bool = False
 
     def __post_init__(self, **kwargs: Any):
-        self.is_encoder_decoder = self.decoder_layers > 0
-        super().__post_init__(**kwargs)
+        shape = SHAPE | kwargs
+        self.is_encoder_decoder = shape["decoder_layers"] > 0
+        super().__post_init__(**shape)
 
     @property
     def shape(self) -> TransformerConfig:
-        return TransformerConfig(
-            **{f.name: getattr(self, f.name) for f in fields(TransformerConfig)}
-        )
+        return TransformerConfig(**{name: getattr(self, name) for name in SHAPE})
 
 
 class Reader(Encoder):
