@@ -270,10 +270,10 @@ def _weighted(
     of_row = torch.from_numpy(weights.astype(np.float32))
     sums, reached = np.zeros((len(values), n, n_columns)), np.zeros((n, n_columns))
     queries, length = np.arange(n), min(k + k // 2, n - 1)
-    rounds: list[np.ndarray] = []
+    nearest_of_all: np.ndarray | None = None
     while len(queries):
         near = nearest(view, length, device, metric, queries)
-        rounds.append(near)
+        nearest_of_all = near[:, :k] if nearest_of_all is None else nearest_of_all
         at_once = 1 + WEIGHT_CELLS // (length * n_columns)
         for start in range(0, len(queries), at_once):
             rows, lines = queries[start : start + at_once], near[start : start + at_once]
@@ -288,7 +288,8 @@ def _weighted(
         short = (weights[queries] > 0) & (reached[queries] < k)
         queries = queries[short.any(1) & (length < n - 1)]
         length = min(2 * length, n - 1)
-    return sums / np.maximum(reached, 1e-30), reached > 0, rounds[0][:, :k]
+    assert nearest_of_all is not None  # of at least one occurrence
+    return sums / np.maximum(reached, 1e-30), reached > 0, nearest_of_all
 
 
 def chance(sample: Sample) -> dict[str, float]:
