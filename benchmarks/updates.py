@@ -24,6 +24,7 @@ from bottomup.core.device import device
 from bottomup.corpus.batches import Text, forever
 from bottomup.plan.config import Study, load
 from bottomup.plan.reading import read
+from bottomup.training.budget import operations
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
 
@@ -58,18 +59,10 @@ def trainer_of(study: Study, corpus: Path, name: str, scratch: Path) -> Trainer:
 
 
 def work(trainer: Trainer, sentences: np.ndarray) -> float:
-    """Operations of an update: 6 for each weight of a layer and token, and of the output layer and
-    prediction; the products of attention are left out."""
-    model, text = trainer.model, trainer.text
-    source = int(text.source.lengths[sentences].sum())
-    target = int(text.target.lengths[sentences].sum()) if model.config.decoder_layers else 0
-    predicted = target or source * getattr(trainer.objective, "choose", 1.0)
-    sizes = {
-        name: sum(p.numel() for p in getattr(model, name).layers.parameters())
-        for name in ("encoder", *(["decoder"] if target else []))
-    }
-    layers = sizes["encoder"] * source + sizes.get("decoder", 0) * target
-    return 6 * (layers + model.head.weight.numel() * predicted)
+    """Operations of an update: six for each multiplication by a weight."""
+    text = trainer.text.select(sentences)
+    each = operations(trainer.objective, trainer.model, text)
+    return 6 * each * float(text.source.lengths.sum())
 
 
 def updates(trainer: Trainer, count: int) -> tuple[list[float], float]:
@@ -102,15 +95,15 @@ if __name__ == "__main__":
     for name in given.objectives:
         with TemporaryDirectory() as scratch:
             trainer = trainer_of(study, given.corpus, name, Path(scratch))
-            found, operations = updates(trainer, given.updates)
+            found, done = updates(trainer, given.updates)
             mib = torch.cuda.max_memory_allocated() / 2**20 if DEVICE.type == "cuda" else 0
             torch.use_deterministic_algorithms(False)
             free, _ = updates(trainer, given.updates)
             torch.use_deterministic_algorithms(DEVICE.type == "cuda")
         low, middle, high = 1e3 * np.quantile(found, [0.25, 0.5, 0.75])
-        share = operations / (middle / 1e3) / most
+        share = done / (middle / 1e3) / most
         print(
             f"| {name} | {middle:.1f} | {low:.1f} to {high:.1f} | {1e3 * np.median(free):.1f} "
-            f"| {operations / 1e12:.3g} | {share:.0%} | {mib:.0f} |",
+            f"| {done / 1e12:.3g} | {share:.0%} | {mib:.0f} |",
             flush=True,
         )
