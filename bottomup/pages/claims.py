@@ -57,16 +57,19 @@ class Figure(Section):
 
 
 class Objective(Section):
-    """The runs of an objective: their seeds, and the tokens that each was trained on, if any."""
+    """The runs of an objective: their seeds, and the tokens that each was trained on, if any; about
+    how many, where the text decides it."""
 
     seeds: list[int]
     tokens: int | None
+    about: bool = False
 
     @property
     def told(self) -> str:
         n = len(self.seeds)
         seeds = f"{n} seed{'s' if n > 1 else ''}"
-        return seeds if self.tokens is None else f"{seeds}, {self.tokens:,} tokens"
+        about = "about " if self.about else ""
+        return seeds if self.tokens is None else f"{seeds}, {about}{self.tokens:,} tokens"
 
 
 class Study(Section):

@@ -309,11 +309,12 @@ class Slices:
         }
 
     def _runs_of(self, objective: str) -> dict:
-        tokens = None
-        if objective in self.subjects.trained:
-            budget = self.study.objective_training(objective).max_tokens
-            tokens = self.study.tokens_read(objective, budget)
-        return {"seeds": self.subjects.seeds(objective), "tokens": tokens}
+        seeds = self.subjects.seeds(objective)
+        if objective not in self.subjects.trained:
+            return {"seeds": seeds, "tokens": None}
+        budget = self.study.objective_training(objective).max_tokens
+        tokens = self.study.tokens_read(objective, budget)
+        return {"seeds": seeds, "tokens": tokens, "about": tokens != budget}
 
     def write_latex(self, wildcards) -> Slice:
         options = {}

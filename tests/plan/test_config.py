@@ -1105,6 +1105,8 @@ def test_equal_budgets_are_told_to_trainings_alone():
         study = load(changed(equal=equal, objectives__mlm={"choose": 0.4}))
         assert Slices(study).train("mlm", wildcards).get("equal") == told
         assert study.tokens_read("mlm", 1000) == tokens
+        told = Slices(study).show_index([])["objectives"]["mlm"]
+        assert told["about"] == (tokens != 1000)
     assert study.tokens_read("mt", 1000) == 500
     pruned = SimpleNamespace(**vars(PRUNED) | {"method": "gates"})
     assert "equal" not in Slices(study).prune_heads(pruned)
