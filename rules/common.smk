@@ -1,6 +1,7 @@
 # Shared by the rules: names, inputs that depend on wildcards, and the resources of jobs.
 
 import os
+from contextlib import suppress
 from functools import partial
 
 from bottomup.core import names
@@ -405,7 +406,8 @@ def seconds_and_threads(job):
 def told_of_text():
     """Whether the text is that of the findings, once it is there."""
     splits = Path(f"results/{STUDY.study}/corpus/splits.csv")
-    return splits.exists() and said(settings_of(STUDY.corpus), splits)
+    with suppress(UserError):  # who reads it as a result tells of damage
+        return splits.exists() and said(settings_of(STUDY.corpus), splits)
 
 
 def files_of_table(table, paths):
