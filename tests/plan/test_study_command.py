@@ -1,5 +1,6 @@
 """The command ./study: what it hands to Snakemake, and what it says of mistakes."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -183,14 +184,23 @@ def test_the_environment_is_made_first(study):
 def test_help_needs_no_environment_and_lists_the_studies(study, option):
     usage, *studies, last = study(option).splitlines()
     assert usage.startswith("usage: ./study ") and "snakemake --help" in last
-    assert [line.split(maxsplit=1) for line in studies] == [
-        ["gpu", "What it is for."],
-        ["smoke", "What it is for."],
+    assert [line.strip() for line in studies] == ["gpu, smoke       What it is for."]
+
+
+def test_a_study_of_another_purpose_has_a_line_of_its_own(study, folder):
+    (folder / "studies/large.yaml").write_text("# Another purpose.\nstudy: a\n")
+    assert study("--help").splitlines()[1:-1] == [
+        "  gpu              What it is for.",
+        "  large            Another purpose.",
+        "  smoke            What it is for.",
     ]
 
 
 def test_help_of_this_repository_is_short():
     done = subprocess.run([ROOT / "study", "--help"], capture_output=True, text=True, check=True)
     lines = done.stdout.splitlines()
-    assert len(lines) == 2 + len([*(ROOT / "studies").glob("*.yaml")]) <= MOST_OF_HELP
+    assert len(lines) <= MOST_OF_HELP
+    assert set(re.findall(r"[a-z_]+", " ".join(line[:80] for line in lines))) >= {
+        file.stem for file in (ROOT / "studies").glob("*.yaml")
+    }
     assert all(len(line) <= 110 and len(line.split()) > 2 for line in lines)
