@@ -5,13 +5,13 @@ Rows: as those of head_functions.
 
 from dataclasses import replace
 
-from bottomup.tables import head_functions
 from bottomup.tables.head_functions import COLUMNS, Settings, rows
+from bottomup.tables.head_functions import TABLE as OF_WHOLE_MODELS
 
 __all__ = ["COLUMNS", "TABLE", "Settings", "rows"]
 
 TABLE = replace(
-    head_functions.TABLE,
+    OF_WHOLE_MODELS,
     part="pruned",
     reads=("pruned_model", "held_out"),
     parts=lambda subjects: subjects.pruned_by_gates(),

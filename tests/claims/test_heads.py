@@ -240,7 +240,8 @@ def test_heads_that_are_hardly_more_relevant_do_not_stand_out():
 def test_the_head_that_points_to_rare_tokens_is_in_the_first_layer(as_published):
     """The paper's has 0.83; one of another layer that has more contradicts that it is there."""
     frame = as_published["head_functions"]
-    above = frame[where(frame, function="two_rarest")].assign(layer=2)
+    # One head a run: the best of several that have as much is a little more than each of them.
+    above = frame[where(frame, function="two_rarest", head=1)].assign(layer=2)
     for accuracy, expected in ((0.1, 0.83 - 0.5), (0.6, 0.83 - 0.6), (0.9, 0.83 - 0.9)):
         frames = {"head_functions": pd.concat([frame, moved(above, accuracy)], ignore_index=True)}
         assert value("rare_token_head", frames) == pytest.approx(expected)

@@ -123,7 +123,7 @@ def test_a_mistake_ends_in_one_line(tmp_path):
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
         "error: corpus source: found 'file'; allowed: conllu, files, libreoffice_help, man_pages, "
-        "mtdata, package_descriptions; did you mean files?"
+        "mtdata, package_descriptions, program_messages; did you mean files?"
     ]
 
 
