@@ -36,16 +36,16 @@ COLLECTED = [
 # What is known of the words of the test split.
 KNOWN = STUDY.known_of_words()
 ANNOTATION = ["<results>/corpus/annotation.parquet"] if KNOWN else []
-# The size of the views under one reading, in float16 or more.
+# The size of the views under one reading, of the largest model, in float16 or more.
 VIEWS_MB = (
     STUDY.occurrences.n
-    * (STUDY.model.layers + 1)
-    * STUDY.model.d_model
+    * max(
+        (shape.layers + 1) * shape.d_model for shape in [STUDY.model, *STUDY.shapes()]
+    )
     * int(STUDY.views.dtype.removeprefix("float"))
     / 8e6
 )
-# A narrow model does not keep a GPU busy.
-WIDE = STUDY.model.d_model >= 256
+WIDE = 256  # dimensions; a narrower model does not keep a GPU busy
 # What `default-resources` says: 0, there are none; 1, also narrow models have one; None, nothing.
 GPUS = getattr(
     (workflow.resource_settings.default_resources or {}).get("gpu"), "value", None
@@ -311,15 +311,24 @@ def gpus(settings, wildcards):
     All checkpoints count as wide: their width is unknown until they are there, and few published
     ones are narrow.
     """
-    code = (settings(wildcards) if callable(settings) else settings)["code"]
-    if "bottomup/core/device.py" not in code:
+    known = settings(wildcards) if callable(settings) else settings
+    if "bottomup/core/device.py" not in known["code"]:
         return 0
     if GPUS is not None:
         return GPUS
-    subjects = {
+    # The rule of a training is about one objective.
+    of_pair = [
         wildcards.get(name) for name in ("objective", "objective_a", "objective_b")
-    }
-    return int(WIDE or not subjects.isdisjoint(SUBJECTS.checkpoints))
+    ]
+    subjects = [*of_pair, known.get("objective")]
+    return int(any(wide(name) for name in subjects if name))
+
+
+def wide(subject):
+    """Whether the models of a subject keep a GPU busy."""
+    if subject in SUBJECTS.checkpoints:
+        return True
+    return STUDY.objective_shape(names.whole(subject)).d_model >= WIDE
 
 
 def training_threads(wildcards):
@@ -376,15 +385,15 @@ def pruning_minutes(wildcards, input, attempt):
 
 def training_minutes(objective, tokens, wildcards, attempt):
     """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
-    speed = 1e13 if WIDE and GPUS != 0 else 2e10  # operations a second
+    speed = 1e13 if wide(objective) and GPUS != 0 else 2e10  # operations a second
     operations = training_operations(objective, tokens)
     return 30 + int(attempt * operations / speed / 60)
 
 
 def training_operations(objective, tokens):
-    model = STUDY.model
-    layers = 12 * model.layers * model.d_model**2
-    output = STUDY.corpus.bpe.merges * model.d_model
+    shape = STUDY.objective_shape(names.whole(objective))
+    layers = 12 * shape.layers * shape.d_model**2
+    output = STUDY.corpus.bpe.merges * shape.d_model
     return 6 * (layers + output) * len(SUBJECTS.sides(objective)) * tokens
 
 

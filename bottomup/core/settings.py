@@ -138,7 +138,7 @@ class Corpus(Section):
 
 
 class Model(Section):
-    """The Transformer's shape, the same for every objective."""
+    """The Transformer's shape; the key `model` of an objective overrides it."""
 
     layers: int = key("layers of the encoder, and of the decoder if there is one", ge=1, le=1000)
     heads: int = key("attention heads in each layer; must divide d_model", "heads", ge=1, le=10_000)

@@ -6,6 +6,7 @@ from math import isfinite, isnan
 from typing import NamedTuple
 
 import pandas as pd
+from pydantic import Field
 
 from bottomup.claims import words
 from bottomup.claims.words import PAPERS
@@ -58,18 +59,20 @@ class Figure(Section):
 
 class Objective(Section):
     """The runs of an objective: their seeds, and the tokens that each was trained on, if any; about
-    how many, where the text decides it."""
+    how many, where the text decides it; and in what their shape is their own."""
 
     seeds: list[int]
     tokens: int | None
     about: bool = False
+    shape: dict[str, str | float] = Field(default={})
 
     @property
     def told(self) -> str:
         n = len(self.seeds)
         seeds = f"{n} seed{'s' if n > 1 else ''}"
         about = "about " if self.about else ""
-        return seeds if self.tokens is None else f"{seeds}, {about}{self.tokens:,} tokens"
+        tokens = [] if self.tokens is None else [f"{about}{self.tokens:,} tokens"]
+        return ", ".join([seeds, *tokens, *(f"{key} {of}" for key, of in self.shape.items())])
 
 
 class Study(Section):

@@ -53,12 +53,10 @@ if TYPE_CHECKING:
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
-OR_ALL_CORRELATE = ", or every direction correlates with every other"
 # Comparisons of two keys. A key that is wrong by itself counts as NaN, so comparisons are false.
 LIMITS = [
     ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words", ""),
     ("measures.mutual_information.n_clusters", "<=", "occurrences.n", ""),
-    ("occurrences.n", ">", "model.d_model", OR_ALL_CORRELATE),
     ("measures.neighbors.occurrences", ">", "measures.neighbors.k", ""),
     ("measures.neighbors.within_occurrences", ">", "measures.neighbors.k", ""),
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
@@ -126,6 +124,11 @@ class Runs(Section):
     )
     trunk: Literal[*TRUNKS] = key(  # type: ignore[valid-type]  # mypy reads no computed values
         "kind of model; only a transformer has heads and a decoder", default="transformer"
+    )
+    model: dict[str, Any] = key(
+        "keys that override the section `model`; not of what is called like a module, since "
+        "figures and claims compare these at one shape",
+        default={},
     )
     training: dict[str, Any] = key("keys that override the section `training`", default={})
     n_seeds: int | None = key(
@@ -250,11 +253,22 @@ class Study(Section):
         return TRUNKS[self.objective_trunk(objective)]
 
     def objective_shape(self, objective: str) -> Model | Trunk:
-        """The shape of an objective's model: the part of the section `model` that its trunk has."""
+        """The shape of an objective's model: the section `model` with the objective's own values,
+        as far as its trunk has them."""
+        shape = validated(Model, dict(self.model) | _section(self.objectives[objective], "model"))
         if self.attends(objective):
-            return self.model
-        shape = self.model.model_dump(include={"layers", "d_model", "dropout"})
-        return Trunk(trunk=self.objective_trunk(objective), **shape)
+            return shape
+        of_trunk = shape.model_dump(include={*Trunk.model_fields})
+        return Trunk(trunk=self.objective_trunk(objective), **of_trunk)
+
+    def own_shape(self, objective: str) -> dict:
+        """In what the shape of an objective's model is not that of the section `model`."""
+        own = self.objective_shape(objective).model_dump()
+        return {name: of for name, of in own.items() if of != getattr(self.model, name, None)}
+
+    def shapes(self) -> list[Model | Trunk]:
+        """The shape of each objective's model."""
+        return [self.objective_shape(name) for name in self.objectives]
 
     def objective_training(self, objective: str) -> Training:
         """The `training` section with the objective's own values."""
@@ -358,8 +372,9 @@ def _plain(config: dict) -> dict:
     for name, options in _section(config, "objectives").items():
         if isinstance(options, dict) and (module := _module(name, options)) in known:
             config["objectives"][name] = unquoted(_keys_of(module), options)
-            _unquote_training(config["objectives"][name])
-    _unquote_training(_section(config, "pruning"))
+            _unquote(Model, config["objectives"][name], "model")
+            _unquote(Training, config["objectives"][name], "training")
+    _unquote(Training, _section(config, "pruning"), "training")
     corpus = _section(config, "corpus")
     if isinstance(corpus.get("source"), str):
         corpus["source"] = [corpus["source"]]
@@ -370,9 +385,9 @@ def _plain(config: dict) -> dict:
     return config
 
 
-def _unquote_training(section: dict) -> None:
-    if isinstance(section.get("training"), dict):
-        section["training"] = unquoted(Training, section["training"])
+def _unquote(model: type[Section], section: dict, name: str) -> None:
+    if isinstance(section.get(name), dict):
+        section[name] = unquoted(model, section[name])
 
 
 def _without_null(section: dict) -> dict:
@@ -555,25 +570,70 @@ def _objective_choices(config: dict) -> Iterator[str]:
                 "or a target language there"
             )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
+        yield from _own_shape(f"{path}.model", options, config, name in known)
         own = options.get("training", {})
         if isinstance(own, dict):
             everything = _section(config, "training") | own
             yield from problems(Training, everything, f"{path}.training", only=own)
-            if own.keys() & {"batch_tokens", "accumulate"}:
-                yield from _too_large(f"{path}.training", everything, config)
+            shape = _section(config, "model") | _section(options, "model")
+            if own.keys() & {"batch_tokens", "accumulate"} or "model" in options:
+                yield from _too_large(f"{path}.training", everything, shape)
         else:
             yield from problems(Training, own, f"{path}.training")
 
 
-def _too_large(path: str, training: dict, config: dict) -> Iterator[str]:
+def _own_shape(path: str, options: dict, config: dict, called_like: bool) -> Iterator[str]:
+    """Check the shape of one objective's models."""
+    own, trunk = options.get("model", {}), _trunk(options)
+    if not own:
+        return
+    if called_like:
+        yield (
+            f"{path}: found one; allowed: the section model, since figures and claims compare what "
+            "is called like a module at one shape; give this objective another name"
+        )
+    elif not isinstance(own, dict):
+        yield from problems(Model, own, path)
+    else:
+        shape = _section(config, "model") | own
+        yield from problems(Model, shape, path, only=own)
+        if not TRUNKS.get(trunk, True):
+            of_heads = Model.model_fields.keys() - Trunk.model_fields.keys()
+            for idle in sorted(own.keys() & of_heads):
+                yield f"{path}.{idle}: unknown key; {trunk} has none; take it away"
+            shape = {key: value for key, value in shape.items() if key not in of_heads}
+        yield from _shape_choices(path, shape, _number(config, "occurrences.n"))
+
+
+def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
+    """Check that the numbers of a shape go together, and with the number of occurrences."""
+    heads, d_model, d_ff, layers = (
+        _number(shape, key) for key in ("heads", "d_model", "d_ff", "layers")
+    )
+    if d_model % heads > 0:
+        yield f"{path}.heads: found {heads:g}; allowed: divisors of {path}.d_model ({d_model:g})"
+    if d_model % 2 > 0:
+        yield f"{path}.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
+    if occurrences <= d_model:
+        yield (
+            f"occurrences.n: found {occurrences:g}; allowed: > {path}.d_model ({d_model:g}), or "
+            "every direction correlates with every other"
+        )
+    weights = layers * d_model * (12 * d_model + 4 * d_ff)  # an encoder and a decoder
+    if weights > LARGEST_MODEL and not problems(Model, shape):
+        yield (
+            f"{path}: found layers {layers:g}, d_model {d_model:g} and d_ff {d_ff:g}, with "
+            f"{weights:.0e} weights; allowed: at most {LARGEST_MODEL:.0e}"
+        )
+
+
+def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
     """Check what an update takes of memory."""
-    if problems(Model, _section(config, "model")):
+    if problems(Model, shape):
         return
     at = partial(_number, training)
     batch = at("batch_tokens")
-    layers, d_model, d_ff = (
-        _number(config, f"model.{key}") for key in ("layers", "d_model", "d_ff")
-    )
+    layers, d_model, d_ff = (_number(shape, key) for key in ("layers", "d_model", "d_ff"))
     # What is kept for the gradient, in float32.
     gigabytes = 4e-9 * batch / at("accumulate") * layers * (16 * d_model + 2 * d_ff)
     if gigabytes > LARGEST_UPDATE_GB:
@@ -623,7 +683,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
     if isinstance(own, dict):
         everything = _section(config, "training") | own
         yield from problems(Training, everything, "pruning.training", only=own)
-        yield from _too_large("pruning.training", everything, config)
+        yield from _too_large("pruning.training", everything, _section(config, "model"))
 
 
 def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterator[str]:
@@ -655,19 +715,9 @@ def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterato
 def _contradictions(config: dict) -> Iterator[str]:
     """Keys that are right by themselves and wrong together."""
     at = partial(_number, config)
-    heads, d_model = at("model.heads"), at("model.d_model")
-    if d_model % heads > 0:
-        yield f"model.heads: found {heads:g}; allowed: divisors of model.d_model ({d_model:g})"
-    if d_model % 2 > 0:
-        yield f"model.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
-    d_ff, layers = at("model.d_ff"), at("model.layers")
-    weights = layers * d_model * (12 * d_model + 4 * d_ff)  # an encoder and a decoder
-    if weights > LARGEST_MODEL and not problems(Model, _section(config, "model")):
-        yield (
-            f"model: found layers {layers:g}, d_model {d_model:g} and d_ff {d_ff:g}, with "
-            f"{weights:.0e} weights; allowed: at most {LARGEST_MODEL:.0e}"
-        )
-    yield from _too_large("training", _section(config, "training"), config)
+    shape = _section(config, "model")
+    yield from _shape_choices("model", shape, at("occurrences.n"))
+    yield from _too_large("training", _section(config, "training"), shape)
 
     trained = _trained(config)
     for name in _list(config, "training_halves"):

@@ -6,6 +6,7 @@ program and of the modules chosen by name. The program turns it back into its `S
 
 import json
 import re
+from typing import Any
 
 from pydantic import BaseModel
 from pydantic_core import to_jsonable_python
@@ -309,12 +310,14 @@ class Slices:
         }
 
     def _runs_of(self, objective: str) -> dict:
-        seeds = self.subjects.seeds(objective)
+        known: dict[str, Any] = {"seeds": self.subjects.seeds(objective), "tokens": None}
+        if shape := self.study.own_shape(objective):
+            known["shape"] = shape
         if objective not in self.subjects.trained:
-            return {"seeds": seeds, "tokens": None}
+            return known
         budget = self.study.objective_training(objective).max_tokens
         tokens = self.study.tokens_read(objective, budget)
-        return {"seeds": seeds, "tokens": tokens, "about": tokens != budget}
+        return known | {"tokens": tokens, "about": tokens != budget}
 
     def write_latex(self, wildcards) -> Slice:
         options = {}

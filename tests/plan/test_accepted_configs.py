@@ -47,7 +47,8 @@ def studies(draw):
     for name in draw(some(ODD, max_size=2)):
         module = draw(st.sampled_from(["lm", "mlm", "untrained"]))
         trunk = draw(st.sampled_from([{}, {"trunk": "convolution"}]))
-        objectives[name] = {"objective": module} | trunk
+        shape = draw(st.sampled_from([{}, {"model": {"layers": 3}}, {"model": {"d_model": 256}}]))
+        objectives[name] = {"objective": module} | trunk | shape
     assume(objectives)
     trained = [name for name in objectives if objectives[name].get("objective", name)[:2] != "un"]
     seeds = draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True))

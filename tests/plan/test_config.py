@@ -191,7 +191,8 @@ def test_the_config_loads_without_torch():
             "objectives__lm",
             {"trainig": {}},
             "objectives.lm.trainig: unknown key; "
-            "allowed: label_smoothing, n_seeds, objective, training, trunk; did you mean training?",
+            "allowed: label_smoothing, model, n_seeds, objective, training, trunk; did you mean "
+            "training?",
         ),
         ("objectives", {}, "objectives: found none; allowed: at least one of bilm, lm"),
         ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of bilm, lm"),
@@ -793,6 +794,68 @@ def test_a_trunk_has_of_the_shape_what_it_needs():
         assert (file in found["code"]) == expected
     with_bert = Slices(load(with_checkpoint(package="a==1")))
     assert with_bert.extract_views(SimpleNamespace(objective="bert", seed="0"))["dtype"]
+
+
+def test_an_objective_may_have_a_shape_of_its_own():
+    own = {"objective": "mt", "model": {"heads": 16, "layers": "2"}}
+    study = load(changed(objectives__mt_16h=own))
+    run = SimpleNamespace(objective="mt_16h", seed="1")
+    assert Slices(study).train("mt_16h", run)["model"] == DEFAULT["model"] | {
+        "heads": 16,
+        "layers": 2,
+    }
+    assert Slices(study).train("mt", run)["model"] == DEFAULT["model"]
+    # Pages say so, of it alone.
+    said = Slices(study).show_claims([])["objectives"]
+    assert said["mt_16h"]["shape"] == {"heads": 16, "layers": 2} and "shape" not in said["mt"]
+
+
+def test_an_untrained_model_of_the_same_shape_stands_beside_a_trained_one():
+    deep = {"model": {"layers": 2, "dropout": 0.3}}
+    objectives = {
+        "lm_2": {"objective": "lm"} | deep,
+        "lm_3": {"objective": "lm", "model": {"layers": 3}},
+        "start_2": {"objective": "untrained_causal", "model": {"layers": 2}},
+    }
+    subjects = Slices(load(changed(objectives=DEFAULT["objectives"] | objectives))).subjects
+    found = [subjects.initial(name) for name in ("lm", "lm_2", "lm_3")]
+    assert found == ["untrained_causal", "start_2", None]
+
+
+@pytest.mark.parametrize(
+    ("objective", "line"),
+    [
+        ({"model": {"layerz": 2}}, "objectives.lm_own.model.layerz: unknown key; allowed: "),
+        ({"model": {"layers": 0}}, "objectives.lm_own.model.layers: found 0; allowed: "),
+        ({"model": 3}, "objectives.lm_own.model: found 3; allowed: section"),
+        (
+            {"model": {"heads": 7}},
+            "objectives.lm_own.model.heads: found 7; allowed: divisors of "
+            "objectives.lm_own.model.d_model (128)",
+        ),
+        (
+            {"model": {"layers": 1, "d_model": 100_000}},
+            "occurrences.n: found 100000; allowed: > objectives.lm_own.model.d_model (100000), or "
+            "every direction correlates",
+        ),
+        (
+            {"trunk": "lstm", "model": {"d_model": 100, "heads": 5}},
+            "objectives.lm_own.model.heads: unknown key; lstm has none; take it away",
+        ),
+    ],
+)
+def test_mistakes_in_a_shape_of_its_own(objective, line):
+    found = mistakes(changed(objectives__lm_own={"objective": "lm"} | objective))
+    assert any(one.startswith(line) for one in found)
+
+
+def test_the_papers_objectives_have_one_shape():
+    [line] = mistakes(changed(objectives__lm={"model": {"layers": 2}}))
+    assert line.startswith("objectives.lm.model: found one; allowed: the section model, since ")
+    # A width of its own need not be one that the heads of other models divide.
+    load(
+        changed(objectives__lm_own={"objective": "lm", "trunk": "lstm", "model": {"d_model": 100}})
+    )
 
 
 @pytest.mark.parametrize(
