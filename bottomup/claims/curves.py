@@ -35,7 +35,8 @@ def rows(tables: Tables, name: str, **where) -> Table:
 
 def curve(found: Table, layer: str, value: str) -> Curve:
     """The values of `found`, one for each value of the column `layer`, lowest first."""
-    if found.rows[layer].duplicated().any():
+    layers = found.rows[layer].to_numpy()
+    if len(np.unique(layers)) < len(layers):
         columns = [name for name in found.rows if name not in (layer, value)]
         groups = found.rows.groupby(layer)
         several = [name for name in columns if groups[name].nunique(dropna=False).max() > 1]
@@ -43,7 +44,7 @@ def curve(found: Table, layer: str, value: str) -> Curve:
             f"several values for one {layer} that differ in {', '.join(several)}; a claim needs "
             f"one; choose in the settings"
         )
-    return found.values(value)[np.argsort(found.rows[layer].to_numpy(), kind="stable")]
+    return found.values(value)[np.argsort(layers, kind="stable")]
 
 
 def information(
