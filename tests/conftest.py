@@ -13,6 +13,7 @@ import numpy as np
 import pandas as pd
 import pytest
 import torch
+from threadpoolctl import threadpool_limits
 from tokenizers import Tokenizer
 
 from bottomup.corpus import bpe, encoding
@@ -27,8 +28,12 @@ SIZES = {"train": 120, "dev": 20, "test": 30}
 
 @pytest.fixture(scope="session", autouse=True)
 def one_thread():
-    """Tiny models run fastest, and always alike, on one thread."""
+    """Tiny models and matrices run fastest, and always alike, on one thread; so they do in programs
+    that tests start."""
     torch.set_num_threads(1)
+    os.environ["OMP_NUM_THREADS"] = "1"
+    with threadpool_limits(1):
+        yield
 
 
 @pytest.fixture(scope="session", autouse=True)

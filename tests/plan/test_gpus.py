@@ -7,6 +7,7 @@ import shlex
 import subprocess
 import sys
 from dataclasses import dataclass
+from functools import cache
 
 import pytest
 
@@ -28,6 +29,7 @@ for name in sys.argv[1:]:
 """
 
 
+@cache
 def calls_device(file):
     """Whether a file calls `bottomup.core.device.device`, by whatever name it imports it."""
     nodes = [*ast.walk(ast.parse(file.read_text()))]

@@ -183,10 +183,11 @@ def test_each_batch_of_the_dev_split_has_masks_of_its_own_which_follow_the_dev_s
 # When it ends, and what is kept
 
 
+@pytest.mark.parametrize("objective", ["lm", "mt"])
 @pytest.mark.parametrize("max_tokens", [1, 100, 550])
-def test_budget_of_tokens_is_kept(trainer, max_tokens):
-    """The update that reaches it is the last; padding does not count."""
-    run = trainer(settings=changed(max_tokens=max_tokens, evaluate_every_steps=1))
+def test_budget_of_tokens_is_kept(trainer, objective, max_tokens):
+    """The update that reaches it is the last; neither padding nor the target side counts."""
+    run = trainer(objective, settings=changed(max_tokens=max_tokens, evaluate_every_steps=1))
     progress = run.train()
     tokens = [line["tokens"] for line in progress.metrics]
     assert tokens[-1] >= max_tokens and all(n < max_tokens for n in tokens[:-1])
