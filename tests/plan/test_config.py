@@ -1259,6 +1259,9 @@ def test_pairs_of_the_first_seed(seeds):
     of_seeds = {tuple(int(run.split("-")[1]) for run in pair.split(".")) for pair in pairs}
     assert of_seeds == {(seeds[0], seeds[0]), tuple(seeds)}
     assert f"lm-{seeds[0]}.lm-{seeds[1]}" in pairs
+    # Two seeds of one objective alone.
+    assert f"lm-{seeds[0]}.mlm-{seeds[1]}" not in pairs
+    assert f"lm-{seeds[0]}.mlm-{seeds[0]}" in pairs
 
 
 def test_words_are_annotated_anew_by_another_model_in_the_same_folder(tmp_path):
