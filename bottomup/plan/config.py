@@ -49,7 +49,7 @@ from bottomup.corpus.segmentation import base
 if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
     from bottomup.objectives import Objective
-    from bottomup.tables import mutual_information, probes, pwcca_between_runs
+    from bottomup.tables import mutual_information, probes, pwcca_between_runs, sentence
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
@@ -102,6 +102,7 @@ if TYPE_CHECKING:
         mutual_information: mutual_information.Settings
         probes: probes.Settings
         pwcca: pwcca_between_runs.Settings
+        sentence: sentence.Settings
 
 else:
     Measures = create_model(

@@ -469,6 +469,12 @@ MISTAKES = [
     *of("claims", "finding.py", ("(values.sum(0) - values) / (len(values) - 1)", "values")),
     *of(
         "figures",
+        "sentence.py",
+        ("isin([0]) | (", "isin([0, 1]) | ("),
+        ('(rows[f"place_{side}"] + 1)', 'rows[f"place_{side}"]'),
+    ),
+    *of(
+        "figures",
         "points.py",
         ('agg(y="mean", low="min"', 'agg(y="median", low="min"'),
     ),
@@ -521,6 +527,13 @@ MISTAKES = [
         "mutual_information_input_output.py",
         ('"input": "replaced", "output": "changed"', '"input": "replaced", "output": "masked"'),
         ('{"input": "src", "output": "dst"}', '{"input": "dst", "output": "src"}'),
+    ),
+    *of(
+        "plan",
+        "bottomup/tables/sentence.py",
+        ('partition("_")[0] != "en"', 'partition("_")[0] == "de"'),
+        ("subjects.first_runs(subjects.looked_at)", "subjects.runs(subjects.looked_at)"),
+        ("not 2 <= len(text.split()) <= MOST", "len(text.split()) > MOST"),
     ),
     *of(
         "plan",
@@ -1312,6 +1325,19 @@ MISTAKES = [
         "projection.py",
         ('generator(seed, "projection", *names)', 'generator(1, "projection", *names)'),
         ('return occurrences["last_subword"].to_numpy()', "return np.full(len(occurrences), True)"),
+    ),
+    *of(
+        "measures",
+        "sentence.py",
+        ("vectors.astype(np.float64) - center", "vectors.astype(np.float64)"),
+        ("read.last[seen]]", "read.first[seen]]"),
+        ("spans([sentence], own)", "spans([sentence.lower()], own)"),
+        ('"place_b": b, "word_b": named[b]', '"place_b": b, "word_b": named[a]'),
+    ),
+    *of(
+        "measures",
+        "bottomup/tables/sentence.py",
+        ("mean_and_deviation(view[there])", "mean_and_deviation(view[there][:5])"),
     ),
     *of(
         "measures",

@@ -79,6 +79,8 @@ measure_neighbors=measure --reads views=views/mt-2/plain.npy occurrences=occurre
 = table neighbors; options.k 10; null.permutations 15
 measure_isotropy=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/isotropy/mlm-1.csv measures/isotropy/mlm-1.parquet
 = table isotropy; options.n 1000
+measure_sentence=measure --reads model(runs/mlm-1/model) views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/sentence/mlm-1.csv
+= run.objective mlm; run.seed 1; sees subjects; options.text Click the button to open the file in the dialog.
 measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/probes/mlm-1.csv measures/probes/mlm-1.parquet
 = table probes; options.tasks ["tag"]
 measure_influence=measure --reads model(runs/mt-2/model) text=occurrences/plain/{arrays} occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/influence/mt-2.csv measures/influence/mt-2.parquet
@@ -188,6 +190,7 @@ open_checkpoint --model runs/own-0/model --downloads downloads
 annotate_occurrences --annotation corpus/annotation.parquet --occurrences occurrences/words/occurrences.parquet --text occurrences/words --annotations occurrences/words/annotations.parquet
 < occurrences/words/{arrays}
 measure_alignment=measure --reads model(runs/bert-0/model) occurrences=occurrences/words/occurrences.parquet written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/alignment/bert-0.csv
+measure_sentence=measure --reads model(runs/bert-0/model) views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/sentence/bert-0.csv
 measure_pwcca_between_runs=measure --reads views=views/bert_untrained-0/plain.npy views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet --writes measures/pwcca_between_runs/bert_untrained-0.bert-0.csv measures/pwcca_between_runs/bert_untrained-0.bert-0.parquet
 = run.objective_a bert_untrained; run.objective_b bert
 measure_mutual_information=measure --reads views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet frequencies=corpus/word_frequencies.csv --writes measures/mutual_information/bert-0.plain.csv measures/mutual_information/bert-0.plain.parquet
@@ -288,6 +291,7 @@ FIGURES = {
         for name in ("token", "position", "ccg")
     },
     "isotropy": (f"isotropy/{FIRST}.parquet", ""),
+    "sentence": (f"sentence/{FIRST}.csv", ""),
     "probes": (f"probes/{FIRST}.parquet", ""),
     "head_importance": (f"head_importance/{TRAINED}.parquet", "lrp_confidence"),
     "importance_agreement": (f"head_importance/{TRAINED}.parquet", ""),

@@ -13,7 +13,7 @@ import yaml
 from bottomup.core.errors import UserError
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
-from bottomup.plan.config import load, require_packages
+from bottomup.plan.config import load, require_packages, tables
 from bottomup.plan.contents import content
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
@@ -103,6 +103,33 @@ def test_the_config_loads_without_torch():
     code += "sys.exit('torch' in sys.modules)"
     text = yaml.safe_dump(DEFAULT)
     subprocess.run([sys.executable, "-c", code], input=text, text=True, cwd=ROOT, check=True)
+
+
+@pytest.mark.parametrize(
+    ("languages", "text", "shown"),
+    [
+        (["en", "de"], None, True),
+        (["en_GB", "de"], None, True),
+        (["de", "en"], None, False),
+        (["de", "en"], "Die Datei ist im Ordner.", True),
+    ],
+)
+def test_an_english_sentence_is_shown_to_models_of_english(languages, text, shown):
+    own = {"sentence": {"text": text}} if text else {}
+    datasets = {"datasets": ["Statmt-europarl-10-deu-eng"]}
+    of_text = {"corpus__source": ["mtdata"], "corpus__sources__mtdata": datasets}
+    config = changed(corpus__languages=languages, annotation__pipeline=None, **of_text)
+    study = load(overlaid(config, {"measures": own}))
+    parts = tables()["sentence"].TABLE.parts(Subjects(study))
+    assert (parts == Subjects(study).first_runs(Subjects(study).looked_at)) == shown
+    assert bool(parts) == shown
+
+
+@pytest.mark.parametrize("n", [1, 41])
+def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
+    config = overlaid(DEFAULT, {"measures": {"sentence": {"text": "w " * n}}})
+    [line] = mistakes(config)
+    assert line.startswith("measures.sentence.text: found") and "allowed: 2 to 40 words" in line
 
 
 @pytest.mark.parametrize(

@@ -45,6 +45,7 @@ SIMILARITY = [
 ]
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
+SENTENCE = ["measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", *PAGES]
 CHANGE = [
     "measure_change",
     "collect_*:measures/change.*",
@@ -128,11 +129,12 @@ FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
 RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
 OF_VIEWS = [*MUTUAL_INFORMATION, *PWCCA, *SIMILARITY, *ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS]
-FROM_VIEWS = ["extract_views", *OF_VIEWS, *PROJECTION]
+FROM_SEEN = [*OF_VIEWS, *PROJECTION]
+FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 # What is measured of models, and all.
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*SENTENCE, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -203,6 +205,7 @@ COMPARED = [
     "collect_*:measures/pwcca_*",
     "collect_tables:measures/projection.csv",
     "plot_isotropy",
+    "plot_sentence",
     "plot_attention_of_heads",
     *PROBES[1:],
     "plot_similarity_*",
@@ -245,6 +248,7 @@ def from_training(objective):
         f"measure_pwcca_between_layers:*/{objective}-*",
         f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
         f"measure_isotropy:*/{objective}-*",
+        f"measure_sentence:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
@@ -388,6 +392,7 @@ CODE = {
     "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
     "bottomup/measures/pairs.py": PWCCA,
     "bottomup/tables/isotropy.py": ISOTROPY,
+    "bottomup/measures/sentence.py": SENTENCE,
     "bottomup/measures/probes.py": PROBES,
     "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
     "bottomup/measures/neighbors.py": NEIGHBOURS,
@@ -447,14 +452,14 @@ DONE = [
     ),
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
     ("scripts/measure.py", "told(rows))", "told(list(rows)))", MEASURED),
-    ("bottomup/views/seen.py", "beside, measured.unit)", "beside, 'word')", FROM_VIEWS[1:]),
+    ("bottomup/views/seen.py", "beside, measured.unit)", "beside, 'word')", FROM_SEEN),
     ("bottomup/subjects/seen.py", ", folder, files)", ", folder / '.', files)", OF_SUBJECTS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
     ("bottomup/tables/influence.py", "settings.sentences,", "settings.sentences + 1,", INFLUENCE),
     ("bottomup/tables/influence.py", 'of_heads="changed"', "of_heads=None", INFLUENCE),
     ("bottomup/tables/projection.py", "else [seen]", "else [seen, seen]", PROJECTION),
     ("bottomup/corpus/splits.py", "gained = np.bincount", "gained = 2 * np.bincount", FROM_SPLITS),
-    ("bottomup/views/files.py", "path, mapped=True", "path", FROM_VIEWS[1:]),
+    ("bottomup/views/files.py", "path, mapped=True", "path", FROM_SEEN),
     (
         "bottomup/heads/functions.py",
         "append(Related(",
@@ -727,6 +732,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     assert measured == {
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
+        "sentence",
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()

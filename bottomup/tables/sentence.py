@@ -1,0 +1,75 @@
+"""The words of one sentence against each other, at each layer of one subject.
+
+Rows: the cosine of each two words, centered, see `bottomup.measures.sentence`. A word is seen
+through its last sub-word.
+"""
+
+from typing import TYPE_CHECKING, Annotated
+
+import pandas as pd
+from pydantic import AfterValidator
+
+from bottomup.core.settings import Section, key
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.plan.subjects import Subjects
+    from bottomup.subjects.seen import Seen
+
+ENGLISH = "Click the button to open the file in the dialog."
+MOST = 40  # words that one can read beside a panel
+
+
+def first_of_all(subjects: "Subjects") -> list[str]:
+    """The first run of all that is looked at; none of a text in another language than the
+    sentence."""
+    study = subjects.study
+    foreign = study.corpus.languages[0].partition("_")[0] != "en"
+    if foreign and study.measures.sentence.text == ENGLISH:
+        return []
+    return subjects.first_runs(subjects.looked_at)
+
+
+TABLE = Table(
+    "run",
+    reads=("model", "views", "written"),
+    sees="subjects",
+    parts=first_of_all,
+    writes=("csv",),
+    memory=(1000, 0.5, 4),
+    minutes=(10, 0.01),
+    category="5 What a layer represents",
+)
+COLUMNS = ["layer", "place_a", "word_a", "place_b", "word_b", "cosine"]
+
+
+def of_words(text: str) -> str:
+    """The text, if it has words enough to compare and not too many to show."""
+    if not 2 <= len(text.split()) <= MOST:
+        raise ValueError(f"allowed: 2 to {MOST} words with spaces between them")
+    return text
+
+
+class Settings(Section):
+    """The words of one sentence against each other, for the first seed."""
+
+    text: Annotated[str, AfterValidator(of_words)] = key(
+        "the sentence, in the source language; the default is of words of the studies that are "
+        "here, and where the source language is not English there is no picture without another",
+        default=ENGLISH,
+    )
+
+
+def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
+    import numpy as np
+
+    from bottomup.core.files.arrays import load_array
+    from bottomup.measures.sentence import against_each_other, words_of
+    from bottomup.views.values import mean_and_deviation
+
+    written = seen.paths("written")  # the text, and the tokenizer whose words all subjects see
+    words, layers = words_of(seen.subject, settings.text, written[1] if written else None)
+    views = load_array(seen.needed("views"), mapped=True)
+    there = np.flatnonzero(~np.isnan(views[0, :, 0]))  # words that this subject sees
+    centers = [mean_and_deviation(view[there])[0] for view in views]
+    return against_each_other(words, layers, centers)[COLUMNS]
