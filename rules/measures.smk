@@ -33,6 +33,9 @@ READS = {
     # Splits as a model reads and predicts them, with the blocks of their sentences.
     "dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"},
     "test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.test.npy"},
+    # The split dev beside the split test, and what is known of the tokens of the latter.
+    "fitted": {"dev": text_of("dev")},
+    "known": {"annotation": ANNOTATION, "frequencies": frequencies_of},
     "translation": {"translation": translation},
     "test_pairs": {
         "text": "<results>/corpus/test.parquet",

@@ -79,6 +79,10 @@ measure_neighbors=measure --reads views=views/mt-2/plain.npy occurrences=occurre
 = table neighbors; options.k 10; null.permutations 15
 measure_isotropy=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/isotropy/mlm-1.csv measures/isotropy/mlm-1.parquet
 = table isotropy; options.n 1000
+measure_lens=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mt-1.csv measures/lens/mt-1.parquet
+= run.objective mt; run.seed 1; options.run.module mt; options.seed 1; options.choose null
+measure_lens=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mlm-1.csv measures/lens/mlm-1.parquet
+= options.run.options.choose 0.4; options.choose 0.15
 measure_sentence=measure --reads model(runs/mlm-1/model) views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/sentence/mlm-1.csv
 = run.objective mlm; run.seed 1; sees subjects; options.text Click the button to open the file in the dialog.
 measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/probes/mlm-1.csv measures/probes/mlm-1.parquet
@@ -138,7 +142,7 @@ write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
 measure_attention=measure --reads model(runs/mt-1/model) text=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/attention/mt-1.parquet
 = run.objective mt; run.seed 1; options.sentences 5; options.seed 1
-show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
@@ -190,6 +194,8 @@ open_checkpoint --model runs/own-0/model --downloads downloads
 annotate_occurrences --annotation corpus/annotation.parquet --occurrences occurrences/words/occurrences.parquet --text occurrences/words --annotations occurrences/words/annotations.parquet
 < occurrences/words/{arrays}
 measure_alignment=measure --reads model(runs/bert-0/model) occurrences=occurrences/words/occurrences.parquet written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/alignment/bert-0.csv
+measure_lens=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mt-1.csv measures/lens/mt-1.parquet
+= options.seed 3
 measure_sentence=measure --reads model(runs/bert-0/model) views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/sentence/bert-0.csv
 measure_pwcca_between_runs=measure --reads views=views/bert_untrained-0/plain.npy views=views/bert-0/plain.npy occurrences=occurrences/words/occurrences.parquet --writes measures/pwcca_between_runs/bert_untrained-0.bert-0.csv measures/pwcca_between_runs/bert_untrained-0.bert-0.parquet
 = run.objective_a bert_untrained; run.objective_b bert
@@ -217,7 +223,7 @@ measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) m
 = options.pruned.penalty 0.3
 measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
-show_explorer --tables measures/{mutual_information,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention=measure --reads model(runs/bert-0/model) text=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
@@ -292,6 +298,7 @@ FIGURES = {
     },
     "isotropy": (f"isotropy/{FIRST}.parquet", ""),
     "sentence": (f"sentence/{FIRST}.csv", ""),
+    "lens": ("lens/{lm,mt,mlm}-1.parquet", ""),
     "probes": (f"probes/{FIRST}.parquet", ""),
     "head_importance": (f"head_importance/{TRAINED}.parquet", "lrp_confidence"),
     "importance_agreement": (f"head_importance/{TRAINED}.parquet", ""),

@@ -46,6 +46,7 @@ SIMILARITY = [
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
 SENTENCE = ["measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", *PAGES]
+LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
 CHANGE = [
     "measure_change",
     "collect_*:measures/change.*",
@@ -134,16 +135,16 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 # What is measured of models, and all.
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*SENTENCE, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*SENTENCE, *LENS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
     *("annotate_occurrences", *PROBES),
     *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
 ]
-FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
+FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *LENS, *FUNCTIONS, *PRUNED_FUNCTIONS]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
-FROM_RUNS = [*QUALITY, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
+FROM_RUNS = [*QUALITY, *LENS, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
     *(*FROM_RUNS, "shrink_pruned", *PRUNED_QUALITY),
@@ -158,7 +159,7 @@ FROM_BPE = [
     *FROM_TRAINING,
 ]
 FROM_BLOCKS = [
-    *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *FROM_IMPORTANCE, *FUNCTIONS),
+    *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
@@ -169,7 +170,7 @@ FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
-    *(*QUALITY, *OF_VIEWS, *INFLUENCE),
+    *(*QUALITY, *LENS, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 # The reading `as_trained`, which is MLM's alone.
@@ -186,7 +187,7 @@ AS_TRAINED = [
 ]
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
-    "collect_*:measures/[!pgis]*",
+    "collect_*:measures/[!pgils]*",
     "collect_*:measures/influence.*",
     "collect_*:measures/pwcca_*",
     "plot_learning_curves",
@@ -206,6 +207,7 @@ COMPARED = [
     "collect_tables:measures/projection.csv",
     "plot_isotropy",
     "plot_sentence",
+    "plot_lens",
     "plot_attention_of_heads",
     *PROBES[1:],
     "plot_similarity_*",
@@ -221,6 +223,7 @@ MEANS = [*AVERAGED[4:10], "plot_first_look", "plot_similarity_*", "plot_syntacti
 # What of this is about attention.
 OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
+    *("collect_*:measures/lens.*", "plot_lens"),
     *("plot_*head*", "plot_importance_agreement", "plot_influence_*", "plot_matching"),
 ]
 # The same for objectives whose heads are pruned.
@@ -249,6 +252,7 @@ def from_training(objective):
         f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
         f"measure_isotropy:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
+        f"measure_lens:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
@@ -394,7 +398,7 @@ CODE = {
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/sentence.py": SENTENCE,
     "bottomup/measures/probes.py": PROBES,
-    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE],
+    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS],
     "bottomup/measures/neighbors.py": NEIGHBOURS,
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
     "bottomup/corpus/annotation/gold.py": NOTHING,
@@ -796,7 +800,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     shown = {f"site/{name}.webp" for name in [*figures, "probes"]}
     assert gone == shown | outputs.of("annotate_words", *of_probes, *drawn)
     # All that was made from it is made again, and shows what is left.
-    stale = [*FROM_ANNOTATED, *FUNCTIONS, *PRUNED_FUNCTIONS]
+    stale = [*FROM_ANNOTATED, *LENS, *FUNCTIONS, *PRUNED_FUNCTIONS]
     planned = {name for name, (_, plan) in summary.items() if plan == "update pending"}
     assert planned == outputs.of(*stale) - gone
     said = checkout.snakemake("--list-rules", "--configfile", "study.yaml").stderr

@@ -1,0 +1,284 @@
+"""What each layer would predict: the objective's own loss, read off each layer.
+
+The tuned lens (Belrose et al. 2023, arXiv 2303.08112) maps a layer affinely to where the output
+layer reads, and the model's own output layer predicts from there; nothing of the model changes. The
+logit lens (nostalgebraist 2020) maps nothing. Both read what the model's last norm makes of a
+layer:
+
+    tuned   output(A norm(h) + b)
+    logit   output(norm(h))
+
+A and b are least squares from norm(h) to norm(h_top), over other text than is measured. That is a
+closed form without a seed, and the best map whatever the output layer weighs: under any quadratic
+norm of the error it is the same. Belrose et al. map before the norm, and minimize the divergence
+from the model's prediction by gradients; docs/decisions.md has what that would change.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+import torch
+from scipy.linalg import pinvh
+from torch import Tensor
+from torch.nn import functional
+
+from bottomup.core.seeds import generator
+from bottomup.corpus.annotation import require_words_of
+from bottomup.corpus.batches import Text, in_order
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.specials import N_SPECIAL
+from bottomup.corpus.tokens import TokenFile
+from bottomup.measures import jackknife
+from bottomup.measures.groups import groups
+from bottomup.model.transformer import Transformer, padding_mask
+from bottomup.objectives import IGNORE, Example, Objective
+from bottomup.views.moments import Moments
+
+# It affects results: masks are drawn by batch, here as for quality.
+BATCH_TOKENS = 2048
+# Predictions that are read off each layer: to read one layer costs as much as to compute several.
+MOST = 20_000
+TUNED, LOGIT = "tuned", "logit"
+ALL = ("all", "all")  # the grouping and the group of all predicted tokens
+
+
+class Map(NamedTuple):
+    """`z -> z @ weight + bias`, from a layer to the top: `[d_model, d_model]`, `[d_model]`."""
+
+    weight: Tensor
+    bias: Tensor
+
+
+@dataclass(frozen=True)
+class Predicted:
+    """Where a model predicts something, and what each layer would.
+
+    sentence: of each prediction, `[n]`. token: the right one, `[n]`. place: where that stands in
+        the source side, counted over all of its tokens, `[n]`; None if it stands elsewhere.
+    losses: the cross-entropy by lens, `[layers + 1, n]`, nats. words: the most probable token, the
+        same.
+    """
+
+    sentence: np.ndarray
+    token: np.ndarray
+    place: np.ndarray | None
+    losses: dict[str, np.ndarray]
+    words: dict[str, np.ndarray]
+
+
+@torch.inference_mode()
+def states(model: Transformer, example: Example) -> Tensor:
+    """What the output layer would read after each layer of the part that it reads, the decoder
+    where there is one, and where something is predicted: `[layers + 1, n, d_model]`.
+
+    The top is what it does read.
+    """
+    device = model.head.weight.device
+    source, labels = (torch.from_numpy(x).to(device) for x in (example.source, example.labels))
+    read = model.encoder(source, output_hidden_states=True)
+    layers, norm = [*read.hidden_states], model.encoder.norm
+    if example.target is not None:
+        target = torch.from_numpy(example.target).to(device)
+        decoder, mask = model.decoder, padding_mask(source)
+        x, norm = decoder.embed(target[:, :-1]), decoder.norm
+        layers = [x]
+        for layer, memory in zip(decoder.layers, decoder.project_memory(read.states), strict=True):
+            x, _ = layer(x, memory, mask)
+            layers.append(x)
+    there = labels != IGNORE
+    return torch.stack([norm(layer[there]) for layer in layers])
+
+
+def examples(
+    model: Transformer, objective: Objective, text: Text, seed: int, most: int | None = None
+) -> Iterator[tuple[np.ndarray, Example]]:
+    """The sentences of each batch, by their numbers, and what the objective makes of them.
+
+    Where more than `most` tokens are predicted in the text, as many of them are drawn. Not every
+    second or third: sentences stand side by side by length, so that would take some places of them.
+    """
+    made = list(_examples(model, objective, text, seed))
+    total = sum(example.predicted for _, example in made)
+    kept = np.full(total, most is None or total <= most)
+    if not kept.all():
+        kept[generator(seed, "lens").permutation(total)[:most]] = True
+    for (sentences, example), some in zip(made, np.split(kept, _ends(made)), strict=True):
+        labels = example.labels.copy()
+        labels[labels != IGNORE] = np.where(some, labels[labels != IGNORE], IGNORE)
+        yield sentences, replace(example, labels=labels)
+
+
+def _ends(made: list[tuple[np.ndarray, Example]]) -> np.ndarray:
+    """Where each example but the last ends among all that is predicted."""
+    return np.cumsum([example.predicted for _, example in made])[:-1]
+
+
+def _examples(
+    model: Transformer, objective: Objective, text: Text, seed: int
+) -> Iterator[tuple[np.ndarray, Example]]:
+    for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
+        rng = generator(seed, "quality", index)
+        yield sentences, objective.example(*text.batch(sentences), model.config.vocab_size, rng)
+
+
+def fitted(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Map]:
+    """The map of each layer to the top, by least squares over what is predicted in a text."""
+    moments: list[Moments] = []
+    for _, example in examples(model, objective, text, seed):
+        *_, top = found = states(model, example)
+        moments = moments or [Moments(*top.shape[-1:] * 2) for _ in found]
+        for layer, of_layer in zip(found, moments, strict=True):
+            of_layer.update(layer.cpu(), top.cpu())
+    return [least_squares(of_layer) for of_layer in moments]
+
+
+def least_squares(moments: Moments) -> Map:
+    """The affine map from x to y, of least norm where there are several.
+
+    A norm takes a direction from its states, along which x does not vary.
+    """
+    weight = pinvh(moments.xx) @ moments.xy
+    bias = moments.mean_y - moments.mean_x @ weight
+    return Map(*(torch.from_numpy(part).float() for part in (weight, bias)))
+
+
+@torch.inference_mode()
+def predicted(
+    model: Transformer, objective: Objective, text: Text, seed: int, maps: list[Map]
+) -> Predicted:
+    """What each layer would predict of a text, by both lenses, at `MOST` places at most; maps: from
+    `fitted`."""
+    parts = []
+    for sentences, example in examples(model, objective, text, seed, MOST):
+        rows, columns = np.nonzero(example.labels != IGNORE)
+        tokens = example.labels[rows, columns]
+        found = states(model, example)
+        lenses = {TUNED: found.clone(), LOGIT: found}
+        # The top is read as it is: there the map is the identity, but for rounding.
+        for layer, one in zip(lenses[TUNED][:-1], maps[:-1], strict=True):
+            layer.copy_(layer @ one.weight.to(layer) + one.bias.to(layer))
+        of_lenses = {name: _read(model, layers, tokens) for name, layers in lenses.items()}
+        places = _places(text, sentences, rows, columns, tokens)
+        parts.append((sentences[rows], tokens, places, of_lenses))
+    sentence, token = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
+    places = [part[2] for part in parts]
+    known = None if any(place is None for place in places) else np.concatenate(places)
+    losses, words = (
+        {name: np.concatenate([part[3][name][i] for part in parts], axis=1) for name in lenses}
+        for i in (0, 1)
+    )
+    return Predicted(sentence, token, known, losses, words)
+
+
+def _read(model: Transformer, layers: Tensor, tokens: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The loss and the most probable token at each layer: two `[layers + 1, n]`."""
+    labels = torch.from_numpy(tokens).to(layers.device)
+    losses, words = [], []
+    for layer in layers:
+        logits = model.head(layer)
+        losses.append(functional.cross_entropy(logits, labels, reduction="none").cpu().numpy())
+        words.append(logits.argmax(dim=1).int().cpu().numpy())
+    return np.stack(losses), np.stack(words)
+
+
+def _places(
+    text: Text, sentences: np.ndarray, rows: np.ndarray, columns: np.ndarray, tokens: np.ndarray
+) -> np.ndarray | None:
+    """Where the tokens stand that are predicted at these rows and columns of a batch: where they
+    are predicted, or one place further; None for tokens of the other side."""
+    if text.target is not None:
+        return None
+    starts, lengths = text.source.offsets[sentences][rows], text.source.lengths[sentences][rows]
+    for ahead in (0, 1):
+        places = starts + np.minimum(columns + ahead, lengths - 1)
+        if (text.source.ids[places] == tokens).all():
+            return places
+    return None
+
+
+def known_of_tokens(
+    tokens: TokenFile, frequencies: pd.DataFrame, annotation: pd.DataFrame | None
+) -> pd.DataFrame:
+    """The rank of each token of a text and, if words are annotated, the tag of its word.
+
+    frequencies: columns token_id and rank. annotation: of the words of this text, in its order,
+    with the column tag.
+
+    Raises UserError if the annotation is of other words.
+    """
+    ranks = np.full(N_SPECIAL + len(frequencies), len(frequencies) + 1)
+    ranks[frequencies["token_id"]] = frequencies["rank"]
+    known = pd.DataFrame({"rank": ranks[tokens.ids]})
+    if annotation is None:
+        return known
+    require_words_of(tokens, annotation)
+    words = np.asarray(tokens.words)
+    begins = (words != NO_WORD) & (words != np.roll(words, 1))
+    tags = annotation["tag"].to_numpy(dtype=object)[np.cumsum(begins) - 1]
+    return known.assign(tag=np.where(words == NO_WORD, None, tags))
+
+
+def turned(words: np.ndarray) -> np.ndarray:
+    """Whether the most probable token is another than one layer below, `[layers, n]`, of words
+    `[layers + 1, n]`."""
+    return words[1:] != words[:-1]
+
+
+def of_tokens(found: Predicted, known: pd.DataFrame | None) -> list[tuple[str, str, np.ndarray]]:
+    """The groups of predicted tokens: grouping, group, and which belong to it, bool `[n]`.
+
+    known: what is known of each token of the source side: rank and, if known, tag. Without it, or
+    if predicted tokens are of the other side, there is just the group of all.
+    """
+    every = [(*ALL, np.full(len(found.token), True))]
+    if known is None or found.place is None:
+        return every
+    of_each = known.iloc[found.place].assign(input_id=found.token, last_subword=True)
+    return every + [(g.grouping, g.name, g.members) for g in groups(of_each, of_each)]
+
+
+def lens(found: Predicted, blocks: np.ndarray, known: pd.DataFrame | None = None) -> Iterator[dict]:
+    """Rows of a table: lens, measure, grouping, group, layer, the value with its interval over
+    documents (the maps given), and n.
+
+    blocks: the block of each sentence of the text. known: as in `of_tokens`.
+
+    loss_nats: the mean cross-entropy. turned: the share of predictions whose most probable token is
+    another than one layer below. turns: in how many layers that is so, on average. The logit lens
+    has just the group of all.
+    """
+    of_each, count = blocks[found.sentence], jackknife.n_blocks(blocks)
+    for grouping, group, members in of_tokens(found, known):
+        within = of_each[members]
+        cases = jackknife.cases_of(within, count)
+        for name in (TUNED, LOGIT) if (grouping, group) == ALL else (TUNED,):
+            about = {"lens": name, "grouping": grouping, "group": group, "n": int(members.sum())}
+            changes = turned(found.words[name][:, members])
+            for measure, first, values in (
+                ("loss_nats", 0, found.losses[name][:, members]),
+                ("turned", 1, changes),
+            ):
+                shares = cases if measure == "turned" else None
+                range_ = jackknife.UNIT if measure == "turned" else jackknife.NOT_NEGATIVE
+                for layer, of_layer in enumerate(values, first):
+                    place = about | {"measure": measure, "layer": layer}
+                    yield place | _mean(of_layer, within, count, range_, shares)
+            most = jackknife.Range(0, len(changes))
+            place = about | {"measure": "turns", "layer": np.nan}
+            yield place | _mean(changes.sum(axis=0), within, count, most)
+
+
+def _mean(
+    values: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    within: jackknife.Range,
+    cases: np.ndarray | None = None,
+) -> dict:
+    """The estimate of a mean of values `[n]`, of the block of each."""
+    sums = jackknife.sums(values.astype(float), blocks, count)
+    mean = jackknife.ratio(sums, jackknife.sums(np.ones(len(values)), blocks, count))
+    return jackknife.estimate("value", mean[0], mean[1:], within, cases)

@@ -1,0 +1,86 @@
+"""What each layer of a run would predict, by the tuned and by the logit lens.
+
+Rows: one for each lens, measure, group of predicted tokens and layer, see
+`bottomup.measures.lens.lens`. Layers are those of the part that the output layer reads: of the
+decoder, where there is one.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.core.settings import Section, Trained
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.plan.subjects import Subjects
+    from bottomup.subjects.seen import Seen
+
+
+def predicting(subjects: "Subjects") -> list[str]:
+    """The first run of each objective that is compared and predicts tokens by a Transformer."""
+    compared = [name for name in subjects.compared if name in subjects.trained]
+    return subjects.first_runs(subjects.attending(compared))
+
+
+TABLE = Table(
+    "run",
+    reads=("model", "fitted", "test", "known"),
+    sees="subjects",
+    parts=predicting,
+    options=lambda slices, of: {
+        "run": slices.run(of),
+        "seed": slices.study.quality.seed,
+        "choose": slices.scoring(of)["choose"],
+    },
+    modules=lambda slices, of: slices.of_objective(of),
+    memory=(2000, 40, 4),
+    minutes=(30, 0.5),
+    seconds=25,
+    over_layers=True,
+    category="2 Information",
+)
+COLUMNS = [
+    *("lens", "measure", "grouping", "group", "layer"),
+    *("value", "ci_low", "ci_high", "without", "n"),
+]
+
+
+class Settings(Section):
+    """The run's objective; and, as quality has them, the seed of masks and the share of tokens that
+    it predicts, if its objective has that option."""
+
+    run: Trained
+    seed: int
+    choose: float | None
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from bottomup import objectives
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.joins import require_equal_lengths
+    from bottomup.core.files.tables import read_table
+    from bottomup.corpus.batches import Text
+    from bottomup.measures.lens import fitted, known_of_tokens, lens, predicted
+    from bottomup.subjects.runs import Run
+
+    assert isinstance(seen.subject, Run) and settings.run.module  # a Transformer of ours
+    objective = objectives.load(settings.run.module, settings.run.options)
+    if settings.choose is not None:
+        objective = objective.model_copy(update={"choose": settings.choose})
+    dev, test = (
+        Text.load(seen.needed(name).parents[1], split, objective.predicts)
+        for name, split in (("dev", "dev"), ("text", "test"))
+    )
+    model, blocks = seen.subject.model.to(device()), load_array(seen.needed("blocks"))
+    require_equal_lengths(sentences=test.source, blocks=blocks)
+    maps = fitted(model, objective, dev, settings.seed)
+    found = predicted(model, objective, test, settings.seed, maps)
+    annotation = seen.file("annotation")
+    known = known_of_tokens(
+        test.source,
+        read_table(seen.needed("frequencies"), usecols=["token_id", "rank"]),
+        annotation and read_table(annotation, columns=["sentence", "word", "tag"]),
+    )
+    for row in lens(found, blocks, known):
+        yield {name: row[name] for name in COLUMNS}
