@@ -164,8 +164,8 @@ def predicted(
         places = _places(text, sentences, rows, columns, tokens)
         parts.append((sentences[rows], tokens, places, of_lenses))
     sentence, token = (np.concatenate([part[i] for part in parts]) for i in (0, 1))
-    places = [part[2] for part in parts]
-    known = None if any(place is None for place in places) else np.concatenate(places)
+    placed = [part[2] for part in parts if part[2] is not None]
+    known = np.concatenate(placed) if len(placed) == len(parts) else None
     losses, words = (
         {name: np.concatenate([part[3][name][i] for part in parts], axis=1) for name in lenses}
         for i in (0, 1)

@@ -11,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import torch
+from tokenizers import Tokenizer
 
 from bottomup.core.errors import UserError
 from bottomup.core.files.tokenizers import load_tokenizer
@@ -47,6 +48,7 @@ def words_of(
     tokenizer: the one whose words they are; None for the subject's own.
     """
     own = load_tokenizer(tokenizer) if tokenizer else subject.tokenizer
+    assert isinstance(own, Tokenizer)  # a run's; with checkpoints comes one whose words they are
     [(text, places)] = spans([sentence], own)
     read = encode(subject.tokenizer, [text], [places], subject.max_length)
     ids = torch.from_numpy(np.asarray(read.tokens.ids, dtype=np.int64))[None]
