@@ -40,6 +40,7 @@ def test_points_are_the_table():
     assert set(loss.index.get_level_values("series")) == {
         *("lm", "mt", "lm, logit lens", "mt, logit lens"),
     }
+    assert loss["lm"].tolist() == [4, 3.5, 3, 2.5]
     assert loss["mt, logit lens"].tolist() == [5.25, 4.75, 4.25, 3.75]
     turned = drawn[drawn["panel"] == "turned"]
     assert set(turned["series"]) == {"lm", "mt"} and turned["x"].tolist() == [1, 2, 3] * 2

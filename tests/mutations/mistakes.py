@@ -539,7 +539,7 @@ MISTAKES = [
     *of(
         "plan",
         "bottomup/tables/sentence.py",
-        ('partition("_")[0] != "en"', 'partition("_")[0] == "de"'),
+        ('languages[0].partition("_")[0] !=', "languages[0] !="),
         ("subjects.first_runs(subjects.looked_at)", "subjects.runs(subjects.looked_at)"),
         ("not 2 <= len(text.split()) <= MOST", "len(text.split()) > MOST"),
     ),
