@@ -9,6 +9,7 @@ serves both kinds of labels: it stops before it overfits labels that can hardly 
 tokens), and comes within about 0.01 nats of the optimum for labels that can (input tokens).
 """
 
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 
 import numpy as np
@@ -31,7 +32,7 @@ BATCHES = 64
 LEARNING_RATE = 0.3
 BLOCK_ROWS = 8192
 
-Classifier = tuple[Tensor, Tensor]  # weights [n_labels, d_model] and bias [n_labels]
+Classifier = tuple[Tensor, Tensor]  # weights [views, n_labels, d_model], bias [views, 1, n_labels]
 
 
 @dataclass(frozen=True)
@@ -69,15 +70,33 @@ def classifier_bound(
     Raises UserError if there are too few blocks to halve, the view holds NaN or infinity, or
     lengths do not match.
     """
-    view = checked(view, "a classifier", labels=labels, blocks=blocks)
+    return bounds([view], labels, blocks, count, seed, device=device)[0]
+
+
+def bounds(
+    views: Sequence[np.ndarray],
+    labels: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    seed: int,
+    penalty: float = 0.0,
+    device: torch.device | str | None = None,
+) -> list[Bound]:
+    """The bound of each of several views that say something of the same labels.
+
+    views: each `[n, d_model]`, equally wide. penalty: what half the squared weights of standardized
+    neurons cost, in nats, beside the sum of all losses. All else as in `classifier_bound`; a view
+    has the same bound as it has alone, but for rounding.
+    """
+    views = [checked(view, "a classifier", labels=labels, blocks=blocks) for view in views]
     device = torch.device(device or best_device())
     fitted, held_out = _halves(blocks, seed)
     distinct, numbers = np.unique(labels, return_inverse=True)
     y = torch.from_numpy(numbers).to(device)
-    x = torch.from_numpy(standardized(view, fitted)).to(device)
-    classifier = _fit(x[fitted], y[fitted], len(distinct), seed)
-    losses = _losses(x[held_out], y[held_out], classifier)
-    return _bound(losses, numbers[held_out], blocks[held_out], count)
+    x = torch.from_numpy(np.stack([standardized(view, fitted) for view in views])).to(device)
+    classifier = _fit(x[:, fitted], y[fitted], len(distinct), seed, penalty)
+    losses = _losses(x[:, held_out], y[held_out], classifier)
+    return [_bound(each, numbers[held_out], blocks[held_out], count) for each in losses]
 
 
 def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
@@ -86,40 +105,51 @@ def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:
     if len(distinct) < 2:
         raise UserError(
             f"{len(distinct)} blocks of documents carry a label; a classifier needs 2, one a half; "
-            f"raise measures.mutual_information.n_tokens, or corpus.splits.test_words and "
-            f"occurrences.n"
+            f"raise n_tokens, or corpus.splits.test_words and occurrences.n"
         )
     order = seeds.generator(seed, "halves").permutation(len(distinct))
     first = order[index] < len(distinct) // 2
     return np.flatnonzero(first), np.flatnonzero(~first)
 
 
-def _fit(x: Tensor, y: Tensor, n_labels: int, seed: int) -> Classifier:
-    """Minimize the cross-entropy by Adam, from the labels' frequencies, at a rate falling to 0."""
+def _fit(x: Tensor, y: Tensor, n_labels: int, seed: int, penalty: float) -> Classifier:
+    """Minimize the cross-entropy by Adam, from the labels' frequencies, at a rate falling to 0.
+
+    x: `[views, n, d_model]`. Steps are taken neuron by neuron, so views do not meet.
+    """
+    n_views, n, d_model = x.shape
     counts = torch.bincount(y, minlength=n_labels) + 0.5
-    bias = (counts / counts.sum()).log().requires_grad_()
-    weights = x.new_zeros(n_labels, x.shape[1], requires_grad=True)
-    rate = LEARNING_RATE * x.shape[1] ** -0.5
+    bias = (counts / counts.sum()).log().repeat(n_views, 1, 1).requires_grad_()
+    weights = x.new_zeros(n_views, n_labels, d_model, requires_grad=True)
+    rate = LEARNING_RATE * d_model**-0.5
     optimizer = torch.optim.Adam([weights, bias])
     generator = seeds.generator(seed, "batches")
-    orders = np.concatenate([generator.permutation(len(x)) for _ in range(PASSES)])
-    batches = torch.from_numpy(orders).to(x.device).split(-(-len(x) // BATCHES))
+    orders = np.concatenate([generator.permutation(n) for _ in range(PASSES)])
+    batches = torch.from_numpy(orders).to(x.device).split(-(-n // BATCHES))
     for step, batch in enumerate(batches):
         optimizer.param_groups[0]["lr"] = rate * (1 - step / len(batches))
         optimizer.zero_grad()
-        functional.cross_entropy(torch.addmm(bias, x[batch], weights.T), y[batch]).backward()
+        loss = _cross_entropies(x[:, batch], y[batch], (weights, bias)).sum() / len(batch)
+        (loss + penalty / (2 * n) * weights.square().sum()).backward()
         optimizer.step()
     return weights.detach(), bias.detach()
 
 
-def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
-    """-ln q(label | representation) of each occurrence `[n]`, in nats, float64."""
+def _cross_entropies(x: Tensor, y: Tensor, classifier: Classifier) -> Tensor:
+    """-ln q(label | representation) of each occurrence in each view `[views, n]`, in nats."""
     weights, bias = classifier
+    logits = torch.baddbmm(bias, x, weights.mT)
+    found = functional.cross_entropy(logits.flatten(0, 1), y.repeat(len(x)), reduction="none")
+    return found.view(len(x), -1)
+
+
+def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:
+    """The same in blocks of rows, float64 `[views, n]`."""
     blocks = [
-        functional.cross_entropy(torch.addmm(bias, rows, weights.T), labels, reduction="none")
-        for rows, labels in zip(x.split(BLOCK_ROWS), y.split(BLOCK_ROWS), strict=True)
+        _cross_entropies(rows, labels, classifier)
+        for rows, labels in zip(x.split(BLOCK_ROWS, 1), y.split(BLOCK_ROWS), strict=True)
     ]
-    return torch.cat(blocks).double().cpu().numpy()
+    return torch.cat(blocks, dim=1).double().cpu().numpy()
 
 
 def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: int) -> Bound:

@@ -219,9 +219,9 @@ def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
         raise UserError(f"n_clusters: found {n_clusters}; allowed: at least 1")
     if n_clusters > len(view):
         raise UserError(
-            f"found {len(view)} occurrences for measures.mutual_information.n_clusters "
-            f"{n_clusters}; allowed: no more clusters than occurrences; "
-            f"lower n_clusters, or raise corpus.splits.test_words and occurrences.n"
+            f"found {len(view)} occurrences for n_clusters {n_clusters}; allowed: no more "
+            f"clusters than occurrences; lower n_clusters, or raise corpus.splits.test_words and "
+            f"occurrences.n"
         )
     return view
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.measures.classifier_bound import classifier_bound
+from bottomup.measures.classifier_bound import bounds, classifier_bound
 from bottomup.measures.jackknife import error
 
 
@@ -81,6 +81,33 @@ def test_the_seed_decides_which_half_is_held_out_and_the_order_of_the_batches():
     assert found[0].mi_nats == found[-1].mi_nats
     same_half = [bound.mi_nats for bound in found[:-1] if bound.n_occurrences == 300]
     assert len(same_half) == len(set(same_half)) > 1
+
+
+def test_views_together_have_the_bounds_that_they_have_alone():
+    generator = np.random.default_rng(0)
+    labels = generator.integers(4, size=2000)
+    blocks = np.arange(2000) // 10 % 20
+    telling = 100 * np.eye(4)[labels] + generator.normal(size=(2000, 4))
+    views = [generator.normal(size=(2000, 4)), telling, telling + 60 * generator.normal(size=4)]
+    together = bounds(views, labels, blocks, 20, 1, device="cpu")
+    for view, found in zip(views, together, strict=True):
+        alone = classifier_bound(view, labels, blocks, 20, 1, "cpu")
+        assert found.mi_nats == pytest.approx(alone.mi_nats, abs=1e-4)
+        np.testing.assert_allclose(found.without, alone.without, atol=1e-4)
+    assert together[0].mi_nats < 0.01 < 1 < together[1].mi_nats
+
+
+def test_a_penalty_takes_from_views_that_tell_nothing_most_of_what_they_lose():
+    generator = np.random.default_rng(0)
+    labels, view = generator.integers(20, size=2000), generator.normal(size=(2000, 40))
+    telling = np.eye(20)[labels] @ generator.normal(size=(20, 40))
+    blocks = np.arange(2000) // 10 % 20
+    without, with_penalty = (
+        [one.mi_nats for one in bounds([view, telling], labels, blocks, 20, 1, penalty, "cpu")]
+        for penalty in (0.0, 50.0)
+    )
+    assert without[0] < 2 * with_penalty[0] < 0
+    assert with_penalty[1] > 0.7 * without[1]
 
 
 def test_a_single_block_is_refused():

@@ -129,9 +129,7 @@ def test_as_many_clusters_as_points_part_all_points():
 
 def test_more_clusters_than_occurrences_are_refused():
     points, _ = blobs(99, 3)
-    with pytest.raises(
-        UserError, match=r"99 occurrences for measures.mutual_information.n_clusters 100;"
-    ):
+    with pytest.raises(UserError, match=r"99 occurrences for n_clusters 100;"):
         cluster(points, 100, seed=1)
 
 

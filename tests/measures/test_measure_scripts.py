@@ -154,7 +154,7 @@ def test_mutual_information_on_fewer_tokens_is_theirs_alone(measure, run):
 @pytest.mark.parametrize(
     ("changed", "rows", "message"),
     [
-        ({"n_clusters": N + 1}, N, "occurrences for measures.mutual_information.n_clusters 1201"),
+        ({"n_clusters": N + 1}, N, "occurrences for n_clusters 1201"),
         ({}, N - 1, f"has {N - 1} rows; allowed: one for each of the {N} rows"),
     ],
 )
