@@ -57,6 +57,7 @@ ABOUT_VOCABULARY = ", about the size of the vocabulary"
 LIMITS = [
     ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words", ""),
     ("measures.mutual_information.n_clusters", "<=", "occurrences.n", ""),
+    ("measures.context.n_clusters", "<=", "occurrences.n", ""),
     ("measures.neighbors.occurrences", ">", "measures.neighbors.k", ""),
     ("measures.neighbors.within_occurrences", ">", "measures.neighbors.k", ""),
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),

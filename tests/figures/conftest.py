@@ -170,6 +170,38 @@ def isotropy(layers, seeds, objectives):
     return table
 
 
+def context(layers, seeds, objectives):
+    """Of the first seed, every place by both estimators: what is known of the own token falls, what
+    context adds falls with the distance and rises with the layer."""
+    rows = []
+    places = [*(f"{place:+d}" if place else "0" for place in range(-4, 5)), "anywhere"]
+    quantities = ("information", "by_token", "added")
+    for objective, layer, estimator, place, quantity in itertools.product(
+        objectives, range(layers + 1), ("classifier", "clusters"), places, quantities
+    ):
+        depth = layer / layers
+        far = 9 if place == "anywhere" else abs(int(place))
+        by_token = 3 - 0.1 * depth if place == "0" else 0.2 / far
+        added = 0.0 if place == "0" else (0.5 + depth + 0.01 * objectives.index(objective)) / far
+        values = {"information": by_token + added, "by_token": by_token, "added": added}
+        rows.append(
+            {
+                "objective": objective,
+                "seed": seeds[0],
+                "layer": layer,
+                "estimator": estimator,
+                "place": place,
+                "quantity": quantity,
+                "nats": values[quantity] - 0.1 * (estimator == "clusters"),
+                "shuffled_nats": None if quantity == "added" else 0.05,
+                "entropy_nats": 3.9,
+                "n_occurrences": 16_000 if estimator == "clusters" else 8_000,
+                "n_labels": 100,
+            }
+        )
+    return with_intervals(pd.DataFrame(rows), "nats")
+
+
 def pwcca_between_layers(layers, seeds, objectives):
     """Consecutive layers, and the first with the last, which no figure shows."""
     rows = []
@@ -368,6 +400,7 @@ def measured(layers, seeds, objectives):
         "pwcca_between_layers": pwcca_between_layers(*size),
         "similarity_between_runs": similarity_between_runs(*size),
         "isotropy": isotropy(*size),
+        "context": context(*size),
         "change": change(*size),
         "influence": influence(*size),
         "neighbors": neighbors(*size),

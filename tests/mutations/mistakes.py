@@ -1299,6 +1299,17 @@ MISTAKES = [
     ),
     *of(
         "measures",
+        "context.py",
+        ("rows - offset for offset", "rows + offset for offset"),
+        ("integers(1, sizes[of])", "integers(0, sizes[of])"),
+        ("== 2 * REACH)", ">= 2 * REACH)"),
+        ("within_token(tokens, seed)[rows], found)", "rows, found)"),
+        ("following = np.roll(order, -1)", "following = order.copy()"),
+        ("information - by_token", "information"),
+        ("count, seed, penalty, device", "count, 1, penalty, device"),
+    ),
+    *of(
+        "measures",
         "neighbors.py",
         ('generator(seed, "neighbors", key)', 'generator(1, "neighbors", key)'),
     ),

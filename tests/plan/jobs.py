@@ -77,6 +77,8 @@ measure_change=measure --reads views=views/mt-2/plain.npy occurrences=occurrence
 = run.objective mt; run.seed 2; table change; options.occurrences 300
 measure_neighbors=measure --reads views=views/mt-2/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/neighbors/mt-2.csv measures/neighbors/mt-2.parquet
 = table neighbors; options.k 10; null.permutations 15
+measure_context=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet frequencies=corpus/frequencies.csv --writes measures/context/mlm-1.csv measures/context/mlm-1.parquet
+= table context; options.occurrences 16000
 measure_isotropy=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/isotropy/mlm-1.csv measures/isotropy/mlm-1.parquet
 = table isotropy; options.n 1000
 measure_lens=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mt-1.csv measures/lens/mt-1.parquet
@@ -142,7 +144,7 @@ write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
 measure_attention=measure --reads model(runs/mt-1/model) text=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/attention/mt-1.parquet
 = run.objective mt; run.seed 1; options.sentences 5; options.seed 1
-show_explorer --tables measures/{mutual_information,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
@@ -223,7 +225,7 @@ measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) m
 = options.pruned.penalty 0.3
 measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
-show_explorer --tables measures/{mutual_information,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention=measure --reads model(runs/bert-0/model) text=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
@@ -296,6 +298,7 @@ FIGURES = {
         f"projection_{name}": (f"projection/{FIRST}.csv", "")
         for name in ("token", "position", "ccg")
     },
+    "context": (f"context/{FIRST}.parquet", ""),
     "isotropy": (f"isotropy/{FIRST}.parquet", ""),
     "sentence": (f"sentence/{FIRST}.csv", ""),
     "lens": ("lens/{lm,mt,mlm}-1.parquet", ""),

@@ -474,8 +474,8 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
 def test_a_mistake_is_one_line(path, value, line):
     found = mistakes(changed(**{path: value}))
     assert any(each.startswith(line) for each in found), found
-    # Too few occurrences are too few for the clusters as well, in each of three numbers of them.
-    assert len(found) == (4 if path == "occurrences__n" else 1)
+    # Too few occurrences are too few for the clusters as well, in each of four numbers of them.
+    assert len(found) == (5 if path == "occurrences__n" else 1)
 
 
 def test_mistakes_of_all_sources_are_said_together():

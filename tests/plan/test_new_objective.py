@@ -65,7 +65,14 @@ def test_new_objectives_are_read_measured_and_drawn_as_others_are(checkout):
     pairs = {output.split("/")[-1] for output in outputs if "pwcca_between_runs/" in output}
     assert {"mlm-1.spans_causal-1.csv", "spans_causal-1.spans_causal_10-1.csv"} <= pairs
     figures = drawn(checkout)
-    compared = ("mutual_information_input", "neighbors_token", "change_pos", "isotropy", "probes")
+    compared = (
+        "mutual_information_input",
+        "neighbors_token",
+        "change_pos",
+        "isotropy",
+        "probes",
+        "context",
+    )
     for figure in (*compared, "projection_token", "distance_between_layers", "attention_of_heads"):
         runs = {part.partition(".")[0] for part in figures[figure][1]}
         assert {"mlm-1", "mlm_40-1", "spans-1"} <= runs, figure

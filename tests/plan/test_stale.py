@@ -44,6 +44,7 @@ SIMILARITY = [
     *PAGES,
 ]
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
+CONTEXT = ["measure_context", "collect_*:measures/context.*", "plot_context", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
 SENTENCE = ["measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", *PAGES]
 LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
@@ -129,7 +130,10 @@ PRUNING = [
 FROM_IMPORTANCE = [*IMPORTANCE, *pruned(method="gradient")]
 RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
-OF_VIEWS = [*MUTUAL_INFORMATION, *PWCCA, *SIMILARITY, *ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS]
+OF_VIEWS = [
+    *(*MUTUAL_INFORMATION, *CONTEXT, *PWCCA, *SIMILARITY),
+    *(*ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS),
+]
 FROM_SEEN = [*OF_VIEWS, *PROJECTION]
 FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 # What is measured of models, and all.
@@ -187,7 +191,7 @@ AS_TRAINED = [
 ]
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
-    "collect_*:measures/[!pgils]*",
+    *(f"collect_*:measures/{name}*" for name in ("change", "head", "mutual", "neighbors", "quality")),
     "collect_*:measures/influence.*",
     "collect_*:measures/pwcca_*",
     "plot_learning_curves",
@@ -208,6 +212,7 @@ COMPARED = [
     "plot_isotropy",
     "plot_sentence",
     "plot_lens",
+    "plot_context",
     "plot_attention_of_heads",
     *PROBES[1:],
     "plot_similarity_*",
@@ -253,6 +258,7 @@ def from_training(objective):
         f"measure_isotropy:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
         f"measure_lens:*/{objective}-*",
+        f"measure_context:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
@@ -390,7 +396,8 @@ CODE = {
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
     "bottomup/measures/over_runs.py": [*MEANS, *COMPARISON, *JUDGED],
-    "bottomup/measures/mutual_information.py": MUTUAL_INFORMATION,
+    "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
+    "bottomup/measures/context.py": CONTEXT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
     "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
@@ -736,7 +743,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     assert measured == {
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
-        "sentence",
+        *("context", "sentence"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()
@@ -890,7 +897,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     assert tables == {
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "probes", "influence", "neighbors"),
-        *("projection", "quality", "head_importance", "head_functions"),
+        *("projection", "quality", "head_importance", "head_functions", "context"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)

@@ -1,0 +1,236 @@
+"""What a representation says of the tokens around it, in nats, place by place.
+
+The representation is that of position i, and the token the one at i + k, for k from -4 to 4. A last
+place is `anywhere`: another token of the sentence, drawn at random. The estimator is not told where
+it stands, so this is about the sentence's words and not about their order.
+
+Two estimators see different things:
+
+- `classifier`, the held-out bound of a linear classifier (`bottomup.measures.classifier_bound`),
+  sees what is linearly there, however little it varies;
+- `clusters`, the plug-in value for k-means clusters (`bottomup.measures.mutual_information`), sees
+  what most of the representation is about.
+
+Some tokens often follow others. So a representation that says which token stands at i says
+something of the one at i + k, with or without context. `by_token` is how much: the same for
+representations that change places with others of their own token. These still say their token, but
+nothing of what stands around it. What `information` has beyond that is `added`. A position in the
+sentence, too, says something of tokens, and is lost with the change: at layer 0, all that is added
+is due to it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+
+from bottomup.core import seeds
+from bottomup.core.errors import UserError
+from bottomup.measures import jackknife
+from bottomup.measures.classifier_bound import Bound, bounds
+from bottomup.measures.jackknife import Range
+from bottomup.measures.mutual_information import (
+    cluster,
+    entropy,
+    mutual_information,
+    shuffled,
+    without_blocks,
+)
+
+REACH = 4  # tokens
+OFFSETS = range(-REACH, REACH + 1)
+ANYWHERE = "anywhere"
+PLACES = (*(f"{offset:+d}" if offset else "0" for offset in OFFSETS), ANYWHERE)
+# What half the squared weights of a classifier cost, in nats, times d_model: views of all widths
+# then say as much for one cost (docs/decisions.md).
+PENALTY = 0.4
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Tokens, and the rows of a view in which each is looked for.
+
+    tokens, blocks: what is looked for, and its blocks of documents, `[n]`. rows: for each of
+    `PLACES` the rows that are read, `[places, n]`; seen from such a row, the token stands at that
+    place. changed: the same, where each row has changed places with another one of its token.
+    """
+
+    tokens: np.ndarray
+    blocks: np.ndarray
+    rows: np.ndarray
+    changed: np.ndarray
+
+
+def draw(
+    occurrences: pd.DataFrame, labeled: np.ndarray, labels: np.ndarray, n: int, seed: int
+) -> Sample:
+    """At most `n` of the labeled tokens, drawn from those with `REACH` others of their sentence on
+    either side, so that all places are about the same tokens.
+
+    occurrences: the occurrence table, in text order. labeled, labels: the rows of the tokens that
+    count, and these tokens.
+
+    Raises UserError if there are no such tokens.
+    """
+    inside = np.flatnonzero(_inside(occurrences)[labeled])
+    if not len(inside):
+        raise UserError(
+            f"none of {len(labeled)} tokens has {REACH} others of its sentence on either side; "
+            f"context needs some: raise occurrences.n, or leave out the table context"
+        )
+    order = seeds.generator(seed, "context").permutation(len(inside))
+    kept = np.sort(inside[order[:n]])
+    rows = labeled[kept]
+    read = np.stack([*(rows - offset for offset in OFFSETS), elsewhere(occurrences, rows, seed)])
+    own = occurrences["input_id"].to_numpy()
+    changed = np.stack([_changed(some, own, seed) for some in read])
+    return Sample(labels[kept], occurrences["block"].to_numpy()[rows], read, changed)
+
+
+def _inside(occurrences: pd.DataFrame) -> np.ndarray:
+    """Whether the `REACH` rows on either side are the nearest tokens of the same sentence `[n]`."""
+    sentences, positions = (occurrences[name].to_numpy(int) for name in ("sentence", "position"))
+    found = np.zeros(len(occurrences), dtype=bool)
+    left, right = slice(None, -2 * REACH), slice(2 * REACH, None)
+    together = sentences[left] == sentences[right]
+    found[REACH:-REACH] = together & (positions[right] - positions[left] == 2 * REACH)
+    return found
+
+
+def elsewhere(occurrences: pd.DataFrame, rows: np.ndarray, seed: int) -> np.ndarray:
+    """Another row of the sentence for each of `rows`, drawn uniformly, `[n]`."""
+    sentences = occurrences["sentence"].to_numpy()
+    starts = np.flatnonzero(np.diff(sentences, prepend=sentences[0] - 1))
+    sizes = np.diff(starts, append=len(sentences))
+    of = np.searchsorted(starts, rows, side="right") - 1
+    steps = seeds.generator(seed, "anywhere").integers(1, sizes[of])
+    return starts[of] + (rows - starts[of] + steps) % sizes[of]
+
+
+def _changed(rows: np.ndarray, tokens: np.ndarray, seed: int) -> np.ndarray:
+    """The rows that are read at a place, each in the place of another one of its token, `[n]`.
+
+    tokens: those of all occurrences. The others are read at that place, too, so that by positions
+    the rows are the same ones; only of a token that is read once is another occurrence taken.
+    """
+    found = rows[within_token(tokens[rows], seed)]
+    return np.where(found == rows, within_token(tokens, seed)[rows], found)
+
+
+def within_token(tokens: np.ndarray, seed: int) -> np.ndarray:
+    """For each row another one of the same token, drawn at random, each row once: `[n]`.
+
+    tokens: `[n]`. A token that occurs once stays where it is.
+    """
+    _, numbers = np.unique(tokens, return_inverse=True)
+    order = seeds.generator(seed, "within token").permutation(len(tokens))
+    order = order[np.argsort(numbers[order], kind="stable")]
+    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
+    following = np.roll(order, -1)
+    following[np.append(starts[1:], len(order)) - 1] = order[starts]
+    found = np.empty_like(order)
+    found[order] = following
+    return found
+
+
+def by_classifier(
+    view: np.ndarray,
+    sample: Sample,
+    count: int,
+    seed: int,
+    device: torch.device | str | None = None,
+) -> Iterator[dict]:
+    """Rows of a table for one layer, by the bound of a linear classifier.
+
+    view: `[n_occurrences, d_model]`; count: the number of blocks. `n_occurrences` of a row are
+    those held out. Shuffled tokens have nothing to do with any place, so one stands for all.
+    """
+
+    def bounded(rows: np.ndarray, tokens: np.ndarray) -> list[Bound]:
+        views = [view[some] for some in rows]
+        penalty = PENALTY * view.shape[1]
+        return bounds(views, tokens, sample.blocks, count, seed, penalty, device)
+
+    def values(found: list[Bound]) -> np.ndarray:
+        return np.stack([np.append(bound.mi_nats, bound.without) for bound in found])
+
+    information = bounded(sample.rows, sample.tokens)
+    by_token = bounded(sample.changed, sample.tokens)
+    permuted = seeds.generator(seed, "shuffled labels").permutation(sample.tokens)
+    [nothing] = bounded(sample.rows[[REACH]], permuted)
+    yield from _rows(
+        ("classifier", sample, information[0].n_occurrences),
+        values(information),
+        values(by_token),
+        [nothing.mi_nats] * len(PLACES),
+        Range(high=information[0].entropy_nats),
+    )
+
+
+def by_clusters(
+    view: np.ndarray,
+    sample: Sample,
+    count: int,
+    n_clusters: int,
+    seed: int,
+    device: torch.device | str | None = None,
+) -> Iterator[dict]:
+    """The same by k-means clusters of all occurrences; other arguments as in `by_classifier`.
+
+    A plug-in value is too high where clusters are many and occurrences few. What is added is a
+    difference of two, so there it cancels as far as it is the same.
+    """
+    tokens, blocks = sample.tokens, sample.blocks
+    clusters = cluster(view, n_clusters, seed, device)
+
+    def values(rows: np.ndarray) -> np.ndarray:
+        found = [
+            [
+                mutual_information(tokens, clusters[some]),
+                *without_blocks(tokens, clusters[some], blocks, count),
+            ]
+            for some in rows
+        ]
+        return np.array(found)
+
+    yield from _rows(
+        ("clusters", sample, len(tokens)),
+        values(sample.rows),
+        values(sample.changed),
+        [shuffled(tokens, clusters[some], seed) for some in sample.rows],
+        Range(0, entropy(tokens)),
+    )
+
+
+def _rows(
+    of: tuple[str, Sample, int],
+    information: np.ndarray,
+    by_token: np.ndarray,
+    chance: list[float],
+    within: Range,
+) -> Iterator[dict]:
+    """The rows of an estimator: information, what the token itself says, and the rest.
+
+    of: the estimator, the tokens, and how many of them it measures. information, by_token: for each
+    place, with all blocks and then without each, `[places, 1 + count]`.
+    """
+    estimator, sample, n_occurrences = of
+    n_labels = len(np.unique(sample.tokens))
+    quantities = {
+        "information": (information, within, chance),
+        "by_token": (by_token, within, chance),
+        "added": (information - by_token, jackknife.ANY, [np.nan] * len(PLACES)),
+    }
+    for number, place in enumerate(PLACES):
+        for quantity, (values, possible, shuffled_nats) in quantities.items():
+            value, without = values[number, 0], values[number, 1:]
+            yield {
+                **{"estimator": estimator, "place": place, "quantity": quantity},
+                **jackknife.estimate("nats", value, without, possible),
+                "shuffled_nats": shuffled_nats[number],
+                "entropy_nats": within.high,
+                "n_occurrences": n_occurrences,
+                "n_labels": n_labels,
+            }
