@@ -61,9 +61,9 @@ def _select(measured: pd.DataFrame, estimator: str, place: str) -> pd.DataFrame:
     wanted = {"estimator": estimator, "place": place, "quantity": quantity}
     part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:
-        names = ", ".join(f"{column} {value}" for column, value in wanted.items())
+        asked = ", ".join(f"{column} {value}" for column, value in wanted.items())
         raise UserError(
-            f"the table context has no rows with {names}; measure it, or leave the figure out"
+            f"the table context has no rows with {asked}; measure it, or leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "nats": "value"}
     curves = of_one_run(part.rename(columns=names).sort_values("x", kind="stable"))

@@ -189,20 +189,17 @@ AS_TRAINED = [
     "plot_projection_*",
     *SHOWN,
 ]
+DISTANCES = [
+    *("plot_distance_between_*", "plot_change_*", "plot_influence_*"),
+    *("plot_matching", "plot_neighbors_*"),
+]
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
-    *(f"collect_*:measures/{name}*" for name in ("change", "head", "mutual", "neighbors", "quality")),
-    "collect_*:measures/influence.*",
-    "collect_*:measures/pwcca_*",
-    "plot_learning_curves",
-    "plot_mutual_information_*",
-    "plot_distance_between_*",
-    "plot_change_*",
-    "plot_influence_*",
-    "plot_matching",
-    "plot_neighbors_*",
-    *IMPORTANCE[2:],
-    *FUNCTIONS[2:],
+    *("collect_*:measures/change.*", "collect_*:measures/head*", "collect_*:measures/influence.*"),
+    *("collect_*:measures/mutual_information.*", "collect_*:measures/neighbors.*"),
+    *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
+    *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
+    *(*IMPORTANCE[2:], *FUNCTIONS[2:]),
 ]
 # The same for objectives.
 COMPARED = [
@@ -220,11 +217,14 @@ COMPARED = [
     "plot_mutual_information_input",
     "plot_first_look",
     "plot_mutual_information_estimators",
-    *AVERAGED[5:],
+    *(*DISTANCES, *IMPORTANCE[2:], *FUNCTIONS[2:]),
     "plot_projection_*",
 ]
 # Figures of means over runs and documents, or of pairs of runs.
-MEANS = [*AVERAGED[4:10], "plot_first_look", "plot_similarity_*", "plot_syntactic_heads"]
+MEANS = [
+    *("plot_mutual_information_*", *DISTANCES),
+    *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads"),
+]
 # What of this is about attention.
 OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
