@@ -46,7 +46,10 @@ SIMILARITY = [
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
 CONTEXT = ["measure_context", "collect_*:measures/context.*", "plot_context", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
-SENTENCE = ["measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", *PAGES]
+# It is not in the explorer.
+SENTENCE = [
+    *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
+]
 LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
 CHANGE = [
     "measure_change",
@@ -395,7 +398,8 @@ CODE = {
     "bottomup/figures/first_look.py": ["plot_first_look"],
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
-    "bottomup/measures/over_runs.py": [*MEANS, *COMPARISON, *JUDGED],
+    # What draws groups of tokens draws means of runs elsewhere.
+    "bottomup/measures/over_runs.py": [*MEANS, "plot_lens", *COMPARISON, *JUDGED],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
