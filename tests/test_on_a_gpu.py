@@ -28,6 +28,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
     test_programs_prune_and_measure,
 )
 from tests.measures import test_measure_scripts
+from tests.measures.test_lens import test_the_program as test_lens
 from tests.measures.test_measure_scripts import (  # noqa: F401
     influence_of,
     run,
@@ -38,6 +39,7 @@ from tests.measures.test_measure_scripts import (  # noqa: F401
     test_mutual_information_of_each_layer_label_and_estimator,
     test_probes_of_each_layer,
     test_similarity_of_runs,
+    test_what_each_layer_says_of_the_tokens_around,
 )
 from tests.measures.test_neighbors import (  # noqa: F401
     files,
@@ -74,6 +76,8 @@ TESTS = {
         test_of_a_translating_checkpoint_all_kinds_of_heads_have_a_loss
     ),
     "measure mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
+    "measure context": test_what_each_layer_says_of_the_tokens_around,
+    "measure lens": test_lens,
     "measure pwcca_between_layers": test_distances_between_layers,
     "measure pwcca_between_runs": test_distances_between_runs,
     "measure similarity_between_runs": test_similarity_of_runs,

@@ -338,6 +338,35 @@ def test_probes_of_each_layer(measure, run):
     assert accuracy["value"].between(0.25, 0.75).all()
 
 
+def test_what_each_layer_says_of_the_tokens_around(measure, run):
+    """Of a view that is the token before, and of layers that are noise."""
+    occurrences = pd.read_parquet(run / "occurrences.parquet")
+    occurrences = occurrences.assign(position=np.arange(N) % 12, kind="plain")
+    occurrences.to_parquet(run / "occurrences.parquet")
+    before = np.roll(occurrences["input_id"], 1)
+    views = np.load(run / "a.npy").astype(np.float32)
+    views[1] = np.eye(views.shape[2], dtype=np.float32)[before % views.shape[2]]
+    np.save(run / "b.npy", views)
+    measure(
+        "context",
+        {"objective": "lm", "seed": 1},
+        {"n_tokens": 8, "occurrences": 1000, "n_clusters": 20, "seed": 1},
+        views=run / "b.npy",
+        occurrences=run / "occurrences.parquet",
+        frequencies=run / "frequencies.csv",
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    places = ["-4", "-3", "-2", "-1", "0", "+1", "+2", "+3", "+4", "anywhere"]
+    assert len(table) == LAYERS * 2 * len(places) * 3
+    said = table[table["quantity"] == "information"].set_index(["estimator", "layer", "place"])
+    for estimator in ("classifier", "clusters"):
+        of_layer = said.loc[estimator, 1]["nats"]
+        assert of_layer.idxmax() == "-1"
+        assert of_layer["-1"] == pytest.approx(np.log(8), rel=0.15)
+        assert of_layer.drop("-1").max() < 0.2
+
+
 def test_change_of_groups(measure, run, caplog):
     model, settings = {"objective": "lm", "seed": 1}, {"occurrences": 200, "seed": 1}
     files = {
