@@ -125,9 +125,10 @@ class Finding:
     asked: list[int]
 
     @property
-    def one_of_several(self) -> bool:
-        """Whether a single run shows it though others could: it was chosen by what it shows."""
-        return len(self.found.seeds) == 1 < len(self.asked)
+    def unrepeated(self) -> bool:
+        """Whether several seeds do not tell how far others would be: one run alone shows it, which
+        was chosen by what it shows, or all of them make one pair."""
+        return self.parts.n_runs == 1 < len(self.asked)
 
     @property
     def difference(self) -> Replicates | None:
@@ -153,7 +154,7 @@ class Finding:
         )
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
         how = decided(claim, prior, self.parts, self.added, condition, initial)
-        if self.one_of_several:  # How far others would be is not known.
+        if self.unrepeated:
             how = replace(how, p=PValues(*(np.ones_like(p) for p in vars(how.p).values())))
         return how
 

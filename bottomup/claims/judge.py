@@ -133,7 +133,7 @@ def _power(one: Finding, how: Decided, prior: Prior) -> float:
     """The chance that this study finds the claim reproduced, asked alone, where its statistic has
     the published size, and its initial models what they have here. NaN where that is not known."""
     claim = one.claim
-    if one.one_of_several:
+    if one.unrepeated:
         return math.nan
     own = power(one.parts, prior, claim.published, claim.margin, claim.one_of)
     if not one.added or not how.initial:
@@ -151,10 +151,10 @@ def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
 def _marks(one: Finding, how: Decided) -> dict:
     """What a reader of the verdict must know."""
     marks = []
-    if one.one_of_several:
-        marks.append(f"one run of {len(one.asked)}")
+    if one.parts.n_runs == 1 and one.claim.across_seeds:
+        marks.append("one pair of runs")
     elif one.parts.n_runs == 1:
-        marks.append("one pair of runs" if one.claim.across_seeds else "one run")
+        marks.append(f"one run of {len(one.asked)}" if one.unrepeated else "one run")
     if one.claim.of_training and not one.added:
         marks.append("no initial models beside it")
     elif one.added and one.added.n_runs < one.parts.n_runs:
@@ -198,7 +198,9 @@ def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -
 def _until(one: Finding, how: Decided, prior: Prior, text_of: str) -> str:
     """What would decide the claim if the values stayed; text_of: its text, and how to see more."""
     claim = one.claim
-    if one.one_of_several:
+    if one.unrepeated and one.claim.across_seeds:
+        return "a third run, for more than one pair"
+    if one.unrepeated:
         return f"more than one of {len(one.asked)} runs has what it asks for"
     if how.p.alone != UNDECIDED:
         return "it stands among fewer claims, or more runs: alone it is decided"

@@ -71,9 +71,11 @@ There are no initial models for importance other than confidence, nor for readin
 
 **Marks** in the column `provisional`; quote no verdict without them:
 
-- *one run*, *one pair of runs*: other claims tell how much runs differ. If these have one run, too,
-  that is unknown, and the verdict is about this run. A value that other text does not change
-  either, such as the number of heads left, is undecided.
+- *one run*: other claims tell how much runs differ. If these have one run, too, that is unknown,
+  and the verdict is about this run. A value that other text does not change either, such as the
+  number of heads left, is undecided.
+- *one pair of runs*: two seeds make one pair, and nothing tells how far another would be. The claim
+  is undecided.
 - *one run of 3*: the others could show it and do not, as where they have no head with the function.
   That run was chosen by what it shows, so the claim is undecided.
 - *no initial models beside it*: the sentence is about training, and nothing shows the state before.

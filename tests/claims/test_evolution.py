@@ -158,6 +158,9 @@ def test_two_seeds_are_one_pair_of_runs(two_seeds):
     claims = judged(two_seeds, ["seeds_closer_than_objectives", "mt_and_mlm_closest"])
     assert claims["runs"].tolist() == [1, 2]
     assert claims["provisional"].iloc[0] == "one pair of runs"
+    # How far another pair would be is not known.
+    assert claims["verdict"].iloc[0] == "undecided"
+    assert claims["undecided_until"].iloc[0] == "a third run, for more than one pair"
 
 
 def test_one_layer_out_of_line_does_not_turn_a_claim(as_published):

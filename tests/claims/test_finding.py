@@ -238,6 +238,6 @@ def where_large(*objectives):
 def test_what_one_run_of_several_shows_decides_nothing(values, asked, chosen):
     about = [name for name in values if name != "lm"]
     one = found_of(claim(where_large(*about), of_training=False), runs_of(**values))
-    assert (one.asked, one.one_of_several) == (asked, chosen)
+    assert (one.asked, one.unrepeated) == (asked, chosen)
     word = one.decided(Prior(1e-4, 2.0)).p.alone
     assert word == ("undecided" if chosen else "reproduced")
