@@ -104,7 +104,9 @@ def test_from_figures_and_tables_to_verdicts(study, run_script, caplog):
     counts = {"functions_stay", "lm_functions_stay", "mlm_functions_stay", "mlm_learns_slower"}
     counts |= {"first_layer_is_the_exception", "heads_take_over_second_function"}
     upper = "upper_decoder_keeps_cross_attention"
-    assert set(claims.index[~reproduced]) <= {*BEYOND, *counts, upper}
+    # Of two seeds there is one pair.
+    pair = {"seeds_closer_than_objectives", "seeds_closer_without_shared_weights"}
+    assert set(claims.index[~reproduced]) <= {*BEYOND, *counts, *pair, upper}
     assert claims.loc[upper, "verdict"] == "depends on the estimator"
     missing = claims["undecided_until"][claims["verdict"] == "not measured"]
     assert len(missing) and missing.str.startswith("the study measures it").all()
