@@ -41,6 +41,9 @@ from bottomup.views.moments import Moments
 BATCH_TOKENS = 2048
 # Predictions that are read off each layer: to read one layer costs as much as to compute several.
 MOST = 20_000
+# Of the largest variance of a direction: what varies less does so by the rounding of float32, which
+# differs from device to device.
+ROUNDING = 1e-10
 TUNED, LOGIT = "tuned", "logit"
 ALL = ("all", "all")  # the grouping and the group of all predicted tokens
 
@@ -140,7 +143,7 @@ def least_squares(moments: Moments) -> Map:
 
     A norm takes a direction from its states, along which x does not vary.
     """
-    weight = pinvh(moments.xx) @ moments.xy
+    weight = pinvh(moments.xx, rtol=ROUNDING) @ moments.xy
     bias = moments.mean_y - moments.mean_x @ weight
     return Map(*(torch.from_numpy(part).float() for part in (weight, bias)))
 
