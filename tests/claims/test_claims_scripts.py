@@ -2,6 +2,7 @@
 
 import json
 import logging
+from itertools import product
 
 import numpy as np
 import pandas as pd
@@ -12,11 +13,13 @@ from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all
 from bottomup.claims.reference import reference
 from bottomup.claims.tables import LEARNING, table
+from bottomup.claims.words import LEVEL
 from bottomup.plan.config import load
 from bottomup.plan.reading import read
 from bottomup.plan.slices import Slices
 from scripts import compare_with_published
 from tests.claims.made_up import INITIAL, moved, value_of
+from tests.claims.null_studies import KINDS, RUNS
 from tests.tiny import ROOT
 
 ESTIMATORS = {
@@ -323,6 +326,12 @@ def test_claims_about_heads_that_are_not_there_are_calibrated_as_if_they_were(st
 
 def test_the_claims_for_readers_are_up_to_date():
     assert (ROOT / "docs/claims.md").read_text() == reference()
+
+
+def test_null_studies_on_the_page_keep_its_promise():
+    found = pd.read_csv(ROOT / "docs/null_studies.csv")
+    assert {*zip(found["runs"], found["variances"], strict=True)} == {*product(RUNS, KINDS)}
+    assert found["decided"].max() <= LEVEL
 
 
 def test_every_claim_that_the_default_study_measures_is_calibrated():
