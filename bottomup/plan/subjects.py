@@ -118,10 +118,14 @@ class Subjects:
         return [names.run(name, seed) for name in objectives for seed in self.seeds(name)]
 
     def seeds(self, objective: str) -> list[int]:
-        """The seeds of an objective, on the whole text or a half, to its end or to a step."""
+        """The seeds of an objective, on the whole text or a half, to its end or to a step. Halves
+        have those of the first look: no claim hangs on them."""
         if objective in self.checkpoints:
             return [0]
-        return self.study.objective_seeds(names.whole(objective))
+        found = self.study.objective_seeds(names.whole(objective))
+        if self.study.looks and names.objective_and_half(objective)[1]:
+            return found[: self.study.looks[0]]
+        return found
 
     def masked(self) -> list[str]:
         """The objectives that are also looked at as they were trained; none if occurrences are
@@ -180,7 +184,7 @@ class Subjects:
                 for seed in sorted({*self.seeds(a)} & {*self.seeds(b)}):
                     yield names.pair(names.run(a, seed), names.run(b, seed))
         for name in self.study.training_halves:
-            for seed in self.seeds(name):
+            for seed in self.seeds(names.half(name, 1)):
                 yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
         for at_step, whole in self.steps_and_ends():
             yield names.pair(at_step, whole)

@@ -1280,6 +1280,16 @@ def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
     assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
 
 
+def test_a_later_look_trains_no_more_halves():
+    grown = changed(looks=[2, 3], seeds=[1, 2, 3], training_halves=["lm"])
+    grown["objectives"]["lm"] = {"n_seeds": 3}
+    subjects = Slices(load(grown)).subjects
+    assert subjects.seeds("lm") == [1, 2, 3]
+    assert subjects.seeds("lm_half1") == subjects.seeds("lm_half2") == [1, 2]
+    pairs = {pair for pair in subjects.pairs_of_runs() if "half" in pair}
+    assert pairs == {f"lm_half1-{seed}.lm_half2-{seed}" for seed in (1, 2)}
+
+
 @pytest.mark.parametrize("seeds", [[1, 0], [0, 1], [2, 5]])
 def test_pairs_of_the_first_seed(seeds):
     pairs = Slices(load(changed(seeds=seeds))).subjects.first_pairs()
