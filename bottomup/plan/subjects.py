@@ -10,8 +10,6 @@ from bottomup.core.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
 from bottomup.plan.config import Study, modules
 
-DROPOUT = ("dropout", "attention_dropout")  # which no initial model has
-
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
 READINGS = ["plain", names.AS_TRAINED]
@@ -88,10 +86,11 @@ class Subjects:
         if model not in self.trained:
             return model
 
-        def encoder(name: str) -> tuple[dict, str, bool]:
-            shape = self.study.objective_shape(name).model_dump(exclude={*DROPOUT})
-            trunk = self.study.objective_trunk(name)
-            return shape, trunk, self.study.objective_options(name).causal
+        def encoder(name: str) -> tuple[dict, bool]:
+            # What is dropped out in training is there at its start.
+            dropout = {"dropout", "attention_dropout"}
+            shape = self.study.objective_shape(name).model_dump(exclude=dropout)
+            return shape, self.study.objective_options(name).causal
 
         untrained = (name for name in self.objectives if name not in self.trained)
         return next((name for name in untrained if encoder(name) == encoder(model)), None)
