@@ -13,7 +13,6 @@ import pandas as pd
 import torch
 from tokenizers import Tokenizer
 
-from bottomup.core.errors import UserError
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.words import spans
@@ -26,16 +25,11 @@ def cosines(vectors: np.ndarray, center: np.ndarray) -> np.ndarray:
 
     vectors: `[n, d_model]`; center: `[d_model]`.
 
-    Raises UserError for a vector at the center, which has no direction.
+    A vector at the center has no direction, so no cosine: NaN.
     """
     rows = vectors.astype(np.float64) - center
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
-    if not lengths.all():
-        raise UserError(
-            "the representation of a word is the mean of all, so it has no cosine with another; "
-            "look for a run or layer that collapsed"
-        )
-    units = rows / lengths
+    units = np.divide(rows, lengths, out=np.full_like(rows, np.nan), where=lengths > 0)
     return np.clip(units @ units.T, -1, 1)
 
 
