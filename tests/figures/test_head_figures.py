@@ -20,6 +20,7 @@ from bottomup.figures import (
     heads_kept_by_attention,
     importance_agreement,
     quality_against_heads,
+    relevance_kept,
     style,
     syntactic_heads,
 )
@@ -41,6 +42,7 @@ FIGURES = {
         ["heads_dying_enc_bleu_linear_x", "bleu_all_attns"],
     ),
     functions_kept: ({}, ["pruned_functions", "gates"], ["functions_retained"]),
+    relevance_kept: ({}, ["gates", "head_importance"], []),
     heads_kept_by_attention: (
         {"objective": "mt"},
         ["pruning"],
@@ -801,6 +803,53 @@ def test_kept_heads_by_what_they_do():
     both = [bar for bar in bars if bar.get_width() < functions_kept.WIDTH]
     assert len({bar.get_facecolor() for bar in both}) == len(both) == 2
     assert len({bar.get_y() for bar in both}) == 1
+
+
+def with_relevance(kept, seed=1, penalty=0.1):
+    """Tables of a model of 2 layers of 4 heads whose gates keep these heads by layer."""
+    shares = {1: [0.4, 0.3, 0.2, 0.1], 2: [0.1, 0.1, 0.2, 0.6]}
+    known = {
+        ("mt", seed, "encoder", layer): {heads.RELEVANCE: values, "confidence": [0.5] * 4}
+        for layer, values in shares.items()
+    }
+    model = {"seed": seed, "attention": "encoder", "penalty": penalty}
+    return {
+        "gates": gates({"encoder": kept}, n_heads=4, **model),
+        "head_importance": importance(known),
+    }
+
+
+def test_relevance_of_what_gates_keep():
+    figure, points = draw(relevance_kept, with_relevance({1: (1, 4), 2: (4,)}))
+    # Shares of a layer of four heads, times four.
+    assert series(points, "mt, encoder", "gates") == [(3, pytest.approx((1.6 + 0.4 + 2.4) / 3))]
+    most = dict(series(points, "mt, encoder", relevance_kept.MOST))
+    assert most[1] == pytest.approx(2.4)
+    assert most[3] == pytest.approx((2.4 + 1.6 + 1.2) / 3)
+    assert most[8] == pytest.approx(1)
+    chance = points[points["series"] == relevance_kept.CHANCE].set_index("x")
+    assert set(chance["y"]) == {1}
+    assert (chance.loc[1, "low"], chance.loc[1, "high"]) == pytest.approx((0.4, 2.4))
+    assert (chance.loc[8, "low"], chance.loc[8, "high"]) == pytest.approx((1, 1))
+    assert figure.axes[0].get_title(loc="left") == "MT"
+
+
+def test_relevance_kept_over_seeds():
+    tables = [with_relevance({2: (4,)}), with_relevance({1: (4,), 2: (3, 4)}, seed=2)]
+    together = {name: pd.concat([part[name] for part in tables]) for name in tables[0]}
+    _, points = draw(relevance_kept, together)
+    (point,) = points[points["series"] == "gates"].itertuples()
+    assert (point.x, point.runs) == (2, 2)
+    values = (2.4, (0.4 + 0.8 + 2.4) / 3)
+    assert (point.high, point.low) == pytest.approx(values)
+    assert point.y == pytest.approx(np.mean(values))
+
+
+def test_a_pruned_model_whose_relevance_was_not_measured():
+    tables = with_relevance({2: (4,)})
+    tables["gates"] = tables["gates"].assign(seed=2)
+    with pytest.raises(UserError, match="no relevance of mt 2, which was pruned; measure it"):
+        draw(relevance_kept, tables)
 
 
 def encoder_pruned(*kept, attention="encoder"):

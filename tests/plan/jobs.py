@@ -323,6 +323,12 @@ FIGURES = {
         + " ".join(f"gates/{part}.csv" for part in SWEPT.split()),
         "functions_retained",
     ),
+    "relevance_kept": (
+        "gates/lm-1.encoder.gates_0.7.csv gates/mt-1.all.gates_{0,0.5}.csv "
+        "gates/mt-1.encoder.gates_0.7.csv gates/mlm-1.encoder.gates_0.7.csv "
+        "head_importance/{lm,mlm,mt}-1.parquet",
+        "",
+    ),
     "heads_kept_by_attention": (
         "pruning/mt-1.all.none_0.parquet pruning/mt-1.all.gates_{0,0.5}.parquet",
         "heads_dying_by_attn_type_both",

@@ -86,6 +86,7 @@ IMPORTANCE = [
     "plot_head_importance",
     "plot_head_functions",
     "plot_importance_agreement",
+    "plot_relevance_kept",
     *SHOWN,
 ]
 FUNCTIONS = [
@@ -108,7 +109,12 @@ PRUNING_SHOWN = [
     "plot_quality_against_heads",
     *SHOWN,
 ]
-GATES_SHOWN = ["collect_tables:measures/gates.csv", "plot_functions_kept", *PRUNING_SHOWN]
+GATES_SHOWN = [
+    "collect_tables:measures/gates.csv",
+    "plot_functions_kept",
+    "plot_relevance_kept",
+    *PRUNING_SHOWN,
+]
 # What shows MT models with gates on all heads alone.
 ALL_KINDS = [
     "plot_heads_kept_by_attention",
@@ -241,6 +247,7 @@ COMPARED_PRUNED = [
     "collect_tables:measures/gates.csv",
     "plot_quality_against_heads",
     "plot_functions_kept",
+    "plot_relevance_kept",
 ]
 
 
