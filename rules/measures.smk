@@ -38,7 +38,7 @@ READS = {
     "known": {"annotation": ANNOTATION, "frequencies": frequencies_of},
     "translation": {"translation": translation},
     "test_pairs": {
-        "text": "<results>/corpus/test.parquet",
+        "pairs": "<results>/corpus/test.parquet",
         "target_tokenizer": target_tokenizer,
     },
     # In sub-words of ours or, for a checkpoint, in words.

@@ -80,6 +80,9 @@ rule show_explorer:
             "<results>/measures/attention/{run}.parquet",
             run=MEASURES["attention"] if HEADS else [],
         ),
+        beliefs=expand(
+            "<results>/measures/beliefs/{run}.parquet", run=MEASURES["beliefs"]
+        ),
         projection=(
             "<results>/measures/projection.csv" if MEASURES["projection"] else []
         ),
@@ -110,7 +113,8 @@ rule show_explorer:
         """
         python scripts/show_explorer.py --settings {params.settings:q} \
             --tables {input.tables:q} --heads {input.heads:q} \
-            --attention {input.attention:q} --projection {input.projection:q} \
-            --text {input.text:q} --tokenizer {input.tokenizer:q} --claims {input.claims:q} \
+            --attention {input.attention:q} --beliefs {input.beliefs:q} \
+            --projection {input.projection:q} --text {input.text:q} \
+            --tokenizer {input.tokenizer:q} --claims {input.claims:q} \
             --page {output.page:q} --library {output.library:q} &>{log:q}
         """

@@ -33,6 +33,7 @@ def main(arguments: argparse.Namespace) -> None:
         {path.stem: read_table(path) for path in arguments.tables},
         arguments.heads and read_table(arguments.heads),
         [table for table in map(read_table, arguments.attention) if len(table)],
+        [table for table in map(read_table, arguments.beliefs) if len(table)],
         projected,
         arguments.claims and read_table(arguments.claims),
     )
@@ -42,7 +43,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("tables", "attention"):
+    for name in ("tables", "attention", "beliefs"):
         parser.add_argument(f"--{name}", nargs="*", type=Path, default=[])
     for name in ("heads", "projection", "claims"):
         parser.add_argument(f"--{name}", nargs="?", type=Path)

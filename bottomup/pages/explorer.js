@@ -313,6 +313,50 @@ if (study.heads.length) {
   newRun();
 }
 
+/* What each layer would predict */
+
+const believing = () => study.beliefs.find(each => each.run === at('believing').value);
+
+function newBelieving() {
+  const {sentences} = believing();
+  offer(at('believed'), [...sentences.keys()], n => sentences[n].right.join(' '));
+  showBeliefs();
+}
+
+function cells(row, name, values) {
+  const head = document.createElement('th');
+  head.scope = 'row';
+  head.textContent = name;
+  row.append(head);
+  return values.map(value => {
+    const cell = row.insertCell();
+    cell.textContent = value;
+    return cell;
+  });
+}
+
+function showBeliefs() {
+  const {read, right, ...of} = believing().sentences[at('believed').value];
+  const [head, body] = [at('words').tHead, at('words').tBodies[0]];
+  for (const part of [head, body]) part.replaceChildren();
+  cells(head.insertRow(), 'reads', read);
+  cells(head.insertRow(), 'to predict', right);
+  for (const layer of [...of.believed.keys()].reverse())
+    cells(body.insertRow(), `layer ${layer}`, of.believed[layer]).forEach((cell, n) => {
+      const share = of.probability[layer][n], wanted = of.right_probability[layer][n];
+      cell.style.setProperty('--share', share);
+      cell.classList.toggle('right', of.believed[layer][n] === right[n]);
+      cell.title = `${cell.textContent} ${number(share)}, ${right[n]} ${number(wanted)}`;
+    });
+}
+
+if (study.beliefs.length) {
+  offer(at('believing'), study.beliefs.map(each => each.run), run => run);
+  at('believing').addEventListener('change', newBelieving);
+  at('believed').addEventListener('change', showBeliefs);
+  newBelieving();
+}
+
 /* Pictures of t-SNE */
 
 const picture = () => study.projected.pictures.find(

@@ -163,6 +163,25 @@ def attention(table: pd.DataFrame) -> dict:
     return {"run": run, **sizes, "kinds": kinds}
 
 
+def beliefs(table: pd.DataFrame) -> dict:
+    """What each layer of one run would predict: `{run, sentences}`. Each sentence has at its places
+    the token `read` and the `right` one, and from layer 0 up the word that is `believed`, its
+    probability and that of the right one, `[layers, places]`."""
+    sentences = []
+    for _, rows in table.groupby("sentence", sort=False):
+        by_layer = [layer.sort_values("place") for _, layer in rows.groupby("layer")]
+        sentences.append(
+            {
+                **{name: by_layer[0][name].tolist() for name in ("read", "right")},
+                "believed": [layer["believed"].tolist() for layer in by_layer],
+                "probability": [_numbers(layer["probability"]) for layer in by_layer],
+                "right_probability": [_numbers(layer["right_probability"]) for layer in by_layer],
+            }
+        )
+    run = names.run(table["objective"].iloc[0], int(table["seed"].iloc[0]))
+    return {"run": run, "sentences": sentences}
+
+
 def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict | None:
     """Pictures by t-SNE: `{sentences, pictures}`, with at most `MOST_POINTS` of each word and kind,
     the same points in all layers.
@@ -236,6 +255,7 @@ def page(
     tables: dict[str, pd.DataFrame],
     heads_table: pd.DataFrame | None,
     attentions: list[pd.DataFrame],
+    believed: list[pd.DataFrame],
     projected: dict | None,
     claims: pd.DataFrame | None,
 ) -> str:
@@ -251,6 +271,7 @@ def page(
         "heads": about,
         "importances": [name for name in IMPORTANCES if any(name in head for head in about)],
         "attentions": [attention(table) for table in attentions],
+        "beliefs": [beliefs(table) for table in believed],
         "projected": projected,
         "claims": [] if claims is None else _claims(claims),
         "signs": {verdict: sign(verdict) for verdict in VERDICTS},

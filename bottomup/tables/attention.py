@@ -48,7 +48,7 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     from bottomup.core.files.tokenizers import load_tokenizer
     from bottomup.heads.attention import attention, rows, short
 
-    text, path = read_table(seen.needed("text")), seen.file("target_tokenizer")
+    text, path = read_table(seen.needed("pairs")), seen.file("target_tokenizer")
     tokenizer = load_tokenizer(path) if path else None
     parts = []
     for sentence in short(text["source"], settings.sentences, settings.seed):

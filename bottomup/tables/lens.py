@@ -6,12 +6,17 @@ decoder, where there is one.
 """
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bottomup.core.settings import Section, Trained
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
+    from bottomup.corpus.batches import Text
+    from bottomup.measures.lens import Map
+    from bottomup.model.transformer import Transformer
+    from bottomup.objectives import Objective
+    from bottomup.plan.slices import Slices
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
@@ -22,16 +27,17 @@ def predicting(subjects: "Subjects") -> list[str]:
     return subjects.first_runs(subjects.attending(compared))
 
 
+def options(slices: "Slices", of: Any) -> dict:
+    scoring = slices.scoring(of)
+    return {"run": slices.run(of), "seed": scoring["seed"], "choose": scoring["choose"]}
+
+
 TABLE = Table(
     "run",
     reads=("model", "fitted", "test", "known"),
     sees="subjects",
     parts=predicting,
-    options=lambda slices, of: {
-        "run": slices.run(of),
-        "seed": slices.study.quality.seed,
-        "choose": slices.scoring(of)["choose"],
-    },
+    options=options,
     modules=lambda slices, of: slices.of_objective(of),
     memory=(2000, 40, 4),
     minutes=(30, 0.5),
@@ -54,14 +60,13 @@ class Settings(Section):
     choose: float | None
 
 
-def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+def ready(seen: "Seen", settings: Settings) -> "tuple[Transformer, Objective, Text, list[Map]]":
+    """The model, its objective as quality has it, the split test, and the maps to the top from the
+    split dev."""
     from bottomup import objectives
     from bottomup.core.device import device
-    from bottomup.core.files.arrays import load_array
-    from bottomup.core.files.joins import require_equal_lengths
-    from bottomup.core.files.tables import read_table
     from bottomup.corpus.batches import Text
-    from bottomup.measures.lens import fitted, known_of_tokens, lens, predicted
+    from bottomup.measures.lens import fitted
     from bottomup.subjects.runs import Run
 
     assert isinstance(seen.subject, Run) and settings.run.module  # a Transformer of ours
@@ -72,9 +77,19 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         Text.load(seen.needed(name).parents[1], split, objective.predicts)
         for name, split in (("dev", "dev"), ("text", "test"))
     )
-    model, blocks = seen.subject.model.to(device()), load_array(seen.needed("blocks"))
+    model = seen.subject.model.to(device())
+    return model, objective, test, fitted(model, objective, dev, settings.seed)
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.joins import require_equal_lengths
+    from bottomup.core.files.tables import read_table
+    from bottomup.measures.lens import known_of_tokens, lens, predicted
+
+    model, objective, test, maps = ready(seen, settings)
+    blocks = load_array(seen.needed("blocks"))
     require_equal_lengths(sentences=test.source, blocks=blocks)
-    maps = fitted(model, objective, dev, settings.seed)
     found = predicted(model, objective, test, settings.seed, maps)
     annotation = seen.file("annotation")
     known = known_of_tokens(

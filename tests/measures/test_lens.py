@@ -11,8 +11,12 @@ from bottomup.core.errors import UserError
 from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
+from bottomup.heads.attention import START
 from bottomup.measures.lens import (
+    COPIES,
+    NO_TOKEN,
     Predicted,
+    beliefs,
     examples,
     fitted,
     known_of_tokens,
@@ -20,6 +24,7 @@ from bottomup.measures.lens import (
     lens,
     predicted,
     states,
+    tuned,
     turned,
 )
 from bottomup.measures.quality import predictions
@@ -283,6 +288,46 @@ def test_what_is_known_of_a_token_is_its_rank_and_its_words_tag():
         known_of_tokens(TOKENS, FREQUENCIES, annotation[:2])
 
 
+@pytest.mark.parametrize("name", OBJECTIVES)
+def test_beliefs_about_a_sentence(name):
+    """At the top they are the model's own predictions; below, the lens's."""
+    model, objective = drawn(name), objectives.load(name, {})
+    sentence, dev = (random_text(n, seed, name == "mt") for n, seed in ((1, 5), (50, 6)))
+    maps = fitted(model, objective, dev, 1)
+    found = pd.DataFrame(beliefs(model, objective, sentence, 1, maps))
+    tokens = sentence.source if sentence.target is None else sentence.target
+    top = found[found["layer"] == 2].set_index("place")
+    assert len(found) == 3 * len(top)
+    ahead = 1 if name == "lm" else 0
+    assert top["right"].tolist() == tokens.ids[top.index + ahead].tolist()
+    if name == "mt":
+        assert top["read"].tolist() == [NO_TOKEN, *tokens.ids[:-1]]
+    if name == "lm":
+        assert top["read"].tolist() == tokens.ids[:-1].tolist()
+    if name != "mlm":  # of which each place is read with others masked
+        example = objective.example(*sentence.batch(np.arange(1)), VOCAB, None)
+        read = states(model, example)
+        for layer, of_layer in enumerate(tuned(read, maps)):
+            probabilities = model.head(of_layer).softmax(dim=1).detach().numpy()
+            rows = found[found["layer"] == layer]
+            np.testing.assert_allclose(rows["probability"], probabilities.max(axis=1), rtol=1e-4)
+            assert rows["believed"].tolist() == probabilities.argmax(axis=1).tolist()
+            of_right = probabilities[np.arange(len(rows)), rows["right"]]
+            np.testing.assert_allclose(rows["right_probability"], of_right, rtol=1e-4)
+
+
+def test_nearly_every_token_of_a_sentence_is_masked_once():
+    model, objective = drawn("mlm"), objectives.load("mlm", {})
+    maps = fitted(model, objective, random_text(50, 6), 1)
+    sentence = random_text(1, 5, low=10, high=10)
+    found = pd.DataFrame(beliefs(model, objective, sentence, 1, maps))
+    assert found["place"].nunique() >= 8 and COPIES == 32
+    top = found[found["layer"] == 2]
+    assert (top["read"] != top["right"]).mean() > 0.5, "tokens are hidden where they are asked for"
+    again = pd.DataFrame(beliefs(model, objective, sentence, 2, maps))
+    assert not found.equals(again), "the seed masks"
+
+
 @pytest.mark.parametrize("name", ["mlm", "mt"])
 def test_the_program(name, measure, corpus_files, tmp_path):
     sides = ("source", "target")
@@ -313,3 +358,37 @@ def test_the_program(name, measure, corpus_files, tmp_path):
     np.testing.assert_allclose(loss["value"], found.losses["tuned"].mean(axis=1), rtol=1e-5)
     assert (loss["n"] == len(found.token)).all()
     assert (loss["value"].between(loss["ci_low"], loss["ci_high"])).all()
+
+
+@pytest.mark.parametrize("name", ["lm", "mt"])
+def test_the_program_of_beliefs(name, measure, corpus_files, tmp_path):
+    sizes = [
+        Tokenizer.from_file(str(corpus_files.tokenizer(side))).get_vocab_size()
+        for side in ("source", "target")
+    ]
+    save(drawn(name, vocab=max(sizes)), corpus_files.tokenizers(name), tmp_path / "model")
+    run = {"objective": name, "seed": 1}
+    settings = {
+        "run": run | {"module": name, "options": {}},
+        **{"seed": 3, "choose": None, "sentences": 2, "drawn_by": 1},
+    }
+    files = {
+        "model": tmp_path / "model",
+        "dev": corpus_files.tokens / "dev.source",
+        "text": corpus_files.tokens / "test.source",
+        "pairs": corpus_files.text("test"),
+    }
+    if name == "mt":
+        files["target_tokenizer"] = corpus_files.tokenizer("target")
+    measure("beliefs", run, settings, **files, table=tmp_path / "beliefs.parquet")
+    table = pd.read_parquet(tmp_path / "beliefs.parquet")
+    assert table["sentence"].nunique() == 2 and set(table["layer"]) == {0, 1, 2}
+    text = pd.read_parquet(corpus_files.text("test"))
+    side = "target" if name == "mt" else "source"
+    for sentence, rows in table[table["layer"] == 0].groupby("sentence"):
+        words = rows["right"].tolist()
+        assert words[-1] == "</s>"
+        first = rows["read"].iloc[0]
+        written = "".join(words[:-1] if name == "mt" else [first, *words[:-1]])
+        assert written == text[side][sentence].lower().replace(" ", "")
+        assert (first == START) == (name == "mt")

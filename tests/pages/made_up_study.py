@@ -190,6 +190,20 @@ def attention(name: str) -> pd.DataFrame:
     return table
 
 
+def beliefs(name: str) -> pd.DataFrame:
+    """What the layers 0 to 2 of a run would predict in `SENTENCES`: from the bottom the first word,
+    then the right one, ever more surely."""
+    table = []
+    for number, tokens in enumerate(SENTENCES):
+        for layer, (place, read) in product(range(3), enumerate(tokens[:-1])):
+            right = tokens[place + 1]
+            row = {"objective": name, "seed": 1, "sentence": 10 * number, "place": place}
+            row |= {"layer": layer, "read": read, "right": right}
+            row |= {"believed": right if layer else tokens[0], "probability": (1 + layer) / 4}
+            table.append(row | {"right_probability": layer / 4})
+    return pd.DataFrame(table)
+
+
 def projection(text: pd.Series, tokenizer: Tokenizer, n: int) -> pd.DataFrame:
     """Pictures of the words `dogs` and `green` where a text has them, at most `n` times each, in
     three layers; of `green` masked ones, too."""
@@ -218,6 +232,7 @@ def write_explored(folder: Path, corpus: Corpus) -> tuple[Path, dict, list]:
     heads().to_csv(folder / "heads.csv", index=False)
     for name in ("lm", "mt"):
         attention(name).to_parquet(folder / f"{name}-1.parquet")
+        beliefs(name).to_parquet(folder / f"beliefs-{name}-1.parquet")
     tokenizer = corpus.tokenizer("source")
     text = pd.read_parquet(corpus.text("test"))["source"]
     drawn = projection(text, Tokenizer.from_file(str(tokenizer)), n=6)
@@ -229,6 +244,7 @@ def write_explored(folder: Path, corpus: Corpus) -> tuple[Path, dict, list]:
     files |= {
         "tables": [folder / f"{name}.csv" for name in curves()],
         "attention": [folder / "lm-1.parquet", folder / "mt-1.parquet"],
+        "beliefs": [folder / "beliefs-lm-1.parquet", folder / "beliefs-mt-1.parquet"],
         "text": [corpus.text("test")],
         "tokenizer": [tokenizer],
         "page": [page],

@@ -88,6 +88,16 @@ def test_attention_is_a_byte_a_weight():
     np.testing.assert_allclose(weights, expected, atol=0.5 / 255)
 
 
+def test_beliefs_by_layer_and_place():
+    found = explorer.beliefs(made_up_study.beliefs("lm"))
+    assert found["run"] == "lm-1" and len(found["sentences"]) == 2
+    first = found["sentences"][0]
+    assert (first["read"], first["right"]) == (["a", "big", "cat"], ["big", "cat", "</s>"])
+    assert first["believed"] == [["a"] * 3, first["right"], first["right"]]
+    assert first["probability"] == [[0.25] * 3, [0.5] * 3, [0.75] * 3]
+    assert first["right_probability"] == [[0] * 3, [0.25] * 3, [0.5] * 3]
+
+
 @pytest.fixture
 def projected(corpus_files):
     """A function: the pictures of a made-up projection."""
@@ -149,7 +159,8 @@ def test_the_program(corpus_files, run_script, tmp_path):
     assert [measure["name"] for measure in data["measures"]] == list(TABLES)
     assert list(data["looks"]) == ["mt", "lm"] and len(data["claims"]) == 21
     assert data["importances"] == list(made_up_study.IMPORTANCES)
-    assert 'id="heads"' in text and 'id="pictures"' in text
+    assert all(f'id="{part}"' in text for part in ("heads", "beliefs", "pictures"))
+    assert [each["run"] for each in data["beliefs"]] == ["lm-1", "mt-1"]
     assert "http" not in text.replace("http://www.w3.org", "")
     assert (page.parent / "site/vega.js").stat().st_size < 2e6
 
@@ -180,15 +191,15 @@ def test_the_page_opens_with_the_models_that_the_paper_compares_or_a_few(names, 
     assert [name for name, look in looks.items() if look["opened"]] == opened
     rows = pd.DataFrame({"objective": names, "seed": 1, "layer": 0, "value": 0.5})
     table = rows.assign(ci_low=0.4, ci_high=0.6)
-    page = explorer.page("made_up", {"norm": table}, None, [], None, None)
+    page = explorer.page("made_up", {"norm": table}, None, [], [], None, None)
     checked = re.findall(r'name="objective" value="(\w+)" checked', page)
     assert checked == opened
     assert len(re.findall(r'name="objective" value="\w+"', page)) == len(names)
 
 
 def test_a_study_without_heads_pictures_and_claims(corpus_files):
-    page = explorer.page("made_up", TABLES, None, [], None, None)
-    nothing = explorer.page("made_up", {}, None, [], None, None)
+    page = explorer.page("made_up", TABLES, None, [], [], None, None)
+    nothing = explorer.page("made_up", {}, None, [], [], None, None)
     assert 'id="curves"' not in nothing and 'id="heads"' not in nothing
     assert 'id="heads"' not in page and 'id="pictures"' not in page and 'id="curves"' in page
 
@@ -197,10 +208,10 @@ def test_infinity_is_no_page_without_a_word():
     [name] = [*TABLES][:1]
     table = TABLES[name].assign(ci_high=np.inf)
     with pytest.raises(UserError, match="infinity; the explorer needs finite numbers"):
-        explorer.page("made_up", {name: table}, None, [], None, None)
+        explorer.page("made_up", {name: table}, None, [], [], None, None)
 
 
 def test_no_text_ends_the_data():
     claims = made_up_claims.claims().assign(statement="</script><script>alert(1)")
-    page = explorer.page("made_up", TABLES, None, [], None, claims)
+    page = explorer.page("made_up", TABLES, None, [], [], None, claims)
     assert "</script><script>alert" not in page

@@ -254,6 +254,30 @@ def test_a_model_whose_attention_was_not_kept_says_so(shown):
     wait(shown, lambda: "largest weights" in told(shown))
 
 
+def predictions(driver):
+    """The rows of the table of predictions, as lists of cells."""
+    script = "return [...arguments[0].rows].map(row => [...row.cells].map(c => c.textContent))"
+    return driver.execute_script(script, find(driver, "#words")[0])
+
+
+def test_what_each_layer_would_predict(shown):
+    assert offered(shown, "believing") == ["lm-1", "mt-1"]
+    assert predictions(shown) == [
+        ["reads", "a", "big", "cat"],
+        ["to predict", "big", "cat", "</s>"],
+        ["layer 2", "big", "cat", "</s>"],
+        ["layer 1", "big", "cat", "</s>"],
+        ["layer 0", "a", "a", "a"],
+    ]
+    assert len(find(shown, "#words td.right")) == 6
+    top, *_, bottom = find(shown, "#words tbody tr td:first-of-type")
+    assert top.get_attribute("title") == "big 0.75, big 0.5"
+    colors = [cell.value_of_css_property("background-color") for cell in (top, bottom)]
+    assert colors[0] != colors[1], "the more probable, the darker"
+    choose(shown, "believed", 1)
+    assert predictions(shown)[0] == ["reads", "old", "dogs", "eat", "in", "june"]
+
+
 def test_an_occurrence_under_the_pointer_is_read_in_its_sentence(shown):
     points = find(shown, "#pictures-chart .mark-symbol.role-mark path")
     assert len(points) == 18, "six of a word, and of one masked, too"
@@ -298,6 +322,7 @@ def test_choices_are_reached_and_made_by_keyboard(shown):
         "kind",
         "layer",
         "word",
+        "believing",
         "height",
     ]
     places = [reached.index(name) for name in wanted]

@@ -50,6 +50,7 @@ ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy"
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
 ]
+BELIEFS = ["measure_beliefs", "show_explorer"]
 LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
 CHANGE = [
     "measure_change",
@@ -148,7 +149,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 # What is measured of models, and all.
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*SENTENCE, *LENS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*SENTENCE, *LENS, *BELIEFS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -160,7 +161,7 @@ FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [*QUALITY, *LENS, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
-    *(*FROM_RUNS, "shrink_pruned", *PRUNED_QUALITY),
+    *(*FROM_RUNS, *BELIEFS, "shrink_pruned", *PRUNED_QUALITY),
 ]
 FROM_BPE = [
     "learn_bpe",
@@ -173,7 +174,7 @@ FROM_BPE = [
 ]
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*BELIEFS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -183,7 +184,7 @@ FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
-    *(*QUALITY, *LENS, *OF_VIEWS, *INFLUENCE),
+    *(*QUALITY, *LENS, *BELIEFS, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 # The reading `as_trained`, which is MLM's alone.
@@ -268,6 +269,7 @@ def from_training(objective):
         f"measure_isotropy:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
         f"measure_lens:*/{objective}-*",
+        f"measure_beliefs:*/{objective}-*",
         f"measure_context:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
@@ -416,7 +418,7 @@ CODE = {
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/sentence.py": SENTENCE,
     "bottomup/measures/probes.py": PROBES,
-    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS],
+    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS, *BELIEFS],
     "bottomup/measures/neighbors.py": NEIGHBOURS,
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
     "bottomup/corpus/annotation/gold.py": NOTHING,

@@ -1,0 +1,61 @@
+"""What each layer of a run would predict in a few short held-out sentences, word by word.
+
+Rows: one for each sentence, place and layer, by the tuned lens, see `bottomup.measures.lens`.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.tables import Table, lens
+
+if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
+
+TABLE = Table(
+    "run",
+    reads=("model", "fitted", "test", "test_pairs"),
+    sees="subjects",
+    parts=lens.predicting,
+    options=lambda slices, of: {
+        **lens.options(slices, of),
+        "sentences": slices.study.site.sentences,
+        "drawn_by": slices.study.heads.seed,
+    },
+    modules=lambda slices, of: slices.of_objective(of),
+    writes=("parquet",),
+    memory=(2000, 40, 4),
+    minutes=(30, 0.5),
+    seconds=10,
+)
+
+
+class Settings(lens.Settings):
+    """Beside the lens's: how many sentences, and the seed of their draw, as for attention."""
+
+    sentences: int
+    drawn_by: int
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
+    from bottomup.core.files.tables import read_table
+    from bottomup.core.files.tokenizers import load_tokenizer
+    from bottomup.heads.attention import START, short
+    from bottomup.measures.lens import NO_TOKEN, beliefs
+
+    def written(token: int) -> str:
+        if token == NO_TOKEN:
+            return START
+        return tokenizer.decode([token], skip_special_tokens=False).strip()
+
+    model, objective, test, maps = lens.ready(seen, settings)
+    tokenizer = seen.subject.tokenizer
+    if objective.predicts == "target":
+        tokenizer = load_tokenizer(seen.needed("target_tokenizer"))
+    source = read_table(seen.needed("pairs"), columns=["source"])["source"]
+    for sentence in short(source, settings.sentences, settings.drawn_by):
+        of_one = test.select(np.array([sentence]))
+        for row in beliefs(model, objective, of_one, settings.seed, maps):
+            tokens = {name: written(row[name]) for name in ("read", "right", "believed")}
+            yield {"sentence": int(sentence)} | row | tokens
