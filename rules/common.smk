@@ -342,6 +342,24 @@ def training_threads(wildcards):
     return max(1, workflow.cores // max(1, len(runs)))
 
 
+def heads_from(objective):
+    """The model whose heads a run starts with, and their functions; none for most objectives."""
+
+    def files(wildcards):
+        name, _ = names.objective_and_half(objective)
+        taken = STUDY.objective_heads_from(name)
+        if taken is None:
+            return []
+        seed = wildcards.seed if taken.seed is None else taken.seed
+        run = names.run(taken.objective, seed)
+        return [
+            f"<results>/runs/{run}/model/model.safetensors",
+            f"<results>/measures/head_functions/{run}.csv",
+        ]
+
+    return files
+
+
 def steps_to_keep(objective):
     """The steps, as words of a command."""
     return " ".join(map(str, STUDY.training_steps.get(objective, [])))

@@ -15,6 +15,7 @@ for objective in QUICKEST_FIRST:
         input:
             tokens=tokens_of(["train", "dev"], objective),
             tokenizers=tokenizers_of(objective),
+            heads_from=heads_from(objective),
         output:
             **model_in(f"<results>/runs/{objective}-{{seed}}"),
             metrics=f"<results>/runs/{objective}-{{seed}}/metrics.jsonl",
@@ -41,7 +42,8 @@ for objective in QUICKEST_FIRST:
                 --tokens $(dirname $(dirname {input.tokens[0]:q})) \
                 --tokenizers {input.tokenizers:q} --run $(dirname {output.metrics:q}) \
                 --accumulate {resources.accumulate} --gpus {resources.gpu} \
-                --trained trained --keep {resources.keep} &>{log:q}
+                --trained trained --keep {resources.keep} \
+                --heads-from {input.heads_from:q} &>{log:q}
             """
 
 
@@ -57,6 +59,7 @@ for objective in sorted(STUDY.training_steps):
         input:
             tokens=tokens_of(["train", "dev"], objective),
             tokenizers=tokenizers_of(objective),
+            heads_from=heads_from(objective),
             whole=f"<results>/runs/{objective}-{{seed}}/metrics.jsonl",
         output:
             **model_in(f"<results>/runs/{objective}_step{{step}}-{{seed}}"),
@@ -83,5 +86,6 @@ for objective in sorted(STUDY.training_steps):
                 --tokens $(dirname $(dirname {input.tokens[0]:q})) \
                 --tokenizers {input.tokenizers:q} --run $(dirname {output.metrics:q}) \
                 --accumulate {resources.accumulate} --gpus {resources.gpu} \
-                --trained trained --whole {input.whole:q} &>{log:q}
+                --trained trained --whole {input.whole:q} \
+                --heads-from {input.heads_from:q} &>{log:q}
             """

@@ -3,7 +3,8 @@
 Settings: objective, seed, module, options, and the sections model and training (docs/config.md);
           step, for the run as it is at that step.
 Inputs:   the folder of token files, the tokenizer of each side that the objective needs; for a run
-          at a step, the metrics of the run to its end.
+          at a step, the metrics of the run to its end; for a run that starts with heads of another
+          one, the model of that, and its table head_functions.
 Outputs:  model/ and metrics.jsonl in the run's folder. While it runs, checkpoint/ beside them:
           after a stop, the same command resumes from there.
 """
@@ -30,6 +31,7 @@ def main(arguments: argparse.Namespace) -> None:
         arguments.trained,
         arguments.keep,
         arguments.whole,
+        tuple(arguments.heads_from) or None,
     )
 
 
@@ -46,4 +48,7 @@ if __name__ == "__main__":
         "--keep", type=int, nargs="*", default=[], help="steps whose weights are kept there, too"
     )
     parser.add_argument("--whole", type=Path, metavar="METRICS", help="of the run to its end")
+    parser.add_argument(
+        "--heads-from", type=Path, nargs="*", default=[], metavar="FILE", help="model, functions"
+    )
     program.run(main, parser, Settings)

@@ -99,6 +99,14 @@ def keys(model: type[BaseModel]) -> dict[str, FieldInfo]:
     }
 
 
+def section(annotation: Any) -> type[BaseModel] | None:
+    """The model of a key that holds a section, also of one that may be null; None of another."""
+    union = get_origin(annotation) in (Union, types.UnionType)
+    parts = get_args(annotation) if union else (annotation,)
+    models = [part for part in parts if isinstance(part, type) and issubclass(part, BaseModel)]
+    return models[0] if models else None
+
+
 def extra(field: FieldInfo) -> dict[str, Any]:
     """What a field says of itself beside what pydantic knows, as its `unit`."""
     return field.json_schema_extra if isinstance(field.json_schema_extra, dict) else {}
@@ -193,8 +201,9 @@ def _path(path: str, location: tuple) -> str:
 def _parent_keys(annotation: Any, location: list) -> dict[str, FieldInfo]:
     for part in location:
         in_dict = get_origin(annotation) is dict
-        annotation = get_args(annotation)[1] if in_dict else keys(annotation)[part].annotation
-    return keys(annotation)
+        model = section(annotation) or BaseModel
+        annotation = get_args(annotation)[1] if in_dict else keys(model)[part].annotation
+    return keys(section(annotation) or BaseModel)
 
 
 def _allowed_at(annotation: Any, location: tuple | list) -> str:
@@ -207,8 +216,8 @@ def _allowed_at(annotation: Any, location: tuple | list) -> str:
             origin, inner = get_origin(annotation), get_args(annotation)
         if origin is dict:
             annotation, metadata = inner[1], ()
-        elif isinstance(annotation, type) and issubclass(annotation, BaseModel):
-            field = keys(annotation)[part]
+        elif model := section(annotation):
+            field = keys(model)[part]
             annotation, metadata = field.annotation, field.metadata
         else:
             break

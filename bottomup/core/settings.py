@@ -194,6 +194,20 @@ class Training(Section):
     )
 
 
+class HeadsFrom(Section):
+    """Encoder heads of another run, with which a run starts."""
+
+    objective: str = key("whose heads: another objective of this study, of the same shape")
+    seed: Seed | None = key(
+        "of which of its runs; null for that of the same seed, which had the same initial weights",
+        default=None,
+    )
+    choose: Literal["functional", "others"] = key(
+        "which: those with a function, or as many others of each layer"
+    )
+    frozen: bool = key("whether they stay as they are")
+
+
 GOLD = "gold"  # of Annotation.pipeline: a treebank's annotation
 
 

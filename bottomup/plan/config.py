@@ -63,7 +63,7 @@ LIMITS = [
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
 # Keys of an objective that only training reads.
-TRAINS = {"training", "label_smoothing"}
+TRAINS = {"training", "label_smoothing", "heads_from"}
 LARGEST_MODEL = 2e10  # weights
 LARGEST_UPDATE_GB = 32
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
@@ -133,6 +133,10 @@ class Runs(Section):
         default={},
     )
     training: dict[str, Any] = key("keys that override the section `training`", default={})
+    heads_from: settings.HeadsFrom | None = key(
+        "encoder heads of another run to start with; not of what is called like a module",
+        default=None,
+    )
     n_seeds: int | None = key(
         "number of seeds, from the first, to run; null for all", "seeds", default=None, ge=1
     )
@@ -276,6 +280,11 @@ class Study(Section):
         """The `training` section with the objective's own values."""
         own = _runs(self.objectives[objective]).get("training", {})
         return validated(Training, dict(self.training) | own)
+
+    def objective_heads_from(self, objective: str) -> settings.HeadsFrom | None:
+        """The heads that an objective's runs start with, if these are of other runs."""
+        own = _runs(self.objectives[objective]).get("heads_from")
+        return validated(settings.HeadsFrom, own) if own else None
 
     def tokens_read(self, objective: str, budget: int) -> int:
         """About how many source tokens an objective reads for a budget; the text says exactly."""
@@ -573,6 +582,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
             )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
         yield from _own_shape(f"{path}.model", options, config, name in known)
+        yield from _heads_from(f"{path}.heads_from", name, options, config)
         own = options.get("training", {})
         if isinstance(own, dict):
             everything = _section(config, "training") | own
@@ -605,6 +615,52 @@ def _own_shape(path: str, options: dict, config: dict, called_like: bool) -> Ite
                 yield f"{path}.{idle}: unknown key; {trunk} has none; take it away"
             shape = {key: value for key, value in shape.items() if key not in of_heads}
         yield from _shape_choices(path, shape, _number(config, "occurrences.n"))
+
+
+def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[str]:
+    """Check whose heads the runs of an objective start with."""
+    own = _section(options, "heads_from")
+    if not own or problems(settings.HeadsFrom, own):
+        return  # said elsewhere
+    if name in modules("objectives"):
+        yield (
+            f"{path}: found one; allowed: null, since figures and claims take what is called like "
+            "a module for it; give this objective another name"
+        )
+    of = _section(_section(config, "objectives"), donor := own["objective"])
+    module = _module(donor, of)
+
+    def shape(of: dict) -> dict:
+        whole = _section(config, "model") | _section(of, "model")
+        return {key: whole.get(key) for key in ("layers", "heads", "d_model")}
+
+    if donor not in _trained(config) or objective_model(module).variant:
+        compared = [n for n in _trained(config) if n != name]
+        yield f'{path}.objective: found "{donor}"; {nearest(donor, compared)}, no variant'
+    elif _section(of, "heads_from"):
+        yield f'{path}.objective: found "{donor}", which has heads of others; allowed: one without'
+    elif not (TRUNKS.get(_trunk(of)) and TRUNKS.get(_trunk(options))):
+        yield f"{path}: found one where a trunk has no heads; allowed: two transformers"
+    elif shape(of) != shape(options):
+        yield (
+            f'{path}.objective: found "{donor}", of another shape; allowed: one whose layers, '
+            "heads and d_model are the same"
+        )
+    if "head_functions" in _list(config, "leave_out"):
+        yield f"{path}: found with head_functions in leave_out; allowed: with that table"
+    seeds = _seeds(config, of)
+    asked = _seeds(config, options) if own.get("seed") is None else [own["seed"]]
+    if not set(asked) <= set(seeds):
+        found, known = json.dumps(own.get("seed")), ", ".join(map(str, seeds))
+        yield f"{path}.seed: found {found}; allowed: a seed of {donor} ({known})"
+
+
+def _seeds(config: dict, options: dict) -> list[int]:
+    """The seeds of an objective, in a config that may be wrong in any way."""
+    seeds = [seed for seed in _list(config, "seeds") if type(seed) is int]
+    first = [_number(options, "n_seeds"), *_numbers(config, "looks"), math.nan]
+    few = next((n for n in first if n > 0), len(seeds))
+    return seeds[: int(few)]
 
 
 def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:

@@ -9,7 +9,7 @@ from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
 from bottomup.plan import config
-from bottomup.core.schema import allowed, extra, keys
+from bottomup.core.schema import allowed, extra, keys, section
 from bottomup.plan.digest import ROOT
 
 HEADER = """# Configuration
@@ -32,7 +32,7 @@ def reference() -> str:
     """docs/config.md: a table for each section, and for each source's and objective's options."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
     parts = [HEADER.strip(), *_sections(2, "Study", "", config.Study, default)]
-    parts += _sections(2, "`objectives.*`", "", config.Runs, {})
+    parts += _sections(2, "`objectives.*`", "objectives.*.", config.Runs, {})
     for path, model, given in (
         ("corpus.sources", config.source_model, default["corpus"]["sources"]),
         ("objectives", config.objective_model, default["objectives"]),
@@ -52,23 +52,20 @@ def _sections(
         name: (field, default.get(name, field.get_default(call_default_factory=True)))
         for name, field in keys(model).items()
     }
-    inner = {name: section for name, (field, _) in own.items() if (section := _section(field))}
-    rows = [_row(name, *own[name]) for name in own if name not in inner]
+    inner = {name: of for name, (field, _) in own.items() if (of := section(field.annotation))}
+    # One that may be null has both, a row and a table.
+    rows = [
+        _row(name, *own[name]) for name in own if inner.get(name) is not own[name][0].annotation
+    ]
     [about, *_] = (model.__doc__ or "").splitlines() or [""]
     yield f"{'#' * level} {title}\n\n{about}"
     if rows:
         yield "\n".join([COLUMNS, *rows])
     elif not inner:
         yield "No options."
-    for name, section in inner.items():
+    for name, of in inner.items():
         where = f"{path}{name}"
-        yield from _sections(3, f"`{where}`", f"{where}.", section, own[name][1])
-
-
-def _section(field: FieldInfo) -> type[BaseModel] | None:
-    """What a key that is a section holds."""
-    kind = field.annotation
-    return kind if isinstance(kind, type) and issubclass(kind, BaseModel) else None
+        yield from _sections(3, f"`{where}`", f"{where}.", of, own[name][1] or {})
 
 
 def _row(name: str, field: FieldInfo, value: Any) -> str:

@@ -97,6 +97,8 @@ class Slices:
             values["training"] = self.study.objective_training(name)
             if self.study.equal != "tokens":
                 values["equal"] = self.study.equal
+        if taken := self.study.objective_heads_from(name):
+            values["heads_from"] = taken
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
         return settings("train", values, self._module(name), *self._trunk(name))

@@ -1,8 +1,10 @@
 """One run, from settings and token files to a Hugging Face folder."""
 
 import json
+import logging
 import shutil
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 
 import numpy as np
@@ -10,12 +12,14 @@ import numpy as np
 from bottomup import objectives
 from bottomup.core.device import float32_device as device
 from bottomup.core.errors import UserError
-from bottomup.core.files import opening
+from bottomup.core.files import digest, opening
+from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.core.seeds import generator
-from bottomup.core.settings import Half, Model, Trained, Training, Trunk
+from bottomup.core.settings import Half, HeadsFrom, Model, Trained, Training, Trunk
 from bottomup.corpus.batches import Text
 from bottomup.model.configuration import TransformerConfig
+from bottomup.model.folder import load as load_model
 from bottomup.model.folder import save as save_model
 from bottomup.model.folder import save_tokenizer
 from bottomup.model.transformer import Transformer
@@ -24,6 +28,9 @@ from bottomup.objectives import Objective
 from bottomup.training.budget import Equal, source_tokens
 from bottomup.training.checkpoint import Checkpoint, Finished, Progress, writing
 from bottomup.training.loop import Trainer, not_reached
+from bottomup.training.transplant import Place, WithFrozenHeads, chosen, transplant
+
+log = logging.getLogger(__name__)
 
 
 def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: str) -> None:
@@ -48,7 +55,7 @@ def half(n_sentences: int, number: int, seed: int) -> np.ndarray:
 class Settings(Trained):
     """What a run depends on besides its text; with `step`, the run as it is at that step.
 
-    equal: see `budget`.
+    equal: see `budget`. heads_from: see `transplant`.
     """
 
     module: str
@@ -57,6 +64,7 @@ class Settings(Trained):
     half: Half | None = None
     step: int | None = None
     equal: Equal = "tokens"
+    heads_from: HeadsFrom | None = None
 
 
 def initial_model(
@@ -100,6 +108,7 @@ def train(
     trained: Path,
     keep: Sequence[int] = (),
     whole: Path | None = None,
+    donor: tuple[Path, Path] | None = None,
 ) -> None:
     """Train one run and write `model/` and `metrics.jsonl` into `folder`.
 
@@ -111,6 +120,7 @@ def train(
         would tell versions of the program apart.
     keep: steps at which to keep the run there, too, so that they need no training of their own.
     whole: for a run at a step, the metrics of the run to its end.
+    donor: with `heads_from`, the model that has these heads, and its table `head_functions`.
 
     Raises UserError for a step that the run does not reach.
     """
@@ -119,6 +129,7 @@ def train(
     objective = objectives.load(settings.module, settings.options)
     vocab_sizes = {side: load_tokenizer(path).get_vocab_size() for side, path in tokenizers.items()}
     model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
+    places = given_heads(model, settings, *donor) if donor else []
     progress = Progress()
     if objective.predicts is not None:
         text, dev = (Text.load(tokens, split, objective.predicts) for split in ("train", "dev"))
@@ -137,7 +148,10 @@ def train(
             "text": text.digest(),
             "dev_text": dev.digest(),
         }
-        trainer = Trainer(
+        if donor:
+            identity["donor"] = [digest(path) for path in donor]
+        frozen = settings.heads_from is not None and settings.heads_from.frozen
+        trainer = (partial(WithFrozenHeads, places) if frozen else Trainer)(
             model.to(device()),
             objective,
             text,
@@ -156,6 +170,20 @@ def train(
         save(model, tokenizers, folder / "model")
         (folder / "metrics.jsonl").write_text("".join(lines))
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+
+
+def given_heads(
+    model: Transformer | TrunkModel, settings: Settings, donor: Path, functions: Path
+) -> list[Place]:
+    """Give a model the heads that it is to start with; their places."""
+    other = load_model(donor.parent)
+    # As the config asks for.
+    assert isinstance(model, Transformer) and isinstance(other, Transformer)
+    assert settings.heads_from
+    places = chosen(read_table(functions), settings.heads_from, settings.seed)
+    transplant(model, other, places)
+    log.info("starts with these heads (layer, head) of %s: %s", donor.parent, places)
+    return places
 
 
 def last_step(metrics: Path) -> int:

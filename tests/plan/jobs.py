@@ -32,15 +32,15 @@ deal_blocks --text corpus/dev.parquet --blocks corpus/blocks.dev.npy
 annotate_words --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --tokens corpus/tokens/test.source --annotation corpus/annotation.parquet
 < corpus/tokens/test.source/{arrays}
 count_tokens --tokens-ids corpus/tokens/train.source/ids.npy --tokenizer corpus/tokenizer.source.json --frequencies corpus/frequencies.csv
-train_mt=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt-2
+train_mt=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt-2 --heads-from
 < corpus/tokens/{train,dev}.{source,target}/{arrays}
 > runs/mt-2/model/{model} runs/mt-2/metrics.jsonl
 = module mt; objective mt; seed 2; training.warmup_steps 20; training.max_tokens 2700000; training.patience 3; model.layers 2; model.d_model 64
-train_lm_half2=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/lm_half2-1
+train_lm_half2=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/lm_half2-1 --heads-from
 < corpus/tokens/{train,dev}.source/{arrays}
 > runs/lm_half2-1/model/{model} runs/lm_half2-1/metrics.jsonl
 = module lm; objective lm; seed 1; half.number 2; half.seed 1; training.max_tokens 3000000
-train_untrained=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/untrained-2
+train_untrained=train --tokens corpus/tokens --tokenizers corpus/tokenizer.source.json --run runs/untrained-2 --heads-from
 < corpus/tokens/{train,dev}.source/{arrays}
 > runs/untrained-2/model/{model} runs/untrained-2/metrics.jsonl
 = module untrained; seed 2
@@ -142,8 +142,12 @@ show_claims --claims measures/claims.csv --specifications measures/specification
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
-measure_attention=measure --reads model(runs/mt-1/model) text=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/attention/mt-1.parquet
+measure_attention=measure --reads model(runs/mt-1/model) pairs=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/attention/mt-1.parquet
 = run.objective mt; run.seed 1; options.sentences 5; options.seed 1
+measure_beliefs=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet --writes measures/beliefs/mlm-1.parquet
+= options.run.objective mlm; options.seed 1; options.choose 0.15; options.sentences 5; options.drawn_by 1
+measure_beliefs=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/beliefs/mt-1.parquet
+= options.choose null
 show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
@@ -173,7 +177,7 @@ draw_occurrences --tokens corpus/tokens/test.words --blocks corpus/blocks.test.n
 < corpus/tokens/test.words/{arrays}
 > occurrences/words/{arrays}
 = seed 4
-train_mt_to_step=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt_step8-1 --whole runs/mt-1/metrics.jsonl
+train_mt_to_step=train --tokens corpus/tokens --tokenizers corpus/tokenizer.{source,target}.json --run runs/mt_step8-1 --whole runs/mt-1/metrics.jsonl --heads-from
 < corpus/tokens/{train,dev}.{source,target}/{arrays}
 > runs/mt_step8-1/model/{model} runs/mt_step8-1/metrics.jsonl
 = step 8; module mt; seed 1; training.max_tokens 2700000
@@ -227,7 +231,7 @@ measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parq
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
 show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
-measure_attention=measure --reads model(runs/bert-0/model) text=corpus/test.parquet --writes measures/attention/bert-0.parquet
+measure_attention=measure --reads model(runs/bert-0/model) pairs=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
 """
 

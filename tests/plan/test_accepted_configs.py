@@ -54,6 +54,15 @@ def studies(draw):
     seeds = draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True))
     for name in draw(some(sorted(objectives), max_size=2)):
         objectives[name]["n_seeds"] = 1
+    # Of the default shape, and trained.
+    givers = [name for name in ("lm", "mlm") if name in objectives]
+    for name, of in objectives.items():
+        plain = name in trained and name in ODD and not {"trunk", "model"} & of.keys()
+        if givers and plain and draw(st.booleans()):
+            taken = {"objective": draw(st.sampled_from(givers)), "seed": seeds[0]}
+            of["heads_from"] = taken | {"choose": "others", "frozen": draw(st.booleans())}
+    given_heads = any("heads_from" in of for of in objectives.values())
+    left_out = [name for name in config.LEFT_OUT if not (given_heads and name == "head_functions")]
     checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
     heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
     pruned = draw(some(heads, max_size=2)) if heads else []
@@ -82,7 +91,7 @@ def studies(draw):
             "pwcca": {"variants": draw(some(["definition", "svcca-2019"], min_size=1))},
             "probes": {"tasks": draw(some(["tag", "relation", "ccg"], min_size=1))},
         },
-        "leave_out": draw(some(list(config.LEFT_OUT), max_size=4)),
+        "leave_out": draw(some(left_out, max_size=4)),
         "pruning": {
             "penalties": dict.fromkeys(["mt", "lm", "mlm"])
             | {

@@ -218,8 +218,8 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
             "objectives__lm",
             {"trainig": {}},
             "objectives.lm.trainig: unknown key; "
-            "allowed: label_smoothing, model, n_seeds, objective, training, trunk; did you mean "
-            "training?",
+            "allowed: heads_from, label_smoothing, model, n_seeds, objective, training, trunk; did "
+            "you mean training?",
         ),
         ("objectives", {}, "objectives: found none; allowed: at least one of bilm, lm"),
         ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of bilm, lm"),
@@ -874,6 +874,61 @@ def test_an_untrained_model_of_the_same_shape_stands_beside_a_trained_one():
 def test_mistakes_in_a_shape_of_its_own(objective, line):
     found = mistakes(changed(objectives__lm_own={"objective": "lm"} | objective))
     assert any(one.startswith(line) for one in found)
+
+
+def given(objective="lm", options=None, **own):
+    """A study in which an objective starts with heads of another one."""
+    taken = {"objective": objective, "choose": "functional", "frozen": True} | own
+    given = {"objective": "lm", "heads_from": taken} | (options or {})
+    return changed(objectives__lm_given=given)
+
+
+def test_a_run_may_start_with_heads_of_another():
+    run = SimpleNamespace(objective="lm_given", seed="1")
+    slices = Slices(load(given()))
+    taken = slices.train("lm_given", run)["heads_from"]
+    assert taken == {"objective": "lm", "seed": None, "choose": "functional", "frozen": True}
+    assert "heads_from" not in slices.train("lm", run)
+    assert Slices(load(given("mlm", seed=2)))
+    assert load(given(options={"model": {"heads": 8, "d_ff": 64}})), "d_ff is none of the heads'"
+
+
+@pytest.mark.parametrize(
+    ("config", "line"),
+    [
+        (given("lm_given"), 'objective: found "lm_given", which has heads of others'),
+        (given("lmm"), 'objective: found "lmm"; '),
+        (given("untrained"), 'objective: found "untrained"; '),
+        (given(seed=9), "seed: found 9; allowed: a seed of lm (1, 2, 3)"),
+        (given(choose="best"), 'choose: found "best"; allowed: one of functional, others'),
+        (given(frozn=1), "frozn: unknown key; allowed: choose, frozen, objective, seed; did you"),
+        (given(options={"model": {"heads": 4}}), 'objective: found "lm", of another shape'),
+        (given(options={"trunk": "lstm"}), "found one where a trunk has no heads"),
+        (
+            given() | {"leave_out": ["head_functions"]},
+            "found with head_functions in leave_out",
+        ),
+    ],
+)
+def test_mistakes_in_heads_of_another_run(config, line):
+    found = mistakes(config)
+    path = "objectives.lm_given.heads_from"
+    assert any(one.startswith((f"{path}.{line}", f"{path}: {line}")) for one in found), found
+
+
+def test_a_donor_has_the_seeds_that_are_asked_of_it():
+    few = {"lm": {"n_seeds": 1}, "lm_given": given()["objectives"]["lm_given"]}
+    config = changed(objectives=DEFAULT["objectives"] | few)
+    [line] = mistakes(config)
+    assert line == ("objectives.lm_given.heads_from.seed: found null; allowed: a seed of lm (1)")
+    few["lm_given"] = few["lm_given"] | {"n_seeds": 1}
+    assert load(changed(objectives=DEFAULT["objectives"] | few))
+
+
+def test_what_is_called_like_a_module_has_its_own_heads():
+    taken = {"objective": "mlm", "choose": "others", "frozen": False}
+    [line] = mistakes(changed(objectives__lm={"heads_from": taken}))
+    assert line.startswith("objectives.lm.heads_from: found one; allowed: null, since figures")
 
 
 def test_the_papers_objectives_have_one_shape():

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, TITLES, VARIANTS, WORDS
 from tests.plan.planning import planned
@@ -289,6 +290,27 @@ def test_what_leads_to_the_first_look_goes_first(unbuilt):
     named = f"{after.replace('X', '{lm,mt,mlm,untrained}-1')} figures/first_look.png"
     assert set(first[4:]) == {*nested(named)}
     assert by_output[more] < by_output[first[-1]] == by_output[first[4]] < by_output[first[3]]
+
+
+def test_a_run_with_heads_of_another_reads_that_run(unbuilt):
+    taken = {"objective": "lm", "choose": "functional", "frozen": True}
+    objectives = {
+        "lm_own": {"objective": "lm", "heads_from": taken},
+        "lm_other": {"objective": "lm", "heads_from": taken | {"seed": 2}, "n_seeds": 1},
+    }
+    overlay = unbuilt / "given.yaml"
+    overlay.write_text(yaml.safe_dump({"objectives": objectives}))
+    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay)
+    made = {job.output[0].removeprefix("results/planned/"): job for job in jobs if job.output}
+    for run, donor in {"lm_own-1": "lm-1", "lm_own-2": "lm-2", "lm_other-1": "lm-2"}.items():
+        job = made[f"runs/{run}/model/model.safetensors"]
+        _, arguments = command(job, "results/planned/")
+        assert arguments["--heads-from"] == [
+            f"runs/{donor}/model/model.safetensors",
+            f"measures/head_functions/{donor}.csv",
+        ]
+        settings = json.loads(arguments["--settings"][0])
+        assert settings["heads_from"]["choose"] == "functional"
 
 
 OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
