@@ -82,12 +82,12 @@ PROJECTION = [
 IMPORTANCE = [
     "measure_head_importance",
     "plot_attention_of_heads",
+    "plot_relevance_kept",
     "collect_*:measures/head_importance.*",
     "collect_heads",
     "plot_head_importance",
     "plot_head_functions",
     "plot_importance_agreement",
-    "plot_relevance_kept",
     *SHOWN,
 ]
 FUNCTIONS = [
@@ -110,12 +110,7 @@ PRUNING_SHOWN = [
     "plot_quality_against_heads",
     *SHOWN,
 ]
-GATES_SHOWN = [
-    "collect_tables:measures/gates.csv",
-    "plot_functions_kept",
-    "plot_relevance_kept",
-    *PRUNING_SHOWN,
-]
+GATES_SHOWN = ["collect_tables:measures/gates.csv", "plot_functions_kept", *PRUNING_SHOWN]
 # What shows MT models with gates on all heads alone.
 ALL_KINDS = [
     "plot_heads_kept_by_attention",
@@ -129,8 +124,9 @@ def pruned(run="*", method="*"):
     """Models with fewer heads, and what shows them, but for what shows their functions."""
     name = f"{run}[./]*[./]{method}_"
     all_kinds = ALL_KINDS if run in ("*", "mt-1") and method in ("*", "gates") else []
+    kept = ["plot_relevance_kept"] if method in ("*", "gates") else []
     of_each = ("prune_heads", "shrink_pruned", "measure_pruning")
-    return [*(f"{rule}:*/{name}*" for rule in of_each), *GATES_SHOWN, *all_kinds]
+    return [*(f"{rule}:*/{name}*" for rule in of_each), *GATES_SHOWN, *all_kinds, *kept]
 
 
 PRUNING = [
@@ -209,7 +205,7 @@ AVERAGED = [
     *("collect_*:measures/mutual_information.*", "collect_*:measures/neighbors.*"),
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
-    *(*IMPORTANCE[2:], *FUNCTIONS[2:]),
+    *(*IMPORTANCE[3:], *FUNCTIONS[2:]),
 ]
 # The same for objectives.
 COMPARED = [
@@ -227,7 +223,7 @@ COMPARED = [
     "plot_mutual_information_input",
     "plot_first_look",
     "plot_mutual_information_estimators",
-    *(*DISTANCES, *IMPORTANCE[2:], *FUNCTIONS[2:]),
+    *(*DISTANCES, *IMPORTANCE[3:], *FUNCTIONS[2:]),
     "plot_projection_*",
 ]
 # Figures of means over runs and documents, or of pairs of runs.

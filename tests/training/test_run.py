@@ -508,7 +508,9 @@ def test_program(corpus_files, tmp_path, run_script):
     assert subjects.load(tmp_path / "model").model.config.decoder_layers == 2
 
 
-def test_the_program_hands_on_what_it_is_given(run_script, monkeypatch, tmp_path):
+@pytest.mark.parametrize("donor", [(), ("model.safetensors", "functions.csv")])
+def test_the_program_hands_on_what_it_is_given(run_script, monkeypatch, tmp_path, donor):
+    donor = tuple(tmp_path / name for name in donor)
     given = []
     monkeypatch.setattr(run, "train", lambda *arguments: given.append(arguments))
     run_script(
@@ -516,10 +518,10 @@ def test_the_program_hands_on_what_it_is_given(run_script, monkeypatch, tmp_path
         settings_of("mt"),
         *("--tokens", tmp_path / "tokens", "--tokenizers", tmp_path / "s", tmp_path / "t"),
         *("--run", tmp_path / "run", "--accumulate", 3, "--trained", tmp_path / "trained"),
-        *("--keep", 8, 16, "--whole", tmp_path / "whole"),
+        *("--keep", 8, 16, "--whole", tmp_path / "whole", "--heads-from", *donor),
     )
     [(settings, _, *others)] = given
     assert settings == run.Settings(**settings_of("mt"))
     tokenizers = {"source": tmp_path / "s", "target": tmp_path / "t"}
     expected = [tmp_path / "tokens", tokenizers, tmp_path / "run", 3, tmp_path / "trained"]
-    assert others == [*expected, [8, 16], tmp_path / "whole"]
+    assert others == [*expected, [8, 16], tmp_path / "whole", donor or None]
