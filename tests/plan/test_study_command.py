@@ -190,9 +190,8 @@ def test_help_needs_no_environment_and_lists_the_studies(study, option):
 def test_a_study_of_another_purpose_has_a_line_of_its_own(study, folder):
     (folder / "studies/large.yaml").write_text("# Another purpose.\nstudy: a\n")
     assert study("--help").splitlines()[1:-1] == [
-        "  gpu              What it is for.",
+        "  gpu, smoke       What it is for.",
         "  large            Another purpose.",
-        "  smoke            What it is for.",
     ]
 
 
