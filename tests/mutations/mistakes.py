@@ -171,6 +171,23 @@ MISTAKES = [
     ),
     *of(
         "training",
+        "transplant.py",
+        ("sorted(others[: int(of_layer.sum())])", "sorted(others)"),
+        ("(attention.key_value, every + start)", "(attention.key_value, start)"),
+        ("mine.copy_(its)", "its.copy_(mine)"),
+        (
+            "torch._foreach_copy_([part.detach() for part in self.frozen], self.as_given)",
+            "pass",
+        ),
+    ),
+    *of(
+        "training",
+        "run.py",
+        ('identity["donor"] = [digest(path) for path in donor]', "pass"),
+        ("settings.heads_from.frozen\n", "False\n"),
+    ),
+    *of(
+        "training",
         "schedule.py",
         ("** 0.5", "** 0.6"),
         ("min(step / warmup_steps, fallen)", "fallen"),
@@ -469,6 +486,13 @@ MISTAKES = [
     *of("claims", "finding.py", ("(values.sum(0) - values) / (len(values) - 1)", "values")),
     *of(
         "figures",
+        "relevance_kept.py",
+        ('["value"].transform("mean")', '["value"].transform("sum")'),
+        ("np.sort(run)[::-1]", "np.sort(run)"),
+        ('gates[gates["kept"]].groupby', "gates.groupby"),
+    ),
+    *of(
+        "figures",
         "lens.py",
         ('turned[turned["lens"] == "tuned"]', "turned"),
         ('measured[measured["group"] == "all"].rename', "measured.rename"),
@@ -662,8 +686,8 @@ MISTAKES = [
         "rules",
         "training.smk",
         (
-            'tokens=tokens_of(["train", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n        output',
-            'tokens=tokens_of(["test", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n        output',
+            'tokens=tokens_of(["train", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n        output',
+            'tokens=tokens_of(["test", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n        output',
         ),
     ),
     *of(
@@ -825,8 +849,8 @@ MISTAKES = [
         "rules",
         "rules/training.smk",
         (
-            "tokenizers=tokenizers_of(objective),\n            whole=",
-            'tokenizers=tokenizers_of("lm"),\n            whole=',
+            "tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n            whole=",
+            'tokenizers=tokenizers_of("lm"),\n            heads_from=heads_from(objective),\n            whole=',
         ),
         ("partial(SLICES.train, objective)", "partial(SLICES.train, QUICKEST_FIRST[0])"),
         ("--whole {input.whole:q}", "--whole {output.metrics:q}"),
@@ -1358,8 +1382,9 @@ MISTAKES = [
         ("torch.stack([norm(layer[there])", "torch.stack([(layer[there])"),
         ('generator(seed, "quality", index)', 'generator(1, "quality", index)'),
         ("moments.mean_y - moments.mean_x @ weight", "moments.mean_y"),
-        ("zip(lenses[TUNED][:-1], maps[:-1]", "zip(lenses[TUNED][:-1], maps[1:]"),
-        ("TUNED: found.clone()", "TUNED: found"),
+        ("zip(layers[:-1], maps[:-1], strict", "zip(layers[:-1], maps[1:], strict"),
+        ('generator(seed, "beliefs")', 'generator(1, "beliefs")'),
+        ("np.pad(before, ((0, 0), (1, 0))", "np.pad(before, ((0, 0), (0, 1))"),
         ("for ahead in (0, 1):", "for ahead in (0,):"),
         ("words[1:] != words[:-1]", "words[1:] != words[-1]"),
         ("known.iloc[found.place]", "known.iloc[found.place - 1]"),
