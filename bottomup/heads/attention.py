@@ -32,7 +32,7 @@ def short(sentences: pd.Series, n: int, seed: int) -> np.ndarray:
     if not len(found):
         raise UserError(
             f"no sentence of {SHORT[0]} to {SHORT[1]} words in the test split, in which to show "
-            "attention; set leave_out to [head_importance] or hold out more text"
+            "attention; set leave_out to [attention, beliefs] or hold out more text"
         )
     return np.sort(generator(seed, "attention").permutation(found)[:n])
 

@@ -109,8 +109,8 @@ else:
     Measures = create_model(
         "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
     )
-# Tables that a study may leave out: these, and what pruning says of its gates.
-LEFT_OUT = (*tables(), "gates")
+# Tables that a study may choose or leave out: these, and what pruning says of its gates.
+TABLE_NAMES = (*tables(), "gates")
 
 
 ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
@@ -187,7 +187,11 @@ class Study(Section):
     views: Views
     measures: Measures
     # mypy reads no Literal of computed values.
-    leave_out: Annotated[list[Literal[*LEFT_OUT]], AfterValidator(unique)] = key(  # type: ignore[valid-type]
+    only: Annotated[list[Literal[*TABLE_NAMES]], AfterValidator(unique)] = key(  # type: ignore[valid-type]
+        "tables to make, with the figures that show them, and no others; empty for all; claims "
+        "about others are not measured"
+    )
+    leave_out: Annotated[list[Literal[*TABLE_NAMES]], AfterValidator(unique)] = key(  # type: ignore[valid-type]
         "tables to leave out, with the figures that show them; claims about them are not measured"
     )
     heads: Heads
@@ -209,10 +213,11 @@ class Study(Section):
         return ["tag", "relation", *(["ccg"] if categories else [])]
 
     def left_out(self) -> list[str]:
-        """The tables that are not made: those in the config, and probes if nothing is known of
-        words."""
+        """The tables that are not made: those that the config leaves out or does not name, and
+        probes if nothing is known of words."""
         known = set(self.measures.probes.tasks) & set(self.known_of_words())
-        return [*self.leave_out, *([] if known else ["probes"])]
+        others = [name for name in TABLE_NAMES if self.only and name not in self.only]
+        return [*self.leave_out, *others, *([] if known else ["probes"])]
 
     def without_annotation(self, figures: list[str]) -> str | None:
         """One line about what is left out for lack of annotation, if anything; figures: the figures
@@ -646,8 +651,9 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
             f'{path}.objective: found "{donor}", of another shape; allowed: one whose layers, '
             "heads and d_model are the same"
         )
-    if "head_functions" in _list(config, "leave_out"):
-        yield f"{path}: found with head_functions in leave_out; allowed: with that table"
+    only = _list(config, "only")
+    if "head_functions" in _list(config, "leave_out") or (only and "head_functions" not in only):
+        yield f"{path}: found without the table head_functions; allowed: with it (only, leave_out)"
     seeds = _seeds(config, of)
     asked = _seeds(config, options) if own.get("seed") is None else [own["seed"]]
     if not set(asked) <= set(seeds):

@@ -62,7 +62,9 @@ def studies(draw):
             taken = {"objective": draw(st.sampled_from(givers)), "seed": seeds[0]}
             of["heads_from"] = taken | {"choose": "others", "frozen": draw(st.booleans())}
     given_heads = any("heads_from" in of for of in objectives.values())
-    left_out = [name for name in config.LEFT_OUT if not (given_heads and name == "head_functions")]
+    left_out = [
+        name for name in config.TABLE_NAMES if not (given_heads and name == "head_functions")
+    ]
     checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
     heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
     pruned = draw(some(heads, max_size=2)) if heads else []
@@ -91,6 +93,7 @@ def studies(draw):
             "pwcca": {"variants": draw(some(["definition", "svcca-2019"], min_size=1))},
             "probes": {"tasks": draw(some(["tag", "relation", "ccg"], min_size=1))},
         },
+        "only": draw(st.sampled_from([[], ["quality", "head_functions", "mutual_information"]])),
         "leave_out": draw(some(left_out, max_size=4)),
         "pruning": {
             "penalties": dict.fromkeys(["mt", "lm", "mlm"])
@@ -152,7 +155,7 @@ RICH = {
     "training_halves": ["lm"],
     "training_steps": {"mlm": [8, 16]},
     "measures": {"probes": {"tasks": ["tag", "relation", "ccg"]}},
-    "leave_out": [name for name in config.LEFT_OUT if name not in MADE],
+    "leave_out": [name for name in config.TABLE_NAMES if name not in MADE],
     "pruning": {
         "penalties": {"mt": {"all": [0, 0.3], "encoder": [0.3]}, "bert": {"encoder": [0.1]}},
         "n_seeds": 1,

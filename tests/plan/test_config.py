@@ -13,7 +13,7 @@ import yaml
 from bottomup.core.errors import UserError
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
-from bottomup.plan.config import load, require_packages, tables
+from bottomup.plan.config import TABLE_NAMES, load, require_packages, tables
 from bottomup.plan.contents import content
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
@@ -876,6 +876,18 @@ def test_mistakes_in_a_shape_of_its_own(objective, line):
     assert any(one.startswith(line) for one in found)
 
 
+def test_a_study_names_the_tables_that_it_makes_or_those_that_it_does_not():
+    every = set(TABLE_NAMES)
+    for only, leave_out, made in [
+        ([], [], every),
+        ([], ["lens", "gates"], every - {"lens", "gates"}),
+        (["quality", "lens"], [], {"quality", "lens"}),
+        (["quality", "lens"], ["lens"], {"quality"}),
+    ]:
+        left_out = load(changed(only=only, leave_out=leave_out)).left_out()
+        assert every - set(left_out) == made
+
+
 def given(objective="lm", options=None, **own):
     """A study in which an objective starts with heads of another one."""
     taken = {"objective": objective, "choose": "functional", "frozen": True} | own
@@ -906,7 +918,7 @@ def test_a_run_may_start_with_heads_of_another():
         (given(options={"trunk": "lstm"}), "found one where a trunk has no heads"),
         (
             given() | {"leave_out": ["head_functions"]},
-            "found with head_functions in leave_out",
+            "found without the table head_functions",
         ),
     ],
 )
