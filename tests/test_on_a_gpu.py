@@ -29,6 +29,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_lens import test_the_program as test_lens
+from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
     influence_of,
     run,
@@ -78,6 +79,7 @@ TESTS = {
     "measure mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
     "measure context": test_what_each_layer_says_of_the_tokens_around,
     "measure lens": test_lens,
+    "measure beliefs": test_beliefs,
     "measure pwcca_between_layers": test_distances_between_layers,
     "measure pwcca_between_runs": test_distances_between_runs,
     "measure similarity_between_runs": test_similarity_of_runs,

@@ -84,7 +84,7 @@ def test_the_program(opened, corpus_files, measure, tmp_path):
     opened("mt")
     about = {"objective": "mt", "seed": 1}
     settings, table = {"sentences": 3, "seed": 1}, tmp_path / "mt-1.parquet"
-    files = {"model": tmp_path / "model", "text": corpus_files.text("test"), "table": table}
+    files = {"model": tmp_path / "model", "pairs": corpus_files.text("test"), "table": table}
     tokenizer = {"target_tokenizer": corpus_files.tokenizer("target")}
     measure("attention", about, settings, **files, **tokenizer)
     found = pd.read_parquet(table)
@@ -115,7 +115,7 @@ def test_a_checkpoint_that_hides_its_attention_has_no_rows_and_a_line(
     for family in (families.HIDDEN, families.FAMILIES["gpt2"]):
         folder = families.save(family, tmp_path / family.config.model_type)
         about, settings = {"objective": "other", "seed": 0}, {"sentences": 1, "seed": 1}
-        files = {"model": folder, "text": corpus_files.text("test")}
+        files = {"model": folder, "pairs": corpus_files.text("test")}
         with caplog.at_level(logging.INFO):
             measure("attention", about, settings, **files, table=tmp_path / "table.parquet")
         table = pd.read_parquet(tmp_path / "table.parquet")

@@ -13,6 +13,7 @@ import sys
 from dataclasses import dataclass, replace
 from fnmatch import fnmatch
 from pathlib import Path
+from stat import S_ISDIR
 
 ROOT = Path(__file__).resolve().parents[2]
 TOUCH = Path(__file__).with_name("touch.py")
@@ -73,6 +74,20 @@ pruning:
 """
 
 
+def _stamps(root: Path) -> dict[str, tuple | None]:
+    """By path from `root`, the kind, size and time of each file and link; None of folders."""
+    found: dict[str, tuple | None] = {"": None} if root.is_dir() else {}
+    for folder, folders, files in os.walk(root):
+        for name in folders + files:
+            path = os.path.join(folder, name)
+            stat = os.lstat(path)
+            stamp = (
+                None if S_ISDIR(stat.st_mode) else (stat.st_mode, stat.st_size, stat.st_mtime_ns)
+            )
+            found[os.path.relpath(path, root)] = stamp
+    return found
+
+
 @dataclass(frozen=True)
 class Checkout:
     """A copy of the repository, to edit and to plan in by this Python."""
@@ -80,9 +95,18 @@ class Checkout:
     path: Path
     python: Path | str = sys.executable
 
-    def copied(self, folder: Path) -> "Checkout":
-        """The same in another folder."""
-        return replace(self, path=shutil.copytree(self.path, folder, symlinks=True))
+    def mirrored(self, folder: Path) -> "Checkout":
+        """The same in another folder, where just what differs from it is written."""
+        ours, theirs = (_stamps(root) for root in (self.path, folder))
+        wrong = {name for name, stamp in theirs.items() if ours.get(name, 0) != stamp}
+        for name in sorted(wrong, reverse=True):  # what is in a folder first
+            (folder / name).rmdir() if theirs[name] is None else (folder / name).unlink()
+        for name in sorted(name for name in ours if name in wrong or name not in theirs):
+            if ours[name] is None:
+                (folder / name).mkdir()
+            else:
+                shutil.copy2(self.path / name, folder / name, follow_symlinks=False)
+        return replace(self, path=folder)
 
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy."""

@@ -40,7 +40,13 @@ def outputs(built) -> Outputs:
     return Outputs({output: rule for output, (rule, _) in built.summary().items()})
 
 
+@pytest.fixture(scope="session")
+def edited(tmp_path_factory) -> Path:
+    """Where tests edit, one after the other."""
+    return tmp_path_factory.mktemp("workflow") / "edited"
+
+
 @pytest.fixture
-def checkout(built, tmp_path) -> Checkout:
+def checkout(built, edited) -> Checkout:
     """A copy of the copy, to edit."""
-    return built.copied(tmp_path / "edited")
+    return built.mirrored(edited)

@@ -9,7 +9,7 @@ def test_the_attention_that_pages_show_is_of_the_first_seed(outputs):
     assert runs == {"lm", "mlm", "mt", "untrained"}
 
 
-ATTENTION = ["measure_attention", "show_explorer"]
+ATTENTION = ["measure_beliefs", "measure_attention", "show_explorer"]
 BOTH = ["show_index", "show_explorer"]
 # What is edited, and what that makes stale.
 EDITS = {
