@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from bottomup.core.errors import UserError
-from bottomup.measures import isotropy, neighbors, probes, projection, similarity
+from bottomup.measures import geometry, isotropy, neighbors, probes, projection, similarity
 from bottomup.measures.change import within_types
 from bottomup.measures.classifier_bound import classifier_bound
 from bottomup.measures.mutual_information import (
@@ -319,6 +319,33 @@ def test_standardized_isotropy_ignores_the_scale_of_each_neuron(seed, scales, on
         np.testing.assert_allclose(other["standardized"], whole["standardized"], atol=1e-9)
 
 
+def of_all(measure):
+    """A measure of a view, as of a text of a single block."""
+    return lambda view: measure(view, np.zeros(len(view), dtype=int), 1)[0][0]
+
+
+GEOMETRY = {
+    "matrix_entropy": geometry.matrix_entropy,
+    "curvature": geometry.curvature,
+    "intrinsic_dimension": of_all(geometry.intrinsic_dimensions),
+    "effective_rank": of_all(geometry.effective_ranks),
+}
+
+
+@pytest.mark.parametrize("name", GEOMETRY)
+@given(SEEDS, SCALES)
+def test_geometry_ignores_scale_rotation_and_the_way_back(name, seed, scale):
+    """And the order of occurrences, but for curvature; and shifts, but for the entropy."""
+    view, measure = labeled(seed)[0], GEOMETRY[name]
+    value, turned = measure(view), scale * (view @ rotation(seed, 4))
+    order = np.random.default_rng(seed).permutation(N)
+    changed = [turned, -turned, turned[::-1]]
+    changed += [turned[order]] if name != "curvature" else []
+    changed += [turned + 3 * scale] if name != "matrix_entropy" else []
+    for other in changed:
+        assert measure(other) == pytest.approx(value, rel=1e-6)
+
+
 @settings(max_examples=settings.default.max_examples // 2)
 @given(SEEDS, st.lists(st.sampled_from([-40, -20, 0, 12, 30]), min_size=4, max_size=4), SCALES)
 def test_probes_and_the_bound_ignore_the_scale_of_each_neuron(seed, exponents, scale):
@@ -377,6 +404,7 @@ def of_one_view():
             for name, measure in MEASURES.items()
         },
         "isotropy": lambda view: list(isotropy.isotropy([view], words, sentences, blocks)),
+        "geometry": lambda view: list(geometry.geometry([view], sentences, blocks, N, 1)),
         "nearest": lambda view: neighbors.nearest(view, 3),
         "probe": lambda view: list(
             probes.probe("tag", view, words, words, sentences, blocks, 9, device="cpu")

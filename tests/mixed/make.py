@@ -89,6 +89,7 @@ STUDY = {
             **{"n_tokens": 10, "other_n_tokens": [5], "n_clusters": 10, "other_n_clusters": [5]},
             "clusterings": 2,
         },
+        "geometry": {"points": 300},
         "probes": {"occurrences": 200},
         "influence": {"sentences": 20},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
