@@ -170,6 +170,34 @@ def isotropy(layers, seeds, objectives):
     return table
 
 
+def geometry(layers, seeds, objectives):
+    """Of every seed; sentences are less of a line and more of a crowd from layer to layer, and each
+    null is a step beyond."""
+    rows = []
+    for objective, seed, layer in itertools.product(objectives, seeds, range(layers + 1)):
+        depth, other = layer / layers, objectives.index(objective) + 0.1 * seed
+        values = {
+            "matrix_entropy": (0.9 - 0.3 * depth - 0.02 * other, 0.95, 100),
+            "curvature_degrees": (118 - 4 * depth - 0.2 * other, 120.0, 90),
+            "intrinsic_dimension": (2 + 8 * depth + other, 56.0, 3000),
+            "effective_rank": (110 - 10 * depth - 3 * other, 127.0, 10_000),
+        }
+        rows += [
+            {
+                "objective": objective,
+                "seed": seed,
+                "layer": layer,
+                "measure": measure,
+                "value": value,
+                "null": null - 0.01 * depth,
+                "n": n,
+                "n_needed": 1,
+            }
+            for measure, (value, null, n) in values.items()
+        ]
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
 def context(layers, seeds, objectives):
     """Of the first seed, every place by both estimators: what is known of the own token falls, what
     context adds falls with the distance and rises with the layer."""
@@ -401,6 +429,7 @@ def measured(layers, seeds, objectives):
         "similarity_between_runs": similarity_between_runs(*size),
         "isotropy": isotropy(*size),
         "context": context(*size),
+        "geometry": geometry(*size),
         "change": change(*size),
         "influence": influence(*size),
         "neighbors": neighbors(*size),

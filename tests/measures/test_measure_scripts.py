@@ -297,6 +297,26 @@ def test_views_that_are_not_finite_are_refused(measure, run, unit, layers, rows,
     assert not (run / "table.csv").exists()
 
 
+def test_geometry_of_each_layer(measure, run):
+    measure(
+        "geometry",
+        {"objective": "lm", "seed": 1},
+        {"points": 200, "seed": 1},
+        views=run / "a.npy",
+        occurrences=run / "occurrences.parquet",
+        table=run / "table.csv",
+    )
+    table = pd.read_csv(run / "table.csv")
+    assert table.groupby("measure", sort=False)["layer"].apply(list).to_dict() == {
+        measure: [*range(LAYERS)]
+        for measure in (
+            *("matrix_entropy", "curvature_degrees", "intrinsic_dimension", "effective_rank"),
+        )
+    }
+    assert table["value"].notna().all() and table["null"].notna().all()
+    assert (table.loc[table["measure"] == "intrinsic_dimension", "n"] == 200).all()
+
+
 def test_isotropy_of_each_layer(measure, run):
     measure(
         "isotropy",

@@ -1418,6 +1418,17 @@ MISTAKES = [
     ),
     *of(
         "measures",
+        "geometry.py",
+        ('"geometry", "dealt").permutation(n)', '"geometry", "dealt").integers(1, size=n)'),
+        ("measured(view[dealt], unrelated)", "measured(view, unrelated)"),
+        ("FITTED = 0.9", "FITTED = 0.98"),
+        ("max(SAME, ", "max(0, "),
+        ("tokens.T @ tokens  #", "tokens @ tokens.T  #"),
+        ("rows = np.where(np.isinf(deviation), 0, view - mean)", "rows = view - mean"),
+        ("others[blocks != block]", "others"),
+    ),
+    *of(
+        "measures",
         "isotropy.py",
         ('generator(seed, "isotropy")', 'generator(1, "isotropy")'),
     ),

@@ -81,6 +81,8 @@ measure_context=measure --reads views=views/mlm-1/plain.npy occurrences=occurren
 = table context; options.occurrences 16000
 measure_isotropy=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/isotropy/mlm-1.csv measures/isotropy/mlm-1.parquet
 = table isotropy; options.n 1000
+measure_geometry=measure --reads views=views/mt-2/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/geometry/mt-2.csv measures/geometry/mt-2.parquet
+= table geometry; options.points 3000
 measure_lens=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mt-1.csv measures/lens/mt-1.parquet
 = run.objective mt; run.seed 1; options.run.module mt; options.seed 1; options.choose null
 measure_lens=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mlm-1.csv measures/lens/mlm-1.parquet
@@ -148,7 +150,7 @@ measure_beliefs=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.so
 = options.run.objective mlm; options.seed 1; options.choose 0.15; options.sentences 5; options.drawn_by 1
 measure_beliefs=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/beliefs/mt-1.parquet
 = options.choose null
-show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,geometry,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
@@ -229,7 +231,7 @@ measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) m
 = options.pruned.penalty 0.3
 measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
-show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,geometry,isotropy,probes}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention=measure --reads model(runs/bert-0/model) pairs=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
@@ -304,6 +306,7 @@ FIGURES = {
     },
     "context": (f"context/{FIRST}.parquet", ""),
     "isotropy": (f"isotropy/{FIRST}.parquet", ""),
+    "geometry": (f"geometry/{RUNS}.parquet", ""),
     "sentence": (f"sentence/{FIRST}.csv", ""),
     "lens": ("lens/{lm,mt,mlm}-1.parquet", ""),
     "probes": (f"probes/{FIRST}.parquet", ""),

@@ -70,6 +70,7 @@ def test_new_objectives_are_read_measured_and_drawn_as_others_are(checkout):
         "neighbors_token",
         "change_pos",
         "isotropy",
+        "geometry",
         "probes",
         "context",
     )

@@ -46,6 +46,7 @@ SIMILARITY = [
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
 CONTEXT = ["measure_context", "collect_*:measures/context.*", "plot_context", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
+GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *PAGES]
 # It is not in the explorer.
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
@@ -138,7 +139,7 @@ RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
 OF_VIEWS = [
     *(*MUTUAL_INFORMATION, *CONTEXT, *PWCCA, *SIMILARITY),
-    *(*ISOTROPY, *PROBES, *CHANGE, *NEIGHBOURS),
+    *(*ISOTROPY, *GEOMETRY, *PROBES, *CHANGE, *NEIGHBOURS),
 ]
 FROM_SEEN = [*OF_VIEWS, *PROJECTION]
 FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
@@ -202,6 +203,7 @@ DISTANCES = [
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
     *("collect_*:measures/change.*", "collect_*:measures/head*", "collect_*:measures/influence.*"),
+    *("collect_*:measures/geometry.*", "plot_geometry"),
     *("collect_*:measures/mutual_information.*", "collect_*:measures/neighbors.*"),
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
@@ -210,6 +212,7 @@ AVERAGED = [
 # The same for objectives.
 COMPARED = [
     "collect_*:measures/[!pg]*",
+    *("collect_*:measures/geometry.*", "plot_geometry"),
     "collect_*:measures/pwcca_*",
     "collect_tables:measures/projection.csv",
     "plot_isotropy",
@@ -263,6 +266,7 @@ def from_training(objective):
         f"measure_pwcca_between_layers:*/{objective}-*",
         f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
         f"measure_isotropy:*/{objective}-*",
+        f"measure_geometry:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
         f"measure_lens:*/{objective}-*",
         f"measure_beliefs:*/{objective}-*",
@@ -404,7 +408,7 @@ CODE = {
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
     # What draws groups of tokens draws means of runs elsewhere.
-    "bottomup/measures/over_runs.py": [*MEANS, "plot_lens", *COMPARISON, *JUDGED],
+    "bottomup/measures/over_runs.py": [*MEANS, "plot_lens", "plot_geometry", *COMPARISON, *JUDGED],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
@@ -412,6 +416,7 @@ CODE = {
     "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
     "bottomup/measures/pairs.py": PWCCA,
     "bottomup/tables/isotropy.py": ISOTROPY,
+    "bottomup/measures/geometry.py": GEOMETRY,
     "bottomup/measures/sentence.py": SENTENCE,
     "bottomup/measures/probes.py": PROBES,
     "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS, *BELIEFS],
@@ -752,7 +757,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     assert measured == {
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
-        *("context", "sentence"),
+        *("context", "geometry", "sentence"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()
@@ -905,7 +910,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     tables = {output.split("/")[1] for output in new if output.startswith("measures/")}
     assert tables == {
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
-        *("similarity_between_runs", "isotropy", "probes", "influence", "neighbors"),
+        *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
