@@ -5,7 +5,7 @@
                          line through 0; 1: all are orthogonal and of one length.
     curvature_degrees    of a sentence: the mean angle between the step from one token to the next
                          and the step after it.
-    intrinsic_dimension  TwoNN: of the distances from a point to the two nearest others.
+    intrinsic_dimension  TwoNN: from the ratio of the distances of each point to its two nearest.
     effective_rank       RankMe: exp of the entropy of the singular values, as shares of their sum,
                          of representations less their mean.
 
@@ -35,7 +35,7 @@ from scipy.special import entr
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
-from bottomup.views.values import checked, mean_and_deviation
+from bottomup.views.values import checked
 
 # The share of ratios that TwoNN fits; the largest tenth is left out, as by Facco et al.
 FITTED = 0.9
@@ -162,8 +162,8 @@ def effective_ranks(view: np.ndarray, blocks: np.ndarray, count: int) -> tuple[n
     1 to the smaller of n - 1 and d; NaN for a view that is the same at all occurrences. Squares of
     singular values are the eigenvalues of the sums of products of neurons.
     """
-    mean, deviation = mean_and_deviation(view)
-    rows = np.where(np.isinf(deviation), 0, view - mean)  # a constant has no rounding
+    rows = view.astype(np.float64)
+    rows -= rows.mean(0)
     of_blocks = [rows[blocks == block] for block in range(count)]
     products = np.stack([some.T @ some for some in of_blocks])
     sums = np.stack([some.sum(0) for some in of_blocks])

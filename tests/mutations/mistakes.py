@@ -1423,8 +1423,8 @@ MISTAKES = [
         ("measured(view[dealt], unrelated)", "measured(view, unrelated)"),
         ("FITTED = 0.9", "FITTED = 0.98"),
         ("max(SAME, ", "max(0, "),
-        ("tokens.T @ tokens  #", "tokens @ tokens.T  #"),
-        ("rows = np.where(np.isinf(deviation), 0, view - mean)", "rows = view - mean"),
+        ("/ np.log(len(tokens))", "/ np.log(len(gram))"),
+        ("sums[:, None] / sizes.clip(1)", "0 * sums[:, None] / sizes.clip(1)"),
         ("others[blocks != block]", "others"),
     ),
     *of(
