@@ -1,0 +1,97 @@
+"""Whether a linear map of each layer of one subject holds the syntax trees of held-out sentences.
+
+Rows: one for each layer and metric, see `bottomup.measures.structural_probe`. All words of a
+sentence count, not only drawn occurrences, each through its last sub-word.
+"""
+
+import logging
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.core.settings import Section, Seed, key
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.plan.subjects import Subjects
+    from bottomup.subjects.seen import Seen
+
+
+def first_of_all(subjects: "Subjects") -> list[str]:
+    """The first run of all that is looked at; none where no relations of words are known."""
+    if "relation" not in subjects.study.known_of_words():
+        return []
+    return subjects.first_runs(subjects.looked_at + subjects.steps)
+
+
+TABLE = Table(
+    "run",
+    reads=("model", "held_out"),
+    sees="subjects",
+    parts=first_of_all,
+    memory=(1200, 30, 8),
+    minutes=(30, 1),
+    batch_tokens=2048,
+    seconds=25,
+    over_layers=True,
+    category="5 What a layer represents",
+)
+
+log = logging.getLogger(__name__)
+
+
+class Settings(Section):
+    """Whether a linear map of a layer holds the syntax tree, word by last sub-word."""
+
+    sentences: int = key(
+        "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "
+        "fewer where the test split has not so many",
+        "sentences",
+        ge=20,
+        le=10**6,
+    )
+    seed: Seed = key("seed of their draw, and of whose trees change places as a control")
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.tables import read_table
+    from bottomup.measures import jackknife
+    from bottomup.measures import structural_probe as probe
+
+    columns = ["sentence", "word", "relation", "head"]
+    annotation = read_table(seen.needed("annotation"), columns=columns)
+    blocks, seed = load_array(seen.needed("blocks")), settings.seed
+    parts = probe.drawn(annotation, blocks, settings.sentences, seed)
+    sentences = np.concatenate(parts)
+    text = as_read(seen, sentences)
+    whole = probe.read_whole(text, annotation, sentences)
+    log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
+    views = probe.states(
+        seen.subject, text.select(np.flatnonzero(whole)), seen.batch_tokens, device()
+    )
+    train, test = (
+        some[kept] for some, kept in zip(parts, np.split(whole, [len(parts[0])]), strict=True)
+    )
+    to_train = probe.trees(annotation, train, blocks)
+    to_test = probe.trees(annotation, test, blocks, first=sum(one.rows.size for one in to_train))
+    count = jackknife.n_blocks(blocks)
+    return probe.structural_probe(views, to_train, to_test, count, seed)
+
+
+def as_read(seen: "Seen", sentences: "np.ndarray") -> "TokenFile":
+    """These sentences of the text, as the subject reads them."""
+    from bottomup.core.files.tables import read_table
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.subjects.words import of_text
+
+    if written := seen.paths("written"):
+        source = read_table(written[0], columns=["source"])["source"]
+        words, _ = of_text(seen.subject, source.iloc[sentences].tolist(), written[1])
+        return words.tokens
+    return TokenFile.load(seen.needed("text").parent).select(sentences)
