@@ -34,14 +34,15 @@ from bottomup.core.seeds import generator
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
-from bottomup.measures.context import within_token
 from bottomup.measures.jackknife import COSINE, UNIT, WITHOUT
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
-from bottomup.views.values import standardized
+from bottomup.views.values import require_finite, standardized
 
 SHORTEST, LONGEST = 5, 50  # words of a sentence, as published
-NEEDED = 20  # sentences to train, and as many to test, for a probe to have values
+# Sentences to train, and as many to test, for a probe to have values: with fewer, `PENALTY` leaves
+# little of B.
+NEEDED = 100
 # The loss of a distance is its error, in edges; below this, the squared error, so that it has a
 # slope everywhere.
 SMOOTH = 0.25
@@ -211,16 +212,18 @@ def fit(
     n = sum(len(some) for some in rows)
     if start is None:
         start = torch.eye(view.shape[1], dtype=view.dtype, device=view.device)
-        sums = (sum(float(some.sum()) for some in of) for of in (told, map(predicted, words)))
-        start = start * (next(sums) / next(sums)) ** 0.5
-    found = start.clone().requires_grad_()
+        right, found = (
+            sum(float(some.sum()) for some in of) for of in (told, map(predicted, words))
+        )
+        start = start * (right / found) ** 0.5 if found > 0 else start
+    b = start.clone().requires_grad_()
 
     def closure() -> float:
         optimizer.zero_grad()
-        loss = PENALTY * found.square().sum()
+        loss = PENALTY * b.square().sum()
         for some, right in zip(words, told, strict=True):
             wrong = functional.huber_loss(
-                predicted(some @ found.T), right, reduction="sum", delta=SMOOTH
+                predicted(some @ b.T), right, reduction="sum", delta=SMOOTH
             )
             loss = loss + wrong * (len(right) / right.numel() / SMOOTH)
         loss = loss / n
@@ -228,9 +231,9 @@ def fit(
         return float(loss.detach())
 
     steps = {"max_iter": MAX_STEPS, "history_size": HISTORY, "tolerance_change": 0}
-    optimizer = LBFGS([found], **steps, tolerance_grad=SLOPE, line_search_fn="strong_wolfe")
+    optimizer = LBFGS([b], **steps, tolerance_grad=SLOPE, line_search_fn="strong_wolfe")
     optimizer.step(closure)
-    return found.detach()
+    return b.detach()
 
 
 def spanning_trees(distances: np.ndarray, counted: np.ndarray) -> np.ndarray:
@@ -333,11 +336,13 @@ def permuted(told: Sequence[Trees], count: int, seed: int) -> dict[str, float]:
     several = [one for one in told if len(one.rows) > 1]
     if not several:
         return dict.fromkeys(METRICS, np.nan)
-    orders = [within_token(np.zeros(len(one.rows), dtype=int), seed) for one in several]
-    distances, depths = (
-        [getattr(one, name)[order] for one, order in zip(several, orders, strict=True)]
-        for name in ("distances", "depths")
-    )
+    random, distances, depths = generator(seed, "permuted trees"), [], []
+    for one in several:
+        order = random.permutation(len(one.rows))
+        others = np.empty_like(order)
+        others[order] = np.roll(order, 1)  # so that none keeps its own tree
+        distances.append(one.distances[others])
+        depths.append(one.depths[others])
     found = measured(distances, depths, several, count)
     return {name: float(of[0]) for name, of in found.items()}
 
@@ -410,6 +415,7 @@ def _of_layer(
     device: torch.device | str | None,
 ) -> dict[str, dict]:
     """By metric the columns of its estimate."""
+    require_finite(view, "the structural probe")
     rows = np.concatenate([one.rows.ravel() for one in to_train])
     of_words = torch.from_numpy(standardized(view, rows)).to(device or best_device())
     with_one = torch.cat([of_words, torch.ones_like(of_words[:, :1])], dim=1)

@@ -49,7 +49,7 @@ class Settings(Section):
         "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "
         "fewer where the test split has not so many",
         "sentences",
-        ge=20,
+        ge=100,
         le=10**6,
     )
     seed: Seed = key("seed of their draw, and of whose trees change places as a control")

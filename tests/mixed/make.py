@@ -91,6 +91,7 @@ STUDY = {
         },
         "geometry": {"points": 300},
         "probes": {"occurrences": 200},
+        "structural_probe": {"sentences": 100},
         "influence": {"sentences": 20},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
     },

@@ -45,6 +45,10 @@ SIMILARITY = [
 ]
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
 CONTEXT = ["measure_context", "collect_*:measures/context.*", "plot_context", *PAGES]
+STRUCTURAL = [
+    *("measure_structural_probe", "collect_*:measures/structural_probe.*"),
+    *("plot_structural_probe", *PAGES),
+]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *PAGES]
 # It is not in the explorer.
@@ -146,16 +150,27 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 # What is measured of models, and all.
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*SENTENCE, *LENS, *BELIEFS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*SENTENCE, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
     *("annotate_occurrences", *PROBES),
     *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
 ]
-FROM_ANNOTATION = ["annotate_words", *FROM_ANNOTATED, *LENS, *FUNCTIONS, *PRUNED_FUNCTIONS]
+FROM_ANNOTATION = [
+    *("annotate_words", *FROM_ANNOTATED, *LENS, *STRUCTURAL, *FUNCTIONS, *PRUNED_FUNCTIONS),
+]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
-FROM_RUNS = [*QUALITY, *LENS, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING]
+FROM_RUNS = [
+    *QUALITY,
+    *LENS,
+    *STRUCTURAL,
+    *FROM_VIEWS,
+    *INFLUENCE,
+    *FROM_IMPORTANCE,
+    *FUNCTIONS,
+    *PRUNING,
+]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
     *(*FROM_RUNS, *BELIEFS, "shrink_pruned", *PRUNED_QUALITY),
@@ -171,7 +186,7 @@ FROM_BPE = [
 ]
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*BELIEFS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -181,7 +196,7 @@ FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
-    *(*QUALITY, *LENS, *BELIEFS, *OF_VIEWS, *INFLUENCE),
+    *(*QUALITY, *LENS, *BELIEFS, *STRUCTURAL, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
 ]
 # The reading `as_trained`, which is MLM's alone.
@@ -219,6 +234,7 @@ COMPARED = [
     "plot_sentence",
     "plot_lens",
     "plot_context",
+    "plot_structural_probe",
     "plot_attention_of_heads",
     *PROBES[1:],
     "plot_similarity_*",
@@ -271,6 +287,7 @@ def from_training(objective):
         f"measure_lens:*/{objective}-*",
         f"measure_beliefs:*/{objective}-*",
         f"measure_context:*/{objective}-*",
+        f"measure_structural_probe:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
@@ -411,6 +428,7 @@ CODE = {
     "bottomup/measures/over_runs.py": [*MEANS, "plot_lens", "plot_geometry", *COMPARISON, *JUDGED],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
+    "bottomup/measures/structural_probe.py": STRUCTURAL,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
     "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
@@ -757,7 +775,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     assert measured == {
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
-        *("context", "geometry", "sentence"),
+        *("context", "geometry", "sentence", "structural_probe"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()
@@ -815,10 +833,13 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     gone = outputs.rules.keys() - summary.keys()
     figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
-    drawn = [f"plot_{name}" for name in [*figures, "probes"]]
-    of_probes = ["measure_probes", "collect_*:measures/probes.*"]
+    probing = ["probes", "structural_probe"]
+    drawn = [f"plot_{name}" for name in [*figures, *probing]]
+    of_probes = [
+        f"{what}{name}*" for name in probing for what in ("measure_", "collect_*:measures/")
+    ]
     assert summary.keys() < outputs.rules.keys()
-    shown = {f"site/{name}.webp" for name in [*figures, "probes"]}
+    shown = {f"site/{name}.webp" for name in [*figures, *probing]}
     assert gone == shown | outputs.of("annotate_words", *of_probes, *drawn)
     # All that was made from it is made again, and shows what is left.
     stale = [*FROM_ANNOTATED, *LENS, *FUNCTIONS, *PRUNED_FUNCTIONS]
@@ -912,6 +933,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
+        "structural_probe",
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)

@@ -1,0 +1,53 @@
+"""Whether a linear map of each layer holds the syntax tree: its edges, and its root.
+
+Not in the papers; the probe is that of Hewitt and Manning (2019).
+"""
+
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+from bottomup.core.errors import UserError
+from bottomup.figures import style
+from bottomup.figures.points import Tables, of_one_run, points, table
+
+NEEDED = [
+    *("objective", "seed", "layer", "metric", "value", "ci_low", "ci_high"),
+    *("chain", "permuted", "n"),
+]
+METRICS = {"uuas": "edges found (UUAS), share", "root_accuracy": "roots found, share"}
+CONTROLS = {"chain": "chain", "permuted": "other tree"}
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """The figure and its points, from `structural_probe`.
+
+    Lines across a panel are what a chain of words reaches, and the tree of another sentence.
+    """
+    measured = table(tables, "structural_probe", NEEDED)
+    names = {"objective": "series", "layer": "x", "metric": "panel"}
+    shown = measured[measured["metric"].isin(METRICS)].rename(columns=names).sort_values("x")
+    if shown.empty:
+        raise UserError(
+            f"the table structural_probe has no rows with metric {', '.join(METRICS)}; measure "
+            "them, or leave the figure out"
+        )
+    drawn = points(of_one_run(shown)).assign(quantity=lambda rows: rows["panel"].map(METRICS))
+    figure = Figure(figsize=(7.6, 3.3), layout="constrained")
+    for axes, metric in zip(figure.subplots(1, len(METRICS)), METRICS, strict=True):
+        style.curves(axes, drawn[drawn["panel"] == metric], style.objective)
+        _levels(axes, shown[shown["panel"] == metric])
+        style.layer_axis(axes)
+        axes.set_ylabel(METRICS[metric])
+        axes.set_title(f"{style.count(shown['n'])} sentences")
+    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
+    style.legend(figure, style.key(drawn, looks))
+    return figure, drawn
+
+
+def _levels(axes: Axes, part: pd.DataFrame) -> None:
+    """What is reached without a model, if any sentence tells it."""
+    for name, label in CONTROLS.items():
+        if part[name].notna().any():
+            style.level(axes, part[name].mean(), label)
