@@ -46,7 +46,7 @@ NEEDED = 100
 # The loss of a distance is its error, in edges; below this, the squared error, so that it has a
 # slope everywhere.
 SMOOTH = 0.25
-# What the squared numbers of B cost, in the loss of one sentence (docs/decisions.md).
+# Of the trace of M, beside the errors of all sentences, in edges (docs/decisions.md).
 PENALTY = 30.0
 # The largest slope left, of the loss in edges per sentence.
 SLOPE = 1e-3
@@ -103,9 +103,9 @@ def read_whole(text: TokenFile, annotation: pd.DataFrame, sentences: np.ndarray)
 
     text: the sentences as it reads them. sentences: their numbers in the annotation.
     """
-    ends = np.add.reduceat(last_subwords(text), text.offsets[:-1], dtype=int)
+    of_ends = np.repeat(np.arange(len(text)), text.lengths)[last_subwords(text)]
     words = np.bincount(annotation["sentence"], minlength=sentences.max(initial=0) + 1)
-    return ends == words[sentences]
+    return np.bincount(of_ends, minlength=len(text)) == words[sentences]
 
 
 def last_subwords(text: TokenFile) -> np.ndarray:

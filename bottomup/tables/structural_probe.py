@@ -31,10 +31,10 @@ TABLE = Table(
     reads=("model", "held_out"),
     sees="subjects",
     parts=first_of_all,
-    memory=(1200, 30, 8),
+    memory=(900, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,
-    seconds=25,
+    seconds=20,
     over_layers=True,
     category="5 What a layer represents",
 )

@@ -366,6 +366,8 @@ def test_states_of_words_do_not_depend_on_the_sentences_beside_them(files):
             )
         row += len(last)
     assert row == found.shape[1]
+    nothing = text.select(np.array([], dtype=int))
+    assert probe.states(subject, nothing, 40, "cpu").shape == (3, 0, tiny.SHAPE["d_model"])
 
 
 @pytest.mark.parametrize("needed", [3, 100])
