@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
+from torch.nn.modules.module import register_module_forward_pre_hook
 from transformers import AttentionInterface, AttentionMaskInterface
 from transformers.masking_utils import eager_mask
+from transformers.pytorch_utils import Conv1D
 
-from bottomup.subjects.subject import from_others
+from bottomup.subjects.subject import from_others, projected_norms
 
 NAME = "bottomup"
 
@@ -29,6 +31,7 @@ class Pass:
         decoder, for each attention in the order of calls.
     hidden: tokens that no other position sees, bool `[layers, batch, length]`.
     weights: those of each layer so far, `[batch, heads, queries, keys]`, if they are kept.
+    value, outputs: of the layer that attended last, as of `attend`, if weights are kept.
     """
 
     gates: Sequence[Tensor] | Tensor | None
@@ -36,6 +39,8 @@ class Pass:
     keep: bool
     weights: list[Tensor] = field(default_factory=list)
     layer: int = 0
+    value: Tensor | None = None
+    outputs: Tensor | None = None
 
 
 _current: ContextVar[Pass | None] = ContextVar("current pass", default=None)
@@ -83,9 +88,40 @@ def attend(
     outputs, weights = eager(module, query, key, value, attention_mask, **options)
     if current.keep:
         current.weights.append(weights)
+        current.value, current.outputs = value, outputs
     if current.gates is not None:
         outputs = outputs * current.gates[layer][:, None]
     return outputs, weights
+
+
+@contextmanager
+def value_norms(seen: Pass) -> Iterator[list[Tensor]]:
+    """A context for a pass that keeps weights: |f(x)| of each layer, as of `Subject.value_norms`.
+
+    The output projection is the linear map that reads exactly what the heads put out. The list is
+    shorter than the layers where there is none, as in families that put a norm or a gate before it,
+    and where what the heads put out is not what they weight.
+    """
+    found: list[Tensor] = []
+
+    def see(module: nn.Module, inputs: tuple) -> None:
+        value, outputs = seen.value, seen.outputs
+        if value is None or outputs is None or not isinstance(module, nn.Linear | Conv1D):
+            return
+        if not torch.equal(inputs[0].flatten(), outputs.flatten()):
+            return
+        weights, seen.value = seen.weights[-1], None
+        values = value.repeat_interleave(weights.shape[1] // value.shape[1], dim=1)
+        if torch.allclose((weights @ values).transpose(1, 2), outputs, rtol=1e-4, atol=1e-5):
+            is_linear = isinstance(module, nn.Linear)
+            projection = module.weight if is_linear else module.weight.T
+            found.append(projected_norms(values, projection))
+
+    hook = register_module_forward_pre_hook(see)
+    try:
+        yield found
+    finally:
+        hook.remove()
 
 
 AttentionInterface.register(NAME, attend)

@@ -281,6 +281,13 @@ class Checkpoint(Subject):
             output = self.encoder(ids, attention_mask=mask)
         return output.last_hidden_state if layer == self.layers else above.states
 
+    @torch.inference_mode()
+    def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...] | None:
+        tokens = self.tokens(ids, lengths)
+        with one_pass(keep=True) as seen, attending.value_norms(seen) as found:
+            self.encoder(self.filled(ids, tokens), attention_mask=tokens.long())
+        return tuple(found) if len(found) == self.layers else None
+
     def without_heads(self, what: str = "looked at") -> str:
         return (
             f"{self._name} has no attention that can be {what}: transformers does not hand it out "

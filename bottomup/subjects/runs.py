@@ -14,7 +14,7 @@ from bottomup.model import folder as folders
 from bottomup.model.transformer import EncoderLayer, Encoding, Layers, Transformer
 from bottomup.model.trunks import TrunkModel
 from bottomup.subjects.folder import require_weights
-from bottomup.subjects.subject import Subject, from_others
+from bottomup.subjects.subject import Subject, from_others, projected_norms
 
 
 class OfOurs(Subject):
@@ -147,6 +147,15 @@ class Run(OfOurs):
         if hidden is not None:
             mask = mask & ~from_others(hidden)
         return self.model.encoder.layers[layer - 1](below, mask, causal=False)[0]
+
+    @torch.inference_mode()
+    def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...]:
+        below = self.hidden_states(ids, lengths=lengths)[:-1]
+        found = []
+        for layer, x in zip(self.model.encoder.layers, below, strict=True):
+            _, values = layer.attention.keys_and_values(layer.attention_norm(x))
+            found.append(projected_norms(values, layer.attention.gated_output()))
+        return tuple(found)
 
     def _visible(self, ids: Tensor) -> Tensor:
         """Which tokens each token attends to, bool `[batch, 1, queries, keys]`."""

@@ -190,6 +190,23 @@ class Subject(ABC):
             raise UserError(self.without_heads("looked at"))
         return self._checked(ids, gates, hidden, lengths, output_attentions=True).attentions
 
+    def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...] | None:
+        """How long the vectors are that heads weight: |f(x)|, f(x) = (x W_V + b_V) W_O (Kobayashi
+        et al. 2020).
+
+        Parameters
+        ----------
+        ids, lengths
+            As in `attentions`.
+
+        Returns
+        -------
+        tuple of Tensor, or None
+            `layers` tensors of shape (batch, heads, keys), not negative; None where a family does
+            more with what its heads read than to weight it, add it up and project it.
+        """
+        return None
+
     def tokens(self, ids: Tensor, lengths: Tensor | None = None) -> Tensor:
         """Which places are inside of the sentences, bool `[batch, length]`; lengths: as in
         `hidden_states`."""
@@ -316,3 +333,14 @@ def from_others(hidden: Tensor) -> Tensor:
     """
     itself = torch.eye(hidden.shape[-1], dtype=torch.bool, device=hidden.device)
     return hidden[:, None, None, :] & ~itself
+
+
+def projected_norms(values: Tensor, projection: Tensor) -> Tensor:
+    """The lengths of values after the output projection, `[batch, heads, keys]`.
+
+    values: `[batch, heads, keys, d_head]`. projection: `[d_model, heads * d_head]`. Computed in the
+    width of a head: |v W|^2 = v W W^T v^T.
+    """
+    of_heads = projection.unflatten(1, values.shape[1::2])
+    products = torch.einsum("mhd,mhe->hde", of_heads, of_heads)
+    return (values @ products * values).sum(dim=-1).clamp(min=0).sqrt()

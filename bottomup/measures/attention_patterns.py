@@ -1,0 +1,363 @@
+"""What each encoder head attends to by place and kind of token, by weight and by norm.
+
+By weight, a token has the share of attention that the softmax gives it. By norm (Kobayashi et al.
+2020, "Attention is Not Only a Weight") it has its share of the sum of |a f(x)|, with the weight a
+and the vector f(x) = (x W_V + b_V) W_O that the head weights: a token with a short vector adds
+little, however much it is attended to.
+
+Queries are tokens of the text, but for those that see nothing besides themselves. A share is the
+mean over the queries that see such a token at all:
+
+- `special` (Clark et al. 2019): what the tokenizer puts around the text, such as [CLS] or </s>;
+- `punctuation`; `previous`, `itself` and `next`, by place.
+
+A model that reads from left to right has no `next`, and no `special` where that comes at the end.
+Then there is no row. What attention that is spread evenly over all that is seen would have is in
+`uniform`.
+
+On random tokens that are repeated (Olsson et al. 2022, 25 tokens 4 times), of the second time on,
+all earlier times together:
+
+- `duplicate`: on the same token;
+- `next_of_earlier`: on the token after it. In a model that predicts the next token this is the
+  prefix matching of an induction head, since what follows there will follow here. A model that sees
+  both sides has no such use for it, and sees the same tokens later, too, which do not count;
+- `previous_of_earlier`: on the token before it, the mirror image; for a model that reads from left
+  to right of no use.
+
+Who was trained on single sentences has hardly seen text repeat itself, so all three should be near
+`uniform` but for what tokens have in common.
+"""
+
+import logging
+import unicodedata
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from torch import Tensor
+from torch.nn import functional
+
+from bottomup.core.seeds import generator
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.measures import jackknife
+from bottomup.subjects import Subject
+from bottomup.subjects.batches import Batch, batches
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+    from bottomup.subjects.slow import SlowTokenizer
+
+TOKENS, TIMES, SEQUENCES = 25, 4, 50  # of random tokens
+FIRST = 4  # positions among which a sink is looked for
+# A sink has a larger mean weight than this in a sentence (Gu et al. 2025).
+SINK = 0.3
+# Tokens of a sentence in which one is looked for; in much shorter ones, even attention that is
+# spread evenly gives the first token of a model that reads from left to right nearly as much.
+SINK_LENGTH = 16
+BY = ("weight", "norm")
+PLACES = ("previous", "itself", "next")
+ON_TEXT = ("special", "punctuation", *PLACES)
+ON_REPEATED = ("duplicate", "next_of_earlier", "previous_of_earlier")
+ENTROPY, POSITION, HAS_SINK = "entropy_nats", "position", "sink"
+# From the share of a pattern in the mean map: alone, as one of two, and of two together.
+ALONE, EACH, BOTH = 0.5, 0.25, 0.6
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What is asked of the attention in a batch.
+
+    seen: which keys the queries that count see, bool `[batch, queries, keys]`. targets: by name,
+    those of them whose share is asked for.
+    """
+
+    seen: Tensor
+    targets: dict[str, Tensor]
+
+    @property
+    def uniform(self) -> Tensor:
+        """Attention that is spread evenly, `[batch, 1, queries, keys]`."""
+        return (self.seen / self.seen.sum(dim=-1, keepdim=True).clamp(min=1))[:, None]
+
+
+def seen_by(batch: Batch, causal: bool) -> Tensor:
+    """Which keys each query sees, bool `[batch, queries, keys]`; none for what is no query."""
+    tokens, special = torch.from_numpy(batch.tokens), torch.from_numpy(batch.special)
+    seen = tokens[:, :, None] & tokens[:, None, :]
+    seen = seen.tril() if causal else seen
+    return seen & (~special & (seen.sum(dim=-1) > 1))[..., None]
+
+
+def of_text(batch: Batch, causal: bool, punctuation: np.ndarray) -> Asked:
+    """The shares that are asked for in a text; punctuation: which ids are, bool `[n_ids]`."""
+    seen, special = seen_by(batch, causal), torch.from_numpy(batch.special)
+    marks = torch.from_numpy(batch.tokens & ~batch.special & punctuation[batch.ids.numpy()])
+    places = torch.arange(seen.shape[-1])
+    offsets = places - places[:, None]
+    targets = {
+        "special": special[:, None, :],
+        "punctuation": marks[:, None, :],
+        "previous": offsets == -1,
+        "itself": offsets == 0,
+        "next": offsets == 1,
+    }
+    return Asked(seen, {name: seen & target for name, target in targets.items()})
+
+
+def of_repeated(batch: Batch, causal: bool) -> Asked:
+    """The shares that are asked for where tokens repeat."""
+    seen = seen_by(batch, causal)
+    text = torch.from_numpy(batch.tokens & ~batch.special)[:, None, :]
+    earlier = (batch.ids[:, :, None] == batch.ids[:, None, :]).tril(-1) & seen & text
+    targets = {
+        "duplicate": earlier,
+        "next_of_earlier": functional.pad(earlier[..., :-1], (1, 0)),
+        "previous_of_earlier": functional.pad(earlier[..., 1:], (0, 1)),
+    }
+    return Asked(seen, {name: seen & text & target for name, target in targets.items()})
+
+
+def by_norm(weights: Tensor, norms: Tensor) -> Tensor:
+    """The share of each key in the sum of |a f(x)|, `[batch, heads, queries, keys]`.
+
+    weights: a, of that shape. norms: |f(x)|, `[batch, heads, keys]`. 0 where all vectors are 0.
+    """
+    parts = weights * norms[:, :, None, :]
+    return parts / parts.sum(dim=-1, keepdim=True).clamp(min=torch.finfo(parts.dtype).tiny)
+
+
+def shares(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
+    """The sum over queries of the share of each target, `[batch, heads, targets]`, and how many
+    queries see one, `[batch, targets]`."""
+    targets = torch.stack([*asked.targets.values()], dim=1)  # [batch, targets, queries, keys]
+    found = torch.einsum("bhqk,btqk->bht", attention, targets.to(attention.dtype))
+    return found, targets.any(dim=-1).sum(dim=-1)
+
+
+def spread(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
+    """How attention is spread: sums `[batch, heads, 1 + 2 * FIRST]`, and of how many, `[batch, 1 +
+    2 * FIRST]`: entropy, over queries; the share of each of the first positions, over queries that
+    see it; and whether it is a sink, of sentences."""
+    queries = asked.seen.any(dim=-1)
+    entropy = torch.special.entr(attention).sum(dim=-1).sum(dim=-1)
+    # A batch of shorter sentences has fewer positions.
+    room = max(0, FIRST - attention.shape[-1])
+    on_first = functional.pad(attention.sum(dim=-2), (0, room))[..., :FIRST]
+    seeing = functional.pad(asked.seen.sum(dim=-2), (0, room))[..., :FIRST]
+    long = (asked.seen.sum(dim=-1).amax(dim=-1) >= SINK_LENGTH)[:, None] & (seeing > 0)
+    sinks = (on_first / seeing[:, None].clamp(min=1) > SINK) & long[:, None]
+    sums = torch.cat([entropy[..., None], on_first, sinks], dim=-1)
+    return sums, torch.cat([queries.sum(dim=-1)[:, None], seeing, long], dim=-1)
+
+
+def all_of_text(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
+    """What `shares` and `spread` find, one after the other."""
+    parts = zip(shares(attention, asked), spread(attention, asked), strict=True)
+    sums, counts = (torch.cat(both, dim=-1) for both in parts)
+    return sums, counts
+
+
+def pattern(found: dict[str, float]) -> str:
+    """The class of a head by the shares of its mean map (after Kovaleva et al. 2019).
+
+    Its vertical part is the share on special tokens or, if larger, on one of the first positions;
+    its diagonal part the largest of the shares on the previous token, itself and the next one.
+    `vertical` or `diagonal` has half of the attention there; `both` at least a quarter in each
+    part and .6 together; any other head is `heterogeneous`. The paper's blocks, one for each of two
+    sentences, need pairs of sentences. The thresholds are ours: the paper has a classifier, trained
+    on maps that people had sorted.
+    """
+    vertical = max(found.get(name, 0.0) for name in ("special", POSITION))
+    diagonal = max(found.get(name, 0.0) for name in PLACES)
+    if min(vertical, diagonal) >= EACH and vertical + diagonal >= BOTH:
+        return "both"
+    if max(vertical, diagonal) >= ALONE:
+        return "vertical" if vertical > diagonal else "diagonal"
+    return "heterogeneous"
+
+
+@dataclass(frozen=True)
+class Totals:
+    """Sums over sentences, with all blocks of documents, then without each of `count`.
+
+    sums: `[1 + count, layers, heads, by, columns]`, by weight and, if it is known, by norm.
+    uniform: the same of attention that is spread evenly, `[1 + count, columns]`. counts: of how
+    many cases, `[1 + count, columns]`.
+    """
+
+    sums: np.ndarray
+    uniform: np.ndarray
+    counts: np.ndarray
+
+
+def totals(
+    subject: Subject,
+    text: TokenFile,
+    ask: Callable[[Batch], Asked],
+    gather: Callable[[Tensor, Asked], tuple[Tensor, Tensor]],
+    over: Callable[[np.ndarray], np.ndarray],
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+) -> Totals:
+    """What a model attends to in a text.
+
+    ask: what is asked of a batch. gather: sums for each sentence, and of how many cases, such as
+    `shares`. over: sums over sentences, from `[sentences, ...]` to `[1 + count, ...]`.
+    """
+    parts, order = [], []
+    for batch in batches(subject, text, batch_tokens):
+        asked = ask(batch)
+        layers = [
+            torch.stack([gather(one, asked)[0] for one in maps], dim=2)
+            for maps in _maps(subject, batch, asked.seen, device)
+        ]
+        uniform, counts = gather(asked.uniform, asked)
+        parts.append((torch.stack(layers, dim=1), uniform[:, 0], counts))
+        order.append(batch.sentences)
+    back = np.argsort(np.concatenate(order))
+    joined = (torch.cat(part).double().numpy()[back] for part in zip(*parts, strict=True))
+    return Totals(*map(over, joined))
+
+
+def _maps(
+    subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str
+) -> Iterator[list[Tensor]]:
+    """Of each layer, attention by weight and, if the model's family allows it, by norm."""
+    ids = batch.ids.to(device)
+    norms = subject.value_norms(ids, lengths=batch.lengths)
+    for layer, weights in enumerate(subject.attentions(ids, lengths=batch.lengths)):
+        by_weight = weights.float().cpu().masked_fill(~seen[:, None], 0)
+        of_layer = [] if norms is None else [by_norm(by_weight, norms[layer].float().cpu())]
+        yield [by_weight, *of_layer]
+
+
+def patterns(
+    subject: Subject,
+    text: TokenFile,
+    blocks: np.ndarray,
+    count: int,
+    seed: int,
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+) -> Iterator[dict]:
+    """Rows of a table: for each head, by weight and by norm, each quantity; layers and heads count
+    from 1.
+
+    text: sentences as the model reads them. blocks: of documents, that of each sentence, of
+    `count`. seed: of the random tokens; if the text has too few tokens of middle frequency, or the
+    model reads too few at once, there are none. batch_tokens: padded tokens to read at once.
+
+    Values are `value` with `ci_low`, `ci_high` and `without`, 0 to 1 or, of `entropy_nats`, nats;
+    `uniform`, `n` (queries, of `sink` sentences) and `pattern`, see there. On random tokens no
+    value depends on documents, and so none has an interval.
+    """
+    subject.model.to(device)
+    marks = punctuation(subject.tokenizer, text)
+
+    def on_text(batch: Batch) -> Asked:
+        return of_text(batch, subject.causal, marks)
+
+    def by_documents(found: np.ndarray) -> np.ndarray:
+        return jackknife.sums(found, blocks, count)
+
+    def at_once(found: np.ndarray) -> np.ndarray:
+        return np.repeat(found.sum(axis=0, keepdims=True), 1 + count, axis=0)
+
+    how = (batch_tokens, device)
+    found = [(totals(subject, text, on_text, all_of_text, by_documents, *how), TEXT)]
+    if (random := repeated(subject, text, seed)) is not None:
+        of_random = totals(
+            subject, random, lambda batch: of_repeated(batch, subject.causal), shares, at_once, *how
+        )
+        found.append((of_random, REPEATED))
+    n_by = found[0][0].sums.shape[3]
+    if n_by < len(BY):
+        log.info("by weight alone: the model's family does more with values than to project them")
+    for layer, heads in enumerate(subject.open_heads):
+        for head in heads.tolist():
+            for number, by in enumerate(BY[:n_by]):
+                place = {"attention": "encoder", "layer": layer + 1, "head": head + 1}
+                rows = [row for of in found for row in _rows(*of, (layer, head, number))]
+                values = {row["quantity"]: row["value"] for row in rows}
+                of_head = {"pattern": pattern(values)}
+                yield from (place | {"by": by} | row | of_head for row in rows)
+
+
+def _columns(names: tuple[str, ...], start: int = 0) -> dict[str, slice]:
+    return {name: slice(place, place + 1) for place, name in enumerate(names, start)}
+
+
+# The columns of `totals` that each quantity is about; of several the largest mean counts.
+TEXT = _columns((*ON_TEXT, ENTROPY))
+TEXT[POSITION] = slice(len(TEXT), len(TEXT) + FIRST)
+TEXT[HAS_SINK] = slice(TEXT[POSITION].stop, TEXT[POSITION].stop + FIRST)
+REPEATED = _columns(ON_REPEATED)
+
+
+def _rows(found: Totals, quantities: dict[str, slice], head: tuple[int, ...]) -> Iterator[dict]:
+    """The quantities of one head, but for those that no query sees anything of."""
+    sums = found.sums[(slice(None), *head)]
+    for name, columns in quantities.items():
+        counts = found.counts[:, columns]
+        if not counts[0].any():
+            continue
+        means = jackknife.ratio(sums[:, columns], counts)
+        uniform = jackknife.ratio(found.uniform[0, columns], counts[0])
+        value, *without = np.fmax.reduce(means, axis=-1)
+        within = jackknife.NOT_NEGATIVE if name == ENTROPY else jackknife.UNIT
+        yield {
+            "quantity": name,
+            **jackknife.estimate("value", value, np.array(without), within),
+            "uniform": float(np.fmax.reduce(uniform)),
+            "n": int(counts[0, np.nan_to_num(means[0], nan=-1).argmax()]),
+        }
+
+
+def punctuation(tokenizer: "Tokenizer | SlowTokenizer", text: TokenFile) -> np.ndarray:
+    """Which ids of a text are punctuation marks alone (Unicode category P), bool `[n_ids]`."""
+    found = np.zeros(1 + text.ids.max(initial=0), dtype=bool)
+    for i in np.unique(text.ids).tolist():
+        token = tokenizer.decode([i], skip_special_tokens=False).strip()
+        found[i] = bool(token) and all(unicodedata.category(mark)[0] == "P" for mark in token)
+    return found
+
+
+def repeated(subject: Subject, text: TokenFile, seed: int) -> TokenFile | None:
+    """`SEQUENCES` sentences of `TOKENS` random tokens, `TIMES` times, with what stands around a
+    text; None if the text has too few such tokens, or the model reads fewer at once.
+
+    The tokens are of middle frequency: in the text, a quarter of its types is more frequent, and a
+    quarter less.
+    """
+    types, counts = np.unique(text.ids[~text.special], return_counts=True)
+    by_count = types[np.argsort(-counts, kind="stable")]
+    middle = by_count[len(types) // 4 : len(types) - len(types) // 4]
+    first = text.select(np.array([0]))
+    before = first.special.cumprod().astype(bool)
+    start, end = first.ids[before], first.ids[first.special & ~before]
+    length = len(start) + TOKENS * TIMES + len(end)
+    readable = subject.max_length or length
+    if len(middle) < TOKENS or readable < length:
+        log.info(
+            "no random tokens: %d types of middle frequency, where %d are needed; the model reads "
+            "%d tokens of %d at once",
+            *(len(middle), TOKENS, min(readable, length), length),
+        )
+        return None
+    drawing = generator(seed, "repeated tokens")
+    some = [drawing.permutation(middle)[:TOKENS] for _ in range(SEQUENCES)]
+    ids = [np.concatenate([start, *[tokens] * TIMES, end]) for tokens in some]
+    special = np.repeat([True, False, True], [len(start), TOKENS * TIMES, len(end)])
+    return TokenFile(
+        np.concatenate(ids),
+        np.full(SEQUENCES * length, NO_WORD),
+        length * np.arange(1 + SEQUENCES),
+        np.tile(special, SEQUENCES),
+    )

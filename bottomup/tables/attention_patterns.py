@@ -1,0 +1,78 @@
+"""What each encoder head of one subject attends to, by weight and by norm: special tokens,
+punctuation, its neighbors; and, on repeated random tokens, what stood beside them earlier.
+
+Rows: one for each layer, head with an open gate, weight or norm, and quantity, see
+`bottomup.measures.attention_patterns`. Of a model whose attention cannot be looked at, no rows.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.core.settings import Section, Seed, key
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    import numpy as np
+
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.subjects.seen import Seen
+
+TABLE = Table(
+    "run",
+    reads=("model", "held_out"),
+    sees="subjects",
+    parts=lambda subjects: subjects.runs(
+        subjects.attending(subjects.compared + subjects.steps) + subjects.checkpoints
+    ),
+    of_heads="looked at",
+    memory=(900, 30, 6),
+    batch_tokens=2048,
+    seconds=10,
+    category="6 Attention heads",
+)
+COLUMNS = [
+    *("attention", "layer", "head", "by", "quantity"),
+    *("value", "ci_low", "ci_high", "without", "uniform", "n", "pattern"),
+]
+
+
+class Settings(Section):
+    """What heads attend to, by weight and by norm."""
+
+    sentences: int = key("held-out sentences that are drawn, all if there are fewer", ge=1)
+    seed: Seed = key("seed of the draw, and of random tokens")
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.seeds import generator
+    from bottomup.measures import jackknife
+    from bottomup.measures.attention_patterns import patterns
+
+    blocks = load_array(seen.needed("blocks"))
+    drawn = generator(settings.seed, "attention patterns").permutation(len(blocks))
+    some = np.sort(drawn[: settings.sentences])
+    text, count = _text(seen, some, blocks), jackknife.n_blocks(blocks)
+    read = seen.batch_tokens, device()
+    for row in patterns(seen.subject, text, blocks[some], count, settings.seed, *read):
+        yield {name: row[name] for name in COLUMNS}
+
+
+def _text(seen: "Seen", some: "np.ndarray", blocks: "np.ndarray") -> "TokenFile":
+    """These sentences as the model reads them."""
+    from bottomup.core.files.joins import require_equal_lengths
+    from bottomup.core.files.tables import read_table
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.subjects.words import of_text
+
+    if not (written := seen.paths("written")):
+        tokens = TokenFile.load(seen.needed("text").parent)
+        require_equal_lengths(sentences=tokens, blocks=blocks)
+        return tokens.select(some)
+    # A checkpoint has tokens of its own.
+    sentences = read_table(written[0], columns=["source"])["source"]
+    require_equal_lengths(sentences=sentences, blocks=blocks)
+    return of_text(seen.subject, sentences.iloc[some].tolist(), written[1])[0].tokens
