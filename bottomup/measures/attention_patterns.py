@@ -25,14 +25,17 @@ all earlier times together:
 - `previous_of_earlier`: on the token before it, the mirror image; for a model that reads from left
   to right of no use.
 
-Who was trained on single sentences has hardly seen text repeat itself, so all three should be near
-`uniform` but for what tokens have in common.
+Much of attention is a matter of distance. So `baseline` is the share of the same places where
+nothing is repeated, among as many different random tokens. Who was trained on single sentences has
+hardly seen text repeat itself, so `next_of_earlier` is expected near its `baseline`.
 """
 
 import logging
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
+from itertools import product
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -112,10 +115,12 @@ def of_text(batch: Batch, causal: bool, punctuation: np.ndarray) -> Asked:
 
 
 def of_repeated(batch: Batch, causal: bool) -> Asked:
-    """The shares that are asked for where tokens repeat."""
+    """The shares that are asked for where each token of a text is that of `TOKENS` before."""
     seen = seen_by(batch, causal)
     text = torch.from_numpy(batch.tokens & ~batch.special)[:, None, :]
-    earlier = (batch.ids[:, :, None] == batch.ids[:, None, :]).tril(-1) & seen & text
+    places = torch.arange(seen.shape[-1])
+    offsets = places - places[:, None]
+    earlier = (offsets < 0) & (offsets % TOKENS == 0) & text
     targets = {
         "duplicate": earlier,
         "next_of_earlier": functional.pad(earlier[..., :-1], (1, 0)),
@@ -255,69 +260,79 @@ def patterns(
     model reads too few at once, there are none. batch_tokens: padded tokens to read at once.
 
     Values are `value` with `ci_low`, `ci_high` and `without`, 0 to 1 or, of `entropy_nats`, nats;
-    `uniform`, `n` (queries, of `sink` sentences) and `pattern`, see there. On random tokens no
-    value depends on documents, and so none has an interval.
+    `uniform`, `baseline`, `n` (queries, of `sink` sentences) and `pattern`, see there. On random
+    tokens no value depends on documents, and so none has an interval.
     """
     subject.model.to(device)
-    marks = punctuation(subject.tokenizer, text)
-
-    def on_text(batch: Batch) -> Asked:
-        return of_text(batch, subject.causal, marks)
-
-    def by_documents(found: np.ndarray) -> np.ndarray:
-        return jackknife.sums(found, blocks, count)
-
-    def at_once(found: np.ndarray) -> np.ndarray:
-        return np.repeat(found.sum(axis=0, keepdims=True), 1 + count, axis=0)
-
-    how = (batch_tokens, device)
-    found = [(totals(subject, text, on_text, all_of_text, by_documents, *how), TEXT)]
-    if (random := repeated(subject, text, seed)) is not None:
-        of_random = totals(
-            subject, random, lambda batch: of_repeated(batch, subject.causal), shares, at_once, *how
-        )
-        found.append((of_random, REPEATED))
-    n_by = found[0][0].sums.shape[3]
-    if n_by < len(BY):
+    read = partial(totals, subject, batch_tokens=batch_tokens, device=device)
+    asked = partial(
+        of_text, causal=subject.causal, punctuation=punctuation(subject.tokenizer, text)
+    )
+    of_sentences = read(
+        text, asked, all_of_text, partial(jackknife.sums, blocks=blocks, count=count)
+    )
+    asked = partial(of_repeated, causal=subject.causal)
+    of_random = [
+        read(tokens, asked, shares, partial(_at_once, count=count))
+        for tokens in random_tokens(subject, text, seed)
+    ]
+    bys = BY[: of_sentences.sums.shape[3]]
+    if len(bys) < len(BY):
         log.info("by weight alone: the model's family does more with values than to project them")
     for layer, heads in enumerate(subject.open_heads):
-        for head in heads.tolist():
-            for number, by in enumerate(BY[:n_by]):
-                place = {"attention": "encoder", "layer": layer + 1, "head": head + 1}
-                rows = [row for of in found for row in _rows(*of, (layer, head, number))]
-                values = {row["quantity"]: row["value"] for row in rows}
-                of_head = {"pattern": pattern(values)}
-                yield from (place | {"by": by} | row | of_head for row in rows)
+        for head, (number, by) in product(heads.tolist(), enumerate(bys)):
+            place = layer, head, number
+            rows = [*_rows(of_sentences, TEXT, place), *_on_random(of_random, place)]
+            named = {"attention": "encoder", "layer": layer + 1, "head": head + 1, "by": by}
+            named["pattern"] = pattern({row["quantity"]: row["value"] for row in rows})
+            yield from (named | row for row in rows)
 
 
-def _columns(names: tuple[str, ...], start: int = 0) -> dict[str, slice]:
-    return {name: slice(place, place + 1) for place, name in enumerate(names, start)}
+def _at_once(found: np.ndarray, count: int) -> np.ndarray:
+    """The sum over all rows, of which no block of documents holds one."""
+    return np.repeat(found.sum(axis=0, keepdims=True), 1 + count, axis=0)
 
 
-# The columns of `totals` that each quantity is about; of several the largest mean counts.
+def _columns(names: tuple[str, ...]) -> dict[str, slice]:
+    return {name: slice(place, place + 1) for place, name in enumerate(names)}
+
+
+# The columns of `Totals` that each quantity is about; of several the largest mean counts.
 TEXT = _columns((*ON_TEXT, ENTROPY))
-TEXT[POSITION] = slice(len(TEXT), len(TEXT) + FIRST)
-TEXT[HAS_SINK] = slice(TEXT[POSITION].stop, TEXT[POSITION].stop + FIRST)
+TEXT |= {POSITION: slice(len(TEXT), len(TEXT) + FIRST), HAS_SINK: slice(len(TEXT) + FIRST, None)}
 REPEATED = _columns(ON_REPEATED)
 
 
-def _rows(found: Totals, quantities: dict[str, slice], head: tuple[int, ...]) -> Iterator[dict]:
-    """The quantities of one head, but for those that no query sees anything of."""
-    sums = found.sums[(slice(None), *head)]
+def _rows(
+    found: Totals, quantities: dict[str, slice], place: tuple[int, int, int]
+) -> Iterator[dict]:
+    """The quantities of a layer and head, by weight or by norm, but for those of which no query
+    sees anything."""
+    sums = found.sums[(slice(None), *place)]
     for name, columns in quantities.items():
         counts = found.counts[:, columns]
         if not counts[0].any():
             continue
         means = jackknife.ratio(sums[:, columns], counts)
-        uniform = jackknife.ratio(found.uniform[0, columns], counts[0])
         value, *without = np.fmax.reduce(means, axis=-1)
+        of_best = counts[:, np.nan_to_num(means[0], nan=-1).argmax()]
         within = jackknife.NOT_NEGATIVE if name == ENTROPY else jackknife.UNIT
+        cases = of_best[0] - of_best[1:] if name == HAS_SINK else None
+        uniform = jackknife.ratio(found.uniform[0, columns], counts[0])
         yield {
             "quantity": name,
-            **jackknife.estimate("value", value, np.array(without), within),
+            **jackknife.estimate("value", value, np.array(without), within, cases),
             "uniform": float(np.fmax.reduce(uniform)),
-            "n": int(counts[0, np.nan_to_num(means[0], nan=-1).argmax()]),
+            "baseline": np.nan,
+            "n": int(of_best[0]),
         }
+
+
+def _on_random(found: list[Totals], place: tuple[int, int, int]) -> Iterator[dict]:
+    """The same where tokens repeat, beside what is there where none does."""
+    repeated, others = ([*_rows(of, REPEATED, place)] for of in found) if found else ([], [])
+    for row, other in zip(repeated, others, strict=True):
+        yield row | {"baseline": other["value"]}
 
 
 def punctuation(tokenizer: "Tokenizer | SlowTokenizer", text: TokenFile) -> np.ndarray:
@@ -329,12 +344,13 @@ def punctuation(tokenizer: "Tokenizer | SlowTokenizer", text: TokenFile) -> np.n
     return found
 
 
-def repeated(subject: Subject, text: TokenFile, seed: int) -> TokenFile | None:
+def random_tokens(subject: Subject, text: TokenFile, seed: int) -> list[TokenFile]:
     """`SEQUENCES` sentences of `TOKENS` random tokens, `TIMES` times, with what stands around a
-    text; None if the text has too few such tokens, or the model reads fewer at once.
+    text; and as many of other tokens each time. Neither if the text has too few types, or the
+    model reads fewer tokens at once.
 
-    The tokens are of middle frequency: in the text, a quarter of its types is more frequent, and a
-    quarter less.
+    The types are of middle frequency: a quarter of those of the text is more frequent, and a
+    quarter less. All tokens of a sentence that does not repeat are different.
     """
     types, counts = np.unique(text.ids[~text.special], return_counts=True)
     by_count = types[np.argsort(-counts, kind="stable")]
@@ -342,22 +358,26 @@ def repeated(subject: Subject, text: TokenFile, seed: int) -> TokenFile | None:
     first = text.select(np.array([0]))
     before = first.special.cumprod().astype(bool)
     start, end = first.ids[before], first.ids[first.special & ~before]
-    length = len(start) + TOKENS * TIMES + len(end)
+    n = TOKENS * TIMES
+    length = len(start) + n + len(end)
     readable = subject.max_length or length
-    if len(middle) < TOKENS or readable < length:
+    if len(middle) < n or readable < length:
         log.info(
-            "no random tokens: %d types of middle frequency, where %d are needed; the model reads "
-            "%d tokens of %d at once",
-            *(len(middle), TOKENS, min(readable, length), length),
+            "no random tokens: the text has %d types of middle frequency, where %d are needed, and "
+            "the model reads %d tokens at once, where %d are needed",
+            *(len(middle), n, readable, length),
         )
-        return None
-    drawing = generator(seed, "repeated tokens")
-    some = [drawing.permutation(middle)[:TOKENS] for _ in range(SEQUENCES)]
-    ids = [np.concatenate([start, *[tokens] * TIMES, end]) for tokens in some]
-    special = np.repeat([True, False, True], [len(start), TOKENS * TIMES, len(end)])
-    return TokenFile(
-        np.concatenate(ids),
-        np.full(SEQUENCES * length, NO_WORD),
-        length * np.arange(1 + SEQUENCES),
-        np.tile(special, SEQUENCES),
-    )
+        return []
+    drawing = generator(seed, "random tokens")
+    others = [drawing.permutation(middle)[:n] for _ in range(SEQUENCES)]
+    repeated = [np.tile(tokens[:TOKENS], TIMES) for tokens in others]
+    special = np.repeat([True, False, True], [len(start), n, len(end)])
+    return [
+        TokenFile(
+            np.concatenate([part for tokens in some for part in (start, tokens, end)]),
+            np.full(SEQUENCES * length, NO_WORD),
+            length * np.arange(1 + SEQUENCES),
+            np.tile(special, SEQUENCES),
+        )
+        for some in (repeated, others)
+    ]

@@ -32,7 +32,7 @@ TABLE = Table(
 )
 COLUMNS = [
     *("attention", "layer", "head", "by", "quantity"),
-    *("value", "ci_low", "ci_high", "without", "uniform", "n", "pattern"),
+    *("value", "ci_low", "ci_high", "without", "uniform", "baseline", "n", "pattern"),
 ]
 
 
