@@ -45,8 +45,6 @@ READS = {
     "held_out": {
         "text": held_out_tokens,
         "blocks": "<results>/corpus/blocks.test.npy",
-        "annotation": ANNOTATION,
-        "frequencies": frequencies_of,
         "written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else [],
     },
 }

@@ -28,6 +28,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
     test_programs_prune_and_measure,
 )
 from tests.measures import test_measure_scripts
+from tests.measures.test_attention_patterns import test_the_program as test_attention_patterns
 from tests.measures.test_lens import test_the_program as test_lens
 from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
@@ -80,6 +81,7 @@ TESTS = {
     "measure context": test_what_each_layer_says_of_the_tokens_around,
     "measure lens": test_lens,
     "measure beliefs": test_beliefs,
+    "measure attention_patterns": test_attention_patterns,
     "measure pwcca_between_layers": test_distances_between_layers,
     "measure pwcca_between_runs": test_distances_between_runs,
     "measure similarity_between_runs": test_similarity_of_runs,

@@ -11,7 +11,7 @@ from bottomup.figures import gates_over_time, groups, heads, influence_of_groups
 from bottomup.heads import functions
 from bottomup.measures.jackknife import WITHOUT
 from bottomup.plan.config import TABLE_NAMES
-from bottomup.tables import attention, projection
+from bottomup.tables import attention, attention_patterns, projection
 from bottomup.views import annotations
 from scripts import collect_heads
 from tests.tiny import ROOT
@@ -22,6 +22,7 @@ STATED = {
     "influence": [*groups.NEEDED, *influence_of_groups.COLUMNS, "n_needed", WITHOUT],
     "projection": ["objective", "seed", *projection.COLUMNS],
     "head_functions": ["objective", "seed", *functions.COLUMNS],
+    "attention_patterns": ["objective", "seed", *attention_patterns.COLUMNS],
     "pruned_functions": [*heads.MODEL, *functions.COLUMNS],
     "heads": [*HEADS, "function", "baseline_accuracy"],
     "gates": gates_over_time.NEEDED,

@@ -121,7 +121,8 @@ def _levels(axes: Axes, uniform: pd.Series, quantity: str) -> None:
 def _share_axes(grid: np.ndarray) -> None:
     """One vertical axis for a share by weight and by norm, and for repeated tokens; shares and
     entropy from 0 on."""
-    for panels in [*grid[:2].T, *grid[2, :2, None], grid[2, 2:]]:
+    on_repeated = grid[2, 2:]
+    for panels in [*grid[:2].T, *grid[2, :2, None], on_repeated]:
         low, high = np.array([axes.get_ylim() for axes in panels]).T
         for axes in panels:
-            axes.set_ylim(min(0, low.min()), high.max())
+            axes.set_ylim(low.min() if panels is on_repeated else 0, high.max())

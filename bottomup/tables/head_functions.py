@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 TABLE = Table(
     "run",
-    reads=("model", "held_out"),
+    reads=("model", "held_out", "known"),
     sees="subjects",
     parts=lambda subjects: subjects.runs(
         subjects.attending(subjects.by_noise + subjects.steps) + subjects.checkpoints

@@ -13,6 +13,6 @@ __all__ = ["COLUMNS", "TABLE", "Settings", "rows"]
 TABLE = replace(
     OF_WHOLE_MODELS,
     part="pruned",
-    reads=("pruned_model", "held_out"),
+    reads=("pruned_model", "held_out", "known"),
     parts=lambda subjects: subjects.pruned_by_gates(),
 )

@@ -230,6 +230,34 @@ def context(layers, seeds, objectives):
     return with_intervals(pd.DataFrame(rows), "nats")
 
 
+def attention_patterns(layers, seeds, objectives):
+    """Two heads of each layer, by weight and by norm: the second has twice as much; repeated tokens
+    have a baseline; causal models have no next token and no special one."""
+    of_text = ["special", "punctuation", "previous", "itself", "next", "entropy_nats", "position"]
+    repeated = ["duplicate", "next_of_earlier", "previous_of_earlier"]
+    rows = []
+    for objective, seed, layer, head, by, quantity in itertools.product(
+        *(objectives, seeds, range(1, layers + 1), (1, 2), ("weight", "norm")),
+        [*of_text, "sink", *repeated],
+    ):
+        causal = objective in ("lm", "untrained_causal")
+        if causal and quantity in ("special", "next"):
+            continue
+        value = 0.01 * (1 + objectives.index(objective)) + 0.002 * layer + 0.0005 * seed
+        rows.append(
+            {
+                **{"objective": objective, "seed": seed, "attention": "encoder", "layer": layer},
+                **{"head": head, "by": by, "quantity": quantity},
+                "value": value * head * (0.5 if by == "norm" else 1),
+                "uniform": 2.5 + causal if quantity == "entropy_nats" else 0.04 + 0.08 * causal,
+                "baseline": 0.01 * head if quantity in repeated else float("nan"),
+                "n": 900 + head,
+                "pattern": "heterogeneous",
+            }
+        )
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
 def pwcca_between_layers(layers, seeds, objectives):
     """Consecutive layers, and the first with the last, which no figure shows."""
     rows = []
@@ -430,6 +458,7 @@ def measured(layers, seeds, objectives):
         "isotropy": isotropy(*size),
         "context": context(*size),
         "geometry": geometry(*size),
+        "attention_patterns": attention_patterns(*size),
         "change": change(*size),
         "influence": influence(*size),
         "neighbors": neighbors(*size),

@@ -1323,6 +1323,18 @@ MISTAKES = [
     ),
     *of(
         "measures",
+        "attention_patterns.py",
+        ('"next": offsets == 1', '"next": offsets == 2'),
+        ("(seen.sum(dim=-1) > 1)", "(seen.sum(dim=-1) > 0)"),
+        ("norms[:, :, None, :]", "norms[:, :, :, None]"),
+        ("earlier = (offsets < 0) &", "earlier = (offsets <= 0) &"),
+        (">= SINK_LENGTH", "> SINK_LENGTH"),
+        ('"baseline": other["value"]', '"baseline": row["value"]'),
+        ("cases = of_best[0] - of_best[1:] if name == HAS_SINK else None", "cases = None"),
+        ("batch.tokens & ~batch.special & punctuation", "batch.tokens & punctuation"),
+    ),
+    *of(
+        "measures",
         "context.py",
         ("rows - offset for offset", "rows + offset for offset"),
         ("integers(1, sizes[of])", "integers(0, sizes[of])"),

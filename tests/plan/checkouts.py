@@ -62,6 +62,7 @@ measures:
   probes: {tasks: [tag]}
   change: {occurrences: 300}
   influence: {sentences: 100}
+  attention_patterns: {sentences: 90}
   neighbors: {k: 10}
   projection: {words: [is, are]}
 heads: {sentences: 10, thresholds: {positional: 0.9}}

@@ -104,6 +104,8 @@ collect_tables --tables measures/projection/{lm,mt,mlm,untrained}-1.csv --table 
 collect_estimates=collect_tables --tables measures/neighbors/{lm,mt,mlm,untrained}-{1,2}.parquet --table measures/neighbors.parquet
 measure_head_importance=measure --reads model(runs/mt-2/model) text=corpus/tokens/dev.{source,target}/{arrays} blocks=corpus/blocks.dev.npy --writes measures/head_importance/mt-2.csv measures/head_importance/mt-2.parquet
 = run.objective mt; run.seed 2; options.sentences 10; options.seed 1; options.beam {"beam_size": 4, "length_penalty": 0.6}
+measure_attention_patterns=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/attention_patterns/mt-2.csv measures/attention_patterns/mt-2.parquet
+= run.objective mt; run.seed 2; options.sentences 90; options.seed 1
 measure_head_functions=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-2.csv measures/head_functions/mt-2.parquet
 = run.objective mt; run.seed 2; options.positional 0.9; options.pairs 100
 collect_heads --importance measures/head_importance.csv --functions measures/head_functions.csv --table measures/heads.csv
@@ -221,7 +223,8 @@ collect_tables --tables measures/head_importance/{mt-1,mt_step8-1,bert-0,bert_un
 collect_tables --tables measures/influence/{mt-1,mt_step8-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.csv --table measures/influence.csv
 collect_tables --tables measures/quality/{mt-1,mt_step8-1}.csv --table measures/quality.csv
 measure_head_functions=measure --reads model(runs/mt-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/head_functions/mt-1.csv measures/head_functions/mt-1.parquet
-measure_head_functions=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/word_frequencies.csv written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/head_functions/bert-0.csv measures/head_functions/bert-0.parquet
+measure_attention_patterns=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy written=corpus/test.parquet written=corpus/tokenizer.words.json --writes measures/attention_patterns/bert-0.csv measures/attention_patterns/bert-0.parquet
+measure_head_functions=measure --reads model(runs/bert-0/model) text=corpus/tokens/test.words/{arrays} blocks=corpus/blocks.test.npy written=corpus/test.parquet written=corpus/tokenizer.words.json annotation=corpus/annotation.parquet frequencies=corpus/word_frequencies.csv --writes measures/head_functions/bert-0.csv measures/head_functions/bert-0.parquet
 prune_heads --model runs/mt-1/model --text corpus/tokens/train.{source,target}/{arrays} --dev corpus/tokens/dev.{source,target}/{arrays} --chosen-by measures/gates/mt-1.all.gates_0.5.csv --folder pruned/mt-1/all/scratch_0.5 --gates measures/gates/mt-1.all.scratch_0.5.csv
 < runs/mt-1/model/{model} corpus/tokens/{train,dev}.{source,target}/{arrays}
 > pruned/mt-1/all/scratch_0.5/model/{model} pruned/mt-1/all/scratch_0.5/metrics.jsonl
@@ -307,6 +310,7 @@ FIGURES = {
         for name in ("token", "position", "ccg")
     },
     "context": (f"context/{FIRST}.parquet", ""),
+    "attention_patterns": (f"attention_patterns/{RUNS}.parquet", ""),
     "isotropy": (f"isotropy/{FIRST}.parquet", ""),
     "geometry": (f"geometry/{RUNS}.parquet", ""),
     "sentence": (f"sentence/{FIRST}.csv", ""),

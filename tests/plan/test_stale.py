@@ -104,6 +104,11 @@ FUNCTIONS = [
     "plot_syntactic_heads",
     *SHOWN,
 ]
+# They are not in the explorer.
+ATTENTION_PATTERNS = [
+    *("measure_attention_patterns", "collect_*:measures/attention_patterns.*"),
+    *("plot_attention_patterns", "show_index"),
+]
 PRUNED_FUNCTIONS = [
     "measure_pruned_functions",
     "collect_*:measures/pruned_functions.*",
@@ -151,6 +156,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*SENTENCE, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *ATTENTION_PATTERNS,
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -162,14 +168,8 @@ FROM_ANNOTATION = [
 ]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [
-    *QUALITY,
-    *LENS,
-    *STRUCTURAL,
-    *FROM_VIEWS,
-    *INFLUENCE,
-    *FROM_IMPORTANCE,
-    *FUNCTIONS,
-    *PRUNING,
+    *(*QUALITY, *LENS, *STRUCTURAL, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
+    *(*PRUNING, *ATTENTION_PATTERNS),
 ]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
@@ -186,7 +186,7 @@ FROM_BPE = [
 ]
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -197,7 +197,7 @@ EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
     *(*QUALITY, *LENS, *BELIEFS, *STRUCTURAL, *OF_VIEWS, *INFLUENCE),
-    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
 ]
 # The reading `as_trained`, which is MLM's alone.
 AS_TRAINED = [
@@ -223,6 +223,7 @@ AVERAGED = [
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
     *(*IMPORTANCE[3:], *FUNCTIONS[2:]),
+    *ATTENTION_PATTERNS[1:3],
 ]
 # The same for objectives.
 COMPARED = [
@@ -235,6 +236,7 @@ COMPARED = [
     "plot_lens",
     "plot_context",
     "plot_structural_probe",
+    "plot_attention_patterns",
     "plot_attention_of_heads",
     *PROBES[1:],
     "plot_similarity_*",
@@ -248,12 +250,12 @@ COMPARED = [
 # Figures of means over runs and documents, or of pairs of runs.
 MEANS = [
     *("plot_mutual_information_*", *DISTANCES),
-    *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads"),
+    *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads", "plot_attention_patterns"),
 ]
 # What of this is about attention.
 OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
-    *("collect_*:measures/lens.*", "plot_lens"),
+    *("collect_*:measures/lens.*", "plot_lens", *ATTENTION_PATTERNS[1:3]),
     *("plot_*head*", "plot_importance_agreement", "plot_influence_*", "plot_matching"),
 ]
 # The same for objectives whose heads are pruned.
@@ -295,6 +297,7 @@ def from_training(objective):
         f"measure_projection:*/{objective}-*",
         f"measure_head_importance:*/{objective}-*",
         f"measure_head_functions:*/{objective}-*",
+        f"measure_attention_patterns:*/{objective}-*",
         f"measure_attention:*/{objective}-*",
         *pruned(f"{objective}-1"),
         f"measure_pruned_functions:*/{objective}-*",
@@ -355,6 +358,11 @@ CONFIG = {
     "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
     "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
     "sentences of heads": ("heads: {sentences: 10", "heads: {sentences: 11", FROM_IMPORTANCE),
+    "sentences of patterns": (
+        "{sentences: 90}",
+        "{sentences: 91}",
+        ATTENTION_PATTERNS,
+    ),
     "a threshold": ("positional: 0.9", "positional: 0.8", [*FUNCTIONS, *PRUNED_FUNCTIONS]),
     "training of pruned models": ("max_tokens: 1000", "max_tokens: 1001", PRUNING),
     "gates": (
@@ -425,10 +433,13 @@ CODE = {
     "bottomup/views/extraction.py": FROM_VIEWS,
     "bottomup/measures/jackknife.py": ESTIMATES,
     # What draws groups of tokens draws means of runs elsewhere.
-    "bottomup/measures/over_runs.py": [*MEANS, "plot_lens", "plot_geometry", *COMPARISON, *JUDGED],
+    "bottomup/measures/over_runs.py": [
+        *(*MEANS, "plot_lens", "plot_geometry", "plot_attention_patterns", *COMPARISON, *JUDGED),
+    ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
     "bottomup/measures/structural_probe.py": STRUCTURAL,
+    "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
     "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
@@ -933,7 +944,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
-        "structural_probe",
+        *("structural_probe", "attention_patterns"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
