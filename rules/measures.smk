@@ -36,6 +36,17 @@ READS = {
     # The split dev beside the split test, and what is known of the tokens of the latter.
     "fitted": {"dev": text_of("dev")},
     "known": {"annotation": ANNOTATION, "frequencies": frequencies_of},
+    # The split test as it was written, with its words and what is known of them; and the text of
+    # training, in sub-words of ours.
+    "written_test": {
+        "pairs": "<results>/corpus/test.parquet",
+        "word_tokenizer": "<results>/corpus/tokenizer.source.json",
+        "annotation": ANNOTATION,
+        "blocks": "<results>/corpus/blocks.test.npy",
+    },
+    "training_text": {
+        "train": expand("<results>/corpus/tokens/train.source/{array}.npy", array=ARRAYS)
+    },
     "translation": {"translation": translation},
     "test_pairs": {
         "pairs": "<results>/corpus/test.parquet",

@@ -49,7 +49,7 @@ from bottomup.corpus.segmentation import base
 if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
     from bottomup.objectives import Objective
-    from bottomup.tables import mutual_information, probes, pwcca_between_runs, sentence
+    from bottomup.tables import agreement, mutual_information, probes, pwcca_between_runs, sentence
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
@@ -85,9 +85,9 @@ def sections() -> dict[str, Any]:
     """The sections of `measures` for these tables, as fields of a model. A section may be missing
     if all its keys have defaults."""
     own = {
-        module.TABLE.section or name: module.Settings
+        module.TABLE.section or name: getattr(module, "Keys", module.Settings)
         for name, module in tables().items()
-        if module.TABLE.options is None
+        if module.TABLE.options is None or hasattr(module, "Keys")
     }
     return {
         name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
@@ -100,6 +100,7 @@ if TYPE_CHECKING:
     class Measures(settings.Measures):
         """The sections that a plan reads itself."""
 
+        agreement: agreement.Keys
         mutual_information: mutual_information.Settings
         probes: probes.Settings
         pwcca: pwcca_between_runs.Settings
@@ -213,11 +214,15 @@ class Study(Section):
         return ["tag", "relation", *(["ccg"] if categories else [])]
 
     def left_out(self) -> list[str]:
-        """The tables that are not made: those that the config leaves out or does not name, and
-        probes if nothing is known of words."""
-        known = set(self.measures.probes.tasks) & set(self.known_of_words())
+        """The tables that are not made: those that the config leaves out or does not name; and
+        without annotation, probes of what is not known, and what is measured on annotated words
+        alone."""
+        known = self.known_of_words()
+        found = [] if set(self.measures.probes.tasks) & set(known) else ["probes"]
+        if not known:
+            found += [name for name, module in tables().items() if module.TABLE.annotated]
         others = [name for name in TABLE_NAMES if self.only and name not in self.only]
-        return [*self.leave_out, *others, *([] if known else ["probes"])]
+        return [*self.leave_out, *others, *found]
 
     def without_annotation(self, figures: list[str]) -> str | None:
         """One line about what is left out for lack of annotation, if anything; figures: the figures

@@ -384,7 +384,7 @@ class Slices:
         """The modules that know the heads of a run or a checkpoint, see `bottomup.heads.tasks`."""
         if wildcards.objective in self.subjects.checkpoints:
             return [f"bottomup.heads.checkpoints.{module}"]
-        return [f"bottomup.heads.runs.{module}", self._module(wildcards.objective)]
+        return [f"bottomup.heads.runs.{module}", *self.of_objective(wildcards)]
 
     def _translated(self, objective: str) -> bool:
         """Whether it is judged by what it translates: runs alone."""

@@ -4,6 +4,7 @@ A module has
 
 - `TABLE`: what it is about, what it reads, what its jobs take, and where its values are used;
 - `Settings`: what its values depend on, by default its section of `measures` in the config;
+- `Keys`: this section, if `Settings` has more than it, and `options` both;
 - `rows(seen, settings)`: the rows of its table, without the columns that name what it is about:
   dictionaries, or a DataFrame. Values without each block of documents are in columns whose names
   end in `without`, see `bottomup.measures.jackknife`;
@@ -46,6 +47,7 @@ class Table:
     modules: what it chooses by name while it runs, from the same.
     of_heads: what must be possible with the heads of a model; of others it has no rows, only
         `COLUMNS`.
+    annotated: whether it is left out where nothing is known of words.
     null: whether its values are compared with those of permuted rows.
     writes: the kinds of its files: values (csv), and the same with values without each block of
         documents (parquet).
@@ -71,6 +73,7 @@ class Table:
     options: Callable[["Slices", Any], Section | dict] | None = None
     modules: Callable[["Slices", Any], list[str]] | None = None
     of_heads: Literal["looked at", "changed"] | None = None
+    annotated: bool = False
     null: bool = False
     writes: tuple[Literal["csv", "parquet"], ...] = ("csv", "parquet")
     memory: tuple[float, ...] = (3000, 2)
