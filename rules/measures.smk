@@ -45,7 +45,9 @@ READS = {
         "blocks": "<results>/corpus/blocks.test.npy",
     },
     "training_text": {
-        "train": expand("<results>/corpus/tokens/train.source/{array}.npy", array=ARRAYS)
+        "train": expand(
+            "<results>/corpus/tokens/train.source/{array}.npy", array=ARRAYS
+        )
     },
     "translation": {"translation": translation},
     "test_pairs": {

@@ -214,15 +214,17 @@ class Study(Section):
         return ["tag", "relation", *(["ccg"] if categories else [])]
 
     def left_out(self) -> list[str]:
-        """The tables that are not made: those that the config leaves out or does not name; and
-        without annotation, probes of what is not known, and what is measured on annotated words
-        alone."""
-        known = self.known_of_words()
-        found = [] if set(self.measures.probes.tasks) & set(known) else ["probes"]
-        if not known:
-            found += [name for name, module in tables().items() if module.TABLE.annotated]
+        """The tables that are not made: those that the config leaves out or does not name, and what
+        annotation is missing for."""
+        known = set(self.measures.probes.tasks) & set(self.known_of_words())
         others = [name for name in TABLE_NAMES if self.only and name not in self.only]
-        return [*self.leave_out, *others, *found]
+        return [*self.leave_out, *others, *([] if known else ["probes"]), *self._unannotated()]
+
+    def _unannotated(self) -> list[str]:
+        """The tables about annotated words alone, if nothing is known of words."""
+        if self.known_of_words():
+            return []
+        return [name for name, module in tables().items() if module.TABLE.annotated]
 
     def without_annotation(self, figures: list[str]) -> str | None:
         """One line about what is left out for lack of annotation, if anything; figures: the figures
@@ -233,6 +235,7 @@ class Study(Section):
             return None
         probes = [task for task in self.measures.probes.tasks if task not in known]
         parts = [f"figures {', '.join(figures)}"] * bool(figures)
+        parts += [f"tables {', '.join(self._unannotated())}"] * bool(self._unannotated())
         parts += [f"probes for {', '.join(probes)}"] * bool(probes)
         parts += ["rows about them in other tables"]
         return (

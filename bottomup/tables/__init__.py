@@ -47,7 +47,7 @@ class Table:
     modules: what it chooses by name while it runs, from the same.
     of_heads: what must be possible with the heads of a model; of others it has no rows, only
         `COLUMNS`.
-    annotated: whether it is left out where nothing is known of words.
+    annotated: whether it is about annotated words alone, and left out without annotation.
     null: whether its values are compared with those of permuted rows.
     writes: the kinds of its files: values (csv), and the same with values without each block of
         documents (parquet).

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bottomup.core import names
 from bottomup.core.settings import Section, Seed, Trained, key
+from bottomup.corpus.segmentation import base
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
@@ -28,7 +29,9 @@ if TYPE_CHECKING:
 
 def reading_alone(subjects: "Subjects") -> list[str]:
     """The first run of each objective that is compared and neither translates nor reads the text
-    twice, once from each end; and checkpoints."""
+    twice, once from each end; and checkpoints. None of a text that is not English."""
+    if base(subjects.study.corpus.languages[0]) != "en":
+        return []
 
     def alone(name: str) -> bool:
         objective = subjects.study.objective_options(names.whole(name))
@@ -54,7 +57,7 @@ TABLE = Table(
     minutes=(30, 1),
     batch_tokens=2048,
     seconds=20,
-    category="2 Information",
+    category="9 Behavior",
 )
 COLUMNS = [
     *("by", "score", "attractors", "number"),

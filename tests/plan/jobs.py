@@ -87,6 +87,8 @@ measure_lens=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{sourc
 = run.objective mt; run.seed 1; options.run.module mt; options.seed 1; options.choose null
 measure_lens=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/lens/mlm-1.csv measures/lens/mlm-1.parquet
 = options.run.options.choose 0.4; options.choose 0.15
+measure_agreement=measure --reads model(runs/mlm-1/model) pairs=corpus/test.parquet word_tokenizer=corpus/tokenizer.source.json annotation=corpus/annotation.parquet blocks=corpus/blocks.test.npy train=corpus/tokens/train.source/{arrays} --writes measures/agreement/mlm-1.csv measures/agreement/mlm-1.parquet
+= run.objective mlm; run.seed 1; sees subjects; options.run.module mlm; options.items 250; options.whole_items 15; options.seen 20; options.seed 1
 measure_sentence=measure --reads model(runs/mlm-1/model) views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/sentence/mlm-1.csv
 = run.objective mlm; run.seed 1; sees subjects; options.text Click the button to open the file in the dialog.
 measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/probes/mlm-1.csv measures/probes/mlm-1.parquet
@@ -315,6 +317,7 @@ FIGURES = {
     "geometry": (f"geometry/{RUNS}.parquet", ""),
     "sentence": (f"sentence/{FIRST}.csv", ""),
     "lens": ("lens/{lm,mt,mlm}-1.parquet", ""),
+    "agreement": ("agreement/{lm,mlm,untrained}-1.parquet", ""),
     "probes": (f"probes/{FIRST}.parquet", ""),
     "structural_probe": (f"structural_probe/{FIRST}.parquet", ""),
     "head_importance": (f"head_importance/{TRAINED}.parquet", "lrp_confidence"),

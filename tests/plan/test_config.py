@@ -583,9 +583,12 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
         "undecided"
     )
     without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
-    assert without.known_of_words() == [] and without.left_out() == ["quality", "probes"]
+    assert without.known_of_words() == [] and without.left_out() == [
+        *("quality", "probes", "agreement"),
+    ]
     line = without.without_annotation(["change_pos"])
     assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
+    assert "; tables agreement; probes for tag; " in line
     require_packages(without)
 
 

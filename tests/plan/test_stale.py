@@ -55,6 +55,10 @@ GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry"
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
 ]
+# Nor is this.
+AGREEMENT = [
+    *("measure_agreement", "collect_*:measures/agreement.*", "plot_agreement", "show_index"),
+]
 BELIEFS = ["measure_beliefs", "show_explorer"]
 LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
 CHANGE = [
@@ -155,7 +159,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 # What is measured of models, and all.
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*SENTENCE, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*SENTENCE, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
     *ATTENTION_PATTERNS,
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
@@ -164,12 +168,13 @@ FROM_ANNOTATED = [
     *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
 ]
 FROM_ANNOTATION = [
-    *("annotate_words", *FROM_ANNOTATED, *LENS, *STRUCTURAL, *FUNCTIONS, *PRUNED_FUNCTIONS),
+    *("annotate_words", *FROM_ANNOTATED, *AGREEMENT, *LENS, *STRUCTURAL),
+    *(*FUNCTIONS, *PRUNED_FUNCTIONS),
 ]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [
-    *(*QUALITY, *LENS, *STRUCTURAL, *FROM_VIEWS, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*PRUNING, *ATTENTION_PATTERNS),
+    *(*QUALITY, *AGREEMENT, *LENS, *STRUCTURAL, *FROM_VIEWS, *INFLUENCE),
+    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS),
 ]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
@@ -186,7 +191,8 @@ FROM_BPE = [
 ]
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
+    *(*AGREEMENT, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *ATTENTION_PATTERNS,
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -196,7 +202,7 @@ FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
-    *(*QUALITY, *LENS, *BELIEFS, *STRUCTURAL, *OF_VIEWS, *INFLUENCE),
+    *(*QUALITY, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
 ]
 # The reading `as_trained`, which is MLM's alone.
@@ -225,10 +231,11 @@ AVERAGED = [
     *(*IMPORTANCE[3:], *FUNCTIONS[2:]),
     *ATTENTION_PATTERNS[1:3],
 ]
-# The same for objectives.
+# The same for objectives, but for what only those show that do not translate.
 COMPARED = [
-    "collect_*:measures/[!pg]*",
+    "collect_*:measures/[!apg]*",
     *("collect_*:measures/geometry.*", "plot_geometry"),
+    "collect_*:measures/attention_patterns.*",
     "collect_*:measures/pwcca_*",
     "collect_tables:measures/projection.csv",
     "plot_isotropy",
@@ -287,6 +294,7 @@ def from_training(objective):
         f"measure_geometry:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
         f"measure_lens:*/{objective}-*",
+        *([] if objective == "mt" else [f"measure_agreement:*/{objective}-*", *AGREEMENT[1:]]),
         f"measure_beliefs:*/{objective}-*",
         f"measure_context:*/{objective}-*",
         f"measure_structural_probe:*/{objective}-*",
@@ -440,10 +448,13 @@ CODE = {
     "bottomup/measures/context.py": CONTEXT,
     "bottomup/measures/structural_probe.py": STRUCTURAL,
     "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
+    "bottomup/measures/ngram.py": AGREEMENT,
+    "bottomup/measures/agreement.py": AGREEMENT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
     "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
     "bottomup/measures/pairs.py": PWCCA,
+    "bottomup/tables/agreement.py": AGREEMENT,
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/geometry.py": GEOMETRY,
     "bottomup/measures/sentence.py": SENTENCE,
@@ -767,7 +778,7 @@ def test_a_new_objective_is_one_new_file(checkout, outputs):
     new = checkout.summary().keys() - outputs.rules.keys()
     assert "figures/mutual_information_lm_again.png" in new  # its own, since it is causal
     assert all("lm_again" in output for output in new)
-    assert checkout.planned() == new | outputs.of(*COMPARED)
+    assert checkout.planned() == new | outputs.of(*COMPARED, *AGREEMENT[1:])
 
 
 def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
@@ -775,7 +786,7 @@ def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
     new = checkout.summary().keys() - outputs.rules.keys()
     assert new >= {"figures/mutual_information_mlm_40.png", "views/mlm_40-2/as_trained.npy"}
     assert all("mlm_40" in output for output in new)
-    assert checkout.planned() == new | outputs.of(*COMPARED)
+    assert checkout.planned() == new | outputs.of(*COMPARED, *AGREEMENT[1:])
 
 
 def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
@@ -844,7 +855,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     gone = outputs.rules.keys() - summary.keys()
     figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
-    probing = ["probes", "structural_probe"]
+    probing = ["agreement", "probes", "structural_probe"]
     drawn = [f"plot_{name}" for name in [*figures, *probing]]
     of_probes = [
         f"{what}{name}*" for name in probing for what in ("measure_", "collect_*:measures/")
@@ -944,7 +955,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
-        *("structural_probe", "attention_patterns"),
+        *("structural_probe", "attention_patterns", "agreement"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
