@@ -8,7 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.points import NoRowsError, Tables, join, of_one_run, points, table
 
 NEEDED = [
     *("objective", "seed", "by", "score", "attractors", "number"),
@@ -25,9 +25,14 @@ APART = 0.5  # of the places of groups, which nothing joins
 @style.paper()
 def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `agreement`: a panel for each score, with both numbers
-    together; `x` is the number of attractors, and 5-grams are a series of their own."""
+    together; `x` is the number of attractors, and 5-grams are a series of their own.
+
+    Raises NoRowsError if no row has verbs enough.
+    """
     measured = table(tables, "agreement", NEEDED)
     both = measured[measured["number"] == "both"].dropna(subset="accuracy")
+    if both.empty:
+        raise NoRowsError("the text has too few verbs that agree with a noun")
     of_model = both[both["by"] != NGRAMS].assign(series=lambda rows: rows["objective"])
     # The same beside every model.
     same = both[both["by"] == NGRAMS].drop_duplicates(["score", "attractors"])

@@ -38,7 +38,6 @@ AUXILIARY = ["aux", "auxpass", "aux:pass", "cop"]
 CONJUNCT = "conj"
 ORDER = 5  # of n-grams
 IRREGULAR = {"are": "is", "have": "has", "do": "does"}
-LEAST = 10  # items of one number, below which nothing is said of it
 NUMBERS = {"singular": [False], "plural": [True], "both": [False, True]}
 SCORES = VERB, SENTENCE = "verb", "sentence"
 NEEDED = ["sentence", "word", "text", "tag", "relation", "head"]  # of the annotation
@@ -243,11 +242,11 @@ def of_ngrams(train: TokenFile, tokenizer: Tokenizer) -> Reader:
     return Reader(tokenizer, None, True, scores)
 
 
-def rows(found: pd.DataFrame, blocks: np.ndarray) -> Iterator[dict]:
+def rows(found: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:
     """Rows by attractors and number, from items with a column `is_right`, and the block of each
     sentence.
 
-    accuracy: 0 to 1; NaN where a number has fewer than `LEAST` items. permuted: the mean accuracy
+    accuracy: 0 to 1; NaN where a number has fewer than `least` items. permuted: the mean accuracy
     of the same preferences over all ways to permute among the items which number is right; for
     both numbers it is 0.5, whatever a model prefers. n: items. n_verbs: pairs of forms.
     """
@@ -260,11 +259,13 @@ def rows(found: pd.DataFrame, blocks: np.ndarray) -> Iterator[dict]:
             yield {
                 "attractors": name,
                 "number": number,
-                **accuracy(of_group, plurals, blocks[of_group["sentence"]], count),
+                **accuracy(of_group, plurals, blocks[of_group["sentence"]], count, least),
             }
 
 
-def accuracy(of: pd.DataFrame, plurals: list[bool], blocks: np.ndarray, count: int) -> dict:
+def accuracy(
+    of: pd.DataFrame, plurals: list[bool], blocks: np.ndarray, count: int, least: int
+) -> dict:
     """The columns of `rows` from `accuracy` on: the mean of that of some numbers; blocks: of each
     item, below `count`."""
     plural, weight, is_right = (of[name].to_numpy() for name in ("plural", "weight", "is_right"))
@@ -275,7 +276,7 @@ def accuracy(of: pd.DataFrame, plurals: list[bool], blocks: np.ndarray, count: i
         shares.append(jackknife.ratio(*sums.T))
         sizes.append(np.count_nonzero(plural == one))
     chosen = np.isin(plural, plurals)
-    n, enough = sum(sizes), min(sizes) >= LEAST
+    n, enough = sum(sizes), min(sizes) >= least
     value, *without = np.mean(shares, axis=0) if enough else np.full(1 + count, np.nan)
     # A mean of two tells as much as one of so many items of equal weight.
     equal = len(sizes) ** 2 / (n * sum(1 / size for size in sizes)) if enough else 1.0

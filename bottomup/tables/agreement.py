@@ -66,6 +66,9 @@ COLUMNS = [
 MODEL, NGRAMS = "model", "5-grams"
 
 
+LEAST = 10  # of fewer verbs of one number nothing is said
+
+
 class Keys(Section):
     """Whether a model prefers the form of a verb that agrees with its subject."""
 
@@ -73,14 +76,14 @@ class Keys(Section):
         "verbs, at most, of each number with, and without, nouns of the other number between "
         "subject and verb",
         "verbs",
-        ge=1,
+        ge=LEAST,
         le=10**6,
     )
     whole_items: int = key(
         "of these, those whose whole sentences a model scores that sees both sides, and so reads "
         "once for each token",
         "verbs",
-        ge=1,
+        ge=LEAST,
         le=10**6,
     )
     seen: int = key(
@@ -121,7 +124,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
         whole = score == agreement.SENTENCE and not reader.causal
         most = settings.whole_items if whole else settings.items
         some = agreement.drawn(found, most, settings.seed)
-        rows = agreement.rows(agreement.answered(some, texts, reader, score), blocks)
+        rows = agreement.rows(agreement.answered(some, texts, reader, score), blocks, LEAST)
         parts += [{"by": by, "score": score, **row} for row in rows]
     return pd.DataFrame(parts, columns=COLUMNS)
 

@@ -90,7 +90,7 @@ STUDY = {
             "clusterings": 2,
         },
         "geometry": {"points": 300},
-        "agreement": {"items": 10, "whole_items": 3, "seen": 2},
+        "agreement": {"items": 10, "whole_items": 10, "seen": 2},
         "probes": {"occurrences": 200},
         "structural_probe": {"sentences": 100},
         "influence": {"sentences": 20},
