@@ -53,15 +53,13 @@ def items(annotation: pd.DataFrame, known: Set[str]) -> pd.DataFrame:
     the plural one, which names the pair; plural, of which number the subject is; and attractors,
     how many nouns of the other number stand between subject and verb.
 
-    Left out are subjects that are several words side by side, whose number is another one, and
-    clauses in which the tags of subject and verb do not agree: mostly mistakes of the annotation.
+    Left out are coordinated subjects, whose number is another one, and clauses in which the tags of
+    subject and verb do not agree: mostly mistakes of the annotation.
     """
     found = pairs(annotation)
-    right = annotation["text"].to_numpy()[found["row"]]
-    found["right"], found["wrong"] = (
-        right,
-        [other_form(*of_one, known) for of_one in zip(right, found["plural"], strict=True)],
-    )
+    found["right"] = annotation["text"].to_numpy()[found["row"]]
+    forms = zip(found["right"], found["plural"], strict=True)
+    found["wrong"] = [other_form(*form, known) for form in forms]
     found = found[found["wrong"] != ""].drop(columns="row").reset_index(drop=True)
     return found.assign(verb=np.where(found["plural"], found["right"], found["wrong"]))
 
