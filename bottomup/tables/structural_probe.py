@@ -15,22 +15,15 @@ if TYPE_CHECKING:
     import numpy as np
 
     from bottomup.corpus.tokens import TokenFile
-    from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
-
-
-def first_of_all(subjects: "Subjects") -> list[str]:
-    """The first run of all that is looked at; none where no relations of words are known."""
-    if "relation" not in subjects.study.known_of_words():
-        return []
-    return subjects.first_runs(subjects.looked_at + subjects.steps)
 
 
 TABLE = Table(
     "run",
     reads=("model", "held_out"),
     sees="subjects",
-    parts=first_of_all,
+    annotated=True,
+    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
     memory=(900, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,
