@@ -48,6 +48,12 @@ from tests.measures.test_neighbors import (  # noqa: F401
     test_the_program_tells_value_interval_and_chance_of_each_property,
 )
 from tests.measures.test_quality import test_program as test_quality
+from tests.measures.test_structural_probe import (  # noqa: F401
+    run_files,
+)
+from tests.measures.test_structural_probe import (
+    test_the_program_measures_a_run as test_structural_probe,
+)
 from tests.pretend_gpu import pretend_gpu
 from tests.tiny import ROOT
 from tests.training.test_run import settings_of
@@ -81,6 +87,7 @@ TESTS = {
     "measure context": test_what_each_layer_says_of_the_tokens_around,
     "measure lens": test_lens,
     "measure beliefs": test_beliefs,
+    "measure structural_probe": test_structural_probe,
     "measure attention_patterns": test_attention_patterns,
     "measure pwcca_between_layers": test_distances_between_layers,
     "measure pwcca_between_runs": test_distances_between_runs,

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 TABLE = Table(
     "run",
-    reads=("model", "held_out"),
+    reads=("model", "held_out", "known"),
     sees="subjects",
     annotated=True,
     parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),

@@ -336,7 +336,7 @@ def test_the_last_subword_of_each_word_and_sentences_of_which_a_word_is_missing(
 
 
 @pytest.fixture
-def files(corpus_files, tmp_path):
+def run_files(corpus_files, tmp_path):
     """A run, and an annotation of the test split in which all words depend on the first."""
     size = len(pd.read_csv(corpus_files.frequencies)) + 4
     save(tiny.drawn("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
@@ -351,8 +351,8 @@ def files(corpus_files, tmp_path):
     }
 
 
-def test_states_of_words_do_not_depend_on_the_sentences_beside_them(files):
-    subject, text = subjects.load(files["model"]), TokenFile.load(files["text"])
+def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
+    subject, text = subjects.load(run_files["model"]), TokenFile.load(run_files["text"])
     found = probe.states(subject, text, 40, "cpu")
     ends = probe.last_subwords(text)
     assert found.shape == (3, ends.sum(), tiny.SHAPE["d_model"]) and not ends.all()
@@ -371,15 +371,15 @@ def test_states_of_words_do_not_depend_on_the_sentences_beside_them(files):
 
 
 @pytest.mark.parametrize("needed", [3, 100])
-def test_the_program_measures_a_run(measure, files, tmp_path, monkeypatch, needed):
+def test_the_program_measures_a_run(measure, run_files, tmp_path, monkeypatch, needed):
     """The root is the first word of each sentence, which positions tell."""
     monkeypatch.setattr(probe, "NEEDED", needed)
     monkeypatch.setattr(probe, "PENALTY", 0.1)
     np.save(tmp_path / "blocks.npy", (np.arange(30) % 6).astype(np.int8))
     run, options = {"objective": "lm", "seed": 1}, {"sentences": 100, "seed": 1}
-    files |= {"blocks": tmp_path / "blocks.npy", "table": tmp_path / "lm-1.csv"}
-    measure("structural_probe", run, options, **files, batch_tokens=40)
-    table = pd.read_csv(files["table"])
+    run_files |= {"blocks": tmp_path / "blocks.npy", "table": tmp_path / "lm-1.csv"}
+    measure("structural_probe", run, options, **run_files, batch_tokens=40)
+    table = pd.read_csv(run_files["table"])
     assert list(table) == [
         *("objective", "seed", "layer", "metric", "value", "ci_low", "ci_high"),
         *("chain", "permuted", "n", "n_needed"),

@@ -935,7 +935,7 @@ MISTAKES = [
             '"written": WRITTEN',
         ),
         ('{"dev": text_of("dev")}', '{"dev": text_of("test")}'),
-        ('        "frequencies": frequencies_of', '"frequencies": FREQUENCIES["plain"]'),
+        ('"frequencies": frequencies_of}', '"frequencies": FREQUENCIES["plain"]}'),
         ('"pruned_model": PRUNED_MODEL', '"pruned_model": MODEL'),
         ('"masked_occurrences": masked_occurrences', '"masked_occurrences": []'),
         ("partial(SLICES.measure, name)", "partial(SLICES.measure, [*TABLES][0])"),
