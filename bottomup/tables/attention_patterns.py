@@ -39,7 +39,9 @@ COLUMNS = [
 class Settings(Section):
     """What heads attend to, by weight and by norm."""
 
-    sentences: int = key("held-out sentences that are drawn, all if there are fewer", ge=1)
+    sentences: int = key(
+        "held-out sentences that are drawn, all if there are fewer", "sentences", ge=1, le=10**6
+    )
     seed: Seed = key("seed of the draw, and of random tokens")
 
 

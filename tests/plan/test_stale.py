@@ -982,7 +982,7 @@ def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):
     checkout.edit("study.yaml", "encoder: [0.7]}, lm", "encoder: [0.8]}, lm")
     new = checkout.summary().keys() - outputs.rules.keys()
     assert new and all("mt-1" in output and "_0.8" in output for output in new)
-    shown = ["collect_*:measures/pruned_functions.*", *GATES_SHOWN]
+    shown = ["collect_*:measures/pruned_functions.*", "plot_relevance_kept", *GATES_SHOWN]
     assert checkout.planned() == new | outputs.of(*shown)
 
 
