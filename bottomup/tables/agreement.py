@@ -64,8 +64,6 @@ COLUMNS = [
     *("accuracy", "ci_low", "ci_high", "without", "permuted", "n", "n_verbs"),
 ]
 MODEL, NGRAMS = "model", "5-grams"
-
-
 LEAST = 10  # of fewer verbs of one number nothing is said
 
 
