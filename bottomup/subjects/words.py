@@ -19,6 +19,7 @@ from bottomup.corpus.words import spans
 from bottomup.subjects import Subject
 
 if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
     from bottomup.subjects.slow import Encoded, SlowTokenizer
 
 # Why a word has no sub-words of its own.
@@ -129,6 +130,17 @@ def of_text(subject: Subject, sentences: list[str], tokenizer: Path) -> tuple[Wo
     texts, of_words = zip(*spans(sentences, load_tokenizer(tokenizer)), strict=True)
     words = encode(subject.tokenizer, texts, of_words, subject.max_length)
     return words, [*map(len, of_words)]
+
+
+def held_out(seen: "Seen", sentences: np.ndarray) -> TokenFile:
+    """These sentences of the test split as a subject reads them, a checkpoint in tokens of its own.
+
+    seen: of a table that reads `held_out` (rules/measures.smk).
+    """
+    if not (written := seen.paths("written")):
+        return TokenFile.load(seen.needed("text").parent).select(sentences)
+    source = read_table(written[0], columns=["source"])["source"]
+    return of_text(seen.subject, source.iloc[sentences].tolist(), written[1])[0].tokens
 
 
 def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:

@@ -12,9 +12,6 @@ from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from bottomup.corpus.tokens import TokenFile
     from bottomup.subjects.seen import Seen
 
 TABLE = Table(
@@ -53,28 +50,12 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.seeds import generator
     from bottomup.measures import jackknife
     from bottomup.measures.attention_patterns import patterns
+    from bottomup.subjects.words import held_out
 
     blocks = load_array(seen.needed("blocks"))
     drawn = generator(settings.seed, "attention patterns").permutation(len(blocks))
     some = np.sort(drawn[: settings.sentences])
-    text, count = _text(seen, some, blocks), jackknife.n_blocks(blocks)
+    text, count = held_out(seen, some), jackknife.n_blocks(blocks)
     read = seen.batch_tokens, device()
     for row in patterns(seen.subject, text, blocks[some], count, settings.seed, *read):
         yield {name: row[name] for name in COLUMNS}
-
-
-def _text(seen: "Seen", some: "np.ndarray", blocks: "np.ndarray") -> "TokenFile":
-    """These sentences as the model reads them."""
-    from bottomup.core.files.joins import require_equal_lengths
-    from bottomup.core.files.tables import read_table
-    from bottomup.corpus.tokens import TokenFile
-    from bottomup.subjects.words import of_text
-
-    if not (written := seen.paths("written")):
-        tokens = TokenFile.load(seen.needed("text").parent)
-        require_equal_lengths(sentences=tokens, blocks=blocks)
-        return tokens.select(some)
-    # A checkpoint has tokens of its own.
-    sentences = read_table(written[0], columns=["source"])["source"]
-    require_equal_lengths(sentences=sentences, blocks=blocks)
-    return of_text(seen.subject, sentences.iloc[some].tolist(), written[1])[0].tokens

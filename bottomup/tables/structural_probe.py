@@ -12,11 +12,7 @@ from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 
 if TYPE_CHECKING:
-    import numpy as np
-
-    from bottomup.corpus.tokens import TokenFile
     from bottomup.subjects.seen import Seen
-
 
 TABLE = Table(
     "run",
@@ -56,13 +52,14 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.files.tables import read_table
     from bottomup.measures import jackknife
     from bottomup.measures import structural_probe as probe
+    from bottomup.subjects.words import held_out
 
     columns = ["sentence", "word", "relation", "head"]
     annotation = read_table(seen.needed("annotation"), columns=columns)
     blocks, seed = load_array(seen.needed("blocks")), settings.seed
     parts = probe.drawn(annotation, blocks, settings.sentences, seed)
     sentences = np.concatenate(parts)
-    text = as_read(seen, sentences)
+    text = held_out(seen, sentences)
     whole = probe.read_whole(text, annotation, sentences)
     log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
     views = probe.states(
@@ -75,16 +72,3 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     to_test = probe.trees(annotation, test, blocks, first=sum(one.rows.size for one in to_train))
     count = jackknife.n_blocks(blocks)
     return probe.structural_probe(views, to_train, to_test, count, seed)
-
-
-def as_read(seen: "Seen", sentences: "np.ndarray") -> "TokenFile":
-    """These sentences of the text, as the subject reads them."""
-    from bottomup.core.files.tables import read_table
-    from bottomup.corpus.tokens import TokenFile
-    from bottomup.subjects.words import of_text
-
-    if written := seen.paths("written"):
-        source = read_table(written[0], columns=["source"])["source"]
-        words, _ = of_text(seen.subject, source.iloc[sentences].tolist(), written[1])
-        return words.tokens
-    return TokenFile.load(seen.needed("text").parent).select(sentences)
