@@ -30,7 +30,7 @@ from matplotlib.font_manager import (
 from matplotlib.legend_handler import HandlerTuple
 from matplotlib.lines import Line2D
 from matplotlib.text import Text
-from matplotlib.ticker import LogLocator, MaxNLocator
+from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter
 from matplotlib.transforms import Bbox, ScaledTranslation
 
 from bottomup.core.names import TWIN, half, objective_and_half
@@ -399,6 +399,7 @@ def log_ticks(axes: Axes, steps: tuple[float, ...]) -> None:
     bottom, top = axes.get_ylim()
     decade = axes.bbox.height * 72 / axes.figure.dpi / np.log10(top / bottom)
     axes.yaxis.set_major_locator(LogLocator())
+    axes.yaxis.set_minor_formatter(NullFormatter())
     for some in ((1, 2, 5), steps):
         if np.diff(np.log10([*some, 10])).min() * decade > LABEL:
             # By itself, Matplotlib shows none of several where it finds no room for all.

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 import torch
 from tokenizers import Tokenizer, models, pre_tokenizers
-from transformers import BertForMaskedLM, GPT2LMHeadModel, PreTrainedTokenizerFast
+from transformers import AutoModelForCausalLM, BertForMaskedLM, PreTrainedTokenizerFast
 
 from bottomup import subjects
 from bottomup.core.files.tokenizers import load_tokenizer
@@ -457,7 +457,9 @@ def of_family(measure, text_files, tmp_path):
     """The table of a checkpoint of a family that reads these words, and its folder."""
 
     def measured(name, **options):
-        folder = families.save(families.FAMILIES[name], tmp_path / "model")
+        folder = families.save(
+            (families.FAMILIES | {"bloom": families.HIDDEN})[name], tmp_path / "model"
+        )
         tokenizer = Tokenizer(models.WordLevel({w: i for i, w in enumerate(WORDS)}, "<unk>"))
         tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
         named = {"pad_token": "<pad>", "mask_token": "<mask>"}
@@ -500,9 +502,11 @@ def test_a_checkpoint_with_masks(of_family, text_files):
     assert found.query("by == '5-grams' and number == 'both'")["accuracy"].notna().all()
 
 
-def test_a_checkpoint_from_left_to_right(of_family, text_files):
-    found, folder = of_family("gpt2", items=1000)
-    model = GPT2LMHeadModel.from_pretrained(folder).eval()
+@pytest.mark.parametrize("name", ["gpt2", "bloom"])
+def test_a_checkpoint_from_left_to_right(name, of_family, text_files):
+    """Also of a family that does not hand out its attention."""
+    found, folder = of_family(name, items=1000)
+    model = AutoModelForCausalLM.from_pretrained(folder).eval()
 
     def score(ids, place):
         with torch.no_grad():

@@ -155,10 +155,10 @@ class CheckpointPredictor(Predictor):
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:
         source, labels = map(torch.from_numpy, (example.source, example.labels))
         target = None if example.target is None else torch.from_numpy(example.target)
-        # In the order of calls: in a decoder layer, self-attention comes first.
-        gates = self.gates
-        decoders = zip(*(gates.get(kind, []) for kind in ("decoder", "cross")), strict=True)
-        with one_pass([*gates["encoder"], *chain(*decoders)]):
+        # In the order of calls: in a decoder layer, self-attention comes first. None where the
+        # family does not let heads be changed.
+        encoder, *decoder = (self.gates.get(kind, []) for kind in ("encoder", "decoder", "cross"))
+        with one_pass([*encoder, *chain(*zip(*decoder, strict=True))] or None):
             lengths = None if example.lengths is None else torch.from_numpy(example.lengths)
             logits = self._logits(source, target, lengths)
             labels = labels.to(self.model.device)
