@@ -266,9 +266,8 @@ class Figures:
         def every(*measures: str) -> Tables:
             return {k: v for name in measures for k, v in self._of(name, self.parts[name]).items()}
 
-        pruned = {part: names.run_attention_and_method(part) for part in self.parts["gates"]}
-        by_gates = [part for part, (_, _, method) in pruned.items() if method == "gates"]
-        of_whole = self._of("head_importance", sorted({pruned[part][0] for part in by_gates}))
+        by_gates = self.subjects.pruned_by_gates()  # of runs: checkpoints have no relevance
+        whole = sorted({names.run_attention_and_method(part)[0] for part in by_gates})
         return {
             "quality_against_heads": Figure(
                 every("pruning"),
@@ -278,7 +277,9 @@ class Figures:
             "functions_kept": Figure(
                 every("pruned_functions", "gates"), HEADS, published=("functions_retained",)
             ),
-            "relevance_kept": Figure(self._of("gates", by_gates) | of_whole, HEADS),
+            "relevance_kept": Figure(
+                self._of("gates", by_gates) | self._of("head_importance", whole), HEADS
+            ),
             **self._of_all_kinds(
                 "heads_kept_by_attention", "pruning", ("heads_dying_by_attn_type_both",)
             ),
