@@ -74,7 +74,7 @@ CHECKPOINTS = {
 STUDY = {
     "study": "mixed",
     "occurrences": {"n": 3000, "unit": "word"},
-    "corpus": {"splits": {"test_words": 6000, "dev_words": 1000}, "bpe": {"merges": 200}},
+    "corpus": {"splits": {"test_words": 7000, "dev_words": 1000}, "bpe": {"merges": 200}},
     "model": {"layers": 2, "heads": 2, "d_model": 16, "d_ff": 32},
     "training": {"max_tokens": 20_000},
     "objectives": {
@@ -92,7 +92,7 @@ STUDY = {
         "geometry": {"points": 300},
         "agreement": {"items": 10, "whole_items": 10, "seen": 2},
         "probes": {"occurrences": 200},
-        "structural_probe": {"sentences": 120},
+        "structural_probe": {"sentences": 100},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
