@@ -662,6 +662,17 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
     only = _list(config, "only")
     if "head_functions" in _list(config, "leave_out") or (only and "head_functions" not in only):
         yield f"{path}: found without the table head_functions; allowed: with it (only, leave_out)"
+    pruning = _section(config, "pruning")
+    if _section(pruning, "penalties").get(name) and _section(pruning, "controls").get("scratch"):
+        yield (
+            f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
+            "scratch, which trains from initial weights; allowed: one of these"
+        )
+    if name in _list(config, "training_halves"):
+        yield (
+            f"{path}: found with {name} in training_halves, and heads know of both halves; "
+            "allowed: one of these"
+        )
     seeds = _seeds(config, of)
     asked = _seeds(config, options) if own.get("seed") is None else [own["seed"]]
     if not set(asked) <= set(seeds):

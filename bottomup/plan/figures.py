@@ -266,8 +266,13 @@ class Figures:
         def every(*measures: str) -> Tables:
             return {k: v for name in measures for k, v in self._of(name, self.parts[name]).items()}
 
-        by_gates = self.subjects.pruned_by_gates()  # of runs: checkpoints have no relevance
-        whole = sorted({names.run_attention_and_method(part)[0] for part in by_gates})
+        # Relevance is known of runs alone, and not of variants.
+        known = set(self.parts["head_importance"])
+        by_gates = {
+            part: run
+            for part in self.subjects.pruned_by_gates()
+            if (run := names.run_attention_and_method(part)[0]) in known
+        }
         return {
             "quality_against_heads": Figure(
                 every("pruning"),
@@ -278,7 +283,9 @@ class Figures:
                 every("pruned_functions", "gates"), HEADS, published=("functions_retained",)
             ),
             "relevance_kept": Figure(
-                self._of("gates", by_gates) | self._of("head_importance", whole), HEADS
+                self._of("gates", by_gates)
+                | self._of("head_importance", sorted({*by_gates.values()})),
+                HEADS,
             ),
             **self._of_all_kinds(
                 "heads_kept_by_attention", "pruning", ("heads_dying_by_attn_type_both",)

@@ -85,6 +85,8 @@ class Subjects:
             return model.removesuffix(TWIN) + TWIN
         if model not in self.trained:
             return model
+        if self.study.objective_heads_from(model):
+            return None  # it starts with heads that were trained
 
         def encoder(name: str) -> tuple[dict, bool]:
             # What is dropped out in training is there at its start.

@@ -11,6 +11,8 @@ import pandas as pd
 from numpy.typing import ArrayLike
 from tokenizers import Encoding, Tokenizer
 
+from bottomup.core.files.arrays import load_array
+from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.encoding import NO_WORD
@@ -136,10 +138,16 @@ def held_out(seen: "Seen", sentences: np.ndarray) -> TokenFile:
     """These sentences of the test split as a subject reads them, a checkpoint in tokens of its own.
 
     seen: of a table that reads `held_out` (rules/measures.smk).
+
+    Raises UserError if the blocks are of another text.
     """
+    blocks = load_array(seen.needed("blocks"))
     if not (written := seen.paths("written")):
-        return TokenFile.load(seen.needed("text").parent).select(sentences)
+        tokens = TokenFile.load(seen.needed("text").parent)
+        require_equal_lengths(sentences=tokens, blocks=blocks)
+        return tokens.select(sentences)
     source = read_table(written[0], columns=["source"])["source"]
+    require_equal_lengths(sentences=source, blocks=blocks)
     return of_text(seen.subject, source.iloc[sentences].tolist(), written[1])[0].tokens
 
 

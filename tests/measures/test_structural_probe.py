@@ -10,11 +10,14 @@ from scipy.sparse.csgraph import minimum_spanning_tree, shortest_path
 from scipy.stats import spearmanr
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.measures import structural_probe as probe
+from bottomup.subjects.seen import Seen
+from bottomup.subjects.words import held_out
 from bottomup.training.run import save
 from tests import tiny
 from tests.subjects import families
@@ -390,6 +393,16 @@ def test_the_program_measures_a_run(measure, run_files, tmp_path, monkeypatch, n
     if needed == 3:
         of_depth = table.set_index("metric").loc["root_accuracy"]
         assert (of_depth["chain"] == 1).all() and (of_depth["value"] > 0.4).all(), "of 1 in 6"
+
+
+def test_blocks_of_another_text(run_files, tmp_path):
+    np.save(tmp_path / "blocks.npy", np.zeros(29, dtype=np.int8))
+    files = {
+        name: [path] for name, path in (run_files | {"blocks": tmp_path / "blocks.npy"}).items()
+    }
+    files["text"] = [run_files["text"] / "ids.npy"]
+    with pytest.raises(UserError, match="29"):
+        held_out(Seen({}, None, tmp_path, files), np.arange(3))
 
 
 def test_a_checkpoint_reads_the_same_sentences_but_those_that_it_cuts(

