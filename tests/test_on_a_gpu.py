@@ -34,13 +34,9 @@ from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
     influence_of,
     run,
-    test_change_of_groups,
-    test_distances_between_layers,
-    test_distances_between_runs,
     test_influence_in_a_checkpoint_is_by_word,
     test_mutual_information_of_each_layer_label_and_estimator,
     test_probes_of_each_layer,
-    test_similarity_of_runs,
     test_what_each_layer_says_of_the_tokens_around,
 )
 from tests.measures.test_neighbors import (  # noqa: F401
@@ -89,11 +85,7 @@ TESTS = {
     "measure beliefs": test_beliefs,
     "measure structural_probe": test_structural_probe,
     "measure attention_patterns": test_attention_patterns,
-    "measure pwcca_between_layers": test_distances_between_layers,
-    "measure pwcca_between_runs": test_distances_between_runs,
-    "measure similarity_between_runs": test_similarity_of_runs,
     "measure probes": test_probes_of_each_layer,
-    "measure change": test_change_of_groups,
     "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,
 }
 
@@ -189,7 +181,7 @@ FORGOTTEN = {
     ),
     "to copy to the GPU": (
         *(Moments._float64, "block.to(self.mean)", "block.double()"),
-        *("on the same device", test_distances_between_layers),
+        *("on the same device", test_influence_in_a_checkpoint_is_by_word),
     ),
     "an index": (
         *(quality.predictions, "(example.labels).to(device)", "(example.labels)"),

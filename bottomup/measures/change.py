@@ -40,7 +40,6 @@ def change(
     groups: list[Group],
     n: int,
     seed: int,
-    device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
     """Rows of a table: grouping, group, matching, layer_a, layer_b, and columns of `distances`.
 
@@ -73,9 +72,9 @@ def change(
                 found = row(np.nan, np.full(count, np.nan), group.representatives.sum(), n)
             elif matching == "matched":
                 of_rows = types[rows], blocks[rows]
-                found = within_types(lower[rows], upper[rows], *of_rows, count, device)
+                found = within_types(lower[rows], upper[rows], *of_rows, count)
             else:
-                parts = moments_of_blocks(lower[rows], upper[rows], blocks[rows], count, device)
+                parts = moments_of_blocks(lower[rows], upper[rows], blocks[rows], count)
                 [found] = distances(parts, KINDS)
             yield {**names, "layer_a": layer, "layer_b": layer + 1, **found}
 
@@ -126,7 +125,6 @@ def within_types(
     types: np.ndarray,
     blocks: np.ndarray,
     count: int,
-    device: torch.device | str = "cpu",
 ) -> dict:
     """The distance between deviations from type means, with its interval: a row of a table.
 
@@ -135,7 +133,7 @@ def within_types(
     times, each time in another block, the variance is then at most m / (m - 1) times too large;
     with the means of all blocks it would be too small, (m - 1) / m times the true one.
     """
-    whole, *others = moments_within(x, y, types, blocks, count, device)
+    whole, *others = moments_within(x, y, types, blocks, count)
     [value], without = measured(whole, others, KINDS)
     needed = pwcca.rows_needed(whole.d_x, whole.d_y)
     return row(value, without[:, 0], len(types), needed)
@@ -147,7 +145,6 @@ def moments_within(
     types: np.ndarray,
     blocks: np.ndarray,
     count: int,
-    device: torch.device | str = "cpu",
 ) -> Iterator[Moments]:
     """Moments of the deviations from type means: of all rows, then without each block.
 
@@ -155,7 +152,7 @@ def moments_within(
     mean moves, it also falls by the square of the sum of their deviations, divided by the number of
     rows left.
     """
-    rows = torch.from_numpy(np.concatenate([x, y], axis=1)).to(device, torch.float64)
+    rows = torch.from_numpy(np.concatenate([x, y], axis=1)).double()
     _, places, counts = np.unique(types, return_inverse=True, return_counts=True)
     sizes = torch.from_numpy(counts).to(rows)
     deviations = rows - (_sums(rows, places, len(sizes)) / sizes[:, None])[places]

@@ -22,7 +22,7 @@ from bottomup.core import seeds
 from bottomup.core.device import device as best_device
 from bottomup.core.errors import UserError
 from bottomup.measures import jackknife
-from bottomup.measures.mutual_information import entropies_without, entropy
+from bottomup.measures.mutual_information import entropies_without, entropy, possible
 from bottomup.views.values import checked, standardized
 
 PASSES = 5
@@ -159,7 +159,7 @@ def _bound(losses: np.ndarray, labels: np.ndarray, blocks: np.ndarray, count: in
         jackknife.sums_without(terms, blocks, count) for terms in (losses, np.ones(len(losses)))
     )
     without = entropies_without(labels, blocks, count) - sums / sizes
-    low, high = jackknife.interval(value, without, jackknife.Range(high=label_entropy))
+    low, high = jackknife.interval(value, without, jackknife.Range(high=possible(labels).high))
     return Bound(value, low, high, label_entropy, len(losses), without)
 
 

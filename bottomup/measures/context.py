@@ -35,6 +35,7 @@ from bottomup.measures.mutual_information import (
     cluster,
     entropy,
     mutual_information,
+    possible,
     shuffled,
     without_blocks,
 )
@@ -165,7 +166,8 @@ def by_classifier(
         values(information),
         values(by_token),
         [nothing.mi_nats] * len(PLACES),
-        Range(high=information[0].entropy_nats),
+        Range(high=possible(sample.tokens).high),
+        information[0].entropy_nats,
     )
 
 
@@ -200,7 +202,8 @@ def by_clusters(
         values(sample.rows),
         values(sample.changed),
         [shuffled(tokens, clusters[some], seed) for some in sample.rows],
-        Range(0, entropy(tokens)),
+        possible(tokens),
+        entropy(tokens),
     )
 
 
@@ -210,6 +213,7 @@ def _rows(
     by_token: np.ndarray,
     chance: list[float],
     within: Range,
+    entropy_nats: float,
 ) -> Iterator[dict]:
     """The rows of an estimator: information, what the token itself says, and the rest.
 
@@ -224,13 +228,13 @@ def _rows(
         "added": (information - by_token, jackknife.ANY, [np.nan] * len(PLACES)),
     }
     for number, place in enumerate(PLACES):
-        for quantity, (values, possible, shuffled_nats) in quantities.items():
+        for quantity, (values, ends, shuffled_nats) in quantities.items():
             value, without = values[number, 0], values[number, 1:]
             yield {
                 **{"estimator": estimator, "place": place, "quantity": quantity},
-                **jackknife.estimate("nats", value, without, possible),
+                **jackknife.estimate("nats", value, without, ends),
                 "shuffled_nats": shuffled_nats[number],
-                "entropy_nats": within.high,
+                "entropy_nats": entropy_nats,
                 "n_occurrences": n_occurrences,
                 "n_labels": n_labels,
             }

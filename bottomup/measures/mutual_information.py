@@ -226,6 +226,15 @@ def _enough(view: np.ndarray, n_clusters: int) -> np.ndarray:
     return view
 
 
+def possible(labels: np.ndarray) -> jackknife.Range:
+    """What information about labels can be on any text: up to that of equally frequent ones.
+
+    The entropy of these labels is no end: on other text it is another, and where a view knows every
+    label, the information moves with it.
+    """
+    return jackknife.Range(0, np.log(len(np.unique(labels))))
+
+
 def _pairs(labels: np.ndarray, clusters: np.ndarray) -> np.ndarray:
     """A number for each pair of values `[n]`; equal pairs have equal numbers."""
     labels, clusters, n = _numbered(labels, clusters)
@@ -272,8 +281,7 @@ def by_clusters(
     error = np.sqrt(values.var(axis=1, ddof=1).mean() / clusterings)
     for each, value in zip(found, values.mean(axis=1), strict=True):
         without = np.mean([without_blocks(tokens, some, blocks, count) for some in each], axis=0)
-        known = jackknife.Range(0, entropy(tokens))
-        low, high = jackknife.interval(value, without, known, noise=error)
+        low, high = jackknife.interval(value, without, possible(tokens), noise=error)
         yield {
             "estimator": estimator,
             "mi_nats": value,
@@ -281,7 +289,7 @@ def by_clusters(
             "ci_high": high,
             "clustering_error_nats": error,
             "shuffled_mi_nats": np.mean([shuffled(tokens, some, seed) for some in each]),
-            "entropy_nats": known.high,
+            "entropy_nats": entropy(tokens),
             "n_occurrences": len(tokens),
             "n_labels": len(np.unique(tokens)),
             "n_clusters": n_clusters,

@@ -79,7 +79,6 @@ class Permutations:
         x: Callable[[np.ndarray], np.ndarray],
         y: Callable[[np.ndarray], np.ndarray],
         n: int,
-        device: torch.device | str = "cpu",
     ) -> np.ndarray:
         """The covariances of x with permuted y: `[count, d_x, d_y]`, divided by `n`.
 
@@ -87,9 +86,9 @@ class Permutations:
         """
         lines, rest = self._dealt(n)
         size, at_once = self.count + 1, max(1, BLOCK_ROWS // (self.count + 1))
-        signs = torch.from_numpy(hadamard(size).astype(np.float64)).to(device)
-        a, b = (torch.from_numpy(view(rest)).to(device, torch.float64) for view in (x, y))
-        total = torch.zeros(size, a.shape[1], b.shape[1], dtype=torch.float64, device=device)
+        signs = torch.from_numpy(hadamard(size).astype(np.float64))
+        a, b = (torch.from_numpy(view(rest)).double() for view in (x, y))
+        total = torch.zeros(size, a.shape[1], b.shape[1], dtype=torch.float64)
         for start in range(0, len(lines), at_once):
             rows = lines[start : start + at_once].T  # [size, some]
             left, right = (_transformed(view(rows.ravel()), signs) for view in (x, y))
@@ -97,8 +96,8 @@ class Permutations:
         for line in range(total.shape[1]):
             total[:, line] = signs @ total[:, line] / size
         for number, order in enumerate(self._of_rest(len(rest)), start=1):
-            total[number] += a.T @ b[torch.from_numpy(order).to(device)]
-        return total[1:].cpu().numpy() / n
+            total[number] += a.T @ b[torch.from_numpy(order)]
+        return total[1:].numpy() / n
 
     def _dealt(self, n: int) -> tuple[np.ndarray, np.ndarray]:
         """Row numbers in lines, `[n // (count + 1), count + 1]`, and the rest."""

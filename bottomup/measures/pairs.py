@@ -3,9 +3,7 @@
 from collections.abc import Sequence
 
 import numpy as np
-import torch
 
-from bottomup.core.device import device
 from bottomup.measures import jackknife, pwcca
 from bottomup.measures.blocks import distances, moments_of_blocks
 from bottomup.measures.null import PERMUTED, Permutations, Permuted
@@ -21,14 +19,14 @@ def pwcca_rows(
 ) -> list[dict]:
     """Rows of a table for two views: variant, weights, the columns of `distances`, and with
     `permutations` of the rows of y what `null.calibrated` needs."""
-    kinds, where = pwcca.kinds_of(variants), device()
-    parts = moments_of_blocks(x, y, blocks, jackknife.n_blocks(blocks), where)
+    kinds = pwcca.kinds_of(variants)
+    parts = moments_of_blocks(x, y, blocks, jackknife.n_blocks(blocks))
     rows = [
         {"variant": variant, "weights": weights, **row}
         for (variant, weights), row in zip(kinds, distances(parts, kinds), strict=True)
     ]
     if permutations and np.isfinite(rows[0]["distance"]):
-        permuted = _permuted(x, y, merged(parts), kinds, permutations, where)
+        permuted = _permuted(x, y, merged(parts), kinds, permutations)
     elif permutations:
         permuted = np.full((permutations.count, len(kinds)), np.nan)
     else:
@@ -45,14 +43,12 @@ def _permuted(
     moments: Moments,
     kinds: list[tuple[str, str]],
     permutations: Permutations,
-    where: torch.device,
 ) -> np.ndarray:
     """The distances of each kind with the rows of y permuted: `[count, len(kinds)]`."""
     covariances = permutations.covariances(
         lambda rows: x[rows] - moments.mean_x,
         lambda rows: y[rows] - moments.mean_y,
         moments.n,
-        where,
     )
     measure = pwcca.of_covariance(moments, kinds)
     return np.stack([measure(covariance) for covariance in covariances])

@@ -273,7 +273,6 @@ def similarity(
     variance: float = 0.99,
     rsa_rows: int = RSA_ROWS,
     seed: int = 1,
-    device: torch.device | str = "cpu",
     permutations: Permutations | None = None,
 ) -> Iterator[dict]:
     """Rows of a table: measure, value, ci_low, ci_high, n_occurrences, `jackknife.WITHOUT`, and
@@ -291,7 +290,7 @@ def similarity(
     x, y = (checked(view, "similarity", blocks=blocks) for view in (x, y))
     count, centers = jackknife.n_blocks(blocks), _centers(x, y)
     of_blocks = [np.flatnonzero(blocks == number) for number in range(count)]
-    parts = [moments_with_norms(x[of], y[of], centers, device) for of in of_blocks]
+    parts = [moments_with_norms(x[of], y[of], centers) for of in of_blocks]
     whole = merged(parts)
     needed = _needed(whole, variance)
     values = _values(whole, variance, needed)
@@ -304,7 +303,7 @@ def similarity(
     columns = zip(MEASURES, values, needed.tolist(), without.T, strict=True)
     rows = [_row(of, value, whole.n, least, rest) for of, value, least, rest in columns]
     if permutations:
-        covariances = _covariances(x, y, centers, whole, permutations, device)
+        covariances = _covariances(x, y, centers, whole, permutations)
         permuted = _permuted(whole, variance, covariances, values).T
         rows = [row | _null(row, of) for row, of in zip(rows, permuted, strict=True)]
     yield from rows
@@ -312,17 +311,14 @@ def similarity(
 
 
 def moments_with_norms(
-    x: np.ndarray,
-    y: np.ndarray,
-    centers: tuple[np.ndarray, np.ndarray],
-    device: torch.device | str = "cpu",
+    x: np.ndarray, y: np.ndarray, centers: tuple[np.ndarray, np.ndarray]
 ) -> Moments:
     """Moments of [s, x - c] and [y - d, t], read in blocks; s and t are squared norms of rows.
 
     centers: c `[d_x]` and d `[d_y]`. Any centers will do if moments to be merged share them;
     centers near the mean cost no digits.
     """
-    moments = Moments(x.shape[1] + 1, y.shape[1] + 1, device)
+    moments = Moments(x.shape[1] + 1, y.shape[1] + 1)
     for start in range(0, max(len(x), len(y)), BLOCK_ROWS):
         block = slice(start, start + BLOCK_ROWS)
         a, s = _with_norms(x[block], centers[0])
@@ -338,7 +334,7 @@ def _with_norms(rows: np.ndarray, center: np.ndarray) -> tuple[np.ndarray, np.nd
 
 def without_norms(moments: Moments) -> Moments:
     """The moments of the views, less their centers, out of moments from `moments_with_norms`."""
-    views = Moments(moments.d_x - 1, moments.d_y - 1, moments.mean.device)
+    views = Moments(moments.d_x - 1, moments.d_y - 1)
     views.n, views.mean, views.scatter = moments.n, moments.mean[1:-1], moments.scatter[1:-1, 1:-1]
     return views
 
@@ -416,7 +412,6 @@ def _covariances(
     centers: tuple[np.ndarray, np.ndarray],
     moments: Moments,
     permutations: Permutations,
-    device: torch.device | str,
 ) -> np.ndarray:
     """The covariances of moments with norms, with permuted rows: `[count, d_x + 1, d_y + 1]`."""
 
@@ -426,7 +421,7 @@ def _covariances(
     def of_y(rows: np.ndarray) -> np.ndarray:
         return np.hstack(_with_norms(y[rows], centers[1])) - moments.mean_y
 
-    return permutations.covariances(of_x, of_y, len(x), device)
+    return permutations.covariances(of_x, of_y, len(x))
 
 
 def _permuted(

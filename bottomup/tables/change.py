@@ -39,7 +39,6 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.core.device import device
     from bottomup.measures.change import change
     from bottomup.measures.groups import groups
 
@@ -49,5 +48,4 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
         groups(seen.occurrences, seen.occurrences),
         settings.occurrences,
         settings.seed,
-        device(),
     )

@@ -34,7 +34,6 @@ class Settings(Section):
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
-    from bottomup.core.device import device
     from bottomup.measures.null import calibrated, permutations
     from bottomup.measures.similarity import similarity
 
@@ -42,8 +41,6 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     found = (
         {"layer": layer, **row}
         for layer, x, y in seen.pairs_of_layers()
-        for row in similarity(
-            x, y, seen.blocks, **dict(settings), device=device(), permutations=permuted
-        )
+        for row in similarity(x, y, seen.blocks, **dict(settings), permutations=permuted)
     )
     yield from calibrated(found, FAMILY)

@@ -185,3 +185,19 @@ def test_the_interval_covers_other_text_and_other_clusterings(monkeypatch):
     half_width = stats.t.ppf(0.975, df) * (of_text**2 + of_clusterings**2) ** 0.5
     expected = jackknife.Range(0, np.log(2)).around(value, half_width)
     assert (row["ci_low"], row["ci_high"]) == pytest.approx(expected)
+
+
+def test_the_interval_of_what_is_known_covers_the_entropy_of_other_text(monkeypatch):
+    """A view that knows every label has their entropy, which differs from text to text."""
+    rng, n_blocks = np.random.default_rng(1), 20
+    shares = np.array([0.7, 0.2, 0.1])
+    monkeypatch.setattr("bottomup.measures.mutual_information.cluster", lambda view, *_: view)
+    covered = []
+    for _ in range(200):
+        of_blocks = rng.dirichlet(30 * shares, n_blocks)
+        labels = np.concatenate([rng.choice(3, 50, p=share) for share in of_blocks])
+        blocks = np.repeat(np.arange(n_blocks), 50)
+        [row] = by_clusters([labels], labels, blocks, n_blocks, 3, 2, seed=1)
+        assert row["ci_high"] - row["ci_low"] < 0.5
+        covered.append(row["ci_low"] < -(shares * np.log(shares)).sum() < row["ci_high"])
+    assert 0.9 < np.mean(covered) < 0.99

@@ -98,7 +98,7 @@ def test_a_narrow_study_asks_for_its_checkpoints_alone(checkout):
     assert all(job.asked == (job.uses and "bert" in job.outputs) for job in found)
     assert all(job.told == job.asked for job in found if job.uses)
     assert {job.rule for job in found if job.asked} >= {
-        *("extract_views", "measure_influence", "measure_pwcca_between_runs"),
+        *("extract_views", "measure_influence", "measure_neighbors"),
         *("measure_head_importance", "measure_head_functions"),
     }
 
