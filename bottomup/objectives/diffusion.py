@@ -1,0 +1,52 @@
+"""Masked diffusion (Sahoo et al. 2024, arXiv 2406.07524; Nie et al. 2025, arXiv 2502.09992).
+
+Each sentence is read with a share t of its tokens hidden, from hardly any to all, and the hidden
+ones are predicted. Averaged over t drawn evenly, the summed loss divided by t bounds the
+sentence's negative log-likelihood. Here t is drawn with a density proportional to 1 / t, so the
+plain sum is that bound, but for a factor; training needs no weights, and few hidden tokens no large
+ones.
+"""
+
+import math
+
+import numpy as np
+from pydantic import Field
+
+from bottomup import objectives
+from bottomup.corpus.specials import EOS, MASK, PAD
+from bottomup.objectives import IGNORE, Example
+
+
+class Objective(objectives.Objective):
+    """Predict hidden tokens, of which each sentence has another share."""
+
+    accuracy = "masked_accuracy"
+    masked = True
+
+    least: float = Field(0.01, ge=0.001, lt=1, description="the smallest share of tokens to hide")
+
+    @property
+    def predictions_a_token(self) -> float:
+        """The mean share."""
+        return (1 - self.least) / self.scale
+
+    @property
+    def scale(self) -> float:
+        """How many times the sum of losses the bound is: the integral of 1 / t."""
+        return -math.log(self.least)
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        chosen = self.chosen(source, rng)
+        read = self.corrupt(source, chosen, vocab_size, rng)
+        return Example(read, None, np.where(chosen, source, IGNORE))
+
+    def chosen(self, source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """Which tokens are hidden and to be predicted; never </s> or padding."""
+        share = self.least ** rng.random((len(source), 1))
+        return (source != PAD) & (source != EOS) & (rng.random(source.shape) < share)
+
+    def corrupt(
+        self, source: np.ndarray, chosen: np.ndarray, vocab_size: int, rng: np.random.Generator
+    ) -> np.ndarray:
+        """`source` with every chosen token masked."""
+        return np.where(chosen, MASK, source)
