@@ -108,10 +108,13 @@ class Objective(BaseModel, ABC):
 
 
 class Masking(Protocol):
-    """An objective that is `masked`."""
+    """An objective that is `masked`.
+
+    source: sentences that end in </s>, padded, `[batch, length]`, or one after another, `[n]`.
+    """
 
     def chosen(self, source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """Which tokens of `[batch, length]` are to be predicted; never </s> or padding."""
+        """Which tokens are to be predicted; never </s> or padding."""
 
     def corrupt(
         self, source: np.ndarray, chosen: np.ndarray, vocab_size: int, rng: np.random.Generator

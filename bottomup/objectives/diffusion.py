@@ -42,7 +42,9 @@ class Objective(objectives.Objective):
 
     def chosen(self, source: np.ndarray, rng: np.random.Generator) -> np.ndarray:
         """Which tokens are hidden and to be predicted; never </s> or padding."""
-        share = self.least ** rng.random((len(source), 1))
+        ends = source.ravel() == EOS
+        sentence = np.cumsum(ends) - ends  # padding counts to the next one, for nothing
+        share = (self.least ** rng.random(ends.sum() + 1))[sentence].reshape(source.shape)
         return (source != PAD) & (source != EOS) & (rng.random(source.shape) < share)
 
     def corrupt(

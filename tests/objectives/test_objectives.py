@@ -3,6 +3,7 @@ import pytest
 from pydantic import ValidationError
 
 from bottomup import objectives
+from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.objectives import IGNORE, Example, Question, Variant
 from bottomup.plan.config import modules
 
@@ -68,3 +69,26 @@ def test_split_loses_nothing_and_keeps_the_order(parts, target):
 
 def test_ignored_labels_are_no_token():
     assert IGNORE < 0
+
+
+MASKED = [name for name in modules("objectives") if objectives.load(name, {}).masked]
+
+
+@pytest.mark.parametrize("name", MASKED)
+def test_sentences_are_masked_alike_in_a_batch_and_one_after_another(name):
+    """As training and the reading as trained have them: by place, and sentence by sentence."""
+    objective, vocab = objectives.load(name, {}), 50
+    words = np.random.default_rng(0).integers(N_SPECIAL, vocab, (4000, 20))
+    batch = np.concatenate([words, np.array([[EOS, PAD]]).repeat(4000, axis=0)], axis=1)
+
+    def hidden(source):
+        rng = np.random.default_rng(1)
+        chosen = objective.chosen(source, rng)
+        read = objective.corrupt(source, chosen, vocab, rng)
+        assert chosen.shape == read.shape == source.shape
+        assert np.array_equal(read[~chosen], source[~chosen])
+        return chosen[source != PAD].reshape(4000, 21).sum(1)
+
+    of_batch, of_text = hidden(batch), hidden(batch[batch != PAD])
+    assert of_text.mean() == pytest.approx(of_batch.mean(), rel=0.1)
+    assert of_text.std() == pytest.approx(of_batch.std(), rel=0.1)
