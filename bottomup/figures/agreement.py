@@ -8,11 +8,13 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import style
-from bottomup.figures.points import NoRowsError, Tables, join, of_one_run, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import NoRowsError, Tables, join, points, table
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
     *("objective", "seed", "by", "score", "attractors", "number"),
-    *("accuracy", "ci_low", "ci_high", "n"),
+    *("accuracy", "ci_low", "ci_high", WITHOUT, "n"),
 ]
 SCORES = {"verb": "the verb alone", "sentence": "the whole sentence"}
 ATTRACTORS = {"0": "none", "1+": "one or more", "all": "any number"}
@@ -59,7 +61,7 @@ def _points(rows: pd.DataFrame, score: str) -> pd.DataFrame:
     """The points of one panel, from few attractors to many."""
     place = {group: number for number, group in enumerate(ATTRACTORS)}
     rows = rows.sort_values("x", key=lambda groups: groups.map(place), kind="stable")
-    return points(of_one_run(rows), panel=score, quantity="accuracy")
+    return points(over_runs(rows, ["series", "x"], UNIT), panel=score, quantity="accuracy")
 
 
 def _named(part: pd.DataFrame, group: str) -> str:

@@ -11,11 +11,13 @@ from matplotlib.figure import Figure
 
 from bottomup.core.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import COSINE, WITHOUT
 
 NEEDED = [
     *("objective", "seed", "layer", "version", "measure", "adjusted"),
-    *("value", "ci_low", "ci_high"),
+    *("value", "ci_low", "ci_high", WITHOUT),
 ]
 # By measure: whether it is adjusted, less what any words share, and the label of the axis.
 MEASURES = {
@@ -69,4 +71,5 @@ def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
             f"measure it, or leave the figure out"
         )
     part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")
-    return of_one_run(part).assign(panel=_panel(measure, version))
+    curves = over_runs(part, ["series", "x"], COSINE)
+    return curves.assign(panel=_panel(measure, version))

@@ -13,17 +13,20 @@ from matplotlib.lines import Line2D
 
 from bottomup.core.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, join, of_one_run, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import COSINE, NOT_NEGATIVE, UNIT, WITHOUT
 
 NEEDED = [
-    *("objective", "seed", "layer", "task", "metric", "value", "ci_low", "ci_high", "baseline"),
-    *("n", "n_labels"),
+    *("objective", "seed", "layer", "task", "metric", "value", "ci_low", "ci_high", WITHOUT),
+    *("baseline", "n", "n_labels"),
 ]
 METRICS = {
     "accuracy": "accuracy, share",
     "selectivity": "accuracy less that on the control task",
     "compression": "compression, times",
 }
+WITHIN = {"accuracy": UNIT, "selectivity": COSINE, "compression": NOT_NEGATIVE}
 CENTER, CENTER_LABEL = "center_of_gravity", "center of gravity of the scalar mix, layers"
 MARKER: Final = 6  # a triangle with its tip at its place
 TASKS = {"tag": "part of speech", "relation": "dependency relation", "ccg": "CCG category"}
@@ -44,11 +47,16 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             f"the table probes has no rows with metric {', '.join(METRICS)}; measure them, or "
             "leave the figure out"
         )
-    drawn = points(of_one_run(measured)).assign(
-        quantity=lambda rows: rows["panel"].str.partition(": ")[2].map(METRICS)
+    by = ["panel", "series", "x"]
+    curves = measured.groupby("metric", sort=False)
+    drawn = join(
+        [
+            points(over_runs(of_metric, by, WITHIN[metric]), quantity=METRICS[metric])
+            for metric, of_metric in curves
+        ]
     )
-    centers = of_one_run(named[named["metric"] == CENTER])
-    marks = points(centers.assign(x=float("nan")), quantity=CENTER_LABEL)
+    centers = over_runs(named[named["metric"] == CENTER], by[:2], NOT_NEGATIVE)
+    marks = points(centers, quantity=CENTER_LABEL)
     return _figure(measured, drawn, marks), join([drawn, marks])
 
 

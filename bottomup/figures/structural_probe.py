@@ -9,10 +9,12 @@ from matplotlib.figure import Figure
 
 from bottomup.core.errors import UserError
 from bottomup.figures import style
-from bottomup.figures.points import Tables, of_one_run, points, table
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, points, table
+from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
-    *("objective", "seed", "layer", "metric", "value", "ci_low", "ci_high"),
+    *("objective", "seed", "layer", "metric", "value", "ci_low", "ci_high", WITHOUT),
     *("chain", "permuted", "n"),
 ]
 METRICS = {"uuas": "edges found (UUAS), share", "root_accuracy": "roots found, share"}
@@ -33,7 +35,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             f"the table structural_probe has no rows with metric {', '.join(METRICS)}; measure "
             "them, or leave the figure out"
         )
-    drawn = points(of_one_run(shown)).assign(quantity=lambda rows: rows["panel"].map(METRICS))
+    curves = over_runs(shown, ["panel", "series", "x"], UNIT)
+    drawn = points(curves).assign(quantity=lambda rows: rows["panel"].map(METRICS))
     figure = Figure(figsize=(7.6, 3.3), layout="constrained")
     for axes, metric in zip(figure.subplots(1, len(METRICS)), METRICS, strict=True):
         style.curves(axes, drawn[drawn["panel"] == metric], style.objective)

@@ -32,6 +32,11 @@ def looked_at(subjects: "Subjects") -> list[str]:
     return subjects.runs(subjects.looked_at + subjects.steps)
 
 
+def with_first_steps(subjects: "Subjects") -> list[str]:
+    """All that is compared, by run; of runs at earlier steps the first seed's."""
+    return subjects.runs(subjects.looked_at) + subjects.first_runs(subjects.steps)
+
+
 @dataclass(frozen=True)
 class Table:
     """What a table is about, what it reads, what its jobs take, and where its values are used.

@@ -28,8 +28,9 @@ if TYPE_CHECKING:
 
 
 def reading_alone(subjects: "Subjects") -> list[str]:
-    """The first run of each objective that is compared and neither translates nor reads the text
-    twice, once from each end; and checkpoints. None of a text that is not English."""
+    """The runs of each objective that is compared and neither translates nor reads the text twice,
+    once from each end, of those at earlier steps the first seed's; and checkpoints. None of a text
+    that is not English."""
     if base(subjects.study.corpus.languages[0]) != "en":
         return []
 
@@ -37,8 +38,12 @@ def reading_alone(subjects: "Subjects") -> list[str]:
         objective = subjects.study.objective_options(names.whole(name))
         return objective.predicts != "target" and not objective.both_ways
 
-    ours = filter(alone, subjects.compared + subjects.steps)
-    return subjects.first_runs([*ours, *subjects.checkpoints])
+    steps = [name for name in subjects.steps if alone(name)]
+    ours = [name for name in subjects.compared if alone(name)]
+    return [
+        *subjects.runs(ours),
+        *subjects.first_runs([*steps, *subjects.checkpoints]),
+    ]
 
 
 def options(slices: "Slices", of: Any) -> dict:
@@ -57,6 +62,8 @@ TABLE = Table(
     minutes=(30, 1),
     batch_tokens=2048,
     seconds=20,
+    judged=True,
+    enlarge="measures.agreement.items",
     category="9 Behavior",
 )
 COLUMNS = [

@@ -25,6 +25,8 @@ TABLE = Table(
     memory=(900, 30, 6),
     batch_tokens=2048,
     seconds=10,
+    judged=True,
+    enlarge="measures.attention_patterns.sentences",
     category="6 Attention heads",
 )
 COLUMNS = [

@@ -11,7 +11,9 @@ from bottomup.core.settings import Section, Seed, key
 from bottomup.tables import Table
 from bottomup.views.seen import Seen
 
-TABLE = Table("run", seconds=20, over_layers=True, category="5 What a layer represents")
+TABLE = Table(
+    "run", seconds=20, over_layers=True, judged=True, category="5 What a layer represents"
+)
 
 
 class Settings(Section):

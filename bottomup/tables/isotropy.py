@@ -7,14 +7,15 @@ Rows: one for each layer, version of the view and measure, see
 from collections.abc import Iterator
 
 from bottomup.core.settings import Section, Seed, key
-from bottomup.tables import Table
+from bottomup.tables import Table, with_first_steps
 from bottomup.views.seen import Seen
 
 TABLE = Table(
     "run",
-    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
+    parts=with_first_steps,
     seconds=15,
     over_layers=True,
+    judged=True,
     category="5 What a layer represents",
 )
 

@@ -14,15 +14,17 @@ from pydantic import AfterValidator
 
 from bottomup.core.seeds import generator
 from bottomup.core.settings import Section, Seed, key, unique
-from bottomup.tables import Table
+from bottomup.tables import Table, with_first_steps
 from bottomup.views.seen import Seen
 
 TABLE = Table(
     "run",
     reads=("views", "annotations"),
-    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
+    parts=with_first_steps,
     seconds=55,
     over_layers=True,
+    judged=True,
+    enlarge="measures.probes.occurrences",
     category="5 What a layer represents",
 )
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Section, Seed, key
-from bottomup.tables import Table
+from bottomup.tables import Table, with_first_steps
 
 if TYPE_CHECKING:
     from bottomup.subjects.seen import Seen
@@ -19,12 +19,14 @@ TABLE = Table(
     reads=("model", "held_out", "known"),
     sees="subjects",
     annotated=True,
-    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
+    parts=with_first_steps,
     memory=(900, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,
     seconds=20,
     over_layers=True,
+    judged=True,
+    enlarge="measures.structural_probe.sentences",
     category="5 What a layer represents",
 )
 

@@ -133,17 +133,17 @@ def similarity_between_runs(layers, seeds, objectives):
 
 
 def isotropy(layers, seeds, objectives):
-    """Of the first seed, every measure of every version, adjusted and not; a cone that grows
-    narrower from layer to layer, and is gone where the mean is. Shares have no interval."""
+    """Every measure of every version, adjusted and not; a cone that grows narrower from layer to
+    layer, and is gone where the mean is. Shares have no interval."""
     adjusted = ("self_similarity", "intra_sentence_similarity", "maximum_explainable_variance")
     kinds = [("anisotropy", False), ("first_component", False)]
     kinds += [(name, one) for name in adjusted for one in (False, True)]
     rows = []
-    for objective, layer, version, (measure, less) in itertools.product(
-        objectives, range(layers + 1), VERSIONS, kinds
+    for objective, seed, layer, version, (measure, less) in itertools.product(
+        objectives, seeds, range(layers + 1), VERSIONS, kinds
     ):
         depth = layer / layers
-        other = 0.03 * objectives.index(objective)
+        other = 0.03 * objectives.index(objective) + 0.001 * seed
         cone = (0.1 + other + 0.3 * depth) * (version == "raw")
         values = {
             "anisotropy": cone,
@@ -156,7 +156,7 @@ def isotropy(layers, seeds, objectives):
         rows.append(
             {
                 "objective": objective,
-                "seed": seeds[0],
+                "seed": seed,
                 "layer": layer,
                 "version": version,
                 "measure": measure,
@@ -167,6 +167,7 @@ def isotropy(layers, seeds, objectives):
     table = with_intervals(pd.DataFrame(rows), "value")
     shares = table["measure"].isin(["first_component", "maximum_explainable_variance"])
     table.loc[shares, ["ci_low", "ci_high"]] = float("nan")
+    table["without"] = table["without"].where(~shares)
     return table
 
 

@@ -22,7 +22,7 @@ def table(objectives=("mlm", "lm", "untrained")):
             names = {"objective": objective, "seed": 1, "by": by, "score": score}
             names |= {"attractors": group, "number": number}
             ends = {"accuracy": value, "ci_low": value - 0.1, "ci_high": value + 0.1}
-            rows.append(names | ends | {"n": n})
+            rows.append(names | ends | {"n": n, "without": [value - 0.01, value + 0.01]})
     return pd.DataFrame(rows)
 
 
@@ -35,6 +35,17 @@ def test_points_are_the_rows_of_both_numbers():
     # Those beside every model are one series.
     assert of["verb", "5-grams"].to_dict() == pytest.approx(dict.fromkeys(GROUPS, 0.53))
     assert drawn["y"].sub(drawn["low"]).tolist() == pytest.approx([0.1] * len(drawn))
+
+
+def test_points_of_models_are_means_over_seeds():
+    rows = table()
+    by_model = 0.1 * (rows["by"] == "model")
+    other = rows.assign(seed=2, accuracy=rows["accuracy"] - by_model)
+    _, drawn = agreement.draw({"agreement": pd.concat([rows, other], ignore_index=True)})
+    of = drawn.set_index(["panel", "series", "x"])
+    assert of.loc[("verb", "lm", "0"), ["y", "runs"]].tolist() == pytest.approx([0.73, 2])
+    # 5-grams are no run.
+    assert of.loc[("verb", "5-grams", "0"), ["y", "runs"]].tolist() == pytest.approx([0.53, 1])
 
 
 def test_each_group_says_how_many_verbs(nothing_cut_off):

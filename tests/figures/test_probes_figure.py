@@ -28,6 +28,7 @@ def table(tasks=("tag", "ccg")):
         rows += [
             {**run, "metric": metric, "value": value, "baseline": baseline}
             | {"ci_low": value - 0.01, "ci_high": value + 0.01, "n": 200, "n_labels": 40}
+            | {"without": [value - 0.01, value + 0.01]}
             for metric, (value, baseline) in values.items()
         ]
     return pd.DataFrame(rows)
@@ -48,6 +49,14 @@ def test_a_row_of_panels_for_each_task_shows_the_measured_values(nothing_cut_off
     assert shown["low"].tolist() == pytest.approx([0.54, 0.64, 0.74])
     assert figure.axes[0].get_ylabel() == "accuracy, share"
     nothing_cut_off(figure)
+
+
+def test_lines_are_means_over_seeds():
+    other = table().assign(seed=2, value=lambda rows: rows["value"] + 0.1)
+    _, drawn = probes.draw({"probes": pd.concat([table(), other], ignore_index=True)})
+    shown = drawn[(drawn["panel"] == "tag: accuracy") & (drawn["series"] == "lm")]
+    assert shown["y"].tolist() == pytest.approx([0.60, 0.70, 0.80])
+    assert (drawn["runs"] == 2).all()
 
 
 def test_the_center_of_gravity_is_marked_on_the_layer_axis(nothing_cut_off):

@@ -19,6 +19,7 @@ def table(layers=3, objectives=OBJECTIVES, chain=0.52):
         value = 0.3 + 0.05 * layer + 0.1 * (objective == "lm") + 0.01 * METRICS.index(metric)
         row = {"objective": objective, "seed": 1, "layer": layer, "metric": metric, "value": value}
         row |= {"ci_low": known * (value - 0.02), "ci_high": known * (value + 0.03)}
+        row |= {"without": [value - 0.01, value + 0.01]}
         row |= {"chain": known * chain, "permuted": known * 0.36, "n": 400, "n_needed": 100}
         rows.append(row)
     return pd.DataFrame(rows)
@@ -37,6 +38,19 @@ def test_points_are_the_edges_and_roots_of_the_table(nothing_cut_off):
     labels = [axes.get_ylabel() for axes in figure.axes]
     assert labels == ["edges found (UUAS), share", "roots found, share"]
     assert [axes.get_title("left") for axes in figure.axes] == ["400 sentences"] * 2
+
+
+def test_lines_are_means_over_seeds():
+    other = table().assign(seed=2, value=lambda rows: rows["value"] + 0.1)
+    both = pd.concat([table(), other], ignore_index=True)
+    order = ["panel", "series", "x"]
+    drawn, first = (
+        structural_probe.draw({"structural_probe": rows})[1].sort_values(order, ignore_index=True)
+        for rows in (both, table())
+    )
+    np.testing.assert_allclose(drawn["y"], first["y"] + 0.05)
+    assert (drawn["runs"] == 2).all() and (first["runs"] == 1).all()
+    assert (drawn["high"] - drawn["low"] > first["high"] - first["low"]).all()
 
 
 def test_what_needs_no_model_is_a_line_across_each_panel():

@@ -43,21 +43,20 @@ SIMILARITY = [
     "plot_similarity_*",
     *PAGES,
 ]
-PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *PAGES]
+PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *JUDGED]
 CONTEXT = ["measure_context", "collect_*:measures/context.*", "plot_context", *PAGES]
 STRUCTURAL = [
     *("measure_structural_probe", "collect_*:measures/structural_probe.*"),
-    *("plot_structural_probe", *PAGES),
+    *("plot_structural_probe", *JUDGED),
 ]
-ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *PAGES]
-GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *PAGES]
+ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
+GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
 # It is not in the explorer.
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
 ]
-# Nor is this.
 AGREEMENT = [
-    *("measure_agreement", "collect_*:measures/agreement.*", "plot_agreement", "show_index"),
+    *("measure_agreement", "collect_*:measures/agreement.*", "plot_agreement", *JUDGED),
 ]
 BELIEFS = ["measure_beliefs", "show_explorer"]
 LENS = ["measure_lens", "collect_*:measures/lens.*", "plot_lens", *PAGES]
@@ -111,7 +110,7 @@ FUNCTIONS = [
 # They are not in the explorer.
 ATTENTION_PATTERNS = [
     *("measure_attention_patterns", "collect_*:measures/attention_patterns.*"),
-    *("plot_attention_patterns", "show_index"),
+    *("plot_attention_patterns", *JUDGED),
 ]
 PRUNED_FUNCTIONS = [
     "measure_pruned_functions",
@@ -224,7 +223,7 @@ DISTANCES = [
 # What shows several seeds, and so is made again when one comes or goes.
 AVERAGED = [
     *("collect_*:measures/change.*", "collect_*:measures/head*", "collect_*:measures/influence.*"),
-    *("collect_*:measures/geometry.*", "plot_geometry"),
+    *(*GEOMETRY[1:3], *ISOTROPY[1:3], *PROBES[1:3], *STRUCTURAL[1:3], *AGREEMENT[1:3]),
     *("collect_*:measures/mutual_information.*", "collect_*:measures/neighbors.*"),
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
@@ -443,6 +442,7 @@ CODE = {
     # What draws groups of tokens draws means of runs elsewhere.
     "bottomup/measures/over_runs.py": [
         *(*MEANS, "plot_lens", "plot_geometry", "plot_attention_patterns", *COMPARISON, *JUDGED),
+        *("plot_isotropy", "plot_probes", "plot_structural_probe", "plot_agreement"),
     ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
