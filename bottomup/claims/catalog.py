@@ -1,5 +1,5 @@
 """All claims, in the order of the papers."""
 
-from bottomup.claims import beyond, evolution, heads
+from bottomup.claims import beyond, evolution, field, heads
 
-CLAIMS = [*evolution.CLAIMS, *heads.CLAIMS, *beyond.CLAIMS]
+CLAIMS = [*evolution.CLAIMS, *heads.CLAIMS, *beyond.CLAIMS, *field.CLAIMS]

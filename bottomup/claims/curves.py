@@ -103,10 +103,15 @@ def by_rank(tables: Tables, name: str, objective: str) -> list[Curve]:
     return [groups[group] for group in sorted(groups, key=first.__getitem__)]
 
 
+def layers(tables: Tables, name: str, objective: str, **where) -> Curve:
+    """The values of a table with a row for each layer, from layer 1 up."""
+    found = rows(tables, name, objective=objective, **where)
+    return curve(found.filtered(found.rows["layer"] > 0), "layer", "value")
+
+
 def neighbors(tables: Tables, objective: str, property: str) -> Curve:
     """What nearest neighbors share with an occurrence, from layer 1 up."""
-    found = rows(tables, "neighbors", objective=objective, property=property)
-    return curve(found.filtered(found.rows["layer"] > 0), "layer", "value")
+    return layers(tables, "neighbors", objective, property=property)
 
 
 def heads(tables: Tables, objective: str, importance: str) -> np.ndarray:
@@ -116,11 +121,13 @@ def heads(tables: Tables, objective: str, importance: str) -> np.ndarray:
     found = found.filtered(found.rows["importance"].str.startswith(importance))
     if found.rows.empty:
         raise NotMeasuredError(f"{importance} of {objective} in the table head_importance")
-    layers = [
-        curve(found.where(layer=layer), "head", "value")
-        for layer in sorted(found.rows["layer"].unique())
-    ]
-    return np.stack(layers)
+    return of_heads(found)
+
+
+def of_heads(found: Table) -> np.ndarray:
+    """The values of a table with a row for each head, `[layers, heads, 1 + 2 * N_DRAWS]`."""
+    numbers = sorted(found.rows["layer"].unique())
+    return np.stack([curve(found.where(layer=n), "head", "value") for n in numbers])
 
 
 def functions(tables: Tables, objective: str, **where) -> Table:

@@ -6,6 +6,7 @@ PAPERS = {
     "heads": "Voita, Talbot, Moiseev, Sennrich, Titov 2019: Analyzing Multi-Head Self-Attention",
     "heads, asked anew": "The same asked of LM and MLM, and of other ways to choose heads",
     "beyond": "Beyond the papers",
+    "field": "Other papers of the field, 2016 to 2026",
 }
 
 REPRODUCED = "reproduced"
@@ -41,5 +42,5 @@ PUBLISHED_AS = {
     "": "",
     "of MT": "the paper gives it for MT alone",
     "of another statistic": "the paper's curve is of something alike, not of the same",
-    "assumed": "no number is published; this one stands in for it",
+    "assumed": "no number of this statistic is published; this one stands in for it",
 }

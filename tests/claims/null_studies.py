@@ -2,6 +2,8 @@
 
     python -m tests.claims.null_studies STUDIES > null_studies.csv
 
+Sentences of the two papers and of the field rest on other tables, and are asked apart.
+
 All models of a study are alike: trained or not, under each objective, in each layer and group, and
 where a claim asks for a threshold, its best head is there. Runs differ, and so do documents, which
 all runs share; heads are kept at random. Claims then read the tables as they read those of any
@@ -10,11 +12,12 @@ study, through logarithms, thresholds, ties and maxima.
 
 import sys
 from collections.abc import Iterator
+from itertools import product
 
 import numpy as np
 import pandas as pd
 
-from bottomup.claims import published
+from bottomup.claims import field, published
 from bottomup.claims.catalog import CLAIMS
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.heads import HALF, RARE
@@ -22,6 +25,7 @@ from bottomup.claims.tables import VALUES
 from bottomup.claims.verdicts import corrected
 from bottomup.claims.words import AGAINST, PAPERS, REPRODUCED
 from bottomup.measures.jackknife import WITHOUT
+from tests.claims import field_tables
 from tests.claims.made_up import INITIAL, N_BLOCKS
 from tests.claims.made_up import tables as as_tables
 
@@ -40,9 +44,10 @@ A_RUN = 0.02  # its deviation, as a share of a value
 TEXT = 0.5  # the variance of the text, in those of a run
 
 
-def frames(n_runs: int, kind: str, rng: np.random.Generator) -> dict[str, pd.DataFrame]:
-    """The tables of a study in which nothing is true."""
-    seeds = tuple(range(1, 1 + n_runs))
+def of_papers(
+    seeds: tuple[int, ...], kind: str, rng: np.random.Generator
+) -> dict[str, pd.DataFrame]:
+    """The tables of a study in which nothing is true that the papers say."""
     whole = published.frames(seeds)
     return {
         name: kept_at_random(whole[name], rng)
@@ -50,6 +55,23 @@ def frames(n_runs: int, kind: str, rng: np.random.Generator) -> dict[str, pd.Dat
         else varied(level(name, whole[name], rng), kind, rng)
         for name in READ
     }
+
+
+def of_field(
+    seeds: tuple[int, ...], kind: str, rng: np.random.Generator
+) -> dict[str, pd.DataFrame]:
+    """The tables of a study in which nothing is true that others say."""
+    whole = field_tables.frames(seeds, size=0.0)
+    return {
+        name: field_tables.without_documents(varied(frame, kind, rng))
+        for name, frame in whole.items()
+    }
+
+
+ASKED = {
+    "the papers": (of_papers, [claim for claim in CLAIMS if claim.paper != "field"]),
+    "the field": (of_field, field.CLAIMS),
+}
 
 
 def level(name: str, frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFrame:
@@ -116,38 +138,46 @@ def kept_at_random(frame: pd.DataFrame, rng: np.random.Generator) -> pd.DataFram
     )
 
 
-def judged(n_runs: int, kind: str, rng: np.random.Generator) -> tuple[list[float], list[bool]]:
+def judged(
+    of: str, n_runs: int, kind: str, rng: np.random.Generator
+) -> tuple[list[float], list[bool]]:
     """The p-values of all claims of a study, each alone, and whether one of each family is
     decided."""
-    tables = as_tables(frames(n_runs, kind, rng))
-    found, _ = find_all(CLAIMS, tables, INITIAL)
+    frames, claims = ASKED[of]
+    tables = as_tables(frames(tuple(range(1, 1 + n_runs)), kind, rng))
+    found, _ = find_all(claims, tables, INITIAL)
     usual = priors(found)
     p = {n: one.decided(usual[n]).p for n, one in found.items()}
     decided = []
     for paper in PAPERS:
-        of_paper = {c.name: p[c.name] for c in CLAIMS if c.paper == paper and c.name in p}
+        of_paper = {c.name: p[c.name] for c in claims if c.paper == paper and c.name in p}
         # Of a statistic that is nothing, it is true that it is smaller than published.
         words = {*corrected(of_paper).values()}
         decided.append(not words.isdisjoint({REPRODUCED, *AGAINST}))
     return [float(one.side) for one in p.values()], decided
 
 
-def rates(n_studies: int, n_runs: int, kind: str) -> dict:
+def rates(n_studies: int, of: str, n_runs: int, kind: str) -> dict:
     """How often p-values are below each level, all claims together, in multiples of it; and in
     which share of studies a claim is decided, in the family in which this is most often so."""
     rng = np.random.default_rng(n_runs)
-    studies = [judged(n_runs, kind, rng) for _ in range(n_studies)]
+    studies = [judged(of, n_runs, kind, rng) for _ in range(n_studies)]
     p = np.concatenate([values for values, _ in studies])
-    row = {"runs": n_runs, "variances": kind, "studies": n_studies, "p_values": len(p)}
+    row = {
+        "claims": of,
+        "runs": n_runs,
+        "variances": kind,
+        "studies": n_studies,
+        "p_values": len(p),
+    }
     row |= {f"at_{level:g}": (p <= level).mean() / level for level in LEVELS}
     return row | {"decided": np.mean([decided for _, decided in studies], axis=0).max()}
 
 
 def all_rates(n_studies: int) -> Iterator[dict]:
     """`n_studies`: of two runs; of more there are fewer, so that each row takes about as long."""
-    for n_runs in RUNS:
-        for kind in KINDS:
-            yield rates(2 * n_studies // n_runs, n_runs, kind)
+    for of, n_runs, kind in product(ASKED, RUNS, KINDS):
+        yield rates(2 * n_studies // n_runs, of, n_runs, kind)
 
 
 if __name__ == "__main__":

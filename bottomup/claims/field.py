@@ -1,0 +1,574 @@
+"""Sentences of other papers of the field, 2016 to 2026, that the tables of a study can answer.
+
+Each `section` is the source. Few of these papers publish a number that is this statistic, and none
+is of models like these: where `published_as` says *assumed*, the value only says what would count
+as a size. `undecided_until` says what the sentence needs, so what a small
+study cannot show is said before it is run.
+
+No claim here rests on a table of the two papers' claims, whose usual variance of runs it would
+change. Layers are compared as thirds: the best of several layers looks better than it is.
+"""
+
+from itertools import combinations
+
+import numpy as np
+
+from bottomup.claims import NotMeasuredError
+from bottomup.claims.claim import Claim, Parts, collect
+from bottomup.claims.curves import (
+    Curve,
+    bottom,
+    layers,
+    mean,
+    middle,
+    of_heads,
+    rows,
+    top,
+)
+from bottomup.claims.evolution import MORE_TEXT, every, rise_and_fall
+from bottomup.claims.heads import LONGER
+from bottomup.claims.tables import Table, Tables, of_seeds, seeds
+
+CLAIMS: list[Claim] = []
+claim = collect(CLAIMS, paper="field", published_as="assumed")
+
+START = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained"}
+# Where no number is published: a cosine, a share of right answers, a log ratio of two.
+COSINE, SHARE, TWICE = 0.2, 0.05, float(np.log(2))
+HALF = 0.5
+
+DEEPER = "twelve layers or more"
+BILLIONS = "packed documents and billions of tokens, which no study here has"
+HUNDREDS_OF_MILLIONS = (
+    "packed documents and hundreds of millions of tokens, which no study here has"
+)
+
+# Space
+
+
+@claim(
+    measure="geometry",
+    statement="A language model straightens the path of a sentence from the early to the deeper "
+    "layers.",
+    section="Hosseini and Fedorenko 2023, arXiv 2311.04930",
+    statistic="LM, mean angle between one step of a sentence and the next: bottom third of the "
+    "layers less top third, degrees",
+    published=5.0,
+    differs="Wider: from third to third, not at each layer.",
+    contradicted_if="paths bend more in the upper layers",
+    undecided_until=LONGER,
+)
+def lm_straightens_sentences(tables: Tables) -> Parts:
+    angle = layers(tables, "geometry", "lm", measure="curvature_degrees")
+    return [mean(bottom(angle)) - mean(top(angle))]
+
+
+@claim(
+    measure="geometry",
+    statement="In the middle of a language model the tokens of a sentence fall together; in a "
+    "masked model they do not.",
+    section="Skean et al. 2025 (Layer by Layer), arXiv 2502.02013",
+    statistic="matrix entropy of a sentence, share of the most: the smallest of LM's falls from "
+    "the bottom and from the top third of the layers to the middle, and of how much deeper its dip "
+    "is than MLM's",
+    published=0.1,
+    contradicted_if="LM's entropy has no dip, or MLM's has a deeper one",
+    undecided_until=DEEPER,
+)
+def lm_entropy_dips(tables: Tables) -> Parts:
+    dips = {name: rise_and_fall(-entropy(tables, name)) for name in ("lm", "mlm")}
+    return [*dips["lm"], mean(dips["lm"]) - mean(dips["mlm"])]
+
+
+def entropy(tables: Tables, objective: str) -> Curve:
+    return layers(tables, "geometry", objective, measure="matrix_entropy")
+
+
+@claim(
+    measure="geometry",
+    statement="A language model unfolds its input into many dimensions in its first half, and "
+    "folds it again.",
+    section="Cheng et al. 2025 (high-dimensional abstraction phase), arXiv 2405.15471",
+    statistic="LM, log of the intrinsic dimension (TwoNN): the smaller of the rise from the bottom "
+    "to the middle third of the layers and the fall from there to the top third",
+    published=TWICE,
+    differs="Another: TwoNN, where the paper has GRIDE. Wider: a peak in the middle third.",
+    contradicted_if="the dimension rises to the top, or falls from the bottom",
+    undecided_until=DEEPER,
+)
+def lm_dimension_peaks(tables: Tables) -> Parts:
+    dimension = layers(tables, "geometry", "lm", measure="intrinsic_dimension")
+    return rise_and_fall(np.log(dimension))
+
+
+# What heads attend to
+
+
+def attention(tables: Tables, objective: str, quantity: str, by: str = "weight") -> Table:
+    """A quantity of the heads of an objective's encoder."""
+    wanted = {"attention": "encoder", "by": by, "quantity": quantity}
+    return rows(tables, "attention_patterns", objective=objective, **wanted)
+
+
+def on_special(tables: Tables, objective: str, by: str) -> np.ndarray:
+    """Mean share on special tokens, over heads and the layers above the bottom third."""
+    shares = of_heads(attention(tables, objective, "special", by)).mean(axis=1)
+    return mean(shares[len(bottom(shares)) :])
+
+
+@claim(
+    measure="attention_patterns",
+    statement="Above the lowest layers a masked model rests its attention on special tokens (in "
+    "BERT's layers 6 to 10 of 12, more than half).",
+    section="Clark et al. 2019 (What Does BERT Look At?)",
+    statistic="MLM, share of attention on special tokens, mean over the layers above the bottom "
+    "third, less that of attention that is spread evenly",
+    published=0.5,
+    published_as="of another statistic",  # [SEP] alone, in the layers with most of it
+    differs="Wider: more than an even share, where BERT has half.",
+    contradicted_if="special tokens get less than an even share",
+    undecided_until=LONGER,
+)
+def mlm_rests_on_special_tokens(tables: Tables) -> Parts:
+    return rests_on_special(tables, "mlm")
+
+
+def rests_on_special(tables: Tables, objective: str) -> Parts:
+    even = mean(attention(tables, objective, "special").values("uniform"))
+    return [on_special(tables, objective, "weight") - even]
+
+
+def without_effect(tables: Tables, objective: str) -> Parts:
+    """How many times as much special tokens have by weight as by norm, as a logarithm."""
+    weight, norm = (on_special(tables, objective, by) for by in ("weight", "norm"))
+    return [np.log(weight) - np.log(norm)]
+
+
+@claim(
+    measure="attention_patterns",
+    statement="What a masked model's attention rests on special tokens has little effect: their "
+    "vectors are short.",
+    section="Kobayashi et al. 2020, arXiv 2004.10102",
+    statistic="MLM, share on special tokens over the layers above the bottom third: log ratio of "
+    "the share by weight to the share by norm; only if attention rests on them",
+    where=mlm_rests_on_special_tokens,
+    published=TWICE,
+    differs="Wider: less effect than weight, where the paper has hardly any.",
+    contradicted_if="special tokens have more effect than weight",
+    undecided_until=LONGER,
+)
+def mlm_special_tokens_do_little(tables: Tables) -> Parts:
+    return without_effect(tables, "mlm")
+
+
+@claim(
+    measure="attention_patterns",
+    statement="The same holds in the encoder of a translation model.",
+    section="Kobayashi et al. 2020, arXiv 2004.10102",
+    statistic="as for mlm_special_tokens_do_little, of MT",
+    where=lambda tables: rests_on_special(tables, "mt"),
+    published=TWICE,
+    differs="Another: the paper asks it of BERT; of translation it measures what the decoder "
+    "attends to.",
+    contradicted_if="special tokens have more effect than weight",
+    undecided_until=LONGER,
+)
+def mt_special_tokens_do_little(tables: Tables) -> Parts:
+    return without_effect(tables, "mt")
+
+
+@claim(
+    measure="attention_patterns",
+    statement="Broad attention over the whole sentence is a matter of the lower layers.",
+    section="Clark et al. 2019 (What Does BERT Look At?)",
+    statistic="MLM, entropy of attention, mean over heads: bottom third of the layers less middle "
+    "third, nats",
+    published=HALF,
+    differs="Wider: the mean over heads, where the paper has some heads.",
+    contradicted_if="attention is broader in the middle",
+    undecided_until=LONGER,
+)
+def mlm_attends_broadly_below(tables: Tables) -> Parts:
+    nats = of_heads(attention(tables, "mlm", "entropy_nats")).mean(axis=1)
+    return [mean(bottom(nats)) - mean(middle(nats))]
+
+
+@claim(
+    measure="attention_patterns",
+    statement="Language models come to have attention sinks: heads that rest on the first token.",
+    section="Gu et al. 2025 (ICLR), arXiv 2410.10781",
+    statistic="share of sentences in which one of the first positions has more than 0.3 of a "
+    "head's attention, mean over heads and layers: LM's less that of the untrained causal model",
+    published=0.2,
+    differs="Another: held-out sentences and one of four positions, where the paper has sequences "
+    "of 64 tokens and the first one.",
+    contradicted_if="training takes sinks away",
+    undecided_until=HUNDREDS_OF_MILLIONS,
+    of_training=False,  # it already includes the initial models
+)
+def lm_has_sinks(tables: Tables) -> Parts:
+    trained, untrained = (
+        mean(attention(tables, name, "sink").values("value")) for name in ("lm", START["lm"])
+    )
+    return [trained - untrained]
+
+
+@claim(
+    measure="attention_patterns",
+    statement="Language models come to have induction heads, which attend to what followed the "
+    "same token before.",
+    section="Olsson et al. 2022, arXiv 2209.11895",
+    statistic="LM, on repeated random tokens, each less the same places where nothing repeats: "
+    "share of the best head on the token after an earlier one, less that of the best head on the "
+    "token before it",
+    published=HALF,
+    differs="Wider: more than the mirror image, which is of no use, where the paper's heads rest "
+    "there almost wholly.",
+    contradicted_if="a head attends as much to what came before the same token",
+    undecided_until=BILLIONS,
+)
+def lm_has_induction_heads(tables: Tables) -> Parts:
+    after, before = (on_repeated(tables, f"{side}_of_earlier") for side in ("next", "previous"))
+    return [after.max(axis=0) - before.max(axis=0)]
+
+
+def on_repeated(tables: Tables, quantity: str) -> np.ndarray:
+    """The share of each head of LM on random tokens that repeat, less that of the same places where
+    none does, `[heads, draws]`. Other text does not change it."""
+    found = attention(tables, "lm", quantity)
+    shares = found.values("value") - found.values("baseline")
+    return np.repeat(shares[:, :1], shares.shape[1], axis=1)
+
+
+@claim(
+    measure="attention_patterns",
+    statement="The heads of the middle layers are the least stable over seeds.",
+    section="Bali et al. 2026, arXiv 2602.16740",
+    statistic="LM, distance of a head to the head of another seed that is most like it in the same "
+    "layer, by what it attends to (punctuation, previous token, itself, one of the first "
+    "positions), mean over heads and pairs of seeds: middle third of the layers less the larger of "
+    "bottom and top third",
+    published=SHARE,
+    differs="Another: four mean shares, where the paper compares maps of attention.",
+    contradicted_if="heads of the lowest or of the highest layers are less stable",
+    undecided_until=DEEPER,
+    across_seeds=True,
+)
+def middle_heads_least_stable(tables: Tables) -> Parts:
+    found = {"attention_patterns": rows(tables, "attention_patterns", objective="lm")}
+    each = [profiles(of_seeds(found, {seed})) for seed in seeds(found)]
+    if len(each) < 2:
+        raise NotMeasuredError("second seed of lm in the table attention_patterns")
+    return rise_and_fall(mean([apart(*pair) for pair in combinations(each, 2)]))
+
+
+def profiles(tables: Tables) -> np.ndarray:
+    """What each head of LM attends to, `[quantities, layers, heads, draws]`."""
+    names = ("punctuation", "previous", "itself", "position")
+    return np.stack([of_heads(attention(tables, "lm", name)) for name in names])
+
+
+def apart(a: np.ndarray, b: np.ndarray) -> Curve:
+    """How far the heads of a layer are from the nearest of another model, mean over the heads of
+    both, by layer: two arrays as from `profiles`."""
+    distances = np.sqrt(((a[:, :, :, None] - b[:, :, None]) ** 2).sum(axis=0))
+    return (distances.min(axis=1).mean(axis=1) + distances.min(axis=2).mean(axis=1)) / 2
+
+
+# Directions
+
+
+def anisotropy(tables: Tables, objective: str) -> np.ndarray:
+    """Mean cosine of different tokens in the top third of the layers, less that of the
+    embeddings."""
+    wanted = {"version": "raw", "measure": "anisotropy", "adjusted": False}
+    below = rows(tables, "isotropy", objective=objective, layer=0, **wanted).values("value")[0]
+    return mean(top(layers(tables, "isotropy", objective, **wanted))) - below
+
+
+@claim(
+    measure="isotropy",
+    statement="Representations of trained models lie in a narrow cone, narrower in upper layers.",
+    section="Ethayarajh 2019, arXiv 1909.00512",
+    statistic="mean cosine of different tokens, top third of the layers less embeddings: the "
+    "smaller of LM's and MLM's",
+    published=COSINE,
+    differs="Wider: from the embeddings to the top third, whatever lies between.",
+    contradicted_if="under one of the objectives directions spread in upper layers",
+    undecided_until=LONGER,
+    of_training=False,  # the next two ask what training does
+)
+def trained_models_lie_in_a_cone(tables: Tables) -> Parts:
+    return every(("lm", "mlm"), lambda name: anisotropy(tables, name))
+
+
+@claim(
+    measure="isotropy",
+    statement="The cone belongs to self-attention: untrained models have it.",
+    section="Godey et al. 2024 (Anisotropy Is Inherent to Self-Attention), arXiv 2401.12143",
+    statistic="untrained models, mean cosine of different tokens, top third of the layers less "
+    "embeddings: the smaller of the two masks",
+    published=2 * COSINE,
+    contradicted_if="under one of the masks directions spread in upper layers",
+    undecided_until=LONGER,
+    of_training=False,
+)
+def untrained_models_lie_in_a_cone(tables: Tables) -> Parts:
+    return every(("untrained", "untrained_causal"), lambda name: anisotropy(tables, name))
+
+
+@claim(
+    measure="isotropy",
+    statement="Trained models need not lie in a cone.",
+    section="Machina and Mercer 2024 (NAACL; of the Pythia models)",
+    statistic="mean cosine of different tokens, top third of the layers less embeddings: that of "
+    "the untrained model with the same mask less the trained one's, the smaller of LM and MLM",
+    published=COSINE,
+    differs="Another: a wider cone than before training, where the paper has hardly any.",
+    contradicted_if="training narrows the cone under one of the objectives",
+    undecided_until=LONGER,
+    of_training=False,  # it already includes the initial models
+)
+def training_widens_the_cone(tables: Tables) -> Parts:
+    def widened(objective: str) -> np.ndarray:
+        return anisotropy(tables, START[objective]) - anisotropy(tables, objective)
+
+    return every(("lm", "mlm"), widened)
+
+
+@claim(
+    measure="isotropy",
+    statement="Upper layers make representations more specific to their context: one token's are "
+    "less alike there.",
+    section="Ethayarajh 2019, arXiv 1909.00512",
+    statistic="mean cosine of one token's occurrences, less that of any tokens: bottom third of "
+    "the layers less top third, the smaller of LM's and MLM's",
+    published=COSINE,
+    differs="Wider: from third to third.",
+    contradicted_if="one token's occurrences are more alike in the upper layers",
+    undecided_until=LONGER,
+)
+def upper_layers_depend_on_context(tables: Tables) -> Parts:
+    def fall(objective: str) -> np.ndarray:
+        wanted = {"version": "raw", "measure": "self_similarity", "adjusted": True}
+        alike = layers(tables, "isotropy", objective, **wanted)
+        return mean(bottom(alike)) - mean(top(alike))
+
+    return every(("lm", "mlm"), fall)
+
+
+# Probes
+
+
+def tagging(tables: Tables, objective: str, metric: str = "accuracy") -> Curve:
+    """How well a linear classifier tells parts of speech, from layer 1 up."""
+    return layers(tables, "probes", objective, task="tag", metric=metric)
+
+
+@claim(
+    measure="probes",
+    statement="Middle layers are better than the last one.",
+    section="Skean et al. 2025 (Layer by Layer), arXiv 2502.02013",
+    statistic="accuracy of a linear classifier for parts of speech: middle third of the layers "
+    "less top third, the smaller of LM's and MLM's",
+    published=0.039,
+    # Pythia-160m, mean of 32 tasks: layer 8 of 12 less layer 12, from the authors' scores.
+    published_as="of another statistic",
+    differs="Another: parts of speech and thirds, where the paper has tasks on sentences, and the "
+    "best layer and the last. Its own models of six layers do best at the embeddings.",
+    contradicted_if="the top third is better under one of the objectives",
+    undecided_until=DEEPER,
+)
+def middle_beats_last(tables: Tables) -> Parts:
+    def fall(objective: str) -> np.ndarray:
+        accuracy = tagging(tables, objective)
+        return mean(middle(accuracy)) - mean(top(accuracy))
+
+    return every(("lm", "mlm"), fall)
+
+
+@claim(
+    measure="probes",
+    statement="A masked model works through the classical pipeline: parts of speech are found in "
+    "lower layers than relations.",
+    section="Tenney et al. 2019 (BERT Rediscovers the Classical NLP Pipeline)",
+    statistic="MLM, expected layer of a mix of layers, as a share of the depth: that of dependency "
+    "relations less that of parts of speech",
+    published=0.1,
+    differs="Narrower: two steps of the pipeline. Another: a word's relation by its own "
+    "representation, where the paper labels pairs.",
+    contradicted_if="relations are found lower than parts of speech",
+    undecided_until=f"relation among measures.probes.tasks, and {LONGER}",
+)
+def parts_of_speech_before_relations(tables: Tables) -> Parts:
+    def expected(task: str) -> np.ndarray:
+        found = rows(tables, "probes", objective="mlm", task=task, metric="expected_layer")
+        return found.values("value")[0]
+
+    return [(expected("relation") - expected("tag")) / len(tagging(tables, "mlm"))]
+
+
+@claim(
+    measure="probes",
+    statement="Probes hardly tell objectives apart.",
+    section="Alajrami and Aletras 2022, arXiv 2203.10415",
+    statistic="accuracy of a linear classifier for parts of speech, mean over layers: half of what "
+    "training adds to two objectives, less the difference of these, for the two of LM, MLM and MT "
+    "where this is smallest",
+    published=SHARE,
+    differs="Another: LM, MLM and MT, where the paper has variants of MLM. Less than half of what "
+    "training adds stands for hardly.",
+    contradicted_if="two objectives differ by more than half of what training adds",
+    undecided_until=MORE_TEXT,
+    of_training=False,  # it already includes the initial models
+)
+def objectives_hardly_differ(tables: Tables) -> Parts:
+    known = {name: mean(tagging(tables, name)) for name in START}
+    added = {name: known[name] - mean(tagging(tables, start)) for name, start in START.items()}
+    parts = []
+    for a, b in combinations(START, 2):
+        half, difference = (added[a] + added[b]) / 4, known[a] - known[b]
+        parts += [half - difference, half + difference]
+    return parts
+
+
+@claim(
+    measure="probes",
+    statement="How long a code of labels is tells trained from untrained models better than "
+    "accuracy does.",
+    section="Voita and Titov 2020, arXiv 2003.12298",
+    statistic="parts of speech, mean over layers: log ratio of a trained model's compression to "
+    "that of the untrained one with its mask, less the same ratio of accuracies; the smaller of "
+    "LM's and MLM's",
+    published=0.25,
+    contradicted_if="accuracies differ by the larger factor under one of the objectives",
+    undecided_until=MORE_TEXT,
+    of_training=False,  # it already includes the initial models
+)
+def code_length_tells_more(tables: Tables) -> Parts:
+    def factor(objective: str, metric: str) -> np.ndarray:
+        trained, untrained = (tagging(tables, n, metric) for n in (objective, START[objective]))
+        return mean(np.log(trained) - np.log(untrained))
+
+    def more(objective: str) -> np.ndarray:
+        return factor(objective, "compression") - factor(objective, "accuracy")
+
+    return every(("lm", "mlm"), more)
+
+
+@claim(
+    measure="probes",
+    statement="Language modeling teaches more syntax than translation does.",
+    section="Zhang and Bowman 2018, arXiv 1809.10040",
+    statistic="accuracy of a linear classifier for parts of speech, mean over layers: LM's less "
+    "MT's",
+    published=SHARE,
+    differs="Narrower: parts of speech alone, where the paper has CCG categories, too.",
+    contradicted_if="MT's is higher",
+    undecided_until=MORE_TEXT,
+)
+def lm_teaches_more_syntax(tables: Tables) -> Parts:
+    return [mean(tagging(tables, "lm")) - mean(tagging(tables, "mt"))]
+
+
+# Trees
+
+
+def edges(tables: Tables, objective: str) -> Curve:
+    """The share of a tree's edges that a linear map finds, from layer 1 up."""
+    return layers(tables, "structural_probe", objective, metric="uuas")
+
+
+@claim(
+    measure="structural_probe",
+    statement="Trained models hold syntax trees in a linear map of their layers, untrained ones "
+    "much less.",
+    section="Hewitt and Manning 2019 (A Structural Probe)",
+    statistic="share of edges found (UUAS), middle third of the layers: a trained model's less "
+    "that of the untrained one with its mask, the smaller of LM's and MLM's",
+    published=0.2,
+    differs="Wider: any difference counts as much less.",
+    contradicted_if="under one of the objectives the untrained model has more",
+    undecided_until=MORE_TEXT,
+    of_training=False,  # it already includes the initial models
+)
+def training_adds_trees(tables: Tables) -> Parts:
+    def added(objective: str) -> np.ndarray:
+        trained, untrained = (edges(tables, name) for name in (objective, START[objective]))
+        return mean(middle(trained)) - mean(middle(untrained))
+
+    return every(("lm", "mlm"), added)
+
+
+@claim(
+    measure="structural_probe",
+    statement="A masked model holds trees best in its middle layers.",
+    section="Hewitt and Manning 2019 (A Structural Probe)",
+    statistic="MLM, share of edges found (UUAS): the smaller of the rise from the bottom to the "
+    "middle third of the layers and the fall from there to the top third",
+    published=SHARE,
+    contradicted_if="it falls to the middle, or goes on rising to the top",
+    undecided_until=f"{DEEPER}, and {MORE_TEXT}",
+)
+def trees_best_in_the_middle(tables: Tables) -> Parts:
+    return rise_and_fall(edges(tables, "mlm"))
+
+
+# Behavior
+
+
+def agreeing(
+    tables: Tables, objective: str, attractors: str, score: str = "verb", by: str = "model"
+) -> np.ndarray:
+    """The share of verbs whose form that agrees is preferred, mean of both numbers."""
+    wanted = {"by": by, "score": score, "attractors": attractors, "number": "both"}
+    return rows(tables, "agreement", objective=objective, **wanted).values("accuracy")[0]
+
+
+@claim(
+    measure="agreement",
+    statement="Nouns of the other number between a subject and its verb mislead language models.",
+    section="Linzen et al. 2016, arXiv 1611.01368",
+    statistic="LM, share of verbs whose form that agrees is the more probable one: without such "
+    "nouns less with them",
+    published=COSINE,
+    differs="Another: a Transformer, where the paper has LSTMs.",
+    contradicted_if="verbs agree more often with such nouns between",
+    undecided_until=MORE_TEXT,
+)
+def attractors_mislead_lm(tables: Tables) -> Parts:
+    return [agreeing(tables, "lm", "0") - agreeing(tables, "lm", "1+")]
+
+
+@claim(
+    measure="agreement",
+    statement="They do not mislead a masked model that sees both sides.",
+    section="Goldberg 2019 (Assessing BERT's Syntactic Abilities), arXiv 1901.05287",
+    statistic="MLM, share of verbs whose form that agrees is the more probable one, with nouns of "
+    "the other number between, less a half",
+    published=0.45,
+    differs="Wider: more than half of the verbs, where BERT has nearly all.",
+    contradicted_if="the noun between decides more often",
+    undecided_until=LONGER,
+)
+def mlm_sees_through_attractors(tables: Tables) -> Parts:
+    return [agreeing(tables, "mlm", "1+") - HALF]
+
+
+@claim(
+    measure="agreement",
+    statement="Neural language models know agreement better than 5-grams of the same text do.",
+    section="Warstadt et al. 2020 (BLiMP), arXiv 1912.00582",
+    statistic="share of sentences that are more probable with the form of the verb that agrees: "
+    "LM's less that of 5-grams",
+    published=0.198,
+    published_as="of another statistic",  # an LSTM and 5-grams, six sets of BLiMP
+    differs="Another: clauses of held-out text, where the paper has made-up sentences.",
+    contradicted_if="5-grams are better",
+    undecided_until=MORE_TEXT,
+)
+def lm_beats_ngrams(tables: Tables) -> Parts:
+    def of(by: str) -> np.ndarray:
+        return agreeing(tables, "lm", "all", "sentence", by)
+
+    return [of("model") - of("5-grams")]

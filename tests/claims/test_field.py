@@ -1,0 +1,174 @@
+"""The sentences of the field, judged by tables of which the answer is known."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.claims import NotMeasuredError, beyond, evolution, heads
+from bottomup.claims.field import CLAIMS, apart
+from bottomup.claims.finding import find_all, priors
+from bottomup.claims.verdicts import corrected
+from tests.claims import field_tables
+from tests.claims.made_up import (
+    BY_NAME,
+    INITIAL,
+    blurred,
+    finding,
+    moved,
+    tables,
+    value,
+    where,
+)
+
+NAMES = [claim.name for claim in CLAIMS]
+# Asked only where attention rests on special tokens.
+WHERE_RESTING = ["mlm_special_tokens_do_little", "mt_special_tokens_do_little"]
+
+
+def frames(*sizes, seeds=(1, 2, 3)):
+    return blurred(field_tables.frames(seeds, *sizes), 1e-4)
+
+
+@pytest.fixture(scope="module")
+def true():
+    return frames()
+
+
+def found(frames, names=NAMES):
+    every, missing = find_all([BY_NAME[name] for name in names], tables(frames), INITIAL)
+    assert not missing
+    return every
+
+
+def verdicts(frames, names=NAMES):
+    """Among these sentences."""
+    return words_of(found(frames, names))
+
+
+def words_of(every):
+    usual = priors(every)
+    return pd.Series(corrected({n: one.decided(usual[n]).p for n, one in every.items()}))
+
+
+def test_where_it_is_so_every_sentence_is_reproduced_at_its_size(true):
+    every = found(true)
+    words = words_of(every)
+    assert len(words) == len(set(NAMES)) >= 20
+    assert (words == "reproduced").all(), words
+    for one in every.values():
+        assert one.found.extreme(False).whole[0, 0] == pytest.approx(one.claim.published, rel=0.01)
+        assert one.found.seeds == [1, 2, 3]
+
+
+def test_the_other_way_round_every_sentence_is_contradicted():
+    words = verdicts(frames(-1.0))
+    others = words.drop(WHERE_RESTING)
+    assert (others == "contradicted").all(), others
+    assert (words[WHERE_RESTING] == "undecided").all()
+    # Where attention does rest there, more effect than weight contradicts.
+    assert (verdicts(frames(-1.0, 1.0), WHERE_RESTING) == "contradicted").all()
+
+
+def test_what_untrained_models_show_as_well_is_not_reproduced(true):
+    """The trained models under the names of the untrained ones."""
+    known = {"lm": "untrained_causal", "mlm": "untrained"}
+    alike = {}
+    for name, frame in true.items():
+        trained = frame[frame["objective"].isin(["lm", "mlm", "mt"])]
+        copies = [trained[trained["objective"] == a].assign(objective=b) for a, b in known.items()]
+        alike[name] = pd.concat([trained, *copies], ignore_index=True)
+    # MT does not start from these.
+    others = {"mt_special_tokens_do_little", "lm_teaches_more_syntax"}
+    names = [name for name in NAMES if BY_NAME[name].of_training and name not in others]
+    every = found(alike, names)
+    for name, one in every.items():
+        assert one.added.values == pytest.approx(0), name
+    assert set(words_of(every)) == {"undecided"}
+
+
+@pytest.mark.filterwarnings("ignore:invalid value encountered in log")
+def test_much_noise_leaves_every_sentence_undecided():
+    # On repeated tokens documents make no noise.
+    names = [name for name in NAMES if name != "lm_has_induction_heads"]
+    words = verdicts(blurred(field_tables.frames((1, 2)), 10.0), names)
+    assert (words == "undecided").all(), words
+
+
+def test_no_sentence_rests_on_a_table_of_the_papers_claims():
+    """They would change how much runs usually vary there, and so verdicts on the papers."""
+    of_papers = {claim.measure for room in (evolution, heads, beyond) for claim in room.CLAIMS}
+    assert of_papers.isdisjoint(claim.measure for claim in CLAIMS)
+
+
+def test_the_embeddings_are_no_layer(true):
+    """But of directions, which are compared with them."""
+    moved_below = {
+        name: moved(frame, frame["value"] + 0.05 * (frame["layer"] == 0))
+        for name, frame in true.items()
+        if "layer" in frame and name not in ("isotropy", "attention_patterns")
+    }
+    names = [name for name in NAMES if BY_NAME[name].measure in moved_below]
+    before, after = found({n: true[n] for n in moved_below}, names), found(moved_below, names)
+    for name in names:
+        assert after[name].found.whole[:, 0] == pytest.approx(before[name].found.whole[:, 0])
+
+
+# By hand
+
+
+def test_objectives_differ_if_one_learns_half_as_much_as_another():
+    def known(**accuracies):
+        parts = [
+            field_tables.over_layers([of] * 3, 0.0, objective=name)
+            for name, of in ({"untrained": 0.6, "untrained_causal": 0.5} | accuracies).items()
+        ]
+        frame = pd.concat(parts).assign(task="tag", metric="accuracy", seed=1)
+        return {"probes": field_tables.exact(frame)}
+
+    # LM adds 0.3 and MLM 0.2, of which half is 0.125; they are the same.
+    same = value("objectives_hardly_differ", known(lm=0.8, mlm=0.8, mt=0.8))
+    assert same == pytest.approx((0.2 + 0.2) / 4)
+    # MT adds nothing: with MLM half of what both add is 0.05, and they differ by 0.2.
+    apart = value("objectives_hardly_differ", known(lm=0.8, mlm=0.8, mt=0.6))
+    assert apart == pytest.approx(0.05 - 0.2)
+
+
+def test_a_head_is_as_far_as_the_nearest_of_the_other_model():
+    """Two heads of a layer, one quantity."""
+    one, other = (np.array(shares).reshape(1, 1, 2, 1) for shares in ([0.1, 0.5], [0.2, 0.9]))
+    # From 0.1 and 0.5 to 0.2 it is 0.1 and 0.3; back from 0.2 and 0.9 it is 0.1 and 0.4.
+    assert apart(one, other).item() == pytest.approx((0.1 + 0.3 + 0.1 + 0.4) / 4)
+    assert apart(one, one).item() == 0
+    # Heads have no names: in another order they are the same ones.
+    assert apart(one, one[:, :, ::-1]).item() == 0
+
+
+def test_stability_of_heads_needs_two_seeds():
+    with pytest.raises(NotMeasuredError, match="second seed of lm"):
+        finding("middle_heads_least_stable", frames(seeds=(1,)))
+    # Two are one pair, which does not tell how far another would be.
+    two = verdicts(frames(seeds=(1, 2)), ["middle_heads_least_stable"])
+    assert two.item() == "undecided"
+
+
+def test_attention_that_does_not_rest_on_special_tokens_says_nothing_of_their_effect(true):
+    frame = true["attention_patterns"]
+    special = frame["quantity"] == "special"
+    even = moved(frame, frame["value"].mask(special & (frame["by"] == "weight"), 0.6))
+    names = ["mlm_rests_on_special_tokens", *WHERE_RESTING]
+    assert set(verdicts({"attention_patterns": even}, names)) == {"undecided"}
+
+
+def test_heads_that_attend_before_and_after_an_earlier_token_alike_are_no_induction_heads(true):
+    frame = true["attention_patterns"]
+    after = frame[where(frame, quantity="next_of_earlier")]
+    mirrored = after.assign(quantity="previous_of_earlier")
+    others = frame[~where(frame, quantity="previous_of_earlier")]
+    alike = {"attention_patterns": pd.concat([others, mirrored], ignore_index=True)}
+    assert value("lm_has_induction_heads", alike) == 0
+
+
+def test_relations_need_their_task(true):
+    tags = {"probes": true["probes"].query("task == 'tag'").reset_index(drop=True)}
+    with pytest.raises(NotMeasuredError, match="task relation"):
+        finding("parts_of_speech_before_relations", tags)
