@@ -412,6 +412,13 @@ MISTAKES = [
         ("word in LACKING and not_ready", "not_ready"),
         ('curve["seeds"] == ALL', 'curve["seeds"] != ""'),
     ),
+    *of(
+        "claims",
+        "field.py",
+        ("[half - difference, half + difference]", "[half - difference]"),
+        ("after.max(axis=0) - before.max(axis=0)", "after.max(axis=0)"),
+        ("distances.min(axis=1).mean(axis=1) +", "distances.min(axis=2).mean(axis=1) +"),
+    ),
     *of("claims", "training_text.py", ("mean(halves)[0] /", "mean(of_seeds)[0] /")),
     *of(
         "claims",

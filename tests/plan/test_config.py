@@ -105,6 +105,14 @@ def test_the_config_loads_without_torch():
     subprocess.run([sys.executable, "-c", code], input=text, text=True, cwd=ROOT, check=True)
 
 
+@pytest.mark.parametrize("name", ["agreement", "isotropy", "probes", "structural_probe"])
+def test_what_claims_rest_on_is_of_all_seeds_and_at_earlier_steps_of_the_first(name):
+    subjects = Subjects(load(changed(seeds=[4, 5], training_steps={"lm": [16]})))
+    parts = tables()[name].TABLE.parts(subjects)
+    assert {"lm-4", "lm-5", "mlm-4", "mlm-5", "untrained-4", "untrained-5"} <= {*parts}
+    assert [part for part in parts if "step" in part] == ["lm_step16-4"]
+
+
 @pytest.mark.parametrize(
     ("languages", "text", "shown"),
     [
