@@ -113,28 +113,68 @@ def probe(
 
     Raises UserError for fewer than two labels or three sentences, and if lengths do not match.
     """
-    of_rows = {"labels": labels, "words": words, "sentences": sentences, "blocks": blocks}
-    view = checked(view, "a probe", **of_rows)
+    view = checked(view, "a probe", labels=labels, words=words, sentences=sentences, blocks=blocks)
+    parts = split(sentences, seed)
+    for row in accuracies(view, labels, words, parts, blocks, count, seed, device):
+        yield {"task": task, **row}
+    distinct, targets = np.unique(labels, return_inverse=True)
+    code, uninformed = (
+        _code(standardized([of], device), targets, len(distinct), sentences, blocks, count, seed)
+        for of in (view, _nothing(view))
+    )
+    for row in _rows(code, uninformed, blocks, count, len(distinct)):
+        yield {"task": task, **row}
+
+
+def accuracies(
+    view: np.ndarray,
+    labels: np.ndarray,
+    words: np.ndarray,
+    parts: Sequence[np.ndarray],
+    blocks: np.ndarray,
+    count: int,
+    seed: int = 1,
+    device: torch.device | str | None = None,
+) -> Iterator[dict]:
+    """Rows like those of `probe`, without `task`: accuracy, control_accuracy and selectivity.
+
+    parts: the rows for training, development and test; the rest as in `probe`.
+
+    Raises UserError for fewer than two labels.
+    """
     distinct, targets = np.unique(labels, return_inverse=True)
     _require_labels(len(distinct))
-    parts = split(sentences, seed)
     tasks = targets, control_labels(targets, words, seed)
-    tells_nothing = np.zeros((len(view), 1))
-    xs = [standardized([of], device) for of in (view, tells_nothing)]
-    accuracies = [_accuracies(x, tasks, len(distinct), parts, blocks, count) for x in xs]
-    codes = [_code(x, targets, len(distinct), sentences, blocks, count, seed) for x in xs]
-    of_test = jackknife.cases_of(blocks[parts[-1]], count)
-    for (values, baselines), n in ((accuracies, len(parts[-1])), (codes, len(view))):
-        for metric, value in values.items():
-            cases = None if metric in RANGES else of_test
-            yield {
-                "task": task,
-                "metric": metric,
-                **jackknife.estimate("value", value[0], value[1:], RANGES.get(metric, UNIT), cases),
-                "baseline": float(baselines[metric][0]),
-                "n": n,
-                "n_labels": len(distinct),
-            }
+    found, uninformed = (
+        _accuracies(standardized([of], device), tasks, len(distinct), parts, blocks, count)
+        for of in (view, _nothing(view))
+    )
+    yield from _rows(found, uninformed, blocks[parts[-1]], count, len(distinct))
+
+
+def _nothing(view: np.ndarray) -> np.ndarray:
+    """A view of as many occurrences that tells nothing."""
+    return np.zeros((len(view), 1))
+
+
+def _rows(
+    values: dict[str, np.ndarray],
+    baselines: dict[str, np.ndarray],
+    blocks: np.ndarray,
+    count: int,
+    n_labels: int,
+) -> Iterator[dict]:
+    """A row for each metric; blocks: of the occurrences that it is of."""
+    cases = jackknife.cases_of(blocks, count)
+    for metric, value in values.items():
+        within, of = RANGES.get(metric, UNIT), None if metric in RANGES else cases
+        yield {
+            "metric": metric,
+            **jackknife.estimate("value", value[0], value[1:], within, of),
+            "baseline": float(baselines[metric][0]),
+            "n": len(blocks),
+            "n_labels": n_labels,
+        }
 
 
 def online_code_length(
@@ -270,38 +310,11 @@ def scalar_mix(
         value = jackknife.estimate("value", score[0], score[1:], UNIT, of_test)
         yield row("mix_accuracy", value, baseline, -1, layer)
     for layer, weight in enumerate(weights):
-        yield row("mix_weight", _given(weight), 1 / len(layers), 0, layer)
-    yield row("center_of_gravity", _given(layers @ weights), layers.mean(), 0)
-    expected = _expected_layer(scores)
+        yield row("mix_weight", given(weight), 1 / len(layers), 0, layer)
+    yield row("center_of_gravity", given(layers @ weights), layers.mean(), 0)
+    expected = expected_layer(scores)
     value = jackknife.estimate("value", expected[0], expected[1:], ANY)
     yield row("expected_layer", value, np.nan, -1)
-
-
-def pairs(
-    view: np.ndarray, sentences: np.ndarray, words: np.ndarray, heads: np.ndarray
-) -> tuple[np.ndarray, np.ndarray]:
-    """The vectors of words and of their heads, concatenated, and the words' rows.
-
-    They are the input of a probe of dependency relations, like the two spans of edge probing
-    (Tenney et al. 2019, "What do you learn from context?"), but without a projection.
-
-    view: `[n, d]`, one row for each word. sentences, words, heads: the sentence of each row, and
-    the places of the word and its head in it `[n]`. A word without a row for its head has no pair;
-    neither has a root, which is its own head.
-
-    Returns `[n_pairs, 2 d]` and `[n_pairs]`. Raises UserError if a word has two rows.
-    """
-    view = checked(view, "a probe", sentences=sentences, words=words, heads=heads)
-    places = pd.MultiIndex.from_arrays([sentences, words])
-    if not places.is_unique:
-        sentence, word = places[places.duplicated()][0]
-        raise UserError(
-            f"word {word} of sentence {sentence} has several rows; a probe of pairs needs one for "
-            "each word: keep its last sub-word"
-        )
-    rows = places.get_indexer(pd.MultiIndex.from_arrays([sentences, heads]))
-    kept = np.flatnonzero((rows >= 0) & (np.asarray(heads) != words))
-    return np.concatenate([view[kept], view[rows[kept]]], axis=1), kept
 
 
 def control_labels(labels: np.ndarray, words: np.ndarray, seed: int) -> np.ndarray:
@@ -337,7 +350,7 @@ def _accuracies(
     x: Tensor,
     tasks: tuple[np.ndarray, np.ndarray],
     n_labels: int,
-    parts: list[np.ndarray],
+    parts: Sequence[np.ndarray],
     blocks: np.ndarray,
     count: int,
 ) -> dict[str, np.ndarray]:
@@ -353,7 +366,7 @@ def _accuracy(
     x: Tensor,
     labels: np.ndarray,
     n_labels: int,
-    parts: list[np.ndarray],
+    parts: Sequence[np.ndarray],
     blocks: np.ndarray,
     count: int,
 ) -> tuple[np.ndarray, Classifier]:
@@ -365,7 +378,7 @@ def _accuracy(
     return jackknife.ratio(sums, sizes), classifier
 
 
-def _expected_layer(scores: np.ndarray) -> np.ndarray:
+def expected_layer(scores: np.ndarray) -> np.ndarray:
     """The expected layer (Tenney et al. 2019, equation 4), `[...]`, from the scores of layers 0 to
     l, `[layers, ...]`; NaN if the last is not above the first."""
     # Gains that are added one by one could leave a remainder where they cancel out.
@@ -374,7 +387,7 @@ def _expected_layer(scores: np.ndarray) -> np.ndarray:
     return jackknife.ratio(weighted, np.where(gained > 0, gained, np.nan))
 
 
-def _given(value: float) -> dict:
+def given(value: float) -> dict:
     """The columns of a value that has no values without a block."""
     return {"value": float(value), "ci_low": np.nan, "ci_high": np.nan, jackknife.WITHOUT: None}
 
@@ -450,7 +463,7 @@ def standardized(views: Iterable[np.ndarray], device: torch.device | str | None)
 
 
 def _hits(
-    x: Tensor, labels: np.ndarray, n_labels: int, parts: list[np.ndarray]
+    x: Tensor, labels: np.ndarray, n_labels: int, parts: Sequence[np.ndarray]
 ) -> tuple[np.ndarray, Classifier]:
     """Whether the probe gets each test occurrence right, and the probe itself.
 

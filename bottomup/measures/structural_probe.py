@@ -18,8 +18,10 @@ Trees are those of a parser, or of a treebank. Punctuation (the relation `punct`
 trees and of the choice of a root, as published, but not of distances and depths.
 """
 
+import logging
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -37,7 +39,13 @@ from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE, UNIT, WITHOUT
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
+from bottomup.subjects.words import held_out
 from bottomup.views.values import require_finite, standardized
+
+if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
+
+log = logging.getLogger(__name__)
 
 SHORTEST, LONGEST = 5, 50  # words of a sentence, as published
 # Sentences to train, and as many to test, for a probe to have values: with fewer, `PENALTY` leaves
@@ -96,6 +104,26 @@ def drawn(
     order = random.permutation(fitting)
     to_train = trains[blocks[order]]
     return order[to_train][:n], order[~to_train][:n]
+
+
+def read(
+    seen: "Seen", annotation: pd.DataFrame, blocks: np.ndarray, n: int, seed: int
+) -> tuple[np.ndarray, list[np.ndarray]]:
+    """The representations of all words of drawn sentences, as from `states`, and the sentences that
+    they are of, in this order: those to train on and those to test on.
+
+    seen: of a table that reads `held_out`. Sentences of which the subject does not read all words
+    are left out; the rest as in `drawn`.
+    """
+    parts = drawn(annotation, blocks, n, seed)
+    sentences = np.concatenate(parts)
+    text = held_out(seen, sentences)
+    whole = read_whole(text, annotation, sentences)
+    log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
+    text = text.select(np.flatnonzero(whole))
+    views = states(seen.subject, text, seen.batch_tokens, best_device())
+    kept = np.split(whole, [len(parts[0])])
+    return views, [some[of] for some, of in zip(parts, kept, strict=True)]
 
 
 def read_whole(text: TokenFile, annotation: pd.DataFrame, sentences: np.ndarray) -> np.ndarray:

@@ -4,7 +4,6 @@ Rows: one for each layer and metric, see `bottomup.measures.structural_probe`. A
 sentence count, not only drawn occurrences, each through its last sub-word.
 """
 
-import logging
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -30,8 +29,6 @@ TABLE = Table(
     category="5 What a layer represents",
 )
 
-log = logging.getLogger(__name__)
-
 
 class Settings(Section):
     """Whether a linear map of a layer holds the syntax tree, word by last sub-word."""
@@ -47,29 +44,15 @@ class Settings(Section):
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
-    import numpy as np
-
-    from bottomup.core.device import device
     from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.measures import jackknife
     from bottomup.measures import structural_probe as probe
-    from bottomup.subjects.words import held_out
 
     columns = ["sentence", "word", "relation", "head"]
     annotation = read_table(seen.needed("annotation"), columns=columns)
     blocks, seed = load_array(seen.needed("blocks")), settings.seed
-    parts = probe.drawn(annotation, blocks, settings.sentences, seed)
-    sentences = np.concatenate(parts)
-    text = held_out(seen, sentences)
-    whole = probe.read_whole(text, annotation, sentences)
-    log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
-    views = probe.states(
-        seen.subject, text.select(np.flatnonzero(whole)), seen.batch_tokens, device()
-    )
-    train, test = (
-        some[kept] for some, kept in zip(parts, np.split(whole, [len(parts[0])]), strict=True)
-    )
+    views, (train, test) = probe.read(seen, annotation, blocks, settings.sentences, seed)
     to_train = probe.trees(annotation, train, blocks)
     to_test = probe.trees(annotation, test, blocks, first=sum(one.rows.size for one in to_train))
     count = jackknife.n_blocks(blocks)

@@ -251,7 +251,7 @@ def test_a_mix_of_one_layer_is_the_probe_of_that_layer():
 def test_the_expected_layer_weighs_layers_by_what_they_gain():
     # Of all: gains of 0.1 at layer 1 and 0.3 at layer 3. Without a block: a loss at layer 1.
     scores = np.array([[0.5, 0.5, 0.6], [0.6, 0.4, 0.6], [0.6, 0.4, 0.6], [0.9, 0.9, 0.6]])
-    found = probes._expected_layer(scores)
+    found = probes.expected_layer(scores)
     assert found[:2].tolist() == pytest.approx([(0.1 * 1 + 0.3 * 3) / 0.4, (-0.1 + 1.5) / 0.4])
     assert np.isnan(found[2])
 
@@ -259,7 +259,7 @@ def test_the_expected_layer_weighs_layers_by_what_they_gain():
 def test_what_is_gained_and_lost_again_leaves_no_layer():
     scores = np.array([390, 1025, 317, 276, 826, 723, 390]) / 1149
     assert np.diff(scores).sum() > 0  # by rounding alone
-    assert np.isnan(probes._expected_layer(scores))
+    assert np.isnan(probes.expected_layer(scores))
 
 
 def test_a_mix_is_an_optimum_of_its_loss(monkeypatch):
@@ -310,17 +310,6 @@ def test_a_classifier_is_that_of_scikit_learn(monkeypatch):
     np.testing.assert_allclose(found.logits(x).softmax(1), expected, atol=3e-4)
 
 
-def test_pairs_are_of_words_and_heads_that_are_there():
-    view = np.arange(10).reshape(5, 2)
-    # The root of sentence 0 is its second word, and the head of the last word has no row.
-    sentences, words, heads = (
-        np.array(of) for of in ([0, 0, 0, 4, 4], [0, 1, 3, 1, 2], [1, 1, 0, 2, 7])
-    )
-    found, rows = probes.pairs(view, sentences, words, heads)
-    assert rows.tolist() == [0, 2, 3]
-    assert found.tolist() == [[0, 1, 2, 3], [4, 5, 0, 1], [6, 7, 8, 9]]
-
-
 def test_the_same_seed_gives_the_same_values():
     generator = np.random.default_rng(0)
     view, labels = generator.normal(size=(200, 4)), generator.integers(3, size=200)
@@ -363,8 +352,3 @@ def test_a_code_without_sense_is_refused(change, message):
     columns = {"view": np.zeros((6, 2)), "labels": np.arange(6), "n_labels": 6, **change}
     with pytest.raises(UserError, match=message):
         probes.online_code_length(**columns)
-
-
-def test_a_word_of_two_rows_has_no_pair():
-    with pytest.raises(UserError, match="word 1 of sentence 0 has several rows"):
-        probes.pairs(np.zeros((3, 2)), *np.array([[0, 0, 0], [0, 1, 1], [0, 0, 0]]))
