@@ -29,6 +29,12 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_attention_patterns import test_the_program as test_attention_patterns
+from tests.measures.test_edge_probes import (  # noqa: F401
+    probed_files,
+)
+from tests.measures.test_edge_probes import (
+    test_the_program_measures_a_run as test_edge_probes,
+)
 from tests.measures.test_lens import test_the_program as test_lens
 from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
@@ -84,6 +90,7 @@ TESTS = {
     "measure lens": test_lens,
     "measure beliefs": test_beliefs,
     "measure structural_probe": test_structural_probe,
+    "measure edge_probes": test_edge_probes,
     "measure attention_patterns": test_attention_patterns,
     "measure probes": test_probes_of_each_layer,
     "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,

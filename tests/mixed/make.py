@@ -93,6 +93,7 @@ STUDY = {
         "agreement": {"items": 10, "whole_items": 10, "seen": 2},
         "probes": {"occurrences": 200},
         "structural_probe": {"sentences": 100},
+        "edge_probes": {"sentences": 100},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},

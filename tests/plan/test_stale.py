@@ -49,6 +49,7 @@ STRUCTURAL = [
     *("measure_structural_probe", "collect_*:measures/structural_probe.*"),
     *("plot_structural_probe", *JUDGED),
 ]
+EDGES = ["measure_edge_probes", "collect_*:measures/edge_probes.*", "plot_edge_probes", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
 # It is not in the explorer.
@@ -159,7 +160,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*SENTENCE, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *ATTENTION_PATTERNS,
+    *(*EDGES, *ATTENTION_PATTERNS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -167,12 +168,12 @@ FROM_ANNOTATED = [
     *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
 ]
 FROM_ANNOTATION = [
-    *("annotate_words", *FROM_ANNOTATED, *AGREEMENT, *LENS, *STRUCTURAL),
+    *("annotate_words", *FROM_ANNOTATED, *AGREEMENT, *LENS, *STRUCTURAL, *EDGES),
     *(*FUNCTIONS, *PRUNED_FUNCTIONS),
 ]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [
-    *(*QUALITY, *AGREEMENT, *LENS, *STRUCTURAL, *FROM_VIEWS, *INFLUENCE),
+    *(*QUALITY, *AGREEMENT, *LENS, *STRUCTURAL, *EDGES, *FROM_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS),
 ]
 FROM_TRAINING = [
@@ -190,7 +191,7 @@ FROM_BPE = [
 ]
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
-    *(*AGREEMENT, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
+    *(*AGREEMENT, *BELIEFS, *STRUCTURAL, *EDGES, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
     *ATTENTION_PATTERNS,
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
@@ -201,7 +202,7 @@ FROM_HELP = ["fetch_corpus:*/libreoffice_help.parquet", *FROM_CLEANING]
 EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
-    *(*QUALITY, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *OF_VIEWS, *INFLUENCE),
+    *(*QUALITY, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *EDGES, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
 ]
 # The reading `as_trained`, which is MLM's alone.
@@ -242,6 +243,7 @@ COMPARED = [
     "plot_lens",
     "plot_context",
     "plot_structural_probe",
+    "plot_edge_probes",
     "plot_attention_patterns",
     "plot_attention_of_heads",
     *PROBES[1:],
@@ -297,6 +299,7 @@ def from_training(objective):
         f"measure_beliefs:*/{objective}-*",
         f"measure_context:*/{objective}-*",
         f"measure_structural_probe:*/{objective}-*",
+        f"measure_edge_probes:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
@@ -446,7 +449,8 @@ CODE = {
     ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
-    "bottomup/measures/structural_probe.py": STRUCTURAL,
+    "bottomup/measures/structural_probe.py": [*STRUCTURAL, *EDGES],
+    "bottomup/measures/edge_probes.py": EDGES,
     "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
     "bottomup/measures/ngram.py": AGREEMENT,
     "bottomup/measures/agreement.py": AGREEMENT,
@@ -458,8 +462,8 @@ CODE = {
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/geometry.py": GEOMETRY,
     "bottomup/measures/sentence.py": SENTENCE,
-    "bottomup/measures/probes.py": PROBES,
-    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS, *BELIEFS],
+    "bottomup/measures/probes.py": [*PROBES, *EDGES],
+    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS, *BELIEFS, *EDGES],
     "bottomup/measures/neighbors.py": NEIGHBOURS,
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
     "bottomup/corpus/annotation/gold.py": NOTHING,
@@ -797,7 +801,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     assert measured == {
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
-        *("context", "geometry", "sentence", "structural_probe"),
+        *("context", "geometry", "sentence", "structural_probe", "edge_probes"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()
@@ -855,7 +859,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     gone = outputs.rules.keys() - summary.keys()
     figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
-    probing = ["agreement", "probes", "structural_probe"]
+    probing = ["agreement", "probes", "structural_probe", "edge_probes"]
     drawn = [f"plot_{name}" for name in [*figures, *probing]]
     of_probes = [
         f"{what}{name}*" for name in probing for what in ("measure_", "collect_*:measures/")
@@ -955,7 +959,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("mutual_information", "pwcca_between_layers", "pwcca_between_runs", "change"),
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
-        *("structural_probe", "attention_patterns", "agreement"),
+        *("structural_probe", "edge_probes", "attention_patterns", "agreement"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)

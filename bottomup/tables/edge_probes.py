@@ -1,0 +1,56 @@
+"""What a linear classifier reads of syntax in each layer of one subject, from one word or two.
+
+Rows: one for each layer, task and metric, then the expected layer of each task, see
+`bottomup.measures.edge_probes`. The sentences are those of the table `structural_probe`, if as many
+are asked for with the same seed: all of their words count, each through its last sub-word.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.core.settings import Section, Seed, key
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.subjects.seen import Seen
+
+TABLE = Table(
+    "run",
+    reads=("model", "held_out", "known"),
+    sees="subjects",
+    annotated=True,
+    parts=lambda subjects: subjects.first_runs(subjects.looked_at + subjects.steps),
+    memory=(900, 30, 8),
+    minutes=(30, 1),
+    batch_tokens=2048,
+    seconds=20,
+    over_layers=True,
+    category="5 What a layer represents",
+)
+
+
+class Settings(Section):
+    """What a linear classifier reads of words, pairs of words and phrases, by last sub-words."""
+
+    sentences: int = key(
+        "sentences of 5 to 50 words that train it, and as many that test it, of other documents; "
+        "fewer where the test split has not so many",
+        "sentences",
+        ge=100,
+        le=10**6,
+    )
+    seed: Seed = key("seed of their draw, of pairs without an arc and of the control task")
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.tables import read_table
+    from bottomup.measures import edge_probes, jackknife
+    from bottomup.measures.structural_probe import read
+
+    columns = ["sentence", "word", "text", "tag", "relation", "head"]
+    annotation = read_table(seen.needed("annotation"), columns=columns)
+    blocks, seed = load_array(seen.needed("blocks")), settings.seed
+    views, (train, test) = read(seen, annotation, blocks, settings.sentences, seed)
+    words = edge_probes.words_of(annotation, train, test, blocks)
+    return edge_probes.edge_probes(views, words, jackknife.n_blocks(blocks), seed)
