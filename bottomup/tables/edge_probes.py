@@ -23,7 +23,7 @@ TABLE = Table(
     memory=(900, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,
-    seconds=20,
+    seconds=25,
     over_layers=True,
     category="5 What a layer represents",
 )

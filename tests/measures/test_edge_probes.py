@@ -121,11 +121,11 @@ def test_what_both_words_say_together_has_one_number():
 
 
 def test_the_most_frequent_label_of_a_key_by_hand():
-    labels = np.array(list("aabbbbaaabbab"))
-    keys = np.array([0, 0, 0, 1, 1, 2, 2, 0, 0, 0, 1, 2, 3])
-    parts = [np.arange(7), np.array([7]), np.arange(8, 13)]
+    labels = np.array(list("aabbbbba" + "a" + "aaabb"))
+    keys = np.array([*(0, 0, 0, 1, 1, 1, 2, 2), 0, *(0, 0, 1, 2, 3)])
+    parts = [np.arange(8), np.array([8]), np.arange(9, 14)]
     # Key 0 has a, 1 has b; of 2, which has both, and of 3, which is new, the most frequent is b.
-    right = [True, False, True, False, True]
+    right = [True, True, False, True, True]
     assert probe.of_most_frequent(labels, keys, parts) == np.mean(right)
 
 
@@ -152,16 +152,17 @@ def test_deeper_labels_planted_in_deeper_layers_are_found_there():
 
 
 def test_a_relation_of_which_each_word_tells_a_half():
-    """Layer 0 has the half that the dependent tells, layer 1 that of the head, layer 2 both."""
+    """Layer 0 has the half that the dependent tells, layer 1 that of the head, layer 2 both, and
+    layer 3 nothing."""
     rng = np.random.default_rng(2)
     words = of_sentences([random_heads(rng, 9) for _ in range(60)])
     below, above = rng.integers(2, size=(2, len(words)))
     words["relation"] = [f"{a}{b}" for a, b in zip(below, above[words["head"]], strict=True)]
     nothing = rng.normal(0, 0.1, (len(words), 2))
     views = [np.stack([below, nothing[:, 0]], 1), np.stack([nothing[:, 0], above], 1)]
-    found = measured([*views, np.stack([below, above], 1)], words)
+    found = measured([*views, np.stack([below, above], 1), nothing], words)
     accuracy = by_layer(found, "relation")
-    assert (accuracy[:2] < 0.62).all() and accuracy[2] == 1
+    assert (accuracy[:2] < 0.62).all() and accuracy[2] == 1 and accuracy[3] < 0.4
     assert found.loc[("relation", "expected_layer"), "value"].iloc[0] == pytest.approx(2, abs=0.1)
     selectivity = accuracy - by_layer(found, "relation", "control_accuracy")
     np.testing.assert_allclose(by_layer(found, "relation", "selectivity"), selectivity)
@@ -188,7 +189,7 @@ def test_labels_drawn_for_each_word_are_learned_where_words_are_seen():
     rng = np.random.default_rng(4)
     words = of_sentences([random_heads(rng, 10) for _ in range(80)])
     types = rng.integers(6, size=len(words))
-    words = words.assign(text=[f"W{n}" if n % 2 else f"w{n}" for n in types])
+    words = words.assign(text=[f"{rng.choice(['The', 'the'])}{n}" for n in types])
     words["tag"] = rng.choice(["NN", "VB", "IN"], len(words))
     found = measured([np.eye(6)[types]], words)
     assert (found.loc[("grandparent", "control_accuracy"), "value"] == 1).all()
