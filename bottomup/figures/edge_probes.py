@@ -41,9 +41,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
             "the table edge_probes has no rows with metric accuracy; measure them, or leave the "
             "figure out"
         )
-    drawn = points(
-        of_one_run(measured.rename(columns={"layer": "x", "task": "panel"})), quantity=ACCURACY
-    )
+    accuracies = of_one_run(measured.rename(columns={"layer": "x", "task": "panel"}))
+    drawn = points(accuracies, quantity=ACCURACY).dropna(subset=["y"])
     expected = named[(named["metric"] == "expected_layer") & named["task"].isin(TASKS)]
     places = expected.assign(x=expected["task"].map([*TASKS].index)).sort_values("x")
     layers = points(of_one_run(places), panel=EXPECTED, quantity=EXPECTED).dropna(subset=["y"])

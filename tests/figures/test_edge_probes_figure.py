@@ -56,8 +56,12 @@ def test_each_panel_says_what_tags_alone_tell():
     assert not figure.axes[5].texts
 
 
-def test_a_task_without_values_is_said_to_have_none():
-    figure, drawn = edge_probes.draw({"edge_probes": table(tasks=TASKS[1:])})
+@pytest.mark.parametrize("has_rows", [True, False])
+def test_a_task_without_values_is_said_to_have_none(has_rows):
+    measured, values = table(), ["value", "ci_low", "ci_high", "baseline", "by_tags"]
+    measured.loc[measured["task"] == TASKS[0], values] = np.nan
+    shown = measured if has_rows else measured[measured["task"] != TASKS[0]]
+    figure, drawn = edge_probes.draw({"edge_probes": shown})
     assert {*drawn["panel"]} == {*TASKS[1:], "expected layer"}
     empty, *others = figure.axes
     assert "not measured" in empty.texts[0].get_text() and len(empty.texts) == 1
