@@ -82,6 +82,12 @@ class TokenFile:
         added = None if self.added is None else self.added[index]
         return TokenFile(self.ids[index], self.words[index], offsets, added)
 
+    def joined(self, other: "TokenFile") -> "TokenFile":
+        """These sentences, then those of another one, as a new token file in memory."""
+        offsets = np.append(self.offsets, self.offsets[-1] + other.offsets[1:])
+        ids, words = ([getattr(self, name), getattr(other, name)] for name in ("ids", "words"))
+        return TokenFile(np.concatenate(ids), np.concatenate(words), offsets)
+
 
 def _mapped(path: Path, dtype: type) -> np.ndarray:
     array = load_array(path, mapped=True)

@@ -19,9 +19,8 @@ import pandas as pd
 from tokenizers import Tokenizer
 
 from bottomup.core.seeds import generator
-from bottomup.corpus.bpe import WORD_START
-from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.word_types import words_of
 from bottomup.measures import jackknife
 from bottomup.measures.log_probability import Questions, of_sentence, of_word
 from bottomup.measures.ngram import Ngrams
@@ -127,18 +126,8 @@ def singular(plural: str) -> str:
 
 def frequent_words(text: TokenFile, tokenizer: Tokenizer, least: int) -> set[str]:
     """The words that a text has at least `least` times, as its sub-words write them."""
-    words, ids = np.asarray(text.words), np.asarray(text.ids)
-    change = np.flatnonzero(np.append(words[1:] != words[:-1], True)) + 1
-    starts, found = np.append(0, change[:-1]), set()
-    inside = words[starts] != NO_WORD
-    starts, lengths = starts[inside], (change - starts)[inside]
-    for length in np.unique(lengths):
-        rows = ids[starts[lengths == length][:, None] + np.arange(length)]
-        types, counts = np.unique(rows, axis=0, return_counts=True)
-        for sub_words in types[counts >= least].tolist():
-            written = "".join(str(tokenizer.id_to_token(i)) for i in sub_words)
-            found.add(written.removeprefix(WORD_START))
-    return found
+    words = words_of(text, tokenizer)
+    return set(words.forms[np.bincount(words.types, minlength=len(words.forms)) >= least])
 
 
 def drawn(found: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:

@@ -1,0 +1,46 @@
+"""The words of a token file by what is written: equal words have equal numbers."""
+
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+from tokenizers import Tokenizer
+
+from bottomup.corpus.bpe import WORD_START
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+
+
+@dataclass(frozen=True)
+class Words:
+    """The words of a text, in its order.
+
+    sentences, places: where each is: its sentence, and its number there, `[n_words]`. types: which
+    of the written `forms` `[n_types]` it is, `[n_words]`.
+    """
+
+    sentences: np.ndarray
+    places: np.ndarray
+    types: np.ndarray
+    forms: np.ndarray
+
+
+def words_of(text: TokenFile, tokenizer: Tokenizer) -> Words:
+    """The words of a text in sub-words of `tokenizer`, as these write them."""
+    words, ids = np.asarray(text.words), np.asarray(text.ids)
+    sentences = np.repeat(np.arange(len(text), dtype=np.int32), text.lengths)
+    # </s> is between the last word of a sentence and the first of the next one.
+    ends = np.flatnonzero(np.append(words[1:] != words[:-1], True)) + 1
+    starts = np.append(0, ends[:-1])
+    inside = words[starts] != NO_WORD
+    starts, lengths = starts[inside], (ends - starts)[inside]
+    types = np.empty(len(starts), dtype=np.int32)
+    written: list[str] = []
+    for length in np.unique(lengths):
+        some = lengths == length
+        rows = ids[starts[some, None] + np.arange(length)]
+        found, numbers = np.unique(rows, axis=0, return_inverse=True)
+        types[some] = len(written) + numbers
+        written += ["".join(str(tokenizer.id_to_token(i)) for i in row) for row in found.tolist()]
+    numbers, forms = pd.factorize(np.array([s.removeprefix(WORD_START) for s in written], object))
+    return Words(sentences[starts], words[starts], numbers[types], forms)

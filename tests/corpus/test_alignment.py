@@ -1,0 +1,180 @@
+"""Word alignment of parallel text."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tokenizers import Tokenizer
+
+from bottomup.corpus import alignment, bpe
+from bottomup.corpus.alignment import links, translations
+from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.word_types import Words, words_of
+from tests.tiny import tokens_of
+
+N_TYPES = 60
+
+
+def words(sentences: list[list[int]], n_types: int = N_TYPES) -> Words:
+    return Words(
+        np.repeat(np.arange(len(sentences)), [len(s) for s in sentences]),
+        np.concatenate([np.arange(len(s)) for s in sentences]),
+        np.concatenate(sentences).astype(np.int32),
+        np.array([f"w{i}" for i in range(n_types)], dtype=object),
+    )
+
+
+@pytest.fixture(scope="module")
+def parallel():
+    """Sentences whose translations are known: each word by its number of another order, neighbors
+    swapped at places, and some words of both sides by none. Returns both sides and the pairs of
+    word numbers."""
+    rng = np.random.default_rng(1)
+    dictionary, pairs, before = rng.permutation(N_TYPES - 2), [], [0, 0]
+    sides: list[list[list[int]]] = [[], []]
+    for _ in range(600):
+        source = rng.choice(N_TYPES - 2, rng.integers(3, 9), replace=False)
+        order = np.arange(len(source))
+        if len(order) > 4:
+            order[[1, 2]] = order[[2, 1]]
+        target = dictionary[source[order]].tolist()
+        read, links_of = source.tolist(), {int(at): place for place, at in enumerate(order)}
+        if rng.random() < 0.3:  # a word of the source that has no translation
+            read = [*read, N_TYPES - 1]
+        if rng.random() < 0.3:  # one of the target that translates none
+            target = [N_TYPES - 2, *target]
+            links_of = {at: place + 1 for at, place in links_of.items()}
+        pairs += [(before[0] + at, before[1] + place) for at, place in sorted(links_of.items())]
+        for side, of in enumerate((read, target)):
+            sides[side].append(of)
+            before[side] += len(of)
+    return words(sides[0]), words(sides[1]), np.array(pairs).T
+
+
+def test_links_are_those_of_a_text_whose_alignment_is_known(parallel):
+    source, target, known = parallel
+    found = links(source, target, 600)
+    ours, right = set(map(tuple, found.T.tolist())), set(map(tuple, known.T.tolist()))
+    assert len(ours & right) > 0.98 * len(ours) and len(ours & right) > 0.97 * len(right)
+    # Not more than one link of a word.
+    assert all(len(set(side)) == found.shape[1] for side in found)
+    assert (np.diff(found[0]) > 0).all()
+
+
+def test_what_does_not_come_together_has_no_frequent_translation():
+    """A third word may look like a translation by chance, but not the same one again and again."""
+    rng = np.random.default_rng(2)
+    source, target = (
+        words([rng.integers(0, N_TYPES, 6).tolist() for _ in range(400)]) for _ in range(2)
+    )
+    found = links(source, target, 400)
+    pairs = pd.DataFrame({"of": source.types[found[0]], "by": target.types[found[1]]})
+    most = pairs.value_counts().groupby("of").max()
+    assert (most / np.bincount(source.types)[most.index]).mean() < 0.2
+
+
+def test_the_wanted_sentences_are_linked_and_learned_from_with_the_shortest_others(
+    parallel, monkeypatch
+):
+    source, target, known = parallel
+    all_links = links(source, target, 600)
+    monkeypatch.setattr(alignment, "CELLS", 4000)
+    cells = alignment.cells_of(source, target, 50)
+    sentences = source.sentences[cells.words[0]]
+    lengths = np.bincount(source.sentences) * np.bincount(target.sentences)
+    kept = np.unique(sentences)
+    assert (kept[:50] == np.arange(50)).all() and len(kept) < 300
+    assert len(sentences) == lengths[kept].sum() <= 4000
+    left = np.setdiff1d(np.arange(600), kept)
+    assert lengths[kept[50:]].max() <= lengths[left].min()
+    few = links(source, target, 50)
+    assert (source.sentences[few[0]] < 50).all()
+    right = set(map(tuple, known.T.tolist()))
+    assert np.mean([tuple(link) in right for link in few.T.tolist()]) > 0.9
+    # However large the wanted part is, all of it counts.
+    monkeypatch.setattr(alignment, "CELLS", 10)
+    assert set(source.sentences[alignment.cells_of(source, target, 50).words[0]]) == set(range(50))
+    assert few.shape[1] < all_links.shape[1]
+
+
+def test_a_diagonal_tells_apart_what_always_comes_together():
+    """Two words that are only seen together, in one order, in sentences of both."""
+    both = words([[0, 1, 2 + i % 5] for i in range(40)], 7)
+    assert links(both, both, 40).tolist() == [[*range(120)]] * 2
+
+
+def test_each_side_is_made_by_words_of_the_other(parallel):
+    """Probabilities of what makes a word, and of none, add up to one."""
+    source, target, _ = parallel
+    cells = alignment.cells_of(source, target, 600)
+    for made, side in enumerate((source, target)):
+        total = np.bincount(cells.words[made], alignment.posteriors(cells, (source, target), made))
+        assert len(total) == len(side.types) and (total > 0).all() and (total <= 1 + 1e-9).all()
+    swapped = alignment.cells_of(target, source, 600)
+    ours = alignment.posteriors(cells, (source, target), 1).sum()
+    assert ours == pytest.approx(alignment.posteriors(swapped, (target, source), 0).sum())
+
+
+def test_words_are_told_by_what_is_written():
+    texts = ["open files , open doors", "files close"]
+    tokenizer = bpe.learn([texts], 4, lowercase=True, language="en")
+    ids, offsets, places = [], [0], []
+    for text in texts:
+        encoding = tokenizer.encode(text)
+        ids += encoding.ids
+        places += [-1 if word is None else word for word in encoding.word_ids]
+        offsets.append(len(ids))
+    text = TokenFile(np.array(ids), np.array(places), np.array(offsets))
+    found = words_of(text, tokenizer)
+    assert found.forms[found.types].tolist() == [*texts[0].split(), *texts[1].split()]
+    assert found.sentences.tolist() == [0] * 5 + [1] * 2
+    assert found.places.tolist() == [0, 1, 2, 3, 4, 0, 1]
+
+
+def test_a_text_joined_to_another_is_both_in_turn():
+    a, b = tokens_of([[5, 6], [7]]), tokens_of([[8], [9, 10, 11]])
+    both = a.joined(b)
+    assert [both.sentence(i).tolist() for i in range(4)] == [
+        *(a.sentence(i).tolist() for i in range(2)),
+        *(b.sentence(i).tolist() for i in range(2)),
+    ]
+    assert both.words.tolist() == [*a.words, *b.words]
+
+
+def test_the_program_aligns_words_spelt_backwards(run_script, corpus_files, tmp_path):
+    """Of the tiny corpus each word is translated by itself, spelt backwards."""
+    sides = ("source", "target")
+    path = tmp_path / "translations.parquet"
+    arguments = [
+        part
+        for split in ("test", "train")
+        for part in (f"--{split}", *(corpus_files.tokens / f"{split}.{side}" for side in sides))
+    ]
+    tokenizers = [corpus_files.tokenizer(side) for side in sides]
+    run_script(
+        "align_words", {"code": "any"}, *arguments, "--tokenizers", *tokenizers,
+        "--translations", path,
+    )  # fmt: skip
+    found = pd.read_parquet(path)
+    assert [*found] == ["sentence", "word", "form", "translation"]
+    assert (found["translation"] == found["form"].str[::-1]).mean() > 0.95
+    sentences = pd.read_parquet(corpus_files.text("test"))["source"].str.split()
+    assert len(found) > 0.9 * sentences.map(len).sum()
+    read = [sentences[row.sentence][row.word] for row in found.itertuples()]
+    assert read == found["form"].tolist()
+
+
+def test_words_and_translations_stand_side_by_side(corpus_files):
+    """Both texts are joined in one order."""
+    tokenizers = tuple(
+        Tokenizer.from_file(str(corpus_files.tokenizer(side))) for side in ("source", "target")
+    )
+    test, train = (
+        tuple(
+            TokenFile.load(corpus_files.tokens / f"{split}.{side}") for side in ("source", "target")
+        )
+        for split in ("test", "train")
+    )
+    found = translations(test, train, tokenizers)
+    other_way = translations(test[::-1], train[::-1], tokenizers[::-1])
+    assert len(found) == len(other_way) and found["sentence"].max() < len(test[0])
+    assert sorted(found["form"]) == sorted(other_way["translation"])
