@@ -228,6 +228,40 @@ rule annotate_words:
         """
 
 
+rule align_words:
+    input:
+        test=expand(
+            "<results>/corpus/tokens/test.{side}/{array}.npy", side=SIDES, array=ARRAYS
+        ),
+        train=expand(
+            "<results>/corpus/tokens/train.{side}/{array}.npy", side=SIDES, array=ARRAYS
+        ),
+        tokenizers=expand("<results>/corpus/tokenizer.{side}.json", side=SIDES),
+    output:
+        translations="<results>/corpus/translations.parquet",
+    log:
+        "<logs>/align_words.log",
+    benchmark:
+        "<benchmarks>/align_words.tsv"
+    priority: 20
+    group:
+        "corpus"
+    conda:
+        "../envs/bottomup.yaml"
+    resources:
+        mem_mb=memory(2500, 20),
+        runtime=minutes(10, 0.1),
+    params:
+        settings=SLICES.align_words(),
+    shell:
+        """
+        python scripts/align_words.py --settings {params.settings:q} \
+            --test $(dirname {input.test[0]:q}) $(dirname {input.test[3]:q}) \
+            --train $(dirname {input.train[0]:q}) $(dirname {input.train[3]:q}) \
+            --tokenizers {input.tokenizers:q} --translations {output.translations:q} &>{log:q}
+        """
+
+
 rule count_tokens:
     input:
         ids="<results>/corpus/tokens/train.source/ids.npy",

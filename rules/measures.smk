@@ -29,6 +29,7 @@ READS = {
     },
     "annotations": {"annotations": ANNOTATIONS},
     "frequencies": {"frequencies": FREQUENCIES[ROWS]},
+    "translations": {"translations": "<results>/corpus/translations.parquet"},
     "written": {"written": WRITTEN},
     # Splits as a model reads and predicts them, with the blocks of their sentences.
     "dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"},

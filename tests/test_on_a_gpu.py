@@ -50,6 +50,9 @@ from tests.measures.test_neighbors import (  # noqa: F401
     test_the_program_tells_value_interval_and_chance_of_each_property,
 )
 from tests.measures.test_quality import test_program as test_quality
+from tests.measures.test_senses import (
+    test_the_program_tells_a_layer_with_senses_from_one_without as test_senses,
+)
 from tests.measures.test_structural_probe import (  # noqa: F401
     run_files,
 )
@@ -89,6 +92,7 @@ TESTS = {
     "measure context": test_what_each_layer_says_of_the_tokens_around,
     "measure lens": test_lens,
     "measure beliefs": test_beliefs,
+    "measure senses": test_senses,
     "measure structural_probe": test_structural_probe,
     "measure edge_probes": test_edge_probes,
     "measure attention_patterns": test_attention_patterns,

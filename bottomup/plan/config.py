@@ -60,6 +60,7 @@ LIMITS = [
     ("measures.context.n_clusters", "<=", "occurrences.n", ""),
     ("measures.neighbors.occurrences", ">", "measures.neighbors.k", ""),
     ("measures.neighbors.within_occurrences", ">", "measures.neighbors.k", ""),
+    ("measures.senses.occurrences", ">", "measures.senses.k", ""),
     ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
 ]
 # Keys of an objective that only training reads.

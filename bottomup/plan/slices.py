@@ -155,6 +155,9 @@ class Slices:
             values["content"] = content(*files)
         return settings("annotate_words", values, *modules)
 
+    def align_words(self) -> Slice:
+        return settings("align_words", {})
+
     def annotate_occurrences(self) -> Slice:
         return settings("annotate_occurrences", {})
 

@@ -20,6 +20,7 @@ class Seen:
     occurrences: a row each, with the columns of their annotation if the table reads it.
     views: `[layers + 1, n_occurrences, d_model]`, layer 0 first; others: those of the second run.
     frequencies: of tokens, if the table reads them.
+    translations: of words of the text, if the table reads them.
     reading: how the text was fed.
     labels: which tokens information is about, and at which positions.
     null: which rows are permuted, for a table that compares its values with those of permuted rows.
@@ -30,6 +31,7 @@ class Seen:
     views: np.ndarray
     others: np.ndarray | None = None
     frequencies: pd.DataFrame | None = None
+    translations: pd.DataFrame | None = None
     reading: str = "plain"
     labels: tuple[Label, ...] = ()
     null: Null | None = None
@@ -60,7 +62,7 @@ def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
     are left out."""
     beside = files["occurrences"] + files.get("annotations", [])
     occurrences, [views, *others] = _read(files["views"], beside, measured.unit)
-    masked, frequencies = None, None
+    masked, frequencies, translations = None, None, None
     if paths := files.get("masked_views"):
         masked_occurrences, [masked_views] = _read(
             paths, files["masked_occurrences"], measured.unit
@@ -68,11 +70,14 @@ def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
         masked = Seen(masked_occurrences, masked_views)
     for path in files.get("frequencies", []):
         frequencies = read_table(path, keep_default_na=False)
+    for path in files.get("translations", []):
+        translations = read_table(path)
     return Seen(
         occurrences,
         views,
         others[0] if others else None,
         frequencies=frequencies,
+        translations=translations,
         masked=masked,
         reading=measured.reading,
         labels=measured.labels,

@@ -171,6 +171,22 @@ def isotropy(layers, seeds, objectives):
     return table
 
 
+def senses(layers, seeds, objectives):
+    """Of every seed; neighbors share more from layer to layer, and fewest beside other tokens."""
+    rows = [
+        {
+            **{"objective": objective, "seed": seed, "layer": layer, "property": name, "k": 5},
+            "value": (0.02 + 0.1 * layer / layers + 0.01 * seed) * share,
+            **{"chance": 0.45, "n": 40 - at, "n_needed": 5},
+        }
+        for objective, seed, layer in itertools.product(objectives, seeds, range(layers + 1))
+        for at, (name, share) in enumerate(
+            {"translation": 1.0, "right_token": 0.8, "translation_apart": 0.5}.items()
+        )
+    ]
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
 def geometry(layers, seeds, objectives):
     """Of every seed; sentences are less of a line and more of a crowd from layer to layer, and each
     null is a step beyond."""
@@ -459,6 +475,7 @@ def measured(layers, seeds, objectives):
         "isotropy": isotropy(*size),
         "context": context(*size),
         "geometry": geometry(*size),
+        "senses": senses(*size),
         "attention_patterns": attention_patterns(*size),
         "change": change(*size),
         "influence": influence(*size),

@@ -94,6 +94,7 @@ STUDY = {
         "probes": {"occurrences": 200},
         "structural_probe": {"sentences": 100},
         "edge_probes": {"sentences": 100},
+        "senses": {"k": 1, "occurrences": 20},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},

@@ -64,6 +64,7 @@ measures:
   influence: {sentences: 100}
   attention_patterns: {sentences: 90}
   neighbors: {k: 10}
+  senses: {k: 5}
   projection: {words: [is, are]}
 heads: {sentences: 10, thresholds: {positional: 0.9}}
 pruning:

@@ -93,6 +93,10 @@ measure_sentence=measure --reads model(runs/mlm-1/model) views=views/mlm-1/plain
 = run.objective mlm; run.seed 1; sees subjects; options.text Click the button to open the file in the dialog.
 measure_probes=measure --reads views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/probes/mlm-1.csv measures/probes/mlm-1.parquet
 = table probes; options.tasks ["tag"]
+align_words --test corpus/tokens/test.{source,target} --train corpus/tokens/train.{source,target} --tokenizers corpus/tokenizer.{source,target}.json --translations corpus/translations.parquet
+< corpus/tokens/{test,train}.{source,target}/{arrays}
+measure_senses=measure --reads views=views/mlm-2/plain.npy occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet translations=corpus/translations.parquet --writes measures/senses/mlm-2.csv measures/senses/mlm-2.parquet
+= table senses; options.k 5; options.occurrences 50; null.permutations 15
 measure_structural_probe=measure --reads model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/structural_probe/mlm-1.csv measures/structural_probe/mlm-1.parquet
 = run.objective mlm; run.seed 1; sees subjects; options.sentences 400
 measure_edge_probes=measure --reads model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/edge_probes/mlm-1.csv measures/edge_probes/mlm-1.parquet
@@ -158,7 +162,7 @@ measure_beliefs=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.so
 = options.run.objective mlm; options.seed 1; options.choose 0.15; options.sentences 5; options.drawn_by 1
 measure_beliefs=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/beliefs/mt-1.parquet
 = options.choose null
-show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,edge_probes,geometry,isotropy,probes,structural_probe}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,edge_probes,geometry,isotropy,probes,senses,structural_probe}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
@@ -240,7 +244,7 @@ measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) m
 = options.pruned.penalty 0.3
 measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
-show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,edge_probes,geometry,isotropy,probes,structural_probe}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,edge_probes,geometry,isotropy,probes,senses,structural_probe}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention=measure --reads model(runs/bert-0/model) pairs=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
@@ -323,6 +327,7 @@ FIGURES = {
     "probes": (f"probes/{RUNS}.parquet", ""),
     "structural_probe": (f"structural_probe/{RUNS}.parquet", ""),
     "edge_probes": (f"edge_probes/{FIRST}.parquet", ""),
+    "senses": (f"senses/{RUNS}.parquet", ""),
     "head_importance": (f"head_importance/{TRAINED}.parquet", "lrp_confidence"),
     "importance_agreement": (f"head_importance/{TRAINED}.parquet", ""),
     "head_functions": (

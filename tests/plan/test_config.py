@@ -592,11 +592,11 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
     )
     without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
     assert without.known_of_words() == [] and without.left_out() == [
-        *("quality", "probes", "agreement", "edge_probes", "structural_probe"),
+        *("quality", "probes", "agreement", "edge_probes", "senses", "structural_probe"),
     ]
     line = without.without_annotation(["change_pos"])
     assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
-    assert "; tables agreement, edge_probes, structural_probe; probes for tag; " in line
+    assert "; tables agreement, edge_probes, senses, structural_probe; probes for tag; " in line
     require_packages(without)
 
 

@@ -75,6 +75,7 @@ def test_new_objectives_are_read_measured_and_drawn_as_others_are(checkout):
         "context",
         "structural_probe",
         "edge_probes",
+        "senses",
         "agreement",
     )
     for figure in (*compared, "projection_token", "distance_between_layers", "attention_of_heads"):

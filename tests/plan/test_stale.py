@@ -52,6 +52,7 @@ STRUCTURAL = [
 EDGES = ["measure_edge_probes", "collect_*:measures/edge_probes.*", "plot_edge_probes", *PAGES]
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
+SENSES = ["measure_senses", "collect_*:measures/senses.*", "plot_senses", *PAGES]
 # It is not in the explorer.
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
@@ -152,7 +153,7 @@ RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
 OF_VIEWS = [
     *(*MUTUAL_INFORMATION, *CONTEXT, *PWCCA, *SIMILARITY),
-    *(*ISOTROPY, *GEOMETRY, *PROBES, *CHANGE, *NEIGHBOURS),
+    *(*ISOTROPY, *GEOMETRY, *PROBES, *SENSES, *CHANGE, *NEIGHBOURS),
 ]
 FROM_SEEN = [*OF_VIEWS, *PROJECTION]
 FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
@@ -164,7 +165,7 @@ OF_SUBJECTS = [
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
-    *("annotate_occurrences", *PROBES),
+    *("annotate_occurrences", *PROBES, *SENSES),
     *(*CHANGE, *INFLUENCE, *NEIGHBOURS, *PROJECTION),
 ]
 FROM_ANNOTATION = [
@@ -185,7 +186,7 @@ FROM_BPE = [
     "encode_text",
     "count_tokens",
     "plot_corpus_overview",
-    "annotate_words",
+    *("annotate_words", "align_words"),
     *FROM_OCCURRENCES,
     *FROM_TRAINING,
 ]
@@ -225,6 +226,7 @@ DISTANCES = [
 AVERAGED = [
     *("collect_*:measures/change.*", "collect_*:measures/head*", "collect_*:measures/influence.*"),
     *(*GEOMETRY[1:3], *ISOTROPY[1:3], *PROBES[1:3], *STRUCTURAL[1:3], *AGREEMENT[1:3]),
+    *SENSES[1:3],
     *("collect_*:measures/mutual_information.*", "collect_*:measures/neighbors.*"),
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
@@ -244,6 +246,7 @@ COMPARED = [
     "plot_context",
     "plot_structural_probe",
     "plot_edge_probes",
+    "plot_senses",
     "plot_attention_patterns",
     "plot_attention_of_heads",
     *PROBES[1:],
@@ -301,6 +304,7 @@ def from_training(objective):
         f"measure_structural_probe:*/{objective}-*",
         f"measure_edge_probes:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
+        f"measure_senses:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
         f"measure_neighbors:*/{objective}-*",
@@ -364,7 +368,12 @@ CONFIG = {
     "occurrences of a group": ("occurrences: 300", "occurrences: 301", CHANGE),
     "sentences of a group": ("sentences: 100", "sentences: 101", INFLUENCE),
     "neighbors": ("k: 10", "k: 11", NEIGHBOURS),
-    "permutations": ("permutations: 15", "permutations: 31", [*PWCCA, *SIMILARITY, *NEIGHBOURS]),
+    "permutations": (
+        "permutations: 15",
+        "permutations: 31",
+        [*PWCCA, *SIMILARITY, *NEIGHBOURS, *SENSES],
+    ),
+    "occurrences of a sense": ("senses: {k: 5", "senses: {k: 6", SENSES),
     "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
     "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
     "sentences of heads": ("heads: {sentences: 10", "heads: {sentences: 11", FROM_IMPORTANCE),
@@ -445,7 +454,7 @@ CODE = {
     # What draws groups of tokens draws means of runs elsewhere.
     "bottomup/measures/over_runs.py": [
         *(*MEANS, "plot_lens", "plot_geometry", "plot_attention_patterns", *COMPARISON, *JUDGED),
-        *("plot_isotropy", "plot_probes", "plot_structural_probe", "plot_agreement"),
+        *("plot_isotropy", "plot_probes", "plot_structural_probe", "plot_agreement", "plot_senses"),
     ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
@@ -456,15 +465,17 @@ CODE = {
     "bottomup/measures/agreement.py": AGREEMENT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
     "bottomup/measures/similarity.py": SIMILARITY,
-    "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS],
+    "bottomup/measures/null.py": [*PWCCA, *SIMILARITY, *NEIGHBOURS, *SENSES],
     "bottomup/measures/pairs.py": PWCCA,
     "bottomup/tables/agreement.py": AGREEMENT,
     "bottomup/tables/isotropy.py": ISOTROPY,
     "bottomup/measures/geometry.py": GEOMETRY,
+    "bottomup/corpus/alignment.py": ["align_words", *SENSES],
+    "bottomup/measures/senses.py": SENSES,
     "bottomup/measures/sentence.py": SENTENCE,
     "bottomup/measures/probes.py": [*PROBES, *EDGES],
-    "bottomup/measures/groups.py": [*CHANGE, *INFLUENCE, *LENS, *BELIEFS, *EDGES],
-    "bottomup/measures/neighbors.py": NEIGHBOURS,
+    "bottomup/measures/groups.py": [*SENSES, *CHANGE, *INFLUENCE, *LENS, *BELIEFS, *EDGES],
+    "bottomup/measures/neighbors.py": [*NEIGHBOURS, *SENSES],
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
     "bottomup/corpus/annotation/gold.py": NOTHING,
     "bottomup/claims/evolution.py": JUDGED,
@@ -802,6 +813,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
         *("context", "geometry", "sentence", "structural_probe", "edge_probes"),
+        *("context", "geometry", "sentence", "structural_probe", "senses"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     planned = checkout.planned()
@@ -860,13 +872,14 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
     probing = ["agreement", "probes", "structural_probe", "edge_probes"]
+    probing = ["agreement", "probes", "structural_probe", "senses"]
     drawn = [f"plot_{name}" for name in [*figures, *probing]]
     of_probes = [
         f"{what}{name}*" for name in probing for what in ("measure_", "collect_*:measures/")
     ]
     assert summary.keys() < outputs.rules.keys()
     shown = {f"site/{name}.webp" for name in [*figures, *probing]}
-    assert gone == shown | outputs.of("annotate_words", *of_probes, *drawn)
+    assert gone == shown | outputs.of("annotate_words", "align_words", *of_probes, *drawn)
     # All that was made from it is made again, and shows what is left.
     stale = [*FROM_ANNOTATED, *LENS, *FUNCTIONS, *PRUNED_FUNCTIONS]
     planned = {name for name, (_, plan) in summary.items() if plan == "update pending"}
@@ -960,6 +973,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
         *("structural_probe", "edge_probes", "attention_patterns", "agreement"),
+        *("structural_probe", "attention_patterns", "agreement", "senses"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)

@@ -1,0 +1,51 @@
+import numpy as np
+import pytest
+
+from bottomup.core.errors import UserError
+from bottomup.figures import senses
+from bottomup.figures.senses import PROPERTIES
+
+
+@pytest.mark.parametrize("name", PROPERTIES)
+def test_points_are_the_table_by_layer(study, name, of_two_runs):
+    tables = study()
+    rows = tables["senses"].query(f"property == '{name}'")
+    tables["senses"] = tables["senses"].sample(frac=1, random_state=1)
+    _, points = senses.draw(tables)
+    panel = points[points["panel"] == name]
+    assert set(panel["series"]) == {"lm", "mlm", "mt", "untrained"}
+    for objective, of in rows.groupby("objective"):
+        drawn = panel[panel["series"] == objective]
+        by_layer = of.groupby("layer")["value"]
+        assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
+        assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
+        for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
+            assert (point["low"], point["high"]) == of_two_runs(runs, low=-1, high=1)
+
+
+def test_a_panel_for_each_property_over_a_line_of_chance(study, nothing_cut_off):
+    figure, points = senses.draw(study())
+    nothing_cut_off(figure)
+    assert [axes.get_title(loc="left") for axes in figure.axes] == [
+        *("same translation\n40 words", "same next token\n39 words"),
+        "same translation beside other tokens\n38 words",
+    ]
+    label = "share of the 5 nearest neighbors, above chance"
+    assert [axes.get_ylabel().split("\n")[0] for axes in figure.axes] == [label, "", ""]
+    assert (points["quantity"] == label).all()
+    assert all(np.allclose(axes.get_lines()[0].get_ydata(), 0) for axes in figure.axes)
+    labels = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert labels == ["MT", "LM", "MLM", "untrained", "95 % interval, runs and documents"]
+
+
+def test_a_property_without_values_leaves_its_panel_empty(study):
+    table = study(seeds=(1,))["senses"].query("property != 'translation_apart'")
+    figure, points = senses.draw({"senses": table})
+    assert "translation_apart" not in set(points["panel"])
+    assert figure.axes[2].get_title(loc="left") == "same translation beside other tokens"
+    figure.draw_without_rendering()
+
+
+def test_without_rows_one_line(study):
+    with pytest.raises(UserError, match="table 'senses' has no rows"):
+        senses.draw({"senses": study()["senses"].iloc[:0]})
