@@ -62,21 +62,25 @@ def words(
     A sense counts if, without any one block, `k` or more of the word's occurrences have it, so that
     all `k` neighbors can. Of each sense at most `most` occurrences are drawn.
     """
+    word, sense = ["form", "class"], ["form", "class", "sense"]
     found = aligned(occurrences, translations)
     found = found.iloc[generator(seed, "senses").permutation(len(found))]
-    words = found.groupby(["form", "class"])
-    chosen = []
-    for _, of_word in found[words["word"].transform("size") > 2 * k].groupby(["form", "class"]):
-        senses = of_word["translation"].map(senses_of(of_word["translation"]))
-        drawn = of_word.assign(sense=senses)[senses.groupby(senses).cumcount() < most]
-        counts = pd.crosstab(drawn["sense"], drawn["block"]).to_numpy()
-        names = np.unique(drawn["sense"])
-        frequent = names[counts.sum(axis=1) - counts.max(axis=1) >= k]
-        if len(frequent) > 1:
-            drawn = drawn[drawn["sense"].isin(frequent)]
-            columns = (drawn[name].to_numpy() for name in ("block", "left_id", "right_id"))
-            chosen.append(Word(drawn.index.to_numpy(), pd.factorize(drawn["sense"])[0], *columns))
-    return chosen
+    found = found[found.groupby(word)["block"].transform("size") >= 2 * k]
+    forms = found.groupby(word)["translation"]
+    found = found.assign(sense=forms.transform(lambda of_word: of_word.map(senses_of(of_word))))
+    found = found[found.groupby(sense).cumcount() < most]
+    of_block = found.groupby([*sense, "block"])["translation"].transform("size")
+    of_senses = found.assign(of_block=of_block).groupby(sense)["of_block"]
+    found = found[of_senses.transform("size") - of_senses.transform("max") >= k]
+    found = found[found.groupby(word)["sense"].transform("nunique") > 1]
+    return [
+        Word(
+            of_word.index.to_numpy(),
+            pd.factorize(of_word["sense"])[0],
+            *(of_word[name].to_numpy() for name in ("block", "left_id", "right_id")),
+        )
+        for _, of_word in found.groupby(word)
+    ]
 
 
 def aligned(occurrences: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFrame:

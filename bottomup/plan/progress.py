@@ -40,6 +40,7 @@ OVERDUE = 0.1  # of its time so far: what an overdue job is expected to take sti
 START_UP = 2  # seconds of any job
 # Seconds of a job in the default study, on its own core; tables have theirs by themselves.
 SECONDS = {
+    "align_words": 20,
     "annotate_words": 11,
     "calibrate_claims": 10,
     "extract_views": 8,

@@ -25,7 +25,7 @@ TABLE = Table(
     parts=of_parallel_text,
     annotated=True,
     null=True,
-    seconds=10,
+    seconds=8,
     over_layers=True,
     category="5 What a layer represents",
 )

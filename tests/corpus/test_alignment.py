@@ -9,6 +9,7 @@ from bottomup.corpus import alignment, bpe
 from bottomup.corpus.alignment import links, translations
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.word_types import Words, words_of
+from tests.conftest import WORDS
 from tests.tiny import tokens_of
 
 N_TYPES = 60
@@ -114,16 +115,18 @@ def test_each_side_is_made_by_words_of_the_other(parallel):
     assert ours == pytest.approx(alignment.posteriors(swapped, (target, source), 0).sum())
 
 
+def encoded(texts: list[str]) -> tuple[Tokenizer, TokenFile]:
+    """A tokenizer learned on texts, and these in its sub-words."""
+    tokenizer = bpe.learn([texts], 4, lowercase=True, language="en")
+    found = tokenizer.encode_batch(texts)
+    words = [-1 if word is None else word for of in found for word in of.word_ids]
+    offsets = np.cumsum([0, *map(len, found)])
+    return tokenizer, TokenFile(np.concatenate([of.ids for of in found]), np.array(words), offsets)
+
+
 def test_words_are_told_by_what_is_written():
     texts = ["open files , open doors", "files close"]
-    tokenizer = bpe.learn([texts], 4, lowercase=True, language="en")
-    ids, offsets, places = [], [0], []
-    for text in texts:
-        encoding = tokenizer.encode(text)
-        ids += encoding.ids
-        places += [-1 if word is None else word for word in encoding.word_ids]
-        offsets.append(len(ids))
-    text = TokenFile(np.array(ids), np.array(places), np.array(offsets))
+    tokenizer, text = encoded(texts)
     found = words_of(text, tokenizer)
     assert found.forms[found.types].tolist() == [*texts[0].split(), *texts[1].split()]
     assert found.sentences.tolist() == [0] * 5 + [1] * 2
@@ -163,18 +166,16 @@ def test_the_program_aligns_words_spelt_backwards(run_script, corpus_files, tmp_
     assert read == found["form"].tolist()
 
 
-def test_words_and_translations_stand_side_by_side(corpus_files):
-    """Both texts are joined in one order."""
-    tokenizers = tuple(
-        Tokenizer.from_file(str(corpus_files.tokenizer(side))) for side in ("source", "target")
-    )
-    test, train = (
-        tuple(
-            TokenFile.load(corpus_files.tokens / f"{split}.{side}") for side in ("source", "target")
-        )
-        for split in ("test", "train")
-    )
+def test_words_and_translations_stand_side_by_side():
+    """Of each sentence the target has a word more, at its start."""
+    rng = np.random.default_rng(3)
+    read = [rng.choice(WORDS, rng.integers(3, 7), replace=False).tolist() for _ in range(200)]
+    source = encoded([" ".join(of) for of in read])
+    target = encoded([" ".join(["so", *(word[::-1] for word in of)]) for of in read])
+    tokenizers, texts = zip(source, target, strict=True)
+    test, train = (tuple(of.select(some) for of in texts) for some in np.split(np.arange(200), [9]))
     found = translations(test, train, tokenizers)
-    other_way = translations(test[::-1], train[::-1], tokenizers[::-1])
-    assert len(found) == len(other_way) and found["sentence"].max() < len(test[0])
-    assert sorted(found["form"]) == sorted(other_way["translation"])
+    expected = [(i, at, word) for i, of in enumerate(read[:9]) for at, word in enumerate(of)]
+    rows = [*found[["sentence", "word", "form"]].itertuples(index=False, name=None)]
+    assert set(rows) <= set(expected) and len(rows) > 0.9 * len(expected)
+    assert (found["translation"] == found["form"].str[::-1]).mean() > 0.95

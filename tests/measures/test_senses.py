@@ -238,6 +238,8 @@ def test_words_are_of_open_classes_with_two_senses_in_several_blocks():
     # Of each sense eight, two in each block: six without any one.
     assert len(words(occurrences, translations, 6, 100, 1)) == 1
     assert words(occurrences, translations, 7, 100, 1) == []
+    assert words(occurrences, translations, 100, 100, 1) == []
+    assert words(occurrences, translations[:0], 3, 100, 1) == []
     # If all of one sense is in one block, it does not count.
     occurrences["block"] = occurrences["sentence"] // 4 % 2
     assert words(occurrences, translations, 1, 100, 1) == []

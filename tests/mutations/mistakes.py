@@ -1446,7 +1446,7 @@ MISTAKES = [
         ("found = held & used.any(axis=1)", "found = used.any(axis=1)"),
         ("(has_sense & found) / np.maximum(sizes, 1)", "(has_sense & found) / len(held)"),
         ("n_words - chances)", "n_words)"),
-        ("counts.max(axis=1) >= k", "0 >= k"),
+        (' - of_senses.transform("max") >= k', " >= k"),
         (".cumcount() < most", ".cumcount() >= 0"),
         ("if t not in CLOSED", ""),
         ('occurrences["last_subword"] & classes', "classes"),

@@ -547,7 +547,12 @@ DONE = [
         FUNCTIONS,
         PRUNED_FUNCTIONS,
     ),
-    ("bottomup/measures/neighbors.py", "\nimport numpy as np", "\nimport numpy as n", NEIGHBOURS),
+    (
+        "bottomup/measures/neighbors.py",
+        "\nimport numpy as np",
+        "\nimport numpy as n",
+        *(NEIGHBOURS, SENSES),
+    ),
     ("scripts/compare_with_published.py", "beside(points)", "beside(points[:9])", COMPARISON),
     ("scripts/extract_views.py", "settings.dtype", "settings.type", FROM_VIEWS),
     (
