@@ -192,7 +192,7 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
         (
             "objectives__mllm",
             {},
-            "objectives.mllm: unknown key; allowed: bilm, lm, lm_bidirectional, lm_noise, mlm, "
+            "objectives.mllm: unknown key; allowed: bilm, diffusion, lm, lm_bidirectional, lm_noise, mlm, "
             "mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean mlm?",
         ),
         ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
@@ -229,8 +229,12 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
             "allowed: heads_from, label_smoothing, model, n_seeds, objective, training, trunk; did "
             "you mean training?",
         ),
-        ("objectives", {}, "objectives: found none; allowed: at least one of bilm, lm"),
-        ("objectives", {"lm": None}, "objectives: found none; allowed: at least one of bilm, lm"),
+        ("objectives", {}, "objectives: found none; allowed: at least one of bilm, diffusion, lm"),
+        (
+            "objectives",
+            {"lm": None},
+            "objectives: found none; allowed: at least one of bilm, diffusion, lm",
+        ),
         (
             "corpus__languages",
             ["en", "xx"],
@@ -780,8 +784,12 @@ def test_objectives_of_one_module_stand_side_by_side():
 @pytest.mark.parametrize(
     ("name", "section", "line"),
     [
-        ("mlm_40", {}, "objectives.mlm_40: unknown key; allowed: bilm, lm, "),
-        ("a", {"objective": "mln"}, 'objectives.a.objective: found "mln"; allowed: bilm, lm, '),
+        ("mlm_40", {}, "objectives.mlm_40: unknown key; allowed: bilm, diffusion, lm, "),
+        (
+            "a",
+            {"objective": "mln"},
+            'objectives.a.objective: found "mln"; allowed: bilm, diffusion, lm, ',
+        ),
         ("a", {"objective": "mlm", "mas": 1}, "objectives.a.mas: unknown key; allowed: "),
         ("a-b", {"objective": "mlm"}, "objectives.a-b: unknown key; allowed: small letters"),
         ("lm_half1", {"objective": "lm"}, "objectives.lm_half1: unknown key; allowed: small"),
