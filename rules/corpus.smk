@@ -234,7 +234,9 @@ rule align_words:
             "<results>/corpus/tokens/test.{side}/{array}.npy", side=SIDES, array=ARRAYS
         ),
         train=expand(
-            "<results>/corpus/tokens/train.{side}/{array}.npy", side=SIDES, array=ARRAYS
+            "<results>/corpus/tokens/train.{side}/{array}.npy",
+            side=SIDES,
+            array=ARRAYS,
         ),
         tokenizers=expand("<results>/corpus/tokenizer.{side}.json", side=SIDES),
     output:
