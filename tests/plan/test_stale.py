@@ -876,8 +876,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     gone = outputs.rules.keys() - summary.keys()
     figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
-    probing = ["agreement", "probes", "structural_probe", "edge_probes"]
-    probing = ["agreement", "probes", "structural_probe", "senses"]
+    probing = ["agreement", "probes", "structural_probe", "edge_probes", "senses"]
     drawn = [f"plot_{name}" for name in [*figures, *probing]]
     of_probes = [
         f"{what}{name}*" for name in probing for what in ("measure_", "collect_*:measures/")
