@@ -52,6 +52,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         _panel(axes, task, measured[measured["task"] == task], drawn[drawn["panel"] == task])
     style.curves(last, layers, style.objective, reach=0)
     last.set_xticks(range(len(TASKS)), SHORT)
+    last.set_xlim(-0.5, len(TASKS) - 0.5)  # also where some tasks have no expected layer
     last.set_ylabel("layer")
     last.set_title("expected layer:\nwhere accuracy rises")
     looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
