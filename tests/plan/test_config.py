@@ -192,8 +192,9 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
         (
             "objectives__mllm",
             {},
-            "objectives.mllm: unknown key; allowed: bilm, diffusion, lm, lm_bidirectional, lm_noise, mlm, "
-            "mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean mlm?",
+            "objectives.mllm: unknown key; allowed: bilm, diffusion, lm, lm_bidirectional, "
+            "lm_noise, mlm, mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean "
+            "mlm?",
         ),
         ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
         ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
