@@ -8,8 +8,9 @@ such as the first centers of clusters, are not shared between values; they have 
 """
 
 import logging
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
 from typing import TypedDict
 
@@ -75,6 +76,13 @@ class Table:
     def filtered(self, kept: pd.Series) -> "Table":
         """The rows where the mask `kept` is true."""
         return self.with_rows(self.rows[kept])
+
+    def once(self, by: Hashable, kept: Callable[[pd.DataFrame], pd.Series]) -> "Table":
+        """The rows where the mask `kept` of the rows is true: for one name `by` one table, with all
+        that was found in it."""
+        if by not in self._found:
+            self._found[by] = self.filtered(kept(self.rows))
+        return self._found[by]
 
     def with_rows(self, rows: pd.DataFrame) -> "Table":
         """The same table with these rows."""
@@ -231,22 +239,28 @@ def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
         columns = [name for name in SEEDS if name in rows]
         return rows[columns].isin(seeds).all(axis="columns")
 
-    return {name: table.filtered(kept(table.rows)) for name, table in tables.items()}
+    by = "seeds", frozenset(seeds)
+    return {name: table.once(by, kept) for name, table in tables.items()}
 
 
 def with_objective(tables: Tables, objective: str) -> Tables:
     """The rows of this objective; of pairs of runs, those with it."""
-    return {name: table.filtered(_about(table, objective)) for name, table in tables.items()}
+    by, kept = ("with", objective), partial(_about, objective)
+    return {name: table.once(by, kept) for name, table in tables.items()}
 
 
 def without_objective(tables: Tables, objective: str) -> Tables:
     """The rows of other objectives; of pairs of runs, those without it."""
-    return {name: table.filtered(~_about(table, objective)) for name, table in tables.items()}
+
+    def kept(rows: pd.DataFrame) -> pd.Series:
+        return ~_about(objective, rows)
+
+    return {name: table.once(("without", objective), kept) for name, table in tables.items()}
 
 
-def _about(table: Table, objective: str) -> pd.Series:
-    columns = [name for name in OBJECTIVES if name in table.rows]
-    return (table.rows[columns] == objective).any(axis="columns")
+def _about(objective: str, rows: pd.DataFrame) -> pd.Series:
+    columns = [name for name in OBJECTIVES if name in rows]
+    return (rows[columns] == objective).any(axis="columns")
 
 
 def objectives(tables: Tables) -> list[str]:
