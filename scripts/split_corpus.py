@@ -1,7 +1,7 @@
 """Split pairs by document into train, dev and test.
 
 Settings: seed, test_words, dev_words (source words); near_duplicates (drop or keep near-duplicates
-    of training sentences in dev and test).
+    of training sentences in dev and test); packed_words (of passages, or null).
 Inputs: clean.parquet.
 Outputs: train.parquet, dev.parquet, test.parquet; splits.csv, their sizes.
 """

@@ -108,6 +108,13 @@ class Splits(Section):
         "what to do with held-out sentences that differ from a training sentence only by a word, "
         "digits and punctuation"
     )
+    packed_words: int | None = key(
+        "sentences of a page that follow each other are one, up to so many words on either side, "
+        "after the splits are made; null for single sentences",
+        "words",
+        ge=2,
+        le=100_000,
+    )
 
 
 class Bpe(Section):

@@ -10,6 +10,7 @@ import pandas as pd
 from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import SIDES
 from bottomup.corpus.losses import SHOWN, UNIT, Loss, carried, tell, worst
+from bottomup.corpus.packing import packed
 from bottomup.corpus.segmentation import unmarked, words
 
 SPLITS = ["train", "dev", "test"]
@@ -28,7 +29,12 @@ _WORD = re.compile(rf"\w[\w{_MARKS}]*")
 
 
 def split(
-    pairs: pd.DataFrame, seed: int, test_words: int, dev_words: int, near_duplicates: str
+    pairs: pd.DataFrame,
+    seed: int,
+    test_words: int,
+    dev_words: int,
+    near_duplicates: str,
+    packed_words: int | None,
 ) -> tuple[dict[str, pd.DataFrame], pd.DataFrame]:
     """Split the pairs so that no document, and no source sentence, is in two splits.
 
@@ -41,15 +47,23 @@ def split(
     "keep" them. They are dropped after the sizes are reached, since only then is it known which
     text is for training.
 
+    packed_words: sentences of a document that follow each other are joined to passages of so many
+    words (see `packing`), last of all; None leaves them single.
+
     Returns the pairs of each split, and the counts, a row for each split and origin: split, origin,
     documents, pairs, source_words, target_words (if there is a target), dropped_repeats,
     dropped_near_duplicates (pairs), digest (of the kept text). A split that loses more than half
     of what was drawn says so.
 
-    Raises UserError if the sizes leave no text to train on, or if nothing is left of a split that
-    should have text.
+    Raises UserError if the sizes leave no text to train on, if nothing is left of a split that
+    should have text, or if no document has two sentences to join.
     """
     documents, names = pd.factorize(pairs["document"])
+    if packed_words is not None and len(names) == len(pairs):
+        raise UserError(
+            "corpus.splits.packed_words: no document of this text has two sentences; allowed: "
+            "null, or text whose documents are named"
+        )
     sentences, _ = pd.factorize(pairs["source"].str.casefold())
     counted = _words(pairs["source"])
     # The place of each pair's document in the random order.
@@ -84,6 +98,8 @@ def split(
     for name in SPLITS:
         tables[name] = pairs[fresh_by[name] & ~similar].reset_index(drop=True)
         tables[name].attrs.clear()
+        if packed_words is not None and not tables[name].empty:
+            tables[name] = packed(tables[name], packed_words)
         for origin in pairs["origin"].unique():
             of = pairs["origin"] == origin
             repeats = (drawn_by[name] & ~fresh_by[name] & of).sum()

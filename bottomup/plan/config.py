@@ -537,6 +537,11 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
             f'annotation.pipeline: found "{GOLD}" with corpus.source {json.dumps(source)}; allowed '
             "with the source conllu, whose treebank is annotated"
         )
+    if pipeline == GOLD and _section(corpus, "splits").get("packed_words") is not None:
+        yield (
+            f'corpus.splits.packed_words: found one with annotation.pipeline "{GOLD}"; allowed: '
+            "null, since a treebank annotates single sentences"
+        )
     if annotation.get("depccg_model") and pipeline is None:
         yield (
             "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "

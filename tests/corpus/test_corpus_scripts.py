@@ -17,7 +17,15 @@ from bottomup.corpus.tokens import TokenFile
 
 ROOT = Path(__file__).parents[2]
 VERBS = [("Open", "Öffnen"), ("Save", "Speichern"), ("Print", "Drucken"), ("Close", "Schließen")]
-SIZES = json.dumps({"seed": 1, "test_words": 600, "dev_words": 300, "near_duplicates": "drop"})
+SIZES = json.dumps(
+    {
+        "seed": 1,
+        "test_words": 600,
+        "dev_words": 300,
+        "near_duplicates": "drop",
+        "packed_words": None,
+    }
+)
 # Numbers written with letters: those with digits are all alike.
 LETTERS = str.maketrans("0123456789", "abcdefghij")
 

@@ -10,7 +10,13 @@ from bottomup.corpus.splits import split
 from bottomup.plan.program import _Lines
 from bottomup.plan.progress import warnings_in
 
-SIZES = {"seed": 1, "test_words": 10, "dev_words": 10, "near_duplicates": "keep"}
+SIZES = {
+    "seed": 1,
+    "test_words": 10,
+    "dev_words": 10,
+    "near_duplicates": "keep",
+    "packed_words": None,
+}
 
 
 def pairs(texts, documents=None):

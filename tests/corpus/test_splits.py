@@ -10,7 +10,13 @@ from bottomup.core.errors import UserError
 from bottomup.corpus.splits import SPLITS, near, split
 
 # Most of the sentences below are alike but for their number.
-SIZES = {"seed": 3, "test_words": 300, "dev_words": 100, "near_duplicates": "keep"}
+SIZES = {
+    "seed": 3,
+    "test_words": 300,
+    "dev_words": 100,
+    "near_duplicates": "keep",
+    "packed_words": None,
+}
 
 
 @pytest.fixture
@@ -249,7 +255,7 @@ def test_as_each_compared_with_each(longest, n):
 
 def dealt(near_duplicates, **texts):
     """`split` of three pages, those of `test`, `dev` and `train`, with these sentences each."""
-    sizes = {"seed": 1, "test_words": 1, "dev_words": 1, "near_duplicates": near_duplicates}
+    sizes = SIZES | {"seed": 1, "test_words": 1, "dev_words": 1, "near_duplicates": near_duplicates}
     blank = [(page, "0", f"only {page}", "", "help") for page in ("one", "two", "three")]
     columns = ["document", "element", "source", "target", "origin"]
     drawn, _ = split(pd.DataFrame(blank, columns=columns), **sizes | {"near_duplicates": "keep"})

@@ -92,6 +92,13 @@ MISTAKES = [
     ),
     *of(
         "corpus",
+        "packing.py",
+        ("row > 0 and documents[row] == documents[row - 1]", "row > 0"),
+        ("goes_on and (total + length <= most).all()", "goes_on"),
+        (".all():", ".any():"),
+    ),
+    *of(
+        "corpus",
         "frequencies.py",
         ("np.argsort(-counts[N_SPECIAL:]", "np.argsort(counts[N_SPECIAL:]"),
         ('method="min", ascending=False', 'method="first", ascending=False'),

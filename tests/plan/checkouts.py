@@ -33,7 +33,7 @@ corpus:
     min_words: 4  # a comment
     max_words: 100
     max_length_ratio: 3.0
-  splits: {seed: 1, test_words: 200, dev_words: 100, near_duplicates: drop}
+  splits: {seed: 1, test_words: 200, dev_words: 100, near_duplicates: drop, packed_words: null}
   bpe: {merges: 900}
 model: {layers: 2, heads: 4, d_model: 64, d_ff: 128, dropout: 0.1, attention_dropout: 0.0}
 training: {accumulate: 1, warmup_steps: 20, patience: 3}

@@ -19,7 +19,7 @@ fetch_corpus --pairs corpus/pairs/files.parquet --downloads downloads
 clean_corpus --pairs corpus/pairs/{files,libreoffice_help}.parquet --clean corpus/clean.parquet --counts corpus/cleaning.csv --examples corpus/cleaning_examples.csv
 = origins ["files", "libreoffice_help"]; languages ["en", "de"]; min_words 4; max_words 100; max_length_ratio 3.0
 split_corpus --pairs corpus/clean.parquet --train corpus/train.parquet --dev corpus/dev.parquet --test corpus/test.parquet --counts corpus/splits.csv
-= seed 1; test_words 200; dev_words 100; near_duplicates drop
+= seed 1; test_words 200; dev_words 100; near_duplicates drop; packed_words null
 learn_bpe --side source --text corpus/train.parquet --tokenizer corpus/tokenizer.source.json
 = language en; merges 900; lowercase true; spaces false
 learn_bpe --side target --text corpus/train.parquet --tokenizer corpus/tokenizer.target.json

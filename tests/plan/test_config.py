@@ -708,6 +708,10 @@ def test_gold_annotation_needs_a_treebank(tmp_path):
     assert load(config).known_of_words() == ["tag", "relation", "ccg"]
     config["corpus"]["languages"] = ["fr"]
     assert mistakes(config) == ["annotation.depccg_model: found one with text in fr; allowed: null"]
+    config = of_treebank(tmp_path)
+    config["corpus"]["splits"]["packed_words"] = 50
+    [line] = mistakes(config)
+    assert line.startswith('corpus.splits.packed_words: found one with annotation.pipeline "gold"')
 
 
 def test_a_missing_key_says_what_it_may_hold():

@@ -337,6 +337,7 @@ CONFIG = {
     "two numbers swapped": ("200, dev_words: 100", "100, dev_words: 200", FROM_SPLITS),
     "seed of documents": ("{seed: 1, test_words", "{seed: 2, test_words", FROM_SPLITS),
     "near-duplicates": ("near_duplicates: drop", "near_duplicates: keep", FROM_SPLITS),
+    "passages": ("packed_words: null", "packed_words: 30", FROM_SPLITS),
     "vocabulary": ("merges: 900", "merges: 901", FROM_BPE),
     "model": ("dropout: 0.1", "dropout: 0.2", FROM_TRAINING),
     "training": ("warmup_steps: 20", "warmup_steps: 30", TRAINED),

@@ -1,0 +1,31 @@
+"""Passages: sentences of a document that follow each other, read as one.
+
+A model that reads single sentences seldom sees a token again, and has little use for a head that
+looks far back.
+"""
+
+import numpy as np
+import pandas as pd
+
+from bottomup.corpus.cleaning import SIDES
+from bottomup.corpus.segmentation import words
+
+
+def packed(pairs: pd.DataFrame, most: int) -> pd.DataFrame:
+    """`pairs` with those that follow each other in a document joined by a space, as long as neither
+    side comes to more than `most` words; a longer sentence stays alone.
+
+    Other columns are of the first pair.
+    """
+    sides = [side for side in SIDES if side in pairs]
+    lengths = np.array([[len(words(text)) for text in pairs[side]] for side in sides]).T
+    first, total = np.zeros(len(pairs), dtype=int), lengths[0] * 0
+    documents = pairs["document"].tolist()
+    for row, length in enumerate(lengths):
+        goes_on = row > 0 and documents[row] == documents[row - 1]
+        if goes_on and (total + length <= most).all():
+            first[row], total = first[row - 1], total + length
+        else:
+            first[row], total = row, length
+    how = {name: " ".join if name in sides else "first" for name in pairs}
+    return pairs.groupby(first).agg(how).reset_index(drop=True)

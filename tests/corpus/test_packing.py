@@ -1,0 +1,64 @@
+import itertools
+
+import pandas as pd
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bottomup.core.errors import UserError
+from bottomup.corpus.packing import packed
+from bottomup.corpus.splits import split
+
+SIZES = {"seed": 1, "test_words": 2, "dev_words": 2, "near_duplicates": "keep"}
+
+
+def table(*rows):
+    return pd.DataFrame(rows, columns=["document", "source", "target"]).assign(origin="files")
+
+
+def test_sentences_of_a_page_are_joined_until_one_side_is_full():
+    pairs = table(
+        ("a", "one two", "eins zwei"),
+        ("a", "three", "drei"),
+        ("a", "four", "vier und noch"),  # the target would have six words
+        ("a", "five", "acht"),
+        ("b", "six", "sechs"),
+        ("a", "seven", "sieben"),  # of the first page, but not next to it
+    )
+    found = packed(pairs, 4)
+    assert found["source"].tolist() == ["one two three", "four five", "six", "seven"]
+    assert found["target"].tolist() == ["eins zwei drei", "vier und noch acht", "sechs", "sieben"]
+    assert found["document"].tolist() == ["a", "a", "b", "a"]
+    assert list(found) == list(pairs)
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("ab"), st.integers(1, 9)), min_size=1),
+    st.integers(2, 20),
+)
+def test_no_word_is_lost_and_no_two_passages_fit_into_one(rows, most):
+    pairs = table(*((name, "x" + " x" * n, "y") for name, n in rows))
+    found = packed(pairs, most)
+    for side in ("source", "target"):
+        assert " ".join(found[side]) == " ".join(pairs[side])
+    for (_, first), (_, second) in itertools.pairwise(found.iterrows()):
+        if first["document"] == second["document"]:
+            assert len(f"{first['source']} {second['source']}".split()) > most
+
+
+def test_splits_are_of_sentences_and_then_packed():
+    pairs = table(*((f"page{i // 4}", f"word{i} word{i}", f"wort{i}") for i in range(40)))
+    single, _ = split(pairs, **SIZES, packed_words=None)
+    passages, counts = split(pairs, **SIZES, packed_words=8)
+    for name, of in single.items():
+        assert " ".join(passages[name]["source"]) == " ".join(of["source"])
+        assert len(passages[name]) == len(of) / 4
+    assert (
+        counts["pairs"].tolist() == [len(passages[name]) for name in ("test", "dev", "train")][::-1]
+    )
+
+
+def test_text_without_documents_is_refused():
+    pairs = table(*((f"line{i}", f"word{i} word", "wort") for i in range(9)))
+    with pytest.raises(UserError, match="packed_words: no document of this text has two"):
+        split(pairs, **SIZES, packed_words=8)
