@@ -4,6 +4,7 @@
 
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
 PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR, "pruned": names.PRUNED}
+WORD_TOKENIZER = {"word_tokenizer": "<results>/corpus/tokenizer.source.json"}
 # What a table can be made from: under each name, the inputs of its jobs, which have names, too.
 READS = {
     "model": MODEL,
@@ -41,10 +42,11 @@ READS = {
     # training, in sub-words of ours.
     "written_test": {
         "pairs": "<results>/corpus/test.parquet",
-        "word_tokenizer": "<results>/corpus/tokenizer.source.json",
+        **WORD_TOKENIZER,
         "annotation": ANNOTATION,
         "blocks": "<results>/corpus/blocks.test.npy",
     },
+    "word_tokenizer": WORD_TOKENIZER,
     "training_text": {
         "train": expand(
             "<results>/corpus/tokens/train.source/{array}.npy", array=ARRAYS

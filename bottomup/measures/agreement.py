@@ -9,10 +9,7 @@ one number could be right more often than not: accuracy is the mean of that on s
 plural subjects.
 """
 
-from collections.abc import Callable, Iterator, Sequence, Set
-from dataclasses import dataclass
-from itertools import pairwise
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence, Set
 
 import numpy as np
 import pandas as pd
@@ -22,12 +19,9 @@ from bottomup.core.seeds import generator
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.word_types import words_of
 from bottomup.measures import jackknife
-from bottomup.measures.log_probability import Questions, of_sentence, of_word
-from bottomup.measures.ngram import Ngrams
+from bottomup.measures.log_probability import Questions, of_word
+from bottomup.measures.readers import Reader, by_sentence, of_sentences, preferred
 from bottomup.subjects.words import Span, encode
-
-if TYPE_CHECKING:
-    from bottomup.subjects.slow import SlowTokenizer
 
 # Penn's tags of nouns and present-tense verbs, singular and plural.
 NOUNS, VERBS = ["NN", "NNS"], ["VBZ", "VBP"]
@@ -35,7 +29,6 @@ SUBJECT = ["nsubj", "nsubjpass", "nsubj:pass"]
 # The present-tense verb of a clause may stand under the word that has the subject.
 AUXILIARY = ["aux", "auxpass", "aux:pass", "cop"]
 CONJUNCT = "conj"
-ORDER = 5  # of n-grams
 IRREGULAR = {"are": "is", "have": "has", "do": "does"}
 NUMBERS = {"singular": [False], "plural": [True], "both": [False, True]}
 SCORES = VERB, SENTENCE = "verb", "sentence"
@@ -153,20 +146,6 @@ def with_form(text: Text, word: int, form: str) -> Text:
     return sentence[:start] + form + sentence[end:], moved
 
 
-@dataclass(frozen=True)
-class Reader:
-    """What finds sentences more or less probable.
-
-    tokenizer: its own. max_length: tokens that it reads at once. causal: whether it reads from left
-    to right. log_probabilities: of what is asked about each sentence of a text, `[n_sentences]`.
-    """
-
-    tokenizer: "Tokenizer | SlowTokenizer"
-    max_length: int | None
-    causal: bool
-    log_probabilities: Callable[[TokenFile, Sequence[Questions]], np.ndarray]
-
-
 def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: str) -> pd.DataFrame:
     """The items that a reader can judge by a score, with `is_right`: 1 where the right form is more
     probable, 0 where the wrong one is, half at a tie.
@@ -180,7 +159,7 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
     sizes = np.array(
         [
             [(of == verb).sum() for of, verb in zip(words, verbs, strict=True)]
-            for words in (_by_sentence(side, side.words) for side in sides)
+            for words in (by_sentence(side, side.words) for side in sides)
         ],
         dtype=int,
     )
@@ -192,7 +171,7 @@ def answered(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, score: s
         tokens = side.select(np.flatnonzero(kept))
         asked = questions(tokens, verbs[kept], reader.causal, score)
         scores.append(reader.log_probabilities(tokens, asked))
-    return some[kept].assign(is_right=(1 + np.sign(scores[0] - scores[1])) / 2)
+    return some[kept].assign(is_right=preferred(*scores))
 
 
 def read(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, form: str) -> TokenFile:
@@ -205,28 +184,10 @@ def read(some: pd.DataFrame, texts: Sequence[Text], reader: Reader, form: str) -
 
 def questions(tokens: TokenFile, verbs: np.ndarray, causal: bool, score: str) -> list[Questions]:
     """What is asked of each sentence for a score."""
-    words = _by_sentence(tokens, tokens.words)
-    if score == VERB:
-        return [of_word(of, verb, causal) for of, verb in zip(words, verbs, strict=True)]
-    special = _by_sentence(tokens, tokens.special)
-    return [of_sentence(*of, causal) for of in zip(words, special, strict=True)]
-
-
-def _by_sentence(tokens: TokenFile, values: np.ndarray) -> list[np.ndarray]:
-    return [values[start:end] for start, end in pairwise(tokens.offsets)]
-
-
-def of_ngrams(train: TokenFile, tokenizer: Tokenizer) -> Reader:
-    """An n-gram model of a text in sub-words of `tokenizer`."""
-    model = Ngrams(train, ORDER, tokenizer.get_vocab_size())
-
-    def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:
-        asked = np.concatenate([np.zeros(0, dtype=bool), *(of.asked[0] for of in questions)])
-        sentence = np.repeat(np.arange(len(text)), text.lengths)
-        summed = np.where(asked, model.log_probabilities(text), 0)
-        return np.bincount(sentence, summed, minlength=len(text))
-
-    return Reader(tokenizer, None, True, scores)
+    if score == SENTENCE:
+        return of_sentences(tokens, causal)
+    words = by_sentence(tokens, tokens.words)
+    return [of_word(of, verb, causal) for of, verb in zip(words, verbs, strict=True)]
 
 
 def rows(found: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:

@@ -49,7 +49,14 @@ from bottomup.corpus.segmentation import base
 if TYPE_CHECKING:
     from bottomup.corpus.sources import SourceOptions
     from bottomup.objectives import Objective
-    from bottomup.tables import agreement, mutual_information, probes, pwcca_between_runs, sentence
+    from bottomup.tables import (
+        agreement,
+        minimal_pairs,
+        mutual_information,
+        probes,
+        pwcca_between_runs,
+        sentence,
+    )
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
 ABOUT_VOCABULARY = ", about the size of the vocabulary"
@@ -102,6 +109,7 @@ if TYPE_CHECKING:
         """The sections that a plan reads itself."""
 
         agreement: agreement.Keys
+        minimal_pairs: minimal_pairs.Keys
         mutual_information: mutual_information.Settings
         probes: probes.Settings
         pwcca: pwcca_between_runs.Settings

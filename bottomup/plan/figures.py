@@ -382,4 +382,5 @@ class Figures:
             module="similarity_between_runs",
             options={"calibrated": True},
         )
-        return found | {"similarity_calibrated": calibrated}
+        pairs = replace(found["minimal_pairs"], published=("blimp",))
+        return found | {"similarity_calibrated": calibrated, "minimal_pairs": pairs}

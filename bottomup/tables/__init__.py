@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
+from bottomup.core import names
 from bottomup.core.settings import Section
 
 if TYPE_CHECKING:
@@ -35,6 +36,22 @@ def looked_at(subjects: "Subjects") -> list[str]:
 def with_first_steps(subjects: "Subjects") -> list[str]:
     """All that is compared, by run; of runs at earlier steps the first seed's."""
     return subjects.runs(subjects.looked_at) + subjects.first_runs(subjects.steps)
+
+
+def reading_alone(subjects: "Subjects") -> list[str]:
+    """The runs of each objective that is compared and neither translates nor reads the text twice,
+    once from each end, of those at earlier steps the first seed's; and checkpoints."""
+
+    def alone(name: str) -> bool:
+        objective = subjects.study.objective_options(names.whole(name))
+        return objective.predicts != "target" and not objective.both_ways
+
+    steps = [name for name in subjects.steps if alone(name)]
+    ours = [name for name in subjects.compared if alone(name)]
+    return [
+        *subjects.runs(ours),
+        *subjects.first_runs([*steps, *subjects.checkpoints]),
+    ]
 
 
 @dataclass(frozen=True)

@@ -8,42 +8,21 @@ attractors and number, see `bottomup.measures.agreement.rows`; what the scores a
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
-from bottomup.core import names
 from bottomup.core.settings import Section, Seed, Trained, key
 from bottomup.corpus.segmentation import base
-from bottomup.tables import Table
+from bottomup.tables import Table, reading_alone
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
-    import numpy as np
     import pandas as pd
 
-    from bottomup.corpus.tokens import TokenFile
-    from bottomup.measures.agreement import Reader
-    from bottomup.measures.log_probability import Questions
     from bottomup.plan.slices import Slices
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
 
-def reading_alone(subjects: "Subjects") -> list[str]:
-    """The runs of each objective that is compared and neither translates nor reads the text twice,
-    once from each end, of those at earlier steps the first seed's; and checkpoints. None of a text
-    that is not English."""
-    if base(subjects.study.corpus.languages[0]) != "en":
-        return []
-
-    def alone(name: str) -> bool:
-        objective = subjects.study.objective_options(names.whole(name))
-        return objective.predicts != "target" and not objective.both_ways
-
-    steps = [name for name in subjects.steps if alone(name)]
-    ours = [name for name in subjects.compared if alone(name)]
-    return [
-        *subjects.runs(ours),
-        *subjects.first_runs([*steps, *subjects.checkpoints]),
-    ]
+def of_english(subjects: "Subjects") -> list[str]:
+    """What reads alone; none of a text that is not English."""
+    return reading_alone(subjects) if base(subjects.study.corpus.languages[0]) == "en" else []
 
 
 def options(slices: "Slices", of: Any) -> dict:
@@ -54,7 +33,7 @@ TABLE = Table(
     "run",
     reads=("model", "written_test", "training_text"),
     sees="subjects",
-    parts=reading_alone,
+    parts=of_english,
     options=options,
     modules=lambda slices, of: slices.of_task(of, "predictor"),
     annotated=True,
@@ -70,7 +49,6 @@ COLUMNS = [
     *("by", "score", "attractors", "number"),
     *("accuracy", "ci_low", "ci_high", "without", "permuted", "n", "n_verbs"),
 ]
-MODEL, NGRAMS = "model", "5-grams"
 LEAST = 10  # of fewer verbs of one number nothing is said
 
 
@@ -112,6 +90,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     from bottomup.corpus.tokens import TokenFile
     from bottomup.corpus.words import spans
     from bottomup.measures import agreement
+    from bottomup.measures.readers import MODEL, NGRAMS, of_model, of_ngrams
 
     model = of_model(seen, settings.run)
     if model is None:
@@ -123,7 +102,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     found = agreement.items(annotation, known)
     texts = [*spans(read_table(seen.needed("pairs"))["source"].tolist(), tokenizer)]
     blocks = load_array(seen.needed("blocks"))
-    readers = {MODEL: model, NGRAMS: agreement.of_ngrams(train, tokenizer)}
+    readers = {MODEL: model, NGRAMS: of_ngrams(train, tokenizer)}
     parts = []
     for (by, reader), score in product(readers.items(), agreement.SCORES):
         whole = score == agreement.SENTENCE and not reader.causal
@@ -132,37 +111,3 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
         rows = agreement.rows(agreement.answered(some, texts, reader, score), blocks, LEAST)
         parts += [{"by": by, "score": score, **row} for row in rows]
     return pd.DataFrame(parts, columns=COLUMNS)
-
-
-def of_model(seen: "Seen", run: Trained) -> "Reader | None":
-    """The model as a reader; None if it does not predict tokens of what it reads."""
-    import torch
-
-    from bottomup.corpus.specials import MASK
-    from bottomup.heads import tasks
-    from bottomup.measures.agreement import Reader
-    from bottomup.measures.log_probability import log_probabilities
-
-    subject, mask = seen.subject, MASK
-    predictor = tasks.opened(run, subject, seen.folder)
-    if run.module is None:
-        from bottomup.subjects.checkpoint import Checkpoint
-
-        assert isinstance(subject, Checkpoint)
-        if predictor.objective.predicts != "source":
-            return None
-        mask = subject.pretrained.mask_token_id
-
-    @torch.inference_mode()
-    def scores(text: "TokenFile", questions: "Sequence[Questions]") -> "np.ndarray":
-        return log_probabilities(
-            lambda example: predictor.losses(example)[0],
-            text,
-            questions,
-            subject.causal,
-            mask,
-            subject.padding,
-            seen.batch_tokens,
-        )
-
-    return Reader(subject.tokenizer, subject.max_length, subject.causal, scores)

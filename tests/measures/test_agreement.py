@@ -17,15 +17,14 @@ from bottomup.corpus.words import spans
 from bottomup.measures import agreement
 from bottomup.measures.agreement import (
     NEEDED,
-    Reader,
     answered,
     frequent_words,
     items,
-    of_ngrams,
     other_form,
     rows,
     with_form,
 )
+from bottomup.measures.readers import Reader, of_ngrams
 from bottomup.tables.agreement import COLUMNS
 from bottomup.training.run import save
 from tests.subjects import families

@@ -5,6 +5,7 @@ FOLDER/study.yaml, which has them beside runs of its own. Laid over studies/smok
 through every table, figure, claim and page in a few minutes.
 """
 
+import json
 import sys
 from pathlib import Path
 
@@ -97,6 +98,7 @@ STUDY = {
         "senses": {"k": 1, "occurrences": 20},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},
+        "minimal_pairs": {"pairs": 10},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
     },
     "pruning": {
@@ -126,7 +128,22 @@ def main(folder: Path) -> None:
         noise(kind(config)).save_pretrained(folder / name)
     checkpoints = {name: {"folder": str(folder / name)} for name in CHECKPOINTS}
     study = STUDY | {"checkpoints": checkpoints}
+    study["measures"]["minimal_pairs"]["folder"] = str(minimal_pairs(folder / "pairs"))
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
+
+
+def minimal_pairs(folder: Path) -> Path:
+    """A folder with pairs in the form of BLiMP."""
+    folder.mkdir(exist_ok=True)
+    names = ("file", "page", "folder", "key", "image", "name", "line", "menu", "tool", "user")
+    pairs = [
+        {"sentence_good": f"The {name}s are open.", "sentence_bad": f"The {name}s is open."}
+        | {"UID": "plural_subjects", "linguistics_term": "agreement"}
+        for name in names
+    ]
+    lines = [json.dumps(pair) for pair in pairs]
+    (folder / "plural_subjects.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
 
 
 def tokenizer(template: str, roles: dict[str, str]) -> PreTrainedTokenizerFast:

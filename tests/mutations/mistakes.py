@@ -288,6 +288,28 @@ MISTAKES = [
     ),
     *of(
         "measures",
+        "minimal_pairs.py",
+        ("place % N_BLOCKS", "0"),
+        ("place < most", "place <= most"),
+        ('("good", "bad")', '("bad", "good")'),
+        ("np.mean(shares, axis=0)", "shares[0]"),
+        ("if other == phenomenon", "if True"),
+    ),
+    *of(
+        "measures",
+        "readers.py",
+        ("(1 + np.sign(right - wrong)) / 2", "(right > wrong) * 1.0"),
+        ("Ngrams(train, ORDER,", "Ngrams(train, 1,"),
+    ),
+    *of(
+        "tables",
+        "minimal_pairs.py",
+        ('"content": pairs', '"content": ""'),
+        ("if not any(folder.rglob", "if any(folder.rglob"),
+        ("settings.pairs, settings.seed", "settings.pairs, 1"),
+    ),
+    *of(
+        "measures",
         "mutual_information.py",
         ("SHUFFLES = 5", "SHUFFLES = 1"),
         ('generator(seed, "shuffled labels")', 'generator(1, "shuffled labels")'),

@@ -18,6 +18,7 @@ from bottomup.plan.contents import content
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
 from bottomup.plan.subjects import Subjects
+from bottomup.tables.minimal_pairs import if_given
 from scripts import annotate_words
 from tests.plan.checkouts import ROOT
 
@@ -690,6 +691,27 @@ def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words
     file.write_text("b")
     assert all(old["content"] != new["content"] for old, new in zip(before, both(), strict=True))
     require_packages(load(of_treebank(tmp_path)))
+
+
+def test_minimal_pairs_count_by_content_and_are_asked_of_what_predicts_the_source(tmp_path):
+    key = {"measures__minimal_pairs__folder": str(tmp_path)}
+    [line] = mistakes(changed(**key))
+    assert line.startswith("measures.minimal_pairs.folder: ") and "a folder with .jsonl" in line
+    (tmp_path / "data").mkdir()
+    file = tmp_path / "data/a.jsonl"
+
+    def of_lm():
+        content.cache_clear()
+        study = load(changed(**key, seeds=[1]))
+        parts = if_given(Subjects(study))
+        assert parts == ["lm-1", "mlm-1", "untrained-1", "untrained_causal-1"]
+        run = SimpleNamespace(objective="lm", seed="1")
+        return Slices(study).measure("minimal_pairs", run)["options"]["content"]
+
+    file.write_text("a")
+    before = of_lm()
+    file.write_text("b")
+    assert of_lm() != before
 
 
 def test_gold_annotation_needs_a_treebank(tmp_path):

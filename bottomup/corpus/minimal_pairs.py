@@ -1,0 +1,52 @@
+"""Minimal pairs in the form of BLiMP (Warstadt et al. 2020, arXiv 1912.00582): sentences side by
+side, of which one is acceptable.
+
+A folder has files of JSON Lines, by default one for each set of pairs; of each line count
+`sentence_good`, `sentence_bad`, `UID`, which names the set, and `linguistics_term`, which names the
+phenomenon.
+"""
+
+import json
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup.core.errors import UserError
+from bottomup.corpus.sources.files import lines
+
+KEYS = {
+    "linguistics_term": "phenomenon",
+    "UID": "set",
+    "sentence_good": "good",
+    "sentence_bad": "bad",
+}
+
+
+def files_in(folder: Path) -> list[Path]:
+    """The files of pairs, in the order of their names."""
+    return sorted(folder.rglob("*.jsonl"))
+
+
+def load(folder: Path) -> pd.DataFrame:
+    """All pairs of a folder: columns phenomenon, set, good, bad.
+
+    Raises UserError, with file and line, for what is not a pair.
+    """
+    rows = [
+        _pair(line, f"{path}, line {number}")
+        for path in files_in(folder)
+        for number, line in enumerate(lines(path), start=1)
+    ]
+    return pd.DataFrame(rows, columns=list(KEYS.values()))
+
+
+def _pair(line: str, where: str) -> list[str]:
+    try:
+        found = json.loads(line)
+    except json.JSONDecodeError as error:
+        raise UserError(f"{where}: is not JSON ({error}); mend it") from error
+    values = [found.get(key) for key in KEYS] if isinstance(found, dict) else []
+    texts = [value for value in values if isinstance(value, str) and value.strip()]
+    if len(texts) < len(KEYS):
+        raise UserError(f"{where}: needs text for each of {', '.join(KEYS)}; mend it")
+    return texts

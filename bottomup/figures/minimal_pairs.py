@@ -1,0 +1,79 @@
+"""How often the acceptable one of two sentences is the more probable one, by phenomenon, beside
+published models.
+
+Not in the papers; the question and the published values are those of Warstadt et al. (2020).
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.figures import style
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.jackknife import UNIT, WITHOUT
+
+NEEDED = [
+    *("objective", "seed", "by", "phenomenon", "set"),
+    *("accuracy", "ci_low", "ci_high", WITHOUT, "n"),
+]
+NGRAMS, ALL = "5-grams", "all"
+CHANCE = 0.5
+APART = 0.5  # of the places of phenomena, which nothing joins
+THEIRS = {
+    "5-gram": style.Look("5-grams, published", "#000000", "x"),
+    "LSTM": style.Look("LSTM, published", style.GRAY, "v"),
+    "GPT-2": style.Look("GPT-2, published", style.GRAY, "*"),
+}
+OF_NGRAMS = style.Look("5-grams of the training text", "#000000", "x")
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """The figure and its points, from `minimal_pairs`: `x` is the phenomenon, and 5-grams are a
+    series of their own; and the published models of the phenomena that are asked about."""
+    measured = table(tables, "minimal_pairs", NEEDED)
+    whole = measured[measured["set"] == ALL]
+    of_model = whole[whole["by"] != NGRAMS].assign(series=lambda rows: rows["objective"])
+    # The same beside every model.
+    same = whole[whole["by"] == NGRAMS].drop_duplicates("phenomenon").assign(series=NGRAMS)
+    named = pd.concat([of_model, same]).rename(columns={"phenomenon": "x", "accuracy": "value"})
+    ours = points(over_runs(named, ["series", "x"], UNIT), quantity="accuracy")
+    places = [*(name for name in ours["x"].unique() if name != ALL), ALL]
+    drawn = join([ours, _published(tables, places)])
+    figure = Figure(figsize=(7.6, 4.2), layout="constrained")
+    axes = figure.subplots()
+    looks = {name: _look(name) for name in _ordered(ours["series"])}
+    theirs = {name: look for name, look in THEIRS.items() if (drawn["series"] == name).any()}
+    placed = drawn.assign(x=drawn["x"].map(places.index))
+    style.curves(axes, placed, (looks | theirs).__getitem__, reach=APART)
+    labels = [name.replace("_", " ") for name in places]
+    axes.set_xticks(range(len(places)), labels, rotation=40, ha="right", rotation_mode="anchor")
+    axes.set_ylabel("accuracy")
+    axes.axhline(CHANCE, color="black", linewidth=0.7)
+    style.level(axes, CHANCE, "chance")
+    handles = style.key(ours, looks, bars="95 % interval") + style.key(ours.head(0), theirs)
+    style.legend(figure, handles, columns=4)
+    return figure, drawn
+
+
+def _published(tables: Tables, places: list[str]) -> pd.DataFrame:
+    """Published means over the sets of each phenomenon, if given; of all sets only where every
+    phenomenon is asked about."""
+    rows = tables.get("blimp", pd.DataFrame(columns=["panel", "series", "y"]))
+    rows = rows[rows["series"].isin(THEIRS)]
+    there = {*places} >= {*rows["panel"]}
+    by = rows.groupby(["series", "panel"], sort=False)["y"].mean().rename_axis(["series", "x"])
+    parts = [by.reset_index(), rows.groupby("series")["y"].mean().reset_index().assign(x=ALL)]
+    found = pd.concat(parts if there else parts[:1])
+    found = found[found["x"].isin(places)]
+    return points(found, "published", quantity="accuracy")
+
+
+def _look(series: str) -> style.Look:
+    return OF_NGRAMS if series == NGRAMS else style.objective(series)
+
+
+def _ordered(series: pd.Series) -> list[str]:
+    """Objectives in the order of other figures, then 5-grams."""
+    there = set(series)
+    return [*style.ordered(there - {NGRAMS}), *(there & {NGRAMS})]

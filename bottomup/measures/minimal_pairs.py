@@ -1,0 +1,75 @@
+"""How often the acceptable one of two sentences is the more probable one (Warstadt et al. 2020,
+arXiv 1912.00582).
+
+Pairs of a set are made alike, so a set counts as a whole: accuracy of a phenomenon is the mean over
+its sets.
+"""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pandas as pd
+from tokenizers import Tokenizer
+
+from bottomup.core.seeds import generator
+from bottomup.corpus.blocks import N_BLOCKS
+from bottomup.corpus.words import spans
+from bottomup.measures import jackknife
+from bottomup.measures.readers import Reader, of_sentences, preferred
+from bottomup.subjects.words import encode
+
+ALL = "all"
+
+
+def drawn(pairs: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
+    """At most so many pairs of each set, and the `block` of each; of the same pairs, fewer are some
+    of those that more would be."""
+    order = generator(seed, "minimal pairs").permutation(len(pairs))
+    place = pairs["set"].iloc[order].groupby(pairs["set"].iloc[order]).cumcount().sort_index()
+    return pairs.assign(block=place % N_BLOCKS)[place < most].reset_index(drop=True)
+
+
+def answered(pairs: pd.DataFrame, tokenizer: Tokenizer, reader: Reader) -> pd.DataFrame:
+    """The pairs with `is_right`: 1 where the good sentence is more probable, 0 where the bad one
+    is, half at a tie.
+
+    tokenizer: of the study, whose words are hidden together.
+    """
+    scores = []
+    for side in ("good", "bad"):
+        texts, places = zip(*spans(pairs[side].tolist(), tokenizer), strict=True)
+        tokens = encode(reader.tokenizer, [*texts], [*places], reader.max_length).tokens
+        asked = of_sentences(tokens, reader.causal)
+        scores.append(reader.log_probabilities(tokens, asked))
+    return pairs.assign(is_right=preferred(*scores))
+
+
+def rows(found: pd.DataFrame) -> Iterator[dict]:
+    """A row for each set, each phenomenon (`set` is "all") and all of them (both are).
+
+    accuracy: 0 to 1. n: pairs. n_sets: sets, whose mean it is.
+    """
+    sets = {key: of for key, of in found.groupby(["phenomenon", "set"], sort=False)}
+    for (phenomenon, name), of in sets.items():
+        yield {"phenomenon": phenomenon, "set": name, **accuracy([of])}
+    for phenomenon in found["phenomenon"].unique():
+        of_it = [of for (other, _), of in sets.items() if other == phenomenon]
+        yield {"phenomenon": phenomenon, "set": ALL, **accuracy(of_it)}
+    yield {"phenomenon": ALL, "set": ALL, **accuracy([*sets.values()])}
+
+
+def accuracy(sets: list[pd.DataFrame]) -> dict:
+    """The mean accuracy of some sets, and its interval over pairs."""
+    shares, sizes = [], np.array([len(of) for of in sets])
+    for of in sets:
+        both = np.stack([of["is_right"], np.ones(len(of))], axis=1)
+        shares.append(jackknife.ratio(*jackknife.sums(both, of["block"].to_numpy(), N_BLOCKS).T))
+    value, *without = np.mean(shares, axis=0)
+    # A mean of unequal sets tells as much as one of so many pairs of equal weight.
+    equal = len(sizes) ** 2 / (sizes.sum() * (1 / sizes).sum())
+    cases = equal * sum(jackknife.cases_of(of["block"].to_numpy(), N_BLOCKS) for of in sets)
+    return {
+        **jackknife.estimate("accuracy", value, np.array(without), jackknife.UNIT, cases),
+        "n": int(sizes.sum()),
+        "n_sets": len(sets),
+    }

@@ -1,0 +1,94 @@
+"""What finds sentences more or less probable: a model, or n-grams of the training text."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+from tokenizers import Tokenizer
+
+from bottomup.core.settings import Trained
+from bottomup.corpus.specials import MASK
+from bottomup.corpus.tokens import TokenFile
+from bottomup.heads import tasks
+from bottomup.measures.log_probability import Questions, log_probabilities, of_sentence
+from bottomup.measures.ngram import Ngrams
+from bottomup.subjects.seen import Seen
+
+if TYPE_CHECKING:
+    from bottomup.subjects.slow import SlowTokenizer
+
+ORDER = 5  # of n-grams
+MODEL, NGRAMS = "model", f"{ORDER}-grams"
+
+
+@dataclass(frozen=True)
+class Reader:
+    """What finds sentences more or less probable.
+
+    tokenizer: its own. max_length: tokens that it reads at once. causal: whether it reads from left
+    to right. log_probabilities: of what is asked about each sentence of a text, `[n_sentences]`.
+    """
+
+    tokenizer: "Tokenizer | SlowTokenizer"
+    max_length: int | None
+    causal: bool
+    log_probabilities: Callable[[TokenFile, Sequence[Questions]], np.ndarray]
+
+
+def of_model(seen: Seen, run: Trained) -> Reader | None:
+    """The model as a reader; None if it does not predict tokens of what it reads."""
+    subject, mask = seen.subject, MASK
+    predictor = tasks.opened(run, subject, seen.folder)
+    if run.module is None:
+        from bottomup.subjects.checkpoint import Checkpoint
+
+        assert isinstance(subject, Checkpoint)
+        if predictor.objective.predicts != "source":
+            return None
+        mask = subject.pretrained.mask_token_id
+
+    @torch.inference_mode()
+    def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:
+        return log_probabilities(
+            lambda example: predictor.losses(example)[0],
+            text,
+            questions,
+            subject.causal,
+            mask,
+            subject.padding,
+            seen.batch_tokens,
+        )
+
+    return Reader(subject.tokenizer, subject.max_length, subject.causal, scores)
+
+
+def of_ngrams(train: TokenFile, tokenizer: Tokenizer) -> Reader:
+    """An n-gram model of a text in sub-words of `tokenizer`."""
+    model = Ngrams(train, ORDER, tokenizer.get_vocab_size())
+
+    def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:
+        asked = np.concatenate([np.zeros(0, dtype=bool), *(of.asked[0] for of in questions)])
+        sentence = np.repeat(np.arange(len(text)), text.lengths)
+        summed = np.where(asked, model.log_probabilities(text), 0)
+        return np.bincount(sentence, summed, minlength=len(text))
+
+    return Reader(tokenizer, None, True, scores)
+
+
+def of_sentences(tokens: TokenFile, causal: bool) -> list[Questions]:
+    """What is asked of each sentence for its probability."""
+    parts = zip(by_sentence(tokens, tokens.words), by_sentence(tokens, tokens.special), strict=True)
+    return [of_sentence(words, special, causal) for words, special in parts]
+
+
+def by_sentence(tokens: TokenFile, values: np.ndarray) -> list[np.ndarray]:
+    """Values of tokens, an array for each sentence."""
+    return [values[start:end] for start, end in pairwise(tokens.offsets)]
+
+
+def preferred(right: np.ndarray, wrong: np.ndarray) -> np.ndarray:
+    """1 where the right one is more probable, 0 where the wrong one is, half at a tie."""
+    return (1 + np.sign(right - wrong)) / 2
