@@ -360,6 +360,13 @@ def heads_from(objective):
     return files
 
 
+def same_run(objective):
+    """The metrics of the same run under another name, after which this one is in `trained/`; none
+    for most objectives."""
+    same = SUBJECTS.same_training(objective)
+    return [f"<results>/runs/{same}-{{seed}}/metrics.jsonl"] if same else []
+
+
 def steps_to_keep(objective):
     """The steps, as words of a command."""
     return " ".join(map(str, STUDY.training_steps.get(objective, [])))

@@ -16,6 +16,7 @@ for objective in QUICKEST_FIRST:
             tokens=tokens_of(["train", "dev"], objective),
             tokenizers=tokenizers_of(objective),
             heads_from=heads_from(objective),
+            same=same_run(objective),
         output:
             **model_in(f"<results>/runs/{objective}-{{seed}}"),
             metrics=f"<results>/runs/{objective}-{{seed}}/metrics.jsonl",

@@ -200,9 +200,9 @@ def _path(path: str, location: tuple) -> str:
 
 def _parent_keys(annotation: Any, location: list) -> dict[str, FieldInfo]:
     for part in location:
-        in_dict = get_origin(annotation) is dict
+        inside = get_origin(annotation) in (dict, list)
         model = section(annotation) or BaseModel
-        annotation = get_args(annotation)[1] if in_dict else keys(model)[part].annotation
+        annotation = get_args(annotation)[-1] if inside else keys(model)[part].annotation
     return keys(section(annotation) or BaseModel)
 
 
@@ -214,8 +214,8 @@ def _allowed_at(annotation: Any, location: tuple | list) -> str:
         while origin is Annotated:
             annotation = inner[0]
             origin, inner = get_origin(annotation), get_args(annotation)
-        if origin is dict:
-            annotation, metadata = inner[1], ()
+        if origin is dict or (origin is list and section(inner[0])):
+            annotation, metadata = inner[-1], ()
         elif model := section(annotation):
             field = keys(model)[part]
             annotation, metadata = field.annotation, field.metadata

@@ -27,9 +27,16 @@ def end(tables: Tables, objective: str) -> int:
     runs = [name for name in tables if re.fullmatch(rf"{objective}-\d+", name)]
     if not runs:
         raise UserError(f"no metrics of {objective}, which say when its training ended; give them")
-    metrics = [table(tables, run, ["step", "dev_loss_nats"]) for run in runs]
+    metrics = [candidates(table(tables, run, ["step", "dev_loss_nats"])) for run in runs]
     best = [rows.loc[rows["dev_loss_nats"].idxmin(), "step"] for rows in metrics]
     return round(sum(best) / len(best))
+
+
+def candidates(metrics: pd.DataFrame) -> pd.DataFrame:
+    """The evaluations whose weights a run may end with: of a schedule those of its last phase, or
+    the last one."""
+    early = metrics.get("early", pd.Series(False, metrics.index))
+    return metrics.tail(1) if early.all() else metrics[~early]
 
 
 def axis(axes: Axes, steps: pd.Series) -> None:

@@ -78,10 +78,40 @@ class Objective(BaseModel, ABC):
     masked: ClassVar[bool] = False
     accuracy: ClassVar[str] = "accuracy"  # its name in the table of quality
     variant: ClassVar[Variant | None] = None
+    # Options that say how its models are looked at, and nothing of how they are trained.
+    looks: ClassVar[frozenset[str]] = frozenset()
 
     label_smoothing: float = Field(
         0.0, ge=0, lt=1, description="probability spread over the other tokens of the vocabulary"
     )
+
+    @property
+    def name(self) -> str:
+        """Its module of this package."""
+        return type(self).__module__.rpartition(".")[2]
+
+    def at(self, spent: float) -> list[tuple[float, "Objective"]]:
+        """By which objectives a batch is trained, each with its share of the batches.
+
+        spent: the share of the run's tokens that is read. Only an objective that is made of others
+        (`schedule`, `mix`) has any but itself.
+        """
+        return [(1.0, self)]
+
+    @property
+    def last_from(self) -> float:
+        """The share of the run's tokens after which what `at` says stays."""
+        return 0.0
+
+    @property
+    def seen(self) -> "Objective":
+        """As which objective its models are looked at, and fine-tuned: one that has no parts."""
+        return self
+
+    @property
+    def all(self) -> list["Objective"]:
+        """Itself and all that it is made of."""
+        return [self]
 
     @property
     def predictions_a_token(self) -> float:
@@ -133,6 +163,11 @@ def with_random_tokens(
     return np.where(replaced, rng.integers(N_SPECIAL, vocab_size, source.shape), source)
 
 
+def kind(name: str) -> type[Objective]:
+    """The class of the objective `name`."""
+    return importlib.import_module(f"bottomup.objectives.{name}").Objective
+
+
 def load(name: str, options: dict) -> Objective:
     """The objective `name` with its options; pydantic's ValidationError if these are wrong."""
-    return importlib.import_module(f"bottomup.objectives.{name}").Objective(**options)
+    return kind(name)(**options)

@@ -608,6 +608,7 @@ def _objective_choices(config: dict) -> Iterator[str]:
                 "or a target language there"
             )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
+        yield from _made_of(path, name, options, config)
         yield from _own_shape(f"{path}.model", options, config, name in known)
         yield from _heads_from(f"{path}.heads_from", name, options, config)
         own = options.get("training", {})
@@ -752,6 +753,24 @@ def _trunk_choice(path: str, objective: "type[Objective]", trunk: str) -> Iterat
         reason = "since one reads from each end"
     if trunk not in allowed:
         yield f'{path}: found "{trunk}"; allowed: {", ".join(allowed)}, {reason}'
+
+
+def _made_of(path: str, name: str, options: dict, config: dict) -> Iterator[str]:
+    """Check what an objective that is made of others cannot do."""
+    model, own, trunk = objective_model(_module(name, options)), _options(options), _trunk(options)
+    if problems(model, own) or len(every := validated(model, own).all) == 1:
+        return
+    if not TRUNKS.get(trunk, True) and len({each.causal for each in every}) > 1:
+        yield (
+            f'{path}.trunk: found "{trunk}", whose mask is fixed, and parts under several masks; '
+            "allowed: transformer, or parts under one mask"
+        )
+    pruning = _section(config, "pruning")
+    if _section(pruning, "penalties").get(name) and _section(pruning, "controls").get("scratch"):
+        yield (
+            f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
+            "scratch, which trains by one part alone; allowed: one of these"
+        )
 
 
 def _keys_of(objective: str) -> type[BaseModel]:

@@ -16,6 +16,7 @@ from bottomup.core.names import TWIN
 from bottomup.core.settings import GOLD
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.reference import settings_of
+from bottomup.objectives import Objective
 from bottomup.plan.config import Study, tables
 from bottomup.plan.contents import content
 from bottomup.plan.digest import ROOT, digest
@@ -92,7 +93,9 @@ class Slices:
 
     def train(self, objective: str, wildcards) -> Slice:
         name, half = names.objective_and_half(objective)
-        values = self._run(name, wildcards.seed) | {"model": self.study.objective_shape(name)}
+        whole = self.study.objective_options(name)
+        values = self._run(name, wildcards.seed) | {"module": whole.name, "options": whole}
+        values["model"] = self.study.objective_shape(name)
         if name in self.subjects.trained:
             values["training"] = self.study.objective_training(name)
             if self.study.equal != "tokens":
@@ -101,7 +104,8 @@ class Slices:
             values["heads_from"] = taken
         if half:
             values["half"] = {"number": half, "seed": self.study.corpus.splits.seed}
-        return settings("train", values, self._module(name), *self._trunk(name))
+        modules = sorted({f"bottomup.objectives.{each.name}" for each in whole.all})
+        return settings("train", values, *modules, *self._trunk(name))
 
     def train_to_step(self, objective: str, wildcards) -> Slice:
         return Slice(self.train(objective, wildcards), step=int(wildcards.step))
@@ -169,8 +173,8 @@ class Slices:
         masked = {
             "draws": study.occurrences.as_trained_draws,
             "n_tokens": study.measures.mutual_information.n_tokens,
-            "module": study.objective_module(objective),
-            "options": study.objective_options(objective),
+            "module": self._seen(objective).name,
+            "options": self._seen(objective),
         }
         return settings("draw_occurrences", values | {"masked": masked}, self._module(objective))
 
@@ -397,12 +401,15 @@ class Slices:
     def _run(self, objective: str, seed: str) -> dict:
         if objective in self.subjects.checkpoints:
             return {"objective": objective, "module": None, "options": {}, "seed": int(seed)}
-        module = self.study.objective_module(names.whole(objective))
-        options = self.study.objective_options(names.whole(objective))
-        return {"objective": objective, "module": module, "options": options, "seed": int(seed)}
+        seen, run = self._seen(objective), {"objective": objective, "seed": int(seed)}
+        return run | {"module": seen.name, "options": seen}
 
     def _module(self, objective: str) -> str:
-        return f"bottomup.objectives.{self.study.objective_module(names.whole(objective))}"
+        return f"bottomup.objectives.{self._seen(objective).name}"
+
+    def _seen(self, objective: str) -> Objective:
+        """As which objective a run is looked at."""
+        return self.study.objective_options(names.whole(objective)).seen
 
     def _trunk(self, objective: str) -> list[str]:
         """The module of a trunk, chosen by name."""

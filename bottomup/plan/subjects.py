@@ -97,6 +97,24 @@ class Subjects:
         untrained = (name for name in self.objectives if name not in self.trained)
         return next((name for name in untrained if encoder(name) == encoder(model)), None)
 
+    def same_training(self, name: str) -> str | None:
+        """The first objective before this one that trains the same runs, as where they are looked
+        at in another way; None of halves and of what is not trained."""
+        study = self.study
+
+        def trained_by(other: str) -> tuple:
+            options, heads = study.objective_options(other), study.objective_heads_from(other)
+            of = options.name, options.model_dump(exclude={*options.looks}), heads
+            return *of, study.objective_shape(other), study.objective_training(other)
+
+        if name not in self.trained:
+            return None
+        for other in self.trained[: self.trained.index(name)]:
+            same_seeds = {*self.seeds(name)} <= {*self.seeds(other)}
+            if same_seeds and trained_by(other) == trained_by(name):
+                return other
+        return None
+
     def places(self) -> dict[str, int]:
         """The place among the models whose names are no module's, which have no look of their own:
         objectives, then checkpoints, as the study has them."""
@@ -164,7 +182,8 @@ class Subjects:
         These are: a checkpoint with the runs of the first seed, and with its twin; all pairs of
         trained objectives; initial models with the same objective or the same seed; variants in
         mask or target with objectives that predict tokens of the same side, with the same seed; the
-        two halves; and a run at a step with itself at the end.
+        two halves; and a run at a step with itself at the end, and with what its objective is made
+        of.
         """
         first = self.study.seeds[0]
         for name in self.study.checkpoints:
@@ -187,8 +206,8 @@ class Subjects:
         for name in self.study.training_halves:
             for seed in self.seeds(names.half(name, 1)):
                 yield names.pair(*(names.run(names.half(name, n), seed) for n in (1, 2)))
-        for at_step, whole in self.steps_and_ends():
-            yield names.pair(at_step, whole)
+        for pair in (*self.steps_and_ends(), *self.steps_and_natives()):
+            yield names.pair(*pair)
 
     def steps_and_ends(self) -> Iterator[tuple[str, str]]:
         """Each run at a step, with the same run at its end."""
@@ -196,6 +215,26 @@ class Subjects:
             objective, _ = names.objective_and_step(name)
             for seed in self.seeds(name):
                 yield names.run(name, seed), names.run(objective, seed)
+
+    def steps_and_natives(self) -> Iterator[tuple[str, str]]:
+        """Each run at a step of an objective that is made of others, with the run of one of these
+        alone at its end, of the same seed and shape."""
+        for name in self.steps:
+            objective, _ = names.objective_and_step(name)
+            for native in self.natives(objective):
+                for seed in sorted({*self.seeds(objective)} & {*self.seeds(native)}):
+                    yield names.run(name, seed), names.run(native, seed)
+
+    def natives(self, objective: str) -> list[str]:
+        """The compared objectives of which this one is made, if their models have its shape."""
+        study = self.study
+        made_of = study.objective_options(objective).all[1:]
+        return [
+            name
+            for name in self.compared
+            if study.objective_options(name) in made_of
+            and study.objective_shape(name) == study.objective_shape(objective)
+        ]
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run of this objective reads or predicts."""

@@ -67,6 +67,8 @@ class Trainer:
         self.unread: list[Tensor] = []  # losses that are still on the device
         self.optimizers = optimizers(model, settings.optimizer)
         self.rate = 0.0  # the learning rate of the last update
+        self.spent = 0.0  # the share of `max_tokens` that was read before it
+        self.current = objective  # which predicts, see `Objective.at`
 
     def train(self) -> Progress:
         """Train until `max_tokens` source tokens are read or the dev loss stalls.
@@ -156,11 +158,12 @@ class Trainer:
         self.model.train()
         others = [distributed.rank()] if distributed.rank() else []
         torch.manual_seed(derive(self.seed, "dropout", step, *others))
+        self.turn_to(self.drawn(step))
         rng = generator(self.seed, "corruption", step)
         example = self.example(self.text, sentences, rng)
         total = torch.zeros((), dtype=sums_dtype(self.device), device=self.device)
         for part in distributed.share(example).split(self.accumulate):
-            loss, _ = self.summed_loss(part, self.objective.label_smoothing)
+            loss, _ = self.summed_loss(part, self.current.label_smoothing)
             loss.backward()
             total += loss.detach()
         count = max(example.predicted, 1)
@@ -171,6 +174,19 @@ class Trainer:
             optimizer.step()
             optimizer.zero_grad()
         return total / count
+
+    def drawn(self, step: int) -> Objective:
+        """The objective of a step; where there are several, each has its share of the steps."""
+        shares, parts = zip(*self.objective.at(self.spent), strict=True)
+        if len(parts) == 1:
+            return parts[0]
+        return parts[generator(self.seed, "part", step).choice(len(parts), p=shares)]
+
+    def turn_to(self, part: Objective) -> None:
+        """Let the model read, and predict, as one part of the objective does."""
+        self.current = part
+        if isinstance(self.model, Transformer):
+            self.model.encoder.causal = part.causal
 
     def read_losses(self, progress: Progress) -> None:
         """Wait for the device and add its losses to `progress`.
@@ -203,18 +219,19 @@ class Trainer:
 
     def set_rate(self, progress: Progress) -> None:
         """Set the learning rate for `progress.step`, by the tokens read before it."""
+        self.spent = progress.tokens / self.settings.max_tokens
         self.rate = self.settings.learning_rate * share_of_peak(
             self.settings.schedule,
             progress.step,
             self.settings.warmup_steps,
-            progress.tokens / self.settings.max_tokens,
+            self.spent,
         )
         for optimizer in self.optimizers:
             optimizer.param_groups[0]["lr"] = self.rate
 
     def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:
         """What the objective makes of sentences of a text, by their numbers."""
-        return self.objective.example(*text.batch(sentences), self.model.config.vocab_size, rng)
+        return self.current.example(*text.batch(sentences), self.model.config.vocab_size, rng)
 
     def summed_loss(self, example: Example, smoothing: float) -> tuple[Tensor, int]:
         """See `loss.summed_loss`; matrix products have the run's precision."""
@@ -226,9 +243,13 @@ class Trainer:
         loss = self.dev_loss()
         if not math.isfinite(loss):
             raise self.diverged(f"the dev loss is {loss}", progress.step)
-        progress.metrics.append(self.measured(progress, train_loss, loss))
+        # Weights from before the last phase are none to end with, whatever their dev loss.
+        early = self.spent < self.objective.last_from
+        line = self.measured(progress, train_loss, loss)
+        progress.metrics.append(line | ({"early": early} if self.objective.last_from else {}))
         improved = self.improves(loss, progress)
-        progress.best_dev_loss = min(loss, progress.best_dev_loss)
+        if not early:
+            progress.best_dev_loss = min(loss, progress.best_dev_loss)
         all_lengths = all(progress.tokens >= until for _, until in self.short_first())
         progress.stale_evaluations += 1
         if improved or not all_lengths:  # short sentences say little about long ones
@@ -258,9 +279,20 @@ class Trainer:
     def dev_loss(self) -> float:
         """Mean cross-entropy of the dev split in nats per predicted token, without smoothing.
 
-        The objective draws the same random numbers at every evaluation and for every seed.
+        Of an objective that is made of others: of the parts that it ends with, by their shares.
         """
         self.model.eval()
+        losses = []
+        for share, part in self.objective.at(1.0):
+            self.turn_to(part)
+            losses.append(share * self.dev_loss_of_part())
+        return sum(losses)
+
+    def dev_loss_of_part(self) -> float:
+        """The dev loss of the part at hand.
+
+        It draws the same random numbers at every evaluation and for every seed.
+        """
         total, count = torch.zeros((), dtype=sums_dtype(self.device), device=self.device), 0
         for index, sentences in enumerate(batches.in_order(self.dev, self.settings.batch_tokens)):
             if index % distributed.size() != distributed.rank():

@@ -147,6 +147,9 @@ def train(
             "code": code,
             "text": text.digest(),
             "dev_text": dev.digest(),
+            "options": {
+                name: of for name, of in settings.options.items() if name not in objective.looks
+            },
         }
         if donor:
             identity["donor"] = [digest(path) for path in donor]

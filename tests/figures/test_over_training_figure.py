@@ -1,5 +1,6 @@
 from itertools import pairwise
 
+import pandas as pd
 import pytest
 
 from bottomup.core.errors import UserError
@@ -46,6 +47,16 @@ def test_information_at_steps_and_at_the_end(tables):
         assert by_step["y"][step] == pytest.approx(of_runs["mi_nats"].mean() - first)
         assert by_step["runs"][step] == 2 and by_step["low"][step] < by_step["y"][step]
     assert shown.loc[shown["series"] == 0, ["y", "low"]].fillna(0).eq(0).all(axis=None)
+
+
+def test_a_schedule_ends_in_its_last_phase(tables):
+    """Whatever it lost before; one too short for an evaluation ends where it ends."""
+    made = tables(seeds=(1,))
+    losses = pd.DataFrame({"step": [20, 40, 60], "dev_loss_nats": [2.0, 4.0, 3.0]})
+    ends = {20: losses, 60: losses.assign(early=True), 40: losses.assign(early=[True, False, True])}
+    for end, made["lm-1"] in ends.items():
+        _, points = over_training.draw(made, **OPTIONS)
+        assert max(of(points, "lm", over_training.INFORMATION)["x"]) == end
 
 
 def test_distances_are_to_the_same_run_at_its_end(tables):

@@ -722,9 +722,10 @@ MISTAKES = [
         "rules",
         "training.smk",
         (
-            'tokens=tokens_of(["train", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n        output',
-            'tokens=tokens_of(["test", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n        output',
+            'tokens=tokens_of(["train", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n            same=',
+            'tokens=tokens_of(["test", "dev"], objective),\n            tokenizers=tokenizers_of(objective),\n            heads_from=heads_from(objective),\n            same=',
         ),
+        ("same=same_run(objective)", "same=[]"),
     ),
     *of(
         "rules",
@@ -1645,8 +1646,20 @@ MISTAKES = [
         ),
         ('generator(self.settings.dev_seed, "dev", index)', 'generator(1, "dev", index)'),
         ("dev_loss < progress.best_dev_loss", "dev_loss <= progress.best_dev_loss"),
+        ('generator(self.seed, "part", step)', 'generator(1, "part", step)'),
+        ("self.model.encoder.causal = part.causal", "pass"),
+        ("self.objective.at(1.0)", "self.objective.at(self.spent)"),
+        ("        if not early:\n", "        if True:\n"),
     ),
     *of("training", "run.py", ('generator(seed, "halves")', 'generator(1, "halves")')),
+    *of("training", "run.py", ("if name not in objective.looks", "if True")),
+    *of(
+        "objectives",
+        "schedule.py",
+        ('side="right"', 'side="left"'),
+        ("self.made_of[-1].last_from", "0"),
+    ),
+    *of("objectives", "mix.py", ("part.share * share", "part.share")),
     *of("views", "occurrences.py", ('generator(seed, "as_trained")', 'generator(1, "as_trained")')),
     *of(
         "claims",

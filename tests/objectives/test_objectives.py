@@ -71,7 +71,8 @@ def test_ignored_labels_are_no_token():
     assert IGNORE < 0
 
 
-MASKED = [name for name in modules("objectives") if objectives.load(name, {}).masked]
+LOADED = [objectives.load(name, {}) for name in modules("objectives")]
+MASKED = [each.name for each in LOADED if each.masked and each.seen is each]
 
 
 @pytest.mark.parametrize("name", MASKED)

@@ -33,6 +33,22 @@ def some(values, **bounds):
 
 
 @st.composite
+def made_of_others(draw):
+    """A schedule or a mix; without attention, of objectives under one mask."""
+    trunk = draw(st.sampled_from([{}, {"trunk": "convolution"}]))
+    halves = {"parts": [{"objective": name, "share": 0.5} for name in ("lm", "mlm_causal")]}
+    parts = {"lm": {}, "mlm_causal": {"choose": 0.5}, "lm_noise": {}, "mix": halves}
+    if not trunk:
+        parts |= {"mlm": {"mask": 1, "replace": 0}, "diffusion": {}}
+    chosen = draw(st.lists(st.sampled_from([*parts]), min_size=1, max_size=3))
+    made = {"objective": draw(st.sampled_from(["schedule", "mix"]))} | trunk
+    made |= draw(st.sampled_from([{}, {"looked_at": chosen[0]}]))
+    share = 1 / len(chosen)
+    of = [{"objective": name, "share": share, "options": parts[name]} for name in chosen]
+    return made | {"parts": of}
+
+
+@st.composite
 def studies(draw):
     """Overlays on the default study that it may accept: objectives, checkpoints, and all that
     names them."""
@@ -49,6 +65,8 @@ def studies(draw):
         trunk = draw(st.sampled_from([{}, {"trunk": "convolution"}]))
         shape = draw(st.sampled_from([{}, {"model": {"layers": 3}}, {"model": {"d_model": 256}}]))
         objectives[name] = {"objective": module} | trunk | shape
+    for name in draw(some(["both", "b_c"], max_size=2)):
+        objectives[name] = draw(made_of_others())
     assume(objectives)
     trained = [name for name in objectives if objectives[name].get("objective", name)[:2] != "un"]
     seeds = draw(st.lists(st.integers(0, 2**32 - 1), min_size=1, max_size=5, unique=True))
@@ -57,11 +75,12 @@ def studies(draw):
     # Of the default shape, and trained.
     givers = [name for name in ("lm", "mlm") if name in objectives]
     for name, of in objectives.items():
-        plain = name in trained and name in ODD and not {"trunk", "model"} & of.keys()
+        plain = name in trained and name not in TRAINING and not {"trunk", "model"} & of.keys()
         if givers and plain and draw(st.booleans()):
             taken = {"objective": draw(st.sampled_from(givers)), "seed": seeds[0]}
             of["heads_from"] = taken | {"choose": "others", "frozen": draw(st.booleans())}
     given_heads = {name for name, of in objectives.items() if "heads_from" in of}
+    no_scratch = given_heads | {name for name, of in objectives.items() if "parts" in of}
     needed = {"head_functions"} if given_heads else set()
     left_out = [name for name in config.TABLE_NAMES if name not in needed]
     native = [name for name in trained if name not in given_heads]
@@ -113,7 +132,7 @@ def studies(draw):
         if penalty > 0
     }
     methods = draw(some(["scratch", "random", "confidence", "relevance", "gradient"], max_size=2))
-    methods = [name for name in methods if name != "scratch" or not given_heads & {*pruned}]
+    methods = [name for name in methods if name != "scratch" or not no_scratch & {*pruned}]
     if swept:
         overlay["pruning"]["controls"] = {name: [max(swept)] for name in methods}
     return overlay

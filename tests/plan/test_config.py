@@ -194,10 +194,20 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
             "objectives__mllm",
             {},
             "objectives.mllm: unknown key; allowed: bilm, diffusion, lm, lm_bidirectional, "
-            "lm_noise, mlm, mlm_causal, mt, mt_noise, untrained, untrained_causal; did you mean "
-            "mlm?",
+            "lm_noise, mix, mlm, mlm_causal, mt, mt_noise, schedule, untrained, untrained_causal; "
+            "did you mean mlm?",
         ),
         ("objectives__lm", {"mask": 1}, "objectives.lm.mask: unknown key; allowed: "),
+        (
+            "objectives__mix",
+            {"trunk": "lstm"},
+            'objectives.mix.trunk: found "lstm", whose mask is fixed, and parts under several mas',
+        ),
+        (
+            "objectives__mix",
+            {"parts": [{"objective": "lm", "share": 1, "options": {"choose": 0.5}}]},
+            'objectives.mix.parts[0].options: found {"choose": 0.5}; choose: unknown key; allowed',
+        ),
         ("objectives__mlm", {"mask": 2}, "objectives.mlm.mask: found 2; allowed: number, >= 0, "),
         (
             "objectives__lm",
@@ -1218,6 +1228,52 @@ def test_a_model_starts_from_the_untrained_one_with_its_mask():
     assert slices.judge_claims()["initial"] == {
         **{"mlm": "start", "start": "start", "start_b": "start_b"}
     }
+
+
+OF_BOTH = [{"objective": "lm", "share": 0.5}, {"objective": "mlm", "share": 0.5}]
+MADE = {"objective": "schedule", "parts": OF_BOTH}
+
+
+def test_a_run_at_a_step_is_compared_with_what_its_objective_is_made_of():
+    """At the end of that one, under the same seed, if its options and its shape are the same."""
+    names = {"lm": {}, "mlm": {"n_seeds": 1}, "mlm_40": {"objective": "mlm", "choose": 0.4}}
+    made = {"made": MADE, "small": MADE | {"model": {"d_model": 64}}, "mix": {"n_seeds": 1}}
+    steps = {"made": [8], "small": [8], "mix": [4], "lm": [4]}
+    given = {"objectives": names | made, "training_steps": steps, "pruning__penalties": {}}
+    pairs = set(Subjects(load(changed(seeds=[1, 2], **given))).pairs_of_runs())
+    assert {pair for pair in pairs if "_step" in pair} == {
+        *("lm_step4-1.lm-1", "lm_step4-2.lm-2"),
+        *("small_step8-1.small-1", "small_step8-2.small-2"),
+        *("made_step8-1.made-1", "made_step8-2.made-2"),
+        *("made_step8-1.lm-1", "made_step8-2.lm-2", "made_step8-1.mlm-1"),
+        *("mix_step4-1.mix-1", "mix_step4-1.lm-1", "mix_step4-1.mlm-1"),
+    }
+
+
+def test_what_is_made_of_others_is_measured_as_one_of_them_and_trained_as_all():
+    """Code of the others makes trainings stale and no measure."""
+    objectives = {"made": MADE | {"looked_at": "lm"}, "mix": {"parts": OF_BOTH}}
+    slices = Slices(load(changed(objectives=objectives, pruning__penalties={})))
+    assert (slices.subjects.model("made")["causal"], slices.subjects.masked()) == (True, ["mix"])
+    run = SimpleNamespace(objective="made", seed="1", drawn="as_trained_mix")
+    of = {name: slices.train(name, run) for name in ("made", "mix")}
+    assert of["made"]["module"] == "schedule" and of["mix"]["options"]["parts"][1]["share"] == 0.5
+    code = {f"bottomup/objectives/{name}.py" for name in ("schedule", "mix", "lm", "mlm")}
+    assert code & of["mix"]["code"].keys() == code
+    assert code & of["made"]["code"].keys() == code - {"bottomup/objectives/mix.py"}
+    measured = slices.run(run)
+    assert (measured["objective"], measured["module"]) == ("made", "lm")
+    assert slices.draw_occurrences(run)["masked"]["module"] == "mlm"
+
+
+def test_runs_that_are_trained_alike_are_found_once():
+    twin = MADE | {"looked_at": "lm"}
+    objectives = {"a": MADE | {"n_seeds": 1}, "b": twin, "c": twin, "lm": {}, "mix": {}}
+    objectives["longer"] = MADE | {"training": {"max_tokens": 10**7}}
+    subjects = Subjects(load(changed(objectives=objectives, pruning__penalties={}, seeds=[1, 2])))
+    same = {name: subjects.same_training(name) for name in objectives}
+    # The first of all has too few seeds for the others.
+    assert same == dict.fromkeys(objectives) | {"c": "b"}
 
 
 def test_token_dropout_is_compared_with_nothing():

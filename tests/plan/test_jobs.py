@@ -329,6 +329,18 @@ def test_a_run_with_heads_of_another_reads_that_run(unbuilt):
         assert settings["heads_from"]["choose"] == "functional"
 
 
+def test_a_run_that_is_trained_like_another_waits_for_it(unbuilt):
+    """And is then taken from `trained/`."""
+    made = {"objective": "mix", "n_seeds": 1}
+    overlay = unbuilt / "alike.yaml"
+    objectives = {"both": made, "both_as_lm": made | {"looked_at": "lm"}}
+    overlay.write_text(yaml.safe_dump({"objectives": objectives}))
+    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay)
+    waits = {job.rule.name: [*job.input.same] for job in jobs if hasattr(job.input, "same")}
+    assert waits["train_both_as_lm"] == ["results/planned/runs/both-1/metrics.jsonl"]
+    assert {name for name, of in waits.items() if of} == {"train_both_as_lm"}
+
+
 OF_WORDS = "{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}"
 
 
