@@ -166,7 +166,7 @@ class ForCausalLM(Predicting, GenerationMixin):
 
     def build(self, config: Config) -> None:
         super().build(config)
-        if not config.causal:
+        if not config.causal or config.backward:
             raise ValueError("its positions see what follows; open it with AutoModelForMaskedLM")
 
     def loss(self, logits: Tensor, labels: Tensor) -> Tensor:

@@ -16,6 +16,8 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.model.trunks import TrunkModel
+from bottomup.objectives import Example
+from bottomup.training.loss import summed_loss
 from bottomup.training.run import initial_model
 
 ROOT = Path(__file__).parents[1]
@@ -58,6 +60,17 @@ def noise(module: torch.nn.Module, seed: int = 0, scale: float = 0.3) -> torch.n
         for parameter in module.parameters():
             parameter += scale * torch.randn(parameter.shape, generator=generator)
     return module
+
+
+def learned(model: torch.nn.Module, *examples: Example, steps: int = 100) -> float:
+    """The mean loss of the last of some steps of Adam, each on all of an example in turn."""
+    optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
+    for step in range(steps):
+        loss, count = summed_loss(model, examples[step % len(examples)], smoothing=0.0)
+        optimizer.zero_grad()
+        (loss / count).backward()
+        optimizer.step()
+    return loss.item() / count
 
 
 def model_of(**config) -> Transformer:

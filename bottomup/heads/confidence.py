@@ -12,6 +12,7 @@ from bottomup.corpus.specials import EOS, PAD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.heads.totals import Totals
 from bottomup.heads.trace import trace
+from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
 from bottomup.objectives import Example
 from bottomup.subjects import Subject
@@ -27,8 +28,8 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
     stands for the token that an encoder reads there, or that a decoder is to predict. </s> is not a
     real token (the paper's reason), so it counts neither as a position nor as a target of
     attention: a head that rests on </s> is not confident. Nor is the zero vector that a decoder
-    starts from. Positions that see only themselves have no choice and are left out: the first one
-    of a decoder's self-attention and of a causal encoder's.
+    starts from. Positions that see no other token have no choice and are left out: the first one
+    of a decoder's self-attention and of a causal encoder's (the last of one that reads backward).
 
     special: the mean over the same positions of the weight on what is not a token (Clark et al.
     2019, section 3.2, on [SEP] and [CLS]).
@@ -45,7 +46,7 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
         source = torch.from_numpy(example.source).to(device)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
         steps = list(trace(model, source, target).attentions())
-        masks = token_masks(source, target, model.config.causal)
+        masks = token_masks(source, target, model.config)
         for kind, (queries, keys) in masks.items():
             _add(found, kind, [step.weights for step in steps if step.kind == kind], queries, keys)
     return _not_empty(found)
@@ -63,7 +64,7 @@ def encoder_attention(
     order = []
     for batch in batches(subject, text, batch_tokens):
         keys = torch.from_numpy(batch.tokens & ~batch.special).to(device)
-        queries = keys & _shifted(keys) if subject.causal else keys
+        queries = asked(keys, subject)
         attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
         _add(found, "encoder", attentions, queries, keys)
         order.append(batch.sentences)
@@ -91,23 +92,29 @@ def _not_empty(found: dict[str, Totals]) -> dict[str, Totals]:
     return found
 
 
+def asked(keys: Tensor, reader: Subject | TransformerConfig) -> Tensor:
+    """Those of the tokens that see another one, bool `[batch, length]`."""
+    if not reader.causal:
+        return keys
+    return keys & (functional.pad(keys[:, 1:], (0, 1)) if reader.backward else _shifted(keys))
+
+
 def token_masks(
-    source: Tensor, target: Tensor | None, causal: bool
+    source: Tensor, target: Tensor | None, config: TransformerConfig
 ) -> dict[str, tuple[Tensor, Tensor]]:
     """By kind of attention, which positions have a choice of tokens, and which are tokens, bool.
 
-    source, target: padded ids `[batch, length]`; a mask has the shape of its side. causal: whether
-    the encoder is causal.
+    source, target: padded ids `[batch, length]`; a mask has the shape of its side. config:
+    the model's.
     """
     read = (source != PAD) & (source != EOS)
-    asked = read & _shifted(read) if causal else read
     if target is None:
-        return {"encoder": (asked, read)}
+        return {"encoder": (asked(read, config), read)}
     predicted = (target != PAD) & (target != EOS)
     # At each position a decoder reads the token before the one that it is to predict there.
     previous = _shifted(predicted)
     return {
-        "encoder": (asked, read),
+        "encoder": (asked(read, config), read),
         "decoder": (predicted & previous, previous),
         "cross": (predicted, read),
     }

@@ -46,14 +46,20 @@ class Units:
     """The tokens of a text without special ones, or its words, sentence by sentence.
 
     offsets: where each sentence begins and the last one ends, `[n_sentences + 1]`. sentence, place:
-    the sentence of each unit and its place there, from 0, both `[n]`. seen: how many units of its
-    sentence each unit sees, counted from the first, `[n]`.
+    the sentence of each unit and its place there, from 0, both `[n]`. first, end: the place of the
+    first unit of its sentence that each sees, and the one after the last, both `[n]`.
     """
 
     offsets: np.ndarray
     sentence: np.ndarray
     place: np.ndarray
-    seen: np.ndarray
+    first: np.ndarray
+    end: np.ndarray
+
+    @property
+    def seen(self) -> np.ndarray:
+        """How many units each sees, `[n]`."""
+        return self.end - self.first
 
     @property
     def lengths(self) -> np.ndarray:
@@ -145,10 +151,10 @@ def head_functions(
     subject.model.to(device)
     sentences = np.repeat(np.arange(len(tokens)), tokens.lengths)
     is_token = ~tokens.special
-    in_tokens = units(sentences[is_token], len(tokens), subject.causal)
-    in_words, related = units(np.array([], dtype=int), len(tokens), subject.causal), []
+    in_tokens = units(sentences[is_token], len(tokens), subject)
+    in_words, related = units(np.array([], dtype=int), len(tokens), subject), []
     if annotation is not None:
-        in_words = units(annotation["sentence"].to_numpy(), len(tokens), subject.causal)
+        in_words = units(annotation["sentence"].to_numpy(), len(tokens), subject)
         read = words_read(tokens, annotation["word"].to_numpy(), in_words, unaligned)
         related = related_words(annotation, in_words, read, blocks)
     rare = rare_tokens(types[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
@@ -172,12 +178,14 @@ def head_functions(
     return pd.DataFrame(rows, columns=COLUMNS).astype({"offset": "Int64"})
 
 
-def units(sentence: np.ndarray, n_sentences: int, causal: bool) -> Units:
+def units(sentence: np.ndarray, n_sentences: int, subject: Subject) -> Units:
     """Units, from the sentence of each, `[n]`, in order."""
     lengths = np.bincount(sentence, minlength=n_sentences)
     offsets = np.concatenate([[0], np.cumsum(lengths)])
     place = np.arange(len(sentence)) - offsets[sentence]
-    return Units(offsets, sentence, place, place + 1 if causal else lengths[sentence])
+    first = place if subject.backward else np.zeros_like(place)
+    ends_here = subject.causal and not subject.backward
+    return Units(offsets, sentence, place, first, place + 1 if ends_here else lengths[sentence])
 
 
 def first_subwords(tokens: TokenFile) -> np.ndarray:
@@ -283,13 +291,14 @@ def positional(
     something at this position, and anything besides themselves.
     """
     asked, count = tokens.seen > 1, jackknife.n_blocks(blocks)
-    place, seen, block = tokens.place[asked], tokens.seen[asked], blocks[tokens.sentence[asked]]
+    place, block = tokens.place[asked], blocks[tokens.sentence[asked]]
+    first, end = tokens.first[asked] - place, tokens.end[asked] - place
 
     def counts(offsets):
         return offset_counts(offsets, block, count, tokens.longest)
 
     # A token sees all offsets from that of the first token it sees to that of the last.
-    possible = (counts(-place) - counts(seen - place)).cumsum(axis=1)
+    possible = (counts(first) - counts(end)).cumsum(axis=1)
     rows = []
     for offsets in maxima[:, asked] - place:
         hits = counts(offsets)
@@ -317,8 +326,8 @@ def related_words(
     """The pairs of each relation, in both directions; blocks: `[n_sentences]`.
 
     A pair counts if both words are `read`, bool `[n_words]`, and the query sees the key: in a
-    causal model, if the key comes first. Of equally frequent positions the baseline takes the
-    leftmost.
+    causal model, if the key comes first (last, if it reads backward). Of equally frequent positions
+    the baseline takes the leftmost.
     """
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()
@@ -328,7 +337,8 @@ def related_words(
         directions = {"to_head": (word, head), "from_head": (head, word)}
         for direction, (queries, keys) in directions.items():
             query, key = queries[dependents], words.place[keys[dependents]]
-            visible = (key < words.seen[query]) & read[query] & read[keys[dependents]]
+            visible = (words.first[query] <= key) & (key < words.end[query])
+            visible &= read[query] & read[keys[dependents]]
             query, key = query[visible], key[visible]
             block, count = blocks[words.sentence[query]], jackknife.n_blocks(blocks)
             counts = offset_counts(key - words.place[query], block, count, words.longest)
@@ -362,12 +372,12 @@ def rare_tokens(
     rank = pd.Series(np.where(types == NO_WORD, 0, ranks[types]))
     outside = (rank.groupby(tokens.sentence).transform("max") > rare_rank).to_numpy()
     order = rarity(types, rank.to_numpy(), tokens.sentence)
-    first = tokens.offsets[tokens.sentence]
+    begin = tokens.offsets[tokens.sentence]
     found = []
     for function, n_rarest in (("rarest", 1), ("two_rarest", 2)):
         rare = (order <= n_rarest) & (types != NO_WORD)
         before = np.concatenate([[0], np.cumsum(rare)])
-        seen = before[first + tokens.seen] - before[first]
+        seen = before[begin + tokens.end] - before[begin + tokens.first]
         query = np.flatnonzero(outside & (seen > 0) & (seen < tokens.seen))
         block, count = blocks[tokens.sentence[query]], jackknife.n_blocks(blocks)
         chances = (seen / tokens.seen)[query]

@@ -106,7 +106,8 @@ def trace(model: Transformer, source: Tensor, target: Tensor | None = None) -> T
 
 def encode(model: Transformer, source: Tensor) -> Stack:
     """The encoder's part of `trace`."""
-    mask = causal_mask(source.shape[1], source) if model.encoder.causal else padding_mask(source)
+    encoder = model.encoder
+    mask = causal_mask(source.shape[1], source) if encoder.causal else encoder.mask(source)
     x = model.encoder.embed(source)
     steps: list[Step] = []
     for layer in model.encoder.layers:

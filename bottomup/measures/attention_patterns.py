@@ -90,17 +90,16 @@ class Asked:
         return (self.seen / self.seen.sum(dim=-1, keepdim=True).clamp(min=1))[:, None]
 
 
-def seen_by(batch: Batch, causal: bool) -> Tensor:
+def seen_by(batch: Batch, subject: Subject) -> Tensor:
     """Which keys each query sees, bool `[batch, queries, keys]`; none for what is no query."""
     tokens, special = torch.from_numpy(batch.tokens), torch.from_numpy(batch.special)
-    seen = tokens[:, :, None] & tokens[:, None, :]
-    seen = seen.tril() if causal else seen
+    seen = subject.seen(tokens[:, :, None] & tokens[:, None, :])
     return seen & (~special & (seen.sum(dim=-1) > 1))[..., None]
 
 
-def of_text(batch: Batch, causal: bool, punctuation: np.ndarray) -> Asked:
+def of_text(batch: Batch, subject: Subject, punctuation: np.ndarray) -> Asked:
     """The shares that are asked for in a text; punctuation: which ids are, bool `[n_ids]`."""
-    seen, special = seen_by(batch, causal), torch.from_numpy(batch.special)
+    seen, special = seen_by(batch, subject), torch.from_numpy(batch.special)
     marks = torch.from_numpy(batch.tokens & ~batch.special & punctuation[batch.ids.numpy()])
     places = torch.arange(seen.shape[-1])
     offsets = places - places[:, None]
@@ -114,9 +113,9 @@ def of_text(batch: Batch, causal: bool, punctuation: np.ndarray) -> Asked:
     return Asked(seen, {name: seen & target for name, target in targets.items()})
 
 
-def of_repeated(batch: Batch, causal: bool) -> Asked:
+def of_repeated(batch: Batch, subject: Subject) -> Asked:
     """The shares that are asked for where each token of a text is that of `TOKENS` before."""
-    seen = seen_by(batch, causal)
+    seen = seen_by(batch, subject)
     text = torch.from_numpy(batch.tokens & ~batch.special)[:, None, :]
     places = torch.arange(seen.shape[-1])
     offsets = places - places[:, None]
@@ -265,13 +264,11 @@ def patterns(
     """
     subject.model.to(device)
     read = partial(totals, subject, batch_tokens=batch_tokens, device=device)
-    asked = partial(
-        of_text, causal=subject.causal, punctuation=punctuation(subject.tokenizer, text)
-    )
+    asked = partial(of_text, subject=subject, punctuation=punctuation(subject.tokenizer, text))
     of_sentences = read(
         text, asked, all_of_text, partial(jackknife.sums, blocks=blocks, count=count)
     )
-    asked = partial(of_repeated, causal=subject.causal)
+    asked = partial(of_repeated, subject=subject)
     of_random = [
         read(tokens, asked, shares, partial(_at_once, count=count))
         for tokens in random_tokens(subject, text, seed)

@@ -244,7 +244,7 @@ def without(
         ids, tokens, index = batch.ids.to(device), batch.tokens, batch.index
         hidden = torch.from_numpy(case.hidden[index] & tokens)
         unseen = from_others(hidden)[:, 0]  # [batch, queries, keys]
-        changed = (unseen.tril() if subject.causal else unseen).any(-1).numpy() & tokens
+        changed = subject.seen(unseen).any(-1).numpy() & tokens
         above = subject.after(layer, below[index].to(device), ids, hidden.to(device), batch.lengths)
         states[index[changed]] = above.cpu()[changed]
     return states

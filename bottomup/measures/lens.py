@@ -237,12 +237,12 @@ def _places(
     text: Text, sentences: np.ndarray, rows: np.ndarray, columns: np.ndarray, tokens: np.ndarray
 ) -> np.ndarray | None:
     """Where the tokens stand that are predicted at these rows and columns of a batch: where they
-    are predicted, or one place further; None for tokens of the other side."""
+    are predicted, or one place beside; None for tokens of the other side."""
     if text.target is not None:
         return None
     starts, lengths = text.source.offsets[sentences][rows], text.source.lengths[sentences][rows]
-    for ahead in (0, 1):
-        places = starts + np.minimum(columns + ahead, lengths - 1)
+    for ahead in (0, 1, -1):
+        places = starts + np.clip(columns + ahead, 0, lengths - 1)
         if (text.source.ids[places] == tokens).all():
             return places
     return None

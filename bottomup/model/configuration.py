@@ -10,7 +10,8 @@ class TransformerConfig:
 
     `vocab_size` is that of the source side, `target_vocab_size` that of the predicted side; for a
     model without decoder (`decoder_layers` 0) this is the source side again. `causal` says whether
-    an encoder position may attend only to itself and to earlier positions.
+    an encoder position may attend only to itself and to earlier positions; with `backward`, which
+    only a causal encoder has, to itself and to later ones, and positions count from the end.
 
     A head is `d_model / heads` wide. If heads were removed, `kept_heads` says how many each layer
     has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".
@@ -28,6 +29,7 @@ class TransformerConfig:
     dropout: float = 0.1
     attention_dropout: float = 0.1
     causal: bool = False
+    backward: bool = False
     kept_heads: dict[str, list[int]] | None = None
 
     def heads_of(self, kind: str, layer: int) -> int:

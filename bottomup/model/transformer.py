@@ -109,7 +109,8 @@ class Encoder(nn.Module):
 
     def __init__(self, config: TransformerConfig):
         super().__init__()
-        self.causal = config.causal
+        self.causal = config.causal and not config.backward  # by the kernel's own mask
+        self.backward = config.backward
         self.embedding = Embedding(config.vocab_size, config.d_model)
         self.layers: Layers[EncoderLayer] = Layers(
             EncoderLayer(config, n) for n in range(config.encoder_layers)
@@ -141,14 +142,24 @@ class Encoder(nn.Module):
     def embed(self, ids: Tensor) -> Tensor:
         """Layer 0: token embedding + position, `[batch, length, d_model]`."""
         embedded = self.embedding(ids)
-        return self.dropout(embedded + positions(embedded))
+        places = positions(embedded)
+        if self.backward:
+            lengths = (ids != PAD).sum(dim=1, keepdim=True)
+            from_end = lengths - 1 - torch.arange(ids.shape[1], device=ids.device)
+            places = places[from_end.clamp(min=0)]
+        return self.dropout(embedded + places)
 
     def mask(self, ids: Tensor, padded: bool | None = None) -> Tensor | None:
         """Which keys may be attended to, `[batch, 1, 1, length]`, or None for all of them.
 
+        Of one that reads backward `[batch, 1, length, length]`, where padding sees itself.
+
         Causal attention needs no mask for padding, since padding is always to the right. `padded`:
         as in `padding_mask`.
         """
+        if self.backward:
+            itself = torch.eye(ids.shape[1], dtype=torch.bool, device=ids.device)
+            return (ids != PAD)[:, None, None, :] & torch.ones_like(itself).triu() | itself
         return None if self.causal else padding_mask(ids, padded)
 
 

@@ -71,6 +71,7 @@ class Objective(BaseModel, ABC):
     model_config = ConfigDict(extra="forbid", frozen=True)
 
     causal: ClassVar[bool] = False
+    backward: ClassVar[bool] = False  # read from the end, so that each token sees those after it
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
     # Whether it reads other tokens in place of some (see `Masking` and `read_as`); then it is also

@@ -2,8 +2,7 @@
 
 import numpy as np
 
-from bottomup.corpus.specials import PAD
-from bottomup.objectives import IGNORE, Example, lm
+from bottomup.objectives import Example, lm, lm_backward
 
 
 class Objective(lm.Objective):
@@ -22,7 +21,6 @@ class Objective(lm.Objective):
         return 2.0
 
     def example(self, source, target, vocab_size, rng) -> Example:
-        forward = super().example(source, target, vocab_size, rng)
-        before = np.full_like(source, IGNORE)
-        before[:, 1:] = np.where(source[:, 1:] == PAD, IGNORE, source[:, :-1])
-        return Example(source, None, np.concatenate([forward.labels, before], axis=1))
+        forward = super().example(source, target, vocab_size, rng).labels
+        backward = lm_backward.labels(source)
+        return Example(source, None, np.concatenate([forward, backward], axis=1))

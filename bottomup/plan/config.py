@@ -748,6 +748,9 @@ def _trunk_choice(path: str, objective: "type[Objective]", trunk: str) -> Iterat
     if objective.predicts == "target":
         allowed = [name for name, attends in TRUNKS.items() if attends]
         reason = "which has a decoder"
+    if objective.backward:
+        allowed = [name for name, attends in TRUNKS.items() if attends]
+        reason = "whose mask can be turned around"
     if objective.both_ways:
         allowed = [name for name, attends in TRUNKS.items() if not attends]
         reason = "since one reads from each end"

@@ -140,7 +140,7 @@ class Figures:
         causal = [
             name
             for name in subjects.compared
-            if name in subjects.trained and self.study.objective_options(name).causal
+            if name in subjects.trained and subjects.predicts_next(name)
         ]
         n_tokens = {"n_tokens": self.study.measures.mutual_information.n_tokens}
         return {

@@ -56,6 +56,11 @@ class Subjects:
         """Whether occurrences are words, and not sub-words."""
         return self.study.occurrences.unit == "word"
 
+    def predicts_next(self, objective: str) -> bool:
+        """Whether a model reads from left to right, as one that predicts the next token does."""
+        options = self.study.objective_options(objective)
+        return options.causal and not options.backward
+
     def attending(self, objectives: list[str]) -> list[str]:
         """Those whose models have heads; only from these can tokens be hidden."""
         return [name for name in objectives if self.study.attends(names.whole(name))]
@@ -88,11 +93,12 @@ class Subjects:
         if self.study.objective_heads_from(model):
             return None  # it starts with heads that were trained
 
-        def encoder(name: str) -> tuple[dict, bool]:
+        def encoder(name: str) -> tuple[dict, bool, bool]:
             # What is dropped out in training is there at its start.
             dropout = {"dropout", "attention_dropout"}
             shape = self.study.objective_shape(name).model_dump(exclude=dropout)
-            return shape, self.study.objective_options(name).causal
+            options = self.study.objective_options(name)
+            return shape, options.causal, options.backward
 
         untrained = (name for name in self.objectives if name not in self.trained)
         return next((name for name in untrained if encoder(name) == encoder(model)), None)
@@ -309,9 +315,7 @@ class Subjects:
             ]
         # Only a model that reads from left to right should predict the next token.
         name, _ = names.objective_and_step(objective)
-        predicts_next = (
-            objective not in self.checkpoints and self.study.objective_options(name).causal
-        )
+        predicts_next = objective not in self.checkpoints and self.predicts_next(name)
         return [
             {"label": label, "positions": "all"}
             for label in (["input", "output"] if predicts_next else ["input"])

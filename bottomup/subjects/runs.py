@@ -94,6 +94,10 @@ class Run(OfOurs):
         return not self.causal and not self.translates
 
     @property
+    def backward(self) -> bool:
+        return self.model.config.backward
+
+    @property
     def translates(self) -> bool:
         return self.model.config.decoder_layers > 0
 
@@ -160,7 +164,7 @@ class Run(OfOurs):
     def _visible(self, ids: Tensor) -> Tensor:
         """Which tokens each token attends to, bool `[batch, 1, queries, keys]`."""
         mask = (ids != PAD)[:, None, None, :].expand(-1, -1, ids.shape[1], -1)
-        return mask.tril() if self.model.config.causal else mask
+        return self.seen(mask)
 
 
 class OtherTrunk(OfOurs):

@@ -67,7 +67,19 @@ class Subject(ABC):
     @property
     @abstractmethod
     def causal(self) -> bool:
-        """Whether no position sees later ones."""
+        """Whether no position sees later ones; of one that reads `backward`, earlier ones."""
+
+    @property
+    def backward(self) -> bool:
+        """Whether it reads from the end, and is `causal`."""
+        return False
+
+    def seen(self, pairs: Tensor) -> Tensor:
+        """Those of pairs of positions, bool `[..., queries, keys]`, of which the query's side of
+        the text has the key."""
+        if self.backward:
+            return pairs.triu()
+        return pairs.tril() if self.causal else pairs
 
     @property
     @abstractmethod

@@ -94,6 +94,7 @@ def initial_model(
         dropout=shape.dropout,
         attention_dropout=shape.attention_dropout,
         causal=objective.causal,
+        backward=objective.backward,
     )
     return Transformer(config, seed=seed)
 

@@ -22,11 +22,14 @@ def test_each_has_a_file_and_loads():
 def test_mask_and_target_of_each():
     loaded = {name: objectives.load(name, {}) for name in modules("objectives")}
     causal = {name for name, objective in loaded.items() if objective.causal}
-    assert causal == {"lm", "lm_noise", "mlm_causal", "untrained_causal"}
+    backward = {name for name, objective in loaded.items() if objective.backward}
+    assert backward == {"lm_backward", "untrained_backward"}
+    assert causal == {"lm", "lm_noise", "mlm_causal", "untrained_causal"} | backward
     assert {name for name, objective in loaded.items() if objective.both_ways} == {"bilm"}
     predicts = {name: objective.predicts for name, objective in loaded.items()}
-    other = {"mt": "target", "mt_noise": "target", "untrained": None, "untrained_causal": None}
-    assert predicts == dict.fromkeys(loaded, "source") | other
+    assert {name for name, side in predicts.items() if side == "target"} == {"mt", "mt_noise"}
+    untrained = {name for name, side in predicts.items() if side is None}
+    assert untrained == {name for name in loaded if name.startswith("untrained")}
 
 
 def test_variants_are_those_of_another_objective_for_one_question():

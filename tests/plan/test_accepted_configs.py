@@ -20,8 +20,10 @@ from bottomup.plan.subjects import Subjects
 from tests.plan.checkouts import ROOT
 from tests.plan.planning import planned
 
-TRAINING = ["lm", "mlm", "mt", "mlm_causal", "lm_bidirectional", "lm_noise", "mt_noise", "bilm"]
-UNTRAINED = ["untrained", "untrained_causal"]
+KNOWN = {name: config.objective_model(name) for name in config.modules("objectives")}
+TRAINING = [name for name, model in KNOWN.items() if model.predicts]
+UNTRAINED = [name for name in KNOWN if name not in TRAINING]
+TRANSLATING = [name for name in TRAINING if KNOWN[name].predicts == "target"]
 # Names near what is reserved, or already a name in paths, tables and figures.
 ODD = ["a", "plain", "as_trained", "all", "token", "source", "words", "groups", "none_0", "x_step"]
 MASKS = st.sampled_from([{}, {"mask": 1, "replace": 0}, {"mask": 0, "replace": 1}, {"choose": 0.5}])
@@ -55,9 +57,9 @@ def studies(draw):
     languages = draw(st.sampled_from([["en"], ["en", "de"]]))
     objectives = {name: {} for name in draw(some(TRAINING + UNTRAINED, min_size=1, max_size=5))}
     if len(languages) == 1:
-        objectives = {name: {} for name in objectives if name[:2] != "mt"}
-    if "bilm" in objectives:
-        objectives["bilm"] = {"trunk": "lstm"}
+        objectives = {name: {} for name in objectives if name not in TRANSLATING}
+    for name in objectives:
+        objectives[name] = {"trunk": "lstm"} if KNOWN[name].both_ways else {}
     if "mlm" in objectives:
         objectives["mlm"] = draw(MASKS)
     for name in draw(some(ODD, max_size=2)):
@@ -89,7 +91,7 @@ def studies(draw):
     pruned = draw(some(heads, max_size=2)) if heads else []
     sweep = st.lists(PENALTY, unique=True, max_size=2)
     attention = {
-        name: ["encoder", "all", "decoder+cross"] if name[:2] == "mt" else ["encoder"]
+        name: ["encoder", "all", "decoder+cross"] if name in TRANSLATING else ["encoder"]
         for name in pruned
     }
     removed = dict.fromkeys([*TRAINING, *UNTRAINED])
