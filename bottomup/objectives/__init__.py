@@ -9,12 +9,15 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import Enum
-from typing import ClassVar, Literal, Protocol
+from typing import TYPE_CHECKING, ClassVar, Literal, Protocol
 
 import numpy as np
 from pydantic import BaseModel, ConfigDict, Field
 
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 IGNORE = -100  # a label at which nothing is predicted
 
@@ -25,8 +28,9 @@ class Example:
 
     source: what the encoder reads, `[batch, length]`.
     target: what the decoder reads shifted, `[batch, target_length]`; None without a decoder.
-    labels: the token to predict from each position of the predicted side, IGNORE elsewhere; with
-        two directions, first the labels of the one from the left, then those of the other.
+    labels: the token, or its class, to predict from each position of the predicted side, IGNORE
+        elsewhere; with two directions, first the labels of the one from the left, then those of the
+        other.
     lengths: the number of source tokens of each sentence, `[batch]`; None for our own models, whose
         padding is a token for nothing else.
     """
@@ -120,6 +124,14 @@ class Objective(BaseModel, ABC):
         return 1.0
 
     @property
+    def n_classes(self) -> int | None:
+        """How many classes a prediction chooses from; None for the tokens of the predicted side."""
+        return None
+
+    def learn_types(self, types: list[str]) -> None:
+        """Learn the vocabulary of the source side; called before any example is asked for."""
+
+    @property
     def read_as(self) -> list[str]:
         """What becomes of chosen tokens, where `masked`: "masked", "replaced" or both."""
         return ["masked"]
@@ -169,6 +181,12 @@ def kind(name: str) -> type[Objective]:
     return importlib.import_module(f"bottomup.objectives.{name}").Objective
 
 
-def load(name: str, options: dict) -> Objective:
-    """The objective `name` with its options; pydantic's ValidationError if these are wrong."""
-    return kind(name)(**options)
+def load(name: str, options: dict, tokenizer: "Tokenizer | None" = None) -> Objective:
+    """The objective `name` with its options; pydantic's ValidationError if these are wrong.
+
+    tokenizer: of the source side; some objectives make no example without it.
+    """
+    objective = kind(name)(**options)
+    if tokenizer:
+        objective.learn_types([tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())])
+    return objective

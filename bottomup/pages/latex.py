@@ -14,6 +14,7 @@ METRICS = {  # of quality: heading and digits
     "perplexity": ("perplexity", 1),
     "accuracy": ("accuracy", 3),
     "masked_accuracy": ("masked accuracy", 3),
+    "class_accuracy": ("class accuracy", 3),
     "bleu": ("BLEU", 1),
     "chrf": ("chrF", 1),
 }

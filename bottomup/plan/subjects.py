@@ -56,6 +56,10 @@ class Subjects:
         """Whether occurrences are words, and not sub-words."""
         return self.study.occurrences.unit == "word"
 
+    def predicts_tokens(self, objective: str) -> bool:
+        """Whether what an objective predicts, if anything, are tokens, and no classes of them."""
+        return self.study.objective_options(objective).n_classes is None
+
     def predicts_next(self, objective: str) -> bool:
         """Whether a model reads from left to right, as one that predicts the next token does."""
         options = self.study.objective_options(objective)

@@ -24,7 +24,8 @@ if TYPE_CHECKING:
 def predicting(subjects: "Subjects") -> list[str]:
     """The first run of each objective that is compared and predicts tokens by a Transformer."""
     compared = [name for name in subjects.compared if name in subjects.trained]
-    return subjects.first_runs(subjects.attending(compared))
+    of_tokens = [name for name in compared if subjects.predicts_tokens(name)]
+    return subjects.first_runs(subjects.attending(of_tokens))
 
 
 def options(slices: "Slices", of: Any) -> dict:

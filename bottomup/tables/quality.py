@@ -42,7 +42,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.subjects.runs import OfOurs
 
     assert isinstance(seen.subject, OfOurs) and settings.run.module  # a run
-    objective = objectives.load(settings.run.module, settings.run.options)
+    objective = objectives.load(settings.run.module, settings.run.options, seen.subject.tokenizer)
     scores = quality(
         seen.subject.model.to(device()),
         objective,

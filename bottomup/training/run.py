@@ -71,10 +71,13 @@ def initial_model(
     shape: Model | Trunk, objective: Objective, seed: int, vocab_sizes: dict[str, int]
 ) -> Transformer | TrunkModel:
     """The model before training, in the shape that the objective needs."""
+    translates = objective.predicts == "target"
+    target_vocab_size = objective.n_classes or vocab_sizes["target" if translates else "source"]
     if isinstance(shape, Trunk):
         trunk = TrunkConfig(
             trunk=shape.trunk,
             vocab_size=vocab_sizes["source"],
+            target_vocab_size=target_vocab_size,
             layers=shape.layers,
             d_model=shape.d_model,
             dropout=shape.dropout,
@@ -82,10 +85,9 @@ def initial_model(
             both_ways=objective.both_ways,
         )
         return TrunkModel(trunk, seed=seed)
-    translates = objective.predicts == "target"
     config = TransformerConfig(
         vocab_size=vocab_sizes["source"],
-        target_vocab_size=vocab_sizes["target" if translates else "source"],
+        target_vocab_size=target_vocab_size,
         encoder_layers=shape.layers,
         decoder_layers=shape.layers if translates else 0,
         heads=shape.heads,
@@ -127,8 +129,9 @@ def train(
     """
     if whole and settings.step is not None and (last := last_step(whole)) < settings.step:
         raise not_reached(settings.step, last)
-    objective = objectives.load(settings.module, settings.options)
-    vocab_sizes = {side: load_tokenizer(path).get_vocab_size() for side, path in tokenizers.items()}
+    cutting = {side: load_tokenizer(path) for side, path in tokenizers.items()}
+    vocab_sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in cutting.items()}
+    objective = objectives.load(settings.module, settings.options, cutting["source"])
     model = initial_model(settings.model, objective, settings.seed, vocab_sizes)
     places = given_heads(model, settings, *donor) if donor else []
     progress = Progress()

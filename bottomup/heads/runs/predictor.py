@@ -106,7 +106,7 @@ class RunPredictor(Predictor):
 def opened(run: Trained, subject: Run, folder: Path) -> RunPredictor:
     """See `bottomup.heads.tasks.opened`."""
     assert run.module  # no checkpoint
-    objective = objectives.load(run.module, run.options)
+    objective = objectives.load(run.module, run.options, subject.tokenizer)
     return RunPredictor(subject.model.to(device()), objective)
 
 

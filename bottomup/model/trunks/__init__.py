@@ -24,15 +24,16 @@ from bottomup.model.transformer import Embedding, Layers
 class TrunkConfig:
     """Shape of one model.
 
-    `trunk` is a module of this package. `causal`: each position sees itself and earlier positions.
-    `both_ways`: so do half of its `d_model` dimensions, and the other half see it and later
-    positions.
+    `trunk` is a module of this package. `target_vocab_size`: how many tokens, or classes of them,
+    it predicts. `causal`: each position sees itself and earlier positions. `both_ways`: so do half
+    of its `d_model` dimensions, and the other half see it and later positions.
     """
 
     model_type: ClassVar[str] = "bottomup_trunk"
 
     trunk: str = "lstm"
     vocab_size: int = 4
+    target_vocab_size: int = 4
     layers: int = 6
     d_model: int = 128
     dropout: float = 0.1
@@ -101,7 +102,7 @@ class TrunkModel(nn.Module):
         width = config.d_model // config.directions
         self.encoder = Encoder(config)
         self.norm = nn.LayerNorm(width)
-        self.head = nn.Linear(width, config.vocab_size, bias=False)
+        self.head = nn.Linear(width, config.target_vocab_size, bias=False)
         initialize(self, seed)
 
     def forward(self, source: Tensor, target: None = None, padded: bool | None = None) -> Tensor:
