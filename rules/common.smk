@@ -373,12 +373,12 @@ def steps_to_keep(objective):
 
 
 def tokens_to_read(objective):
-    """The length of a run, in tokens of all sides."""
+    """The length of a run, in tokens of all stacks of layers."""
     name, _ = names.objective_and_half(objective)
     if name not in SUBJECTS.trained:
         return 0
     budget = STUDY.objective_training(name).max_tokens
-    return STUDY.tokens_read(name, budget) * len(SUBJECTS.sides(name))
+    return STUDY.tokens_read(name, budget) * STUDY.objective_options(name).passes
 
 
 QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
@@ -419,7 +419,8 @@ def training_operations(objective, tokens):
     shape = STUDY.objective_shape(names.whole(objective))
     layers = 12 * shape.layers * shape.d_model**2
     output = STUDY.corpus.bpe.merges * shape.d_model
-    return 6 * (layers + output) * len(SUBJECTS.sides(objective)) * tokens
+    passes = STUDY.objective_options(names.whole(objective)).passes
+    return 6 * (layers + output) * passes * tokens
 
 
 def seconds_and_threads(job):

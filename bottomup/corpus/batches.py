@@ -77,6 +77,15 @@ def padded(tokens: TokenFile, sentences: np.ndarray, padding: int = PAD) -> np.n
     return np.where(inside, ids, padding).astype(np.int64)
 
 
+def stacked(sentences: Sequence[np.ndarray]) -> np.ndarray:
+    """Ids of sentences as one array, `[batch, longest]` int64, filled with PAD on the right."""
+    longest = max(map(len, sentences))
+    found = np.full((len(sentences), longest), PAD, dtype=np.int64)
+    for row, ids in zip(found, sentences, strict=True):
+        row[: len(ids)] = ids
+    return found
+
+
 def split_by_size(lengths: np.ndarray, order: np.ndarray, batch_tokens: int) -> list[np.ndarray]:
     """Cut `order` into parts whose padded size, count x longest, is at most `batch_tokens`."""
     batches, start, longest = [], 0, 0

@@ -78,6 +78,7 @@ class Objective(BaseModel, ABC):
     backward: ClassVar[bool] = False  # read from the end, so that each token sees those after it
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     predicts: ClassVar[Literal["source", "target"] | None] = "source"
+    decodes: ClassVar[bool] = False  # a decoder predicts, having read what the encoder makes
     # Whether it reads other tokens in place of some (see `Masking` and `read_as`); then it is also
     # looked at under this reading.
     masked: ClassVar[bool] = False
@@ -122,6 +123,16 @@ class Objective(BaseModel, ABC):
     def predictions_a_token(self) -> float:
         """Predictions for each token of the predicted side, but for a first or a last one."""
         return 1.0
+
+    @property
+    def reads_a_token(self) -> float:
+        """Tokens that the encoder reads for each of the source side, about."""
+        return 1.0
+
+    @property
+    def passes(self) -> int:
+        """Stacks of layers that read each sentence."""
+        return 2 if self.decodes else 1
 
     @property
     def n_classes(self) -> int | None:

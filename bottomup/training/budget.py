@@ -38,8 +38,9 @@ def predictions_of_lm(text: Text) -> float:
 
 def predictions(objective: Objective, text: Text) -> float:
     """Predictions of an objective for each source token of a text."""
-    if text.target is not None:
-        return text.target.lengths.sum() / text.source.lengths.sum()
+    if objective.decodes and objective.predicts:
+        written = getattr(text, objective.predicts)  # from its first token on
+        return written.lengths.sum() / text.source.lengths.sum()
     return objective.predictions_a_token * predictions_of_lm(text)
 
 
@@ -55,11 +56,12 @@ def operations(objective: Objective, model: Transformer | TrunkModel, text: Text
     Products of attention are left out: under a thirtieth at these lengths and widths.
     """
     output = model.head.weight.numel() * predictions(objective, text)
-    if text.target is None or not isinstance(model, Transformer):
-        return matrices(model.encoder) + output
+    of_source = matrices(model.encoder) * objective.reads_a_token
+    if not objective.decodes or not isinstance(model, Transformer):
+        return of_source + output
     memory = sum(matrices(layer.cross.key_value) for layer in model.decoder.layers)
     of_target = (matrices(model.decoder) - memory) * predictions(objective, text)
-    return matrices(model.encoder) + memory + of_target + output
+    return of_source + memory * objective.reads_a_token + of_target + output
 
 
 def matrices(module: nn.Module) -> int:

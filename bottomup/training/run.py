@@ -71,8 +71,7 @@ def initial_model(
     shape: Model | Trunk, objective: Objective, seed: int, vocab_sizes: dict[str, int]
 ) -> Transformer | TrunkModel:
     """The model before training, in the shape that the objective needs."""
-    translates = objective.predicts == "target"
-    target_vocab_size = objective.n_classes or vocab_sizes["target" if translates else "source"]
+    target_vocab_size = objective.n_classes or vocab_sizes[objective.predicts or "source"]
     if isinstance(shape, Trunk):
         trunk = TrunkConfig(
             trunk=shape.trunk,
@@ -89,7 +88,7 @@ def initial_model(
         vocab_size=vocab_sizes["source"],
         target_vocab_size=target_vocab_size,
         encoder_layers=shape.layers,
-        decoder_layers=shape.layers if translates else 0,
+        decoder_layers=shape.layers if objective.decodes else 0,
         heads=shape.heads,
         d_model=shape.d_model,
         d_ff=shape.d_ff,

@@ -30,6 +30,12 @@ MASKS = st.sampled_from([{}, {"mask": 1, "replace": 0}, {"mask": 0, "replace": 1
 PENALTY = st.sampled_from([0, 0.0, 0.1, 1, 1e-7, 0.30000000000000004, 1000])
 
 
+def decodes(name, options):
+    """Whether a model of a drawn study has a decoder; no checkpoint has."""
+    module = options.get("objective", name)
+    return module in KNOWN and KNOWN[module].decodes
+
+
 def some(values, **bounds):
     return st.lists(st.sampled_from(values), unique=True, **bounds)
 
@@ -91,7 +97,7 @@ def studies(draw):
     pruned = draw(some(heads, max_size=2)) if heads else []
     sweep = st.lists(PENALTY, unique=True, max_size=2)
     attention = {
-        name: ["encoder", "all", "decoder+cross"] if name in TRANSLATING else ["encoder"]
+        name: ["encoder", *["all", "decoder+cross"] * decodes(name, objectives.get(name, {}))]
         for name in pruned
     }
     removed = dict.fromkeys([*TRAINING, *UNTRAINED])

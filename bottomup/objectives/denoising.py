@@ -1,0 +1,48 @@
+"""Denoising by a decoder, as in BART (Lewis et al. 2020, arXiv 1910.13461)."""
+
+import math
+
+import numpy as np
+from pydantic import Field
+
+from bottomup import objectives
+from bottomup.corpus.batches import stacked
+from bottomup.corpus.specials import EOS, MASK, PAD
+from bottomup.objectives import IGNORE, Example
+
+SPAN = 3  # mean number of tokens of a span
+
+
+class Objective(objectives.Objective):
+    """The decoder writes the source sentence, of which the encoder reads a part.
+
+    Spans of tokens, of lengths from a Poisson distribution, are hidden until a share of the tokens
+    is. The encoder reads one <mask> for each, also for a span of no token. Spans do not overlap,
+    and each way to place them is as probable.
+    """
+
+    decodes = True
+
+    hide: float = Field(0.3, ge=0.01, lt=1, description="share of tokens to hide")
+
+    @property
+    def reads_a_token(self) -> float:
+        return 1 - self.hide + self.hide / SPAN
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        read = [self.corrupted(row[(row != PAD) & (row != EOS)], rng) for row in source]
+        return Example(stacked(read), source, np.where(source == PAD, IGNORE, source))
+
+    def corrupted(self, tokens: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """A sentence as it is read, `[n_read]`, from `[n]` tokens without </s>."""
+        n_hidden = math.ceil(self.hide * len(tokens))
+        # Far more than are needed.
+        ends = np.minimum(np.cumsum(rng.poisson(SPAN, n_hidden + 50)), n_hidden)
+        n_spans = np.searchsorted(ends, n_hidden) + 1 if n_hidden else 0
+        # What is read, in order: a token or a span.
+        is_span = rng.permutation(len(tokens) - n_hidden + n_spans) < n_spans
+        sizes = np.ones(len(is_span), dtype=np.int64)
+        sizes[is_span] = np.diff(ends[:n_spans], prepend=0)
+        starts = np.cumsum(sizes) - sizes
+        read = np.where(is_span, MASK, np.append(tokens, EOS)[starts])
+        return np.append(read, EOS)
