@@ -454,7 +454,7 @@ def files_of_table(table, paths):
 def target_tokenizer(wildcards):
     """That of the side which a run of ours translates to, where it does."""
     ours = not of_checkpoint(wildcards)
-    translates = ours and "target" in SUBJECTS.sides(wildcards.objective)
+    translates = ours and SUBJECTS.translates(wildcards.objective)
     return ["<results>/corpus/tokenizer.target.json"] if translates else []
 
 

@@ -33,9 +33,10 @@ class Text:
 
     @classmethod
     def load(cls, tokens: Path, split: str, predicts: str | None) -> "Text":
-        """The token files of a split: the source side and, if it is predicted, the target side."""
+        """The token files of a split: the source side and, if it is predicted ("target" or "both"),
+        the target side."""
         source = TokenFile.load(tokens / f"{split}.source")
-        if predicts != "target":
+        if predicts not in ("target", "both"):
             return cls(source)
         return cls(source, TokenFile.load(tokens / f"{split}.target"))
 

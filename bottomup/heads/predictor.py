@@ -52,7 +52,7 @@ class Predictor(ABC):
     def predicts(self, text: Text) -> bool:
         """Whether a text has something that the model was trained to predict."""
         side = self.objective.predicts
-        return side is not None and getattr(text, side) is not None
+        return side == "source" or (side is not None and text.target is not None)
 
     @abstractmethod
     def example(self, text: Text, sentences: np.ndarray, rng: np.random.Generator) -> Example:

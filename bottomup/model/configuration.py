@@ -11,7 +11,9 @@ class TransformerConfig:
     `vocab_size` is that of the source side, `target_vocab_size` that of the predicted side; for a
     model without decoder (`decoder_layers` 0) this is the source side again. `causal` says whether
     an encoder position may attend only to itself and to earlier positions; with `backward`, which
-    only a causal encoder has, to itself and to later ones, and positions count from the end.
+    only a causal encoder has, to itself and to later ones, and positions count from the end. With
+    `pairs`, a sentence may be followed by its translation, whose positions count anew and which has
+    an embedding of its own.
 
     A head is `d_model / heads` wide. If heads were removed, `kept_heads` says how many each layer
     has left, from the bottom up, by kind of attention: "encoder", "decoder", "cross".
@@ -30,6 +32,7 @@ class TransformerConfig:
     attention_dropout: float = 0.1
     causal: bool = False
     backward: bool = False
+    pairs: bool = False
     kept_heads: dict[str, list[int]] | None = None
 
     def heads_of(self, kind: str, layer: int) -> int:

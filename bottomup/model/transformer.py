@@ -15,7 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from bottomup.core.seeds import derive
-from bottomup.corpus.specials import PAD
+from bottomup.corpus.specials import EOS, PAD
 from bottomup.model.attention import Attention, Memory
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.dropout import Dropout
@@ -111,6 +111,9 @@ class Encoder(nn.Module):
         super().__init__()
         self.causal = config.causal and not config.backward  # by the kernel's own mask
         self.backward = config.backward
+        self.pairs = config.pairs
+        if config.pairs:
+            self.translation = nn.Parameter(torch.zeros(config.d_model))
         self.embedding = Embedding(config.vocab_size, config.d_model)
         self.layers: Layers[EncoderLayer] = Layers(
             EncoderLayer(config, n) for n in range(config.encoder_layers)
@@ -143,10 +146,16 @@ class Encoder(nn.Module):
         """Layer 0: token embedding + position, `[batch, length, d_model]`."""
         embedded = self.embedding(ids)
         places = positions(embedded)
+        from_start = torch.arange(ids.shape[1], device=ids.device)
         if self.backward:
             lengths = (ids != PAD).sum(dim=1, keepdim=True)
-            from_end = lengths - 1 - torch.arange(ids.shape[1], device=ids.device)
-            places = places[from_end.clamp(min=0)]
+            places = places[(lengths - 1 - from_start).clamp(min=0)]
+        if self.pairs:
+            ends = ids == EOS
+            translated = ends.cumsum(dim=1) > ends.long()
+            first = ends.int().argmax(dim=1, keepdim=True) + 1
+            places = places[from_start - first * translated]
+            embedded = embedded + translated[..., None] * self.translation
         return self.dropout(embedded + places)
 
     def mask(self, ids: Tensor, padded: bool | None = None) -> Tensor | None:

@@ -77,7 +77,8 @@ class Objective(BaseModel, ABC):
     causal: ClassVar[bool] = False
     backward: ClassVar[bool] = False  # read from the end, so that each token sees those after it
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
-    predicts: ClassVar[Literal["source", "target"] | None] = "source"
+    # The side of the text whose tokens are predicted; "both" are read one after the other.
+    predicts: ClassVar[Literal["source", "target", "both"] | None] = "source"
     decodes: ClassVar[bool] = False  # a decoder predicts, having read what the encoder makes
     # Whether it reads other tokens in place of some (see `Masking` and `read_as`); then it is also
     # looked at under this reading.
@@ -124,14 +125,14 @@ class Objective(BaseModel, ABC):
         """Predictions for each token of the predicted side, but for a first or a last one."""
         return 1.0
 
-    @property
-    def reads_a_token(self) -> float:
-        """Tokens that the encoder reads for each of the source side, about."""
+    def reads(self, ratio: float) -> float:
+        """Tokens that the encoder reads for each of the source side, about; ratio: those of the
+        target side for each, 0 if it is not needed."""
         return 1.0
 
     @property
     def passes(self) -> int:
-        """Stacks of layers that read each sentence."""
+        """How many stacks of layers a sentence goes through, or one stack with its translation."""
         return 2 if self.decodes else 1
 
     @property

@@ -25,8 +25,7 @@ class Objective(objectives.Objective):
 
     hide: float = Field(0.3, ge=0.01, lt=1, description="share of tokens to hide")
 
-    @property
-    def reads_a_token(self) -> float:
+    def reads(self, ratio: float) -> float:
         return 1 - self.hide + self.hide / SPAN
 
     def example(self, source, target, vocab_size, rng) -> Example:

@@ -72,6 +72,7 @@ LIMITS = [
 ]
 # Keys of an objective that only training reads.
 TRAINS = {"training", "label_smoothing", "heads_from"}
+WITH_TARGET = ("target", "both")  # what an objective predicts that needs the target side
 LARGEST_MODEL = 2e10  # weights
 LARGEST_UPDATE_GB = 32
 EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
@@ -602,10 +603,10 @@ def _objective_choices(config: dict) -> Iterator[str]:
                 "seeds of this study"
             )
         languages = _list(_section(config, "corpus"), "languages")
-        if objective_model(module).predicts == "target" and len(languages) == 1:
+        if objective_model(module).predicts in WITH_TARGET and len(languages) == 1:
             yield (
-                f"{path}: translates, but corpus.languages is {languages[0]} alone; allowed: null, "
-                "or a target language there"
+                f"{path}: needs translations, but corpus.languages is {languages[0]} alone; "
+                "allowed: null, or a target language there"
             )
         yield from _trunk_choice(f"{path}.trunk", objective_model(module), _trunk(options))
         yield from _made_of(path, name, options, config)

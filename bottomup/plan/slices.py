@@ -396,7 +396,7 @@ class Slices:
     def _translated(self, objective: str) -> bool:
         """Whether it is judged by what it translates: runs alone."""
         of_ours = objective not in self.subjects.checkpoints
-        return of_ours and "target" in self.subjects.sides(objective)
+        return of_ours and self.subjects.translates(objective)
 
     def _run(self, objective: str, seed: str) -> dict:
         if objective in self.subjects.checkpoints:

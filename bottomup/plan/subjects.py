@@ -8,7 +8,7 @@ from itertools import combinations
 from bottomup.core import names
 from bottomup.core.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
-from bottomup.plan.config import Study, modules
+from bottomup.plan.config import WITH_TARGET, Study, modules
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
@@ -59,6 +59,10 @@ class Subjects:
     def predicts_tokens(self, objective: str) -> bool:
         """Whether what an objective predicts, if anything, are tokens, and no classes of them."""
         return self.study.objective_options(objective).n_classes is None
+
+    def of_both_sides(self, objective: str) -> bool:
+        """Whether an objective predicts tokens of both sides, which have two tokenizers."""
+        return self.study.objective_options(objective).predicts == "both"
 
     def predicts_next(self, objective: str) -> bool:
         """Whether a model reads from left to right, as one that predicts the next token does."""
@@ -248,8 +252,12 @@ class Subjects:
 
     def sides(self, objective: str) -> list[str]:
         """The sides of the text that a run of this objective reads or predicts."""
-        translates = self.study.objective_options(names.whole(objective)).predicts == "target"
-        return SIDES if translates else ["source"]
+        predicts = self.study.objective_options(names.whole(objective)).predicts
+        return SIDES if predicts in WITH_TARGET else ["source"]
+
+    def translates(self, objective: str) -> bool:
+        """Whether a run of this objective writes the target side."""
+        return self.study.objective_options(names.whole(objective)).predicts == "target"
 
     def pruned_runs(self) -> list[str]:
         """Each pruned run, `run.attention.method_penalty`."""

@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 
 
 def predicting(subjects: "Subjects") -> list[str]:
-    """The first run of each objective that is compared and predicts tokens by a Transformer."""
+    """The first run of each objective that is compared and predicts tokens of one side by a
+    Transformer."""
     compared = [name for name in subjects.compared if name in subjects.trained]
-    of_tokens = [name for name in compared if subjects.predicts_tokens(name)]
+    one_side = [name for name in compared if not subjects.of_both_sides(name)]
+    of_tokens = [name for name in one_side if subjects.predicts_tokens(name)]
     return subjects.first_runs(subjects.attending(of_tokens))
 
 

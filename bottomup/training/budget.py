@@ -41,7 +41,13 @@ def predictions(objective: Objective, text: Text) -> float:
     if objective.decodes and objective.predicts:
         written = getattr(text, objective.predicts)  # from its first token on
         return written.lengths.sum() / text.source.lengths.sum()
-    return objective.predictions_a_token * predictions_of_lm(text)
+    return objective.predictions_a_token * predictions_of_lm(text) * read(objective, text)
+
+
+def read(objective: Objective, text: Text) -> float:
+    """Tokens that the encoder reads for each source token of a text."""
+    n_target = 0 if text.target is None else text.target.lengths.sum()
+    return objective.reads(n_target / text.source.lengths.sum())
 
 
 def operations_of_lm(model: Transformer | TrunkModel, text: Text) -> float:
@@ -56,12 +62,12 @@ def operations(objective: Objective, model: Transformer | TrunkModel, text: Text
     Products of attention are left out: under a thirtieth at these lengths and widths.
     """
     output = model.head.weight.numel() * predictions(objective, text)
-    of_source = matrices(model.encoder) * objective.reads_a_token
+    of_source = matrices(model.encoder) * read(objective, text)
     if not objective.decodes or not isinstance(model, Transformer):
         return of_source + output
     memory = sum(matrices(layer.cross.key_value) for layer in model.decoder.layers)
     of_target = (matrices(model.decoder) - memory) * predictions(objective, text)
-    return of_source + memory * objective.reads_a_token + of_target + output
+    return of_source + memory * read(objective, text) + of_target + output
 
 
 def matrices(module: nn.Module) -> int:

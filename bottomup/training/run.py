@@ -18,6 +18,7 @@ from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.core.seeds import generator
 from bottomup.core.settings import Half, HeadsFrom, Model, Trained, Training, Trunk
 from bottomup.corpus.batches import Text
+from bottomup.corpus.specials import N_SPECIAL
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.folder import load as load_model
 from bottomup.model.folder import save as save_model
@@ -71,11 +72,14 @@ def initial_model(
     shape: Model | Trunk, objective: Objective, seed: int, vocab_sizes: dict[str, int]
 ) -> Transformer | TrunkModel:
     """The model before training, in the shape that the objective needs."""
-    target_vocab_size = objective.n_classes or vocab_sizes[objective.predicts or "source"]
+    both = objective.predicts == "both"
+    sizes = vocab_sizes | {"both": sum(vocab_sizes.values()) - N_SPECIAL}
+    vocab_size = sizes["both" if both else "source"]
+    target_vocab_size = objective.n_classes or sizes[objective.predicts or "source"]
     if isinstance(shape, Trunk):
         trunk = TrunkConfig(
             trunk=shape.trunk,
-            vocab_size=vocab_sizes["source"],
+            vocab_size=vocab_size,
             target_vocab_size=target_vocab_size,
             layers=shape.layers,
             d_model=shape.d_model,
@@ -85,7 +89,7 @@ def initial_model(
         )
         return TrunkModel(trunk, seed=seed)
     config = TransformerConfig(
-        vocab_size=vocab_sizes["source"],
+        vocab_size=vocab_size,
         target_vocab_size=target_vocab_size,
         encoder_layers=shape.layers,
         decoder_layers=shape.layers if objective.decodes else 0,
@@ -96,6 +100,7 @@ def initial_model(
         attention_dropout=shape.attention_dropout,
         causal=objective.causal,
         backward=objective.backward,
+        pairs=both,
     )
     return Transformer(config, seed=seed)
 

@@ -23,7 +23,7 @@ from tests.plan.planning import planned
 KNOWN = {name: config.objective_model(name) for name in config.modules("objectives")}
 TRAINING = [name for name, model in KNOWN.items() if model.predicts]
 UNTRAINED = [name for name in KNOWN if name not in TRAINING]
-TRANSLATING = [name for name in TRAINING if KNOWN[name].predicts == "target"]
+TRANSLATING = [name for name in TRAINING if KNOWN[name].predicts in config.WITH_TARGET]
 # Names near what is reserved, or already a name in paths, tables and figures.
 ODD = ["a", "plain", "as_trained", "all", "token", "source", "words", "groups", "none_0", "x_step"]
 MASKS = st.sampled_from([{}, {"mask": 1, "replace": 0}, {"mask": 0, "replace": 1}, {"choose": 0.5}])

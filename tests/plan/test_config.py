@@ -544,7 +544,7 @@ def test_without_a_target_language_nothing_translates():
     alone = {"corpus__source": ["libreoffice_help"], "corpus__languages": ["en"]}
     removed = {"objectives__mt": None, "pruning__penalties__mt": None}
     assert mistakes(changed(**alone)) == [
-        "objectives.mt: translates, but corpus.languages is en alone; allowed: null, or a "
+        "objectives.mt: needs translations, but corpus.languages is en alone; allowed: null, or a "
         "target language there"
     ]
     study = load(changed(**alone, **removed))

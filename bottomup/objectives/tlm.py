@@ -1,0 +1,41 @@
+"""Translation language modeling, as in XLM (Lample and Conneau 2019, arXiv 1901.07291)."""
+
+import numpy as np
+from pydantic import Field, PrivateAttr
+
+from bottomup.corpus.batches import stacked
+from bottomup.corpus.specials import N_SPECIAL, PAD
+from bottomup.objectives import Example, mlm
+
+
+class Objective(mlm.Objective):
+    """MLM on a sentence and, after its </s>, its translation; one encoder reads both.
+
+    Positions of the translation count anew, and each of its tokens has the embedding of its side
+    added. Its vocabulary follows that of the source side; special tokens are the same. As in XLM,
+    which trains by MLM in turn, some sentences stand alone, as they do when a model is looked at.
+    """
+
+    predicts = "both"
+
+    alone: float = Field(
+        0.5, ge=0, le=0.99, description="share of sentences without their translation"
+    )
+    _n_source: int = PrivateAttr()
+
+    @property
+    def passes(self) -> int:
+        return 2
+
+    def reads(self, ratio: float) -> float:
+        return 1 + (1 - self.alone) * ratio
+
+    def learn_types(self, types: list[str]) -> None:
+        self._n_source = len(types)
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        assert target is not None
+        moved = np.where(target < N_SPECIAL, target, target + self._n_source - N_SPECIAL)
+        moved[rng.random(len(target)) < self.alone] = PAD
+        pairs = np.concatenate([source, moved], axis=1)
+        return super().example(stacked([row[row != PAD] for row in pairs]), None, vocab_size, rng)

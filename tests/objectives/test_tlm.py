@@ -1,0 +1,106 @@
+import numpy as np
+import pytest
+import torch
+
+from bottomup import objectives
+from bottomup.corpus.batches import Text
+from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD
+from bottomup.heads.runs.predictor import RunPredictor
+from bottomup.measures.quality import prediction_quality, predictions
+from bottomup.objectives import IGNORE
+from bottomup.training import budget
+from tests.tiny import VOCAB, drawn, initial, learned, plausible, random_text
+
+JOINT = 2 * VOCAB - N_SPECIAL
+SOURCE = np.array([[5, 6, EOS], [7, EOS, PAD]])
+TARGET = np.array([[5, EOS, PAD, PAD], [6, 7, 8, EOS]])
+
+
+def loaded(**options):
+    objective = objectives.load("tlm", options)
+    objective.learn_types(["a"] * VOCAB)
+    return objective
+
+
+def example(source, target, seed=0, **options):
+    return loaded(**options).example(source, target, JOINT, np.random.default_rng(seed))
+
+
+def test_pairs_by_hand():
+    """The first token of the target side that is not special is 20, the size of the source's."""
+    pairs = [[5, 6, EOS, 21, EOS, PAD], [7, EOS, 22, 23, 24, EOS]]
+    read = example(SOURCE, TARGET, alone=0, choose=0.99, mask=1.0, replace=0.0)
+    hidden = [[MASK, MASK, EOS, MASK, EOS, PAD], [MASK, EOS, MASK, MASK, MASK, EOS]]
+    assert read.source.tolist() == hidden and read.target is None
+    labels = np.where(np.array(hidden) == MASK, pairs, IGNORE)
+    assert np.array_equal(read.labels, labels)
+
+
+def test_some_sentences_stand_alone():
+    source, target = (np.tile(side[:1], (2000, 1)) for side in (SOURCE, TARGET))
+    read = example(source, target, choose=0.01, alone=0.25)
+    assert plausible(int((read.source[:, 3] == PAD).sum()), 2000, 0.25)
+
+
+def test_positions_of_the_translation_count_anew():
+    """And each of its tokens has the embedding of its side."""
+    encoder = drawn("tlm").encoder
+    pairs = torch.tensor([[5, 6, EOS, 21, 5, EOS], [7, EOS, 5, EOS, PAD, PAD]])
+    found = encoder.embed(pairs)
+    for row, begin, end in ((0, 3, 6), (1, 2, 4)):
+        alone = encoder.embed(pairs[row : row + 1, begin:end])[0]
+        torch.testing.assert_close(found[row, begin:end], alone + encoder.translation)
+        before = encoder.embed(pairs[row : row + 1, :begin])[0]
+        torch.testing.assert_close(found[row, :begin], before)
+    assert encoder.translation.abs().min() > 0
+
+
+def test_a_sentence_alone_is_read_as_mlm_reads_it():
+    """Before training, from the same bytes, so that MLM and TLM have one untrained model."""
+    ids = torch.from_numpy(SOURCE)
+    models = [initial(name).eval() for name in ("tlm", "mlm")]
+    ours, mlms = (model.encoder(ids, output_hidden_states=True) for model in models)
+    for a, b in zip(ours.hidden_states, mlms.hidden_states, strict=True):
+        assert torch.equal(a[ids != PAD], b[ids != PAD])
+
+
+def test_budgets_know_what_it_reads_and_predicts():
+    text = random_text(4000, 1, translated=True, low=3)
+    objective, model = loaded(choose=0.3, alone=0.25), initial("tlm")
+    made = objective.example(*text.batch(np.arange(4000)), JOINT, np.random.default_rng(1))
+    n = text.source.lengths.sum()
+    assert made.predicted / n == pytest.approx(budget.predictions(objective, text), rel=0.03)
+    assert (made.source != PAD).sum() / n == pytest.approx(budget.read(objective, text), rel=0.03)
+    of_encoder = 2 * (4 * 16 * 16 + 2 * 16 * 32)
+    expected = of_encoder * budget.read(objective, text)
+    expected += JOINT * 16 * budget.predictions(objective, text)
+    assert budget.operations(objective, model, text) == pytest.approx(expected)
+
+
+def test_quality_is_over_both_sides():
+    text, model = random_text(200, translated=True), initial("tlm").eval()
+    torch.nn.init.zeros_(model.head.weight)
+    objective = loaded(choose=0.9, alone=0)
+    found = predictions(model, objective, text, 64, seed=1)
+    scores = prediction_quality(found, objective, np.arange(200) % 2, 2)
+    assert scores["perplexity"].value == pytest.approx(JOINT, rel=1e-5)
+    total = (text.source.lengths - 1).sum() + (text.target.lengths - 1).sum()
+    assert plausible(scores["masked_accuracy"].n, int(total), 0.9)
+    predictor = RunPredictor(model, objective)
+    assert predictor.predicts(text) and not predictor.predicts(Text(text.source))
+
+
+def test_it_learns_a_word_from_its_translation():
+    """Of one word each, a hidden one is known from the other side, and unknown alone."""
+    source = np.tile(np.stack([np.arange(N_SPECIAL, 20), np.full(16, EOS)], axis=1), (8, 1))
+    read = example(source, source, alone=0, choose=0.5, mask=1.0, replace=0.0)
+    one = (read.labels != IGNORE).sum(axis=1) == 1
+    [pairs] = type(read)(read.source[one], None, read.labels[one]).split(1)
+    assert learned(initial("tlm"), pairs) < 0.05
+    lone = example(source, source, alone=0.99, choose=0.99, mask=1.0, replace=0.0)
+    rows = lone.source[:, 2] == PAD
+    lone = type(lone)(lone.source[rows], None, lone.labels[rows])
+    shares = np.bincount(lone.labels[lone.labels != IGNORE]) / lone.predicted
+    shares = shares[shares > 0]
+    expected = -(shares * np.log(shares)).sum()
+    assert learned(initial("tlm"), lone) == pytest.approx(expected, abs=0.02)
