@@ -122,7 +122,10 @@ class Objective(BaseModel, ABC):
 
     @property
     def predictions_a_token(self) -> float:
-        """Predictions for each token of the predicted side, but for a first or a last one."""
+        """Predictions for each token of the predicted side, but for a first or a last one.
+
+        A decoder predicts </s> as well.
+        """
         return 1.0
 
     def reads(self, ratio: float) -> float:

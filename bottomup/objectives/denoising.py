@@ -29,19 +29,30 @@ class Objective(objectives.Objective):
         return 1 - self.hide + self.hide / SPAN
 
     def example(self, source, target, vocab_size, rng) -> Example:
-        read = [self.corrupted(row[(row != PAD) & (row != EOS)], rng) for row in source]
+        read = [self.parted(row, rng)[0] for row in source]
         return Example(stacked(read), source, np.where(source == PAD, IGNORE, source))
 
-    def corrupted(self, tokens: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-        """A sentence as it is read, `[n_read]`, from `[n]` tokens without </s>."""
-        n_hidden = math.ceil(self.hide * len(tokens))
+    def parted(self, row: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """A padded sentence as the encoder reads it, and what is hidden: each span after a <mask>.
+
+        Both end in </s>.
+        """
+        tokens = row[(row != PAD) & (row != EOS)]
+        lengths = self.lengths(len(tokens), rng)
+        # What is read, in order: a token or a span.
+        is_span = rng.permutation(len(tokens) - lengths.sum() + len(lengths)) < len(lengths)
+        sizes = np.ones(len(is_span), dtype=np.int64)
+        sizes[is_span] = lengths
+        starts = np.cumsum(sizes) - sizes
+        read = np.where(is_span, MASK, np.append(tokens, EOS)[starts])
+        hidden = tokens[np.repeat(is_span, sizes)]
+        written = np.insert(hidden, np.cumsum(lengths) - lengths, MASK)
+        return np.append(read, EOS), np.append(written, EOS)
+
+    def lengths(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        """Of each span of a sentence of `n` tokens, `[n_spans]`; the last one is cut off."""
+        n_hidden = math.ceil(self.hide * n)
         # Far more than are needed.
         ends = np.minimum(np.cumsum(rng.poisson(SPAN, n_hidden + 50)), n_hidden)
         n_spans = np.searchsorted(ends, n_hidden) + 1 if n_hidden else 0
-        # What is read, in order: a token or a span.
-        is_span = rng.permutation(len(tokens) - n_hidden + n_spans) < n_spans
-        sizes = np.ones(len(is_span), dtype=np.int64)
-        sizes[is_span] = np.diff(ends[:n_spans], prepend=0)
-        starts = np.cumsum(sizes) - sizes
-        read = np.where(is_span, MASK, np.append(tokens, EOS)[starts])
-        return np.append(read, EOS)
+        return np.diff(ends[:n_spans], prepend=0)

@@ -39,8 +39,9 @@ def predictions_of_lm(text: Text) -> float:
 def predictions(objective: Objective, text: Text) -> float:
     """Predictions of an objective for each source token of a text."""
     if objective.decodes and objective.predicts:
-        written = getattr(text, objective.predicts)  # from its first token on
-        return written.lengths.sum() / text.source.lengths.sum()
+        written = getattr(text, objective.predicts).lengths
+        predicted = objective.predictions_a_token * (written - 1).sum() + len(written)  # and </s>
+        return predicted / text.source.lengths.sum()
     return objective.predictions_a_token * predictions_of_lm(text) * read(objective, text)
 
 

@@ -36,7 +36,11 @@ class Given:
 )
 def test_by_hand(lengths, order, read):
     objective = objectives.load("denoising", {})
-    assert objective.corrupted(np.arange(10, 20), Given(lengths, order)).tolist() == [*read, EOS]
+    found, written = objective.parted(np.arange(10, 20), Given(lengths, order))
+    assert found.tolist() == [*read, EOS]
+    hidden = [token for token in range(10, 20) if token not in read]
+    assert written[written != MASK].tolist() == [*hidden, EOS]
+    assert (written == MASK).sum() == (found == MASK).sum() == len(lengths)
 
 
 def example(source, seed=0, **options):

@@ -1,0 +1,35 @@
+"""Span corruption, as in T5 (Raffel et al. 2020, arXiv 1910.10683)."""
+
+import numpy as np
+from pydantic import Field
+
+from bottomup.corpus.batches import stacked
+from bottomup.corpus.specials import PAD
+from bottomup.objectives import IGNORE, Example, denoising
+from bottomup.objectives.denoising import SPAN
+
+
+class Objective(denoising.Objective):
+    """The decoder writes the hidden spans of a sentence, of which the encoder reads the rest.
+
+    A share of the tokens is hidden, in as many spans as have a mean length of 3; each division into
+    spans is as probable. <mask> stands for each span in what is read and before it in what is
+    written, where T5 numbers them.
+    """
+
+    hide: float = Field(0.15, ge=0.01, lt=1, description="share of tokens to hide")
+
+    @property
+    def predictions_a_token(self) -> float:
+        return self.hide + self.hide / SPAN
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        read, written = zip(*(self.parted(row, rng) for row in source), strict=True)
+        spans = stacked(written)
+        return Example(stacked(read), spans, np.where(spans == PAD, IGNORE, spans))
+
+    def lengths(self, n: int, rng: np.random.Generator) -> np.ndarray:
+        n_hidden = min(max(round(self.hide * n), 1), n)
+        n_spans = max(round(n_hidden / SPAN), 1)
+        cuts = rng.permutation(np.arange(1, max(n_hidden, 1)))[: n_spans - 1]
+        return np.diff(np.sort(cuts), prepend=0, append=n_hidden)
