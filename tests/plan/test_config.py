@@ -1557,3 +1557,26 @@ def test_objectives_have_the_seeds_of_the_first_look_unless_they_ask_for_more():
 
 def test_without_looks_all_seeds_are_one():
     assert Slices(load(changed(seeds=[4, 5]))).judge_claims()["looks"]["planned"] == [2]
+
+
+def test_objectives_are_in_the_tables_that_can_ask_them():
+    """Agreement asks for tokens of what is read, none from the end; the lens for tokens of one
+    side; information with the next token for one that reads from the left."""
+    others = ["lm_backward", "denoising", "tlm", "first_letter", "random_label", "lm", "mlm", "mt"]
+    looked = changed(objectives={name: {} for name in others} | {"untrained_backward": {}})
+    subjects = Subjects(load(looked | {"pruning": looked["pruning"] | {"penalties": {}}}))
+
+    def objectives(runs):
+        return {run.rpartition("-")[0] for run in runs}
+
+    asked = objectives(tables()["agreement"].TABLE.parts(subjects))
+    assert asked == {"lm", "mlm", "tlm"}
+    assert objectives(tables()["lens"].TABLE.parts(subjects)) == {
+        *("lm", "mlm", "mt", "lm_backward", "denoising")
+    }
+    for name, labels in (("lm", ["input", "output"]), ("lm_backward", ["input"])):
+        assert [of["label"] for of in subjects.labels(name, "plain")] == labels
+    assert subjects.initial("lm_backward") == "untrained_backward"
+    assert subjects.sides("tlm") == subjects.sides("mt") == ["source", "target"]
+    assert subjects.sides("denoising") == ["source"]
+    assert [name for name in others if subjects.translates(name)] == ["mt"]
