@@ -18,7 +18,11 @@ from bottomup import objectives
 from bottomup.core.schema import problems
 from bottomup.objectives import Example
 
-FITS = "one that is trained, without a decoder or a second direction, such as lm or mlm"
+FITS = (
+    "one that is trained to predict tokens of the source side, without a decoder and not from the "
+    "end, such as lm or mlm"
+)
+TOKENS = objectives.Objective.n_classes  # of what predicts tokens
 
 
 class Part(BaseModel):
@@ -37,7 +41,8 @@ class Part(BaseModel):
         if not name.isidentifier() or not find_spec(f"bottomup.objectives.{name}"):
             raise ValueError(f"allowed: a module of bottomup/objectives, {FITS}")
         kind = objectives.kind(name)
-        if kind.predicts != "source" or kind.both_ways:
+        from_end, of_classes = kind.both_ways or kind.backward, kind.n_classes is not TOKENS
+        if kind.predicts != "source" or kind.decodes or from_end or of_classes:
             raise ValueError(f"allowed: {FITS}")
         return name
 

@@ -39,12 +39,14 @@ def with_first_steps(subjects: "Subjects") -> list[str]:
 
 
 def reading_alone(subjects: "Subjects") -> list[str]:
-    """The runs of each objective that is compared and neither translates nor reads the text twice,
-    once from each end, of those at earlier steps the first seed's; and checkpoints."""
+    """The runs of each objective that is compared, predicts tokens of what it reads and reads no
+    text from its end, of those at earlier steps the first seed's; and checkpoints."""
 
     def alone(name: str) -> bool:
         objective = subjects.study.objective_options(names.whole(name))
-        return objective.predicts != "target" and not objective.both_ways
+        from_end = objective.both_ways or objective.backward
+        of_tokens = subjects.predicts_tokens(names.whole(name))
+        return of_tokens and not objective.decodes and not from_end
 
     steps = [name for name in subjects.steps if alone(name)]
     ours = [name for name in subjects.compared if alone(name)]

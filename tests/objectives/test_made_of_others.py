@@ -88,9 +88,21 @@ ONE = {"objective": "lm", "share": 1}
     [
         ({"parts": [ONE, ONE]}, "the shares are 2 together; allowed: 1"),
         ({"parts": [ONE | {"share": 0}]}, "parts[0].share: found 0; allowed: number, > 0, <= 1"),
-        ({"parts": [ONE | {"objective": "mt"}]}, 'found "mt"; allowed: one that is trained, wi'),
-        ({"parts": [ONE | {"objective": "bilm"}]}, 'found "bilm"; allowed: one that is trained'),
-        ({"parts": [ONE | {"objective": "untrained"}]}, '"untrained"; allowed: one that is trai'),
+        *(
+            (
+                {"parts": [ONE | {"objective": name}]},
+                f'found "{name}"; allowed: one that is trained',
+            )
+            for name in (
+                "mt",
+                "bilm",
+                "lm_backward",
+                "denoising",
+                "tlm",
+                "first_letter",
+                "untrained",
+            )
+        ),
         ({"parts": [ONE | {"objective": "a.b"}]}, 'found "a.b"; allowed: a module of bottomup/o'),
         ({"parts": [ONE | {"options": {"x": 1}}]}, "x: unknown key; allowed: label_smoothing"),
         ({"parts": [ONE | {"shares": 1}]}, "parts[0].shares: unknown key; allowed: objective,"),
