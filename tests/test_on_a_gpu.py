@@ -35,6 +35,8 @@ from tests.measures.test_edge_probes import (  # noqa: F401
 from tests.measures.test_edge_probes import (
     test_the_program_measures_a_run as test_edge_probes,
 )
+from tests.measures.test_exact import known_files  # noqa: F401
+from tests.measures.test_exact import test_the_program as test_exact
 from tests.measures.test_lens import test_the_program as test_lens
 from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
@@ -90,6 +92,7 @@ TESTS = {
     ),
     "measure mutual_information": test_mutual_information_of_each_layer_label_and_estimator,
     "measure context": test_what_each_layer_says_of_the_tokens_around,
+    "measure exact": test_exact,
     "measure lens": test_lens,
     "measure beliefs": test_beliefs,
     "measure senses": test_senses,

@@ -1,5 +1,6 @@
 """How good a trained run is: perplexity, accuracy, BLEU and chrF on held-out text."""
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -23,7 +24,7 @@ from bottomup.measures import jackknife
 from bottomup.measures.jackknife import UNIT, Range
 from bottomup.model.beam_search import translate
 from bottomup.model.transformer import Transformer
-from bottomup.objectives import IGNORE, Objective
+from bottomup.objectives import IGNORE, Example, Objective
 
 if TYPE_CHECKING:
     from bottomup.model.trunks import TrunkModel
@@ -138,9 +139,9 @@ def predictions(
     `seed` draws the tokens that MLM predicts."""
     device = model.head.weight.device
     found = np.zeros((len(text.source), 3))
-    for index, sentences in enumerate(in_order(text, batch_tokens)):
-        rng = generator(seed, "quality", index)
-        example = objective.example(*text.batch(sentences), model.config.vocab_size, rng)
+    for sentences, example in examples(
+        objective, text, model.config.vocab_size, batch_tokens, seed
+    ):
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
         labels = torch.from_numpy(example.labels).to(device)
         states = model(torch.from_numpy(example.source).to(device), target)
@@ -154,6 +155,15 @@ def predictions(
         sums = torch.zeros(len(sentences), 3, dtype=torch.float64, device=device)
         found[sentences] = sums.index_add_(0, rows, of_token.double()).cpu().numpy()
     return pd.DataFrame(found, columns=["loss_nats", "correct", "predicted"])
+
+
+def examples(
+    objective: Objective, text: Text, vocab_size: int, batch_tokens: int, seed: int
+) -> Iterator[tuple[np.ndarray, Example]]:
+    """What `predictions` asks a model: the sentences of each batch, and their example."""
+    for index, sentences in enumerate(in_order(text, batch_tokens)):
+        rng = generator(seed, "quality", index)
+        yield sentences, objective.example(*text.batch(sentences), vocab_size, rng)
 
 
 def prediction_quality(

@@ -51,6 +51,7 @@ if TYPE_CHECKING:
     from bottomup.objectives import Objective
     from bottomup.tables import (
         agreement,
+        exact,
         minimal_pairs,
         mutual_information,
         probes,
@@ -110,6 +111,7 @@ if TYPE_CHECKING:
         """The sections that a plan reads itself."""
 
         agreement: agreement.Keys
+        exact: exact.Keys
         minimal_pairs: minimal_pairs.Keys
         mutual_information: mutual_information.Settings
         probes: probes.Settings

@@ -7,6 +7,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bottomup.figures.exact import ABOUT
+
 TRAINED = ("lm", "mlm", "mt")
 RANKS = ("1-10", "10-25", "25-50")
 TAGS = ("NN", "PRP$", "comma")
@@ -169,6 +171,36 @@ def isotropy(layers, seeds, objectives):
     table.loc[shares, ["ci_low", "ci_high"]] = float("nan")
     table["without"] = table["without"].where(~shares)
     return table
+
+
+def exact(layers, seeds, objectives):
+    """Trained models have a loss 0.1 nats above the least. The classifier comes from the word alone
+    to all that was read; clusters are above it by 0.2."""
+    of = {"reading": "plain", "knows": None, "layer": None, "entropy_nats": 2.0, "n": 9000}
+    rows = []
+    for objective, seed in itertools.product(objectives, seeds):
+        run = of | {"objective": objective, "seed": seed}
+        if objective in TRAINED:
+            told = run | {"quantity": "loss", "about": "prediction", "reading": "as_trained"}
+            nats = {"model": 2.6 + 0.01 * seed, "exact": 2.5, "excess": 0.1 + 0.01 * seed}
+            rows += [told | {"estimator": name, "nats": value} for name, value in nats.items()]
+        run |= {"quantity": "information"}
+        readings = ("plain", "as_trained") if objective == "mlm" else ("plain",)
+        for reading, about in itertools.product(readings, ABOUT):
+            if (reading, about) == ("as_trained", "recoded"):
+                continue
+            thing = run | {"reading": reading, "about": about}
+            read = {"knows": "left" if objective == "lm" else "both", "nats": 1.5}
+            known = [{"knows": "word", "nats": 0.5}] * (reading == "plain") + [read]
+            rows += [thing | {"estimator": "exact"} | one for one in known]
+            for layer in range(layers + 1):
+                nats = 0.5 + layer / layers + 0.01 * seed
+                by = {"classifier": nats, "clusters": nats + 0.2}
+                rows += [
+                    thing | {"layer": layer, "estimator": name, "nats": value}
+                    for name, value in by.items()
+                ]
+    return with_intervals(pd.DataFrame(rows), "nats")
 
 
 def senses(layers, seeds, objectives):
@@ -476,6 +508,7 @@ def measured(layers, seeds, objectives):
         "context": context(*size),
         "geometry": geometry(*size),
         "senses": senses(*size),
+        "exact": exact(*size),
         "attention_patterns": attention_patterns(*size),
         "change": change(*size),
         "influence": influence(*size),

@@ -172,6 +172,7 @@ def test_what_is_accepted_can_be_planned(unbuilt, overlay):
 
 # What each entry shows in, and little else; attention is shown beside other tables alone.
 MADE = ("probes", "pwcca_between_runs", "pruning", "gates", "attention")
+MADE += ("exact",)  # of another text
 # Each entry can be given; without it, less is planned or something else.
 RICH = {
     "study": "rich",

@@ -12,6 +12,7 @@ def test_the_sources_there_are():
     assert sources.names() == [
         "conllu",
         "files",
+        "hidden_markov",
         "libreoffice_help",
         "man_pages",
         "mtdata",
