@@ -33,8 +33,8 @@ def test_every_source_keeps_the_interface(name):
 def test_an_unknown_source_is_an_error_that_names_the_known_and_the_nearest():
     with pytest.raises(UserError) as error:
         sources.module("libreofice_help")
-    known = "conllu, files, libreoffice_help, man_pages, mtdata, package_descriptions"
-    known += ", program_messages"
+    known = "conllu, files, hidden_markov, libreoffice_help, man_pages, mtdata, "
+    known += "package_descriptions, program_messages"
     assert known in str(error.value)
     assert "did you mean libreoffice_help?" in str(error.value)
 
