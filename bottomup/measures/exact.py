@@ -139,7 +139,8 @@ def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -
     least = np.zeros(len(found))
     if module == "lm":
         least = hidden_markov.next_word_losses(of.language, of.words, of.lengths)
-    if isinstance(objective, Mlm):
+    if module == "mlm":
+        assert isinstance(objective, Mlm)
         vocab_size = model.config.vocab_size
         for rows, example in examples(objective, of.text, vocab_size, BATCH_TOKENS, seed):
             width = example.source.shape[1]

@@ -19,9 +19,12 @@ SOURCE = "hidden_markov"
 
 
 def of_known_text(subjects: "Subjects") -> list[str]:
-    """The runs that are compared, of a text whose language is known; else none."""
-    known = subjects.study.corpus.source == [SOURCE]
-    return subjects.runs(subjects.compared) if known else []
+    """The runs that are compared and do not read from the end, of a text whose language is known;
+    else none."""
+    if subjects.study.corpus.source != [SOURCE]:
+        return []
+    every = {name: subjects.study.objective_options(name) for name in subjects.compared}
+    return subjects.runs([name for name, of in every.items() if not (of.both_ways or of.backward)])
 
 
 def options(slices: "Slices", of: Any) -> dict:
@@ -102,7 +105,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     yield from exact.losses(every, model, objective, settings.run.module, settings.scored_by)
     order = generator(settings.seed, "exact").permutation(len(every.words))
     some = every.some(np.sort(order[: settings.sentences]))
-    maskings = [None, objective] if isinstance(objective, Mlm) else [None]
+    maskings = [None, objective] if type(objective) is Mlm else [None]  # no kind that reads more
     for masking in maskings:
         at = exact.places(some, subject, masking, settings.seed, seen.batch_tokens, device())
         yield from exact.information(at, every.count, settings.n_clusters, settings.seed)
