@@ -203,5 +203,6 @@ def load(name: str, options: dict, tokenizer: "Tokenizer | None" = None) -> Obje
     """
     objective = kind(name)(**options)
     if tokenizer:
-        objective.learn_types([tokenizer.id_to_token(i) for i in range(tokenizer.get_vocab_size())])
+        vocabulary = tokenizer.get_vocab()
+        objective.learn_types(sorted(vocabulary, key=vocabulary.__getitem__))
     return objective
