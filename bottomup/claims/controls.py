@@ -19,8 +19,13 @@ def untrained(tables: Tables, initial: Mapping[str, str]) -> Tables:
     initial: for each objective, the one whose models it starts from; `untrained` starts from
     itself.
     """
+
+    def before(table: Table) -> Table:
+        return (_pairs if "objective_a" in table.rows else _runs)(table, initial)
+
+    by = "untrained", *initial.items()
     return {
-        name: (_pairs if "objective_a" in table.rows else _runs)(table, initial)
+        name: table.once(by, before)
         for name, table in tables.items()
         if {"objective", "objective_a"} & set(table.rows)
     }

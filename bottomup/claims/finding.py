@@ -222,13 +222,13 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
 def _asked(one: Finding, runs: Runs) -> list[int]:
     """The seeds of which the claim's table has all the models that the claim is about."""
     of_claim = {one.claim.measure: runs.tables[one.claim.measure]}
-    about = [name for name in objectives(of_claim) if rests_on(one, runs.tables, name)]
+    about = rests_on(one, runs.tables, objectives(of_claim))
     each = [{*seeds(with_objective(of_claim, name))} for name in about]
     return sorted(set.intersection(*each)) if each else one.found.seeds
 
 
-def rests_on(one: Finding, tables: Tables, objective: str) -> bool:
-    """Whether a claim, or its condition, is about models of this objective: without them it has
+def rests_on(one: Finding, tables: Tables, names: Iterable[str]) -> list[str]:
+    """The objectives of these whose models a claim, or its condition, is about: without them it has
     another value or none."""
     claim = one.claim
     known = tables if claim.across_seeds else of_seeds(tables, {one.found.seeds[0]})
@@ -237,11 +237,15 @@ def rests_on(one: Finding, tables: Tables, objective: str) -> bool:
         condition = claim.where(tables) if claim.where else []
         return np.stack([*claim.parts(tables), *condition])
 
-    try:
-        left = parts(without_objective(known, objective))
-    except NotMeasuredError:
-        return True
-    return not np.array_equal(left, parts(known), equal_nan=True)
+    def other(without: str) -> bool:
+        try:
+            left = parts(without_objective(known, without))
+        except NotMeasuredError:
+            return True
+        return not np.array_equal(left, whole, equal_nan=True)
+
+    whole = parts(known)
+    return [name for name in names if other(name)]
 
 
 def find_all(

@@ -78,7 +78,7 @@ def judge(
         if claim.name in found:
             one, how = found[claim.name], decided[claim.name]
             curve = curves[curves["claim"] == claim.name]
-            about = [name for name in names if rests_on(one, tables, name)]
+            about = rests_on(one, tables, names)
             why = [f"{name}: {not_ready[name]}" for name in about if name in not_ready]
             row |= _numbers(one, how) | _marks(one, how) | agreeing(curve, how.p.alone)
             row |= {"power": _power(one, how, usual[claim.name])}

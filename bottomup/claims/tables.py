@@ -10,7 +10,7 @@ such as the first centers of clusters, are not shared between values; they have 
 import logging
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cache
 from pathlib import Path
 from typing import TypedDict
 
@@ -77,11 +77,11 @@ class Table:
         """The rows where the mask `kept` is true."""
         return self.with_rows(self.rows[kept])
 
-    def once(self, by: Hashable, kept: Callable[[pd.DataFrame], pd.Series]) -> "Table":
-        """The rows where the mask `kept` of the rows is true: for one name `by` one table, with all
-        that was found in it."""
+    def once(self, by: Hashable, made: Callable[["Table"], "Table"]) -> "Table":
+        """What is made of this table: for one name `by` one table, with all that was found in
+        it."""
         if by not in self._found:
-            self._found[by] = self.filtered(kept(self.rows))
+            self._found[by] = made(self)
         return self._found[by]
 
     def with_rows(self, rows: pd.DataFrame) -> "Table":
@@ -216,15 +216,21 @@ def degrees_of_freedom(draws: np.ndarray, blocks: Blocks) -> np.ndarray:
     blocks: those of the tables. How much each block adds to a statistic is what the mixtures say of
     it at best (exactly, if the statistic is linear).
     """
-    weights = [mixtures(n, _other_text(split)) for split, n in sorted(blocks) if n > 1]
-    if not weights:
+    weights = _all_mixtures(blocks)
+    if not len(weights):
         return np.ones(len(draws))
     deviations = draws[:, TEXT] - draws[:, :1]
     known = np.isfinite(deviations).all(axis=1)
-    of_blocks, *_ = np.linalg.lstsq(np.concatenate(weights).T, deviations[known].T, rcond=None)
+    of_blocks, *_ = np.linalg.lstsq(weights.T, deviations[known].T, rcond=None)
     found = np.ones(len(draws))
     found[known] = jackknife.degrees_of_freedom(of_blocks.T)
     return found
+
+
+@cache
+def _all_mixtures(blocks: Blocks) -> np.ndarray:
+    found = [mixtures(n, _other_text(split)) for split, n in sorted(blocks) if n > 1]
+    return np.concatenate([np.empty((0, N_DRAWS)), *found])
 
 
 def _other_text(split: str) -> np.random.Generator:
@@ -235,9 +241,9 @@ def _other_text(split: str) -> np.random.Generator:
 def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
     """The rows of these seeds; of pairs of runs, those with both seeds among them."""
 
-    def kept(rows: pd.DataFrame) -> pd.Series:
-        columns = [name for name in SEEDS if name in rows]
-        return rows[columns].isin(seeds).all(axis="columns")
+    def kept(table: Table) -> Table:
+        columns = [name for name in SEEDS if name in table.rows]
+        return table.filtered(table.rows[columns].isin(seeds).all(axis="columns"))
 
     by = "seeds", frozenset(seeds)
     return {name: table.once(by, kept) for name, table in tables.items()}
@@ -245,15 +251,18 @@ def of_seeds(tables: Tables, seeds: set[int]) -> Tables:
 
 def with_objective(tables: Tables, objective: str) -> Tables:
     """The rows of this objective; of pairs of runs, those with it."""
-    by, kept = ("with", objective), partial(_about, objective)
-    return {name: table.once(by, kept) for name, table in tables.items()}
+
+    def kept(table: Table) -> Table:
+        return table.filtered(_about(objective, table.rows))
+
+    return {name: table.once(("with", objective), kept) for name, table in tables.items()}
 
 
 def without_objective(tables: Tables, objective: str) -> Tables:
     """The rows of other objectives; of pairs of runs, those without it."""
 
-    def kept(rows: pd.DataFrame) -> pd.Series:
-        return ~_about(objective, rows)
+    def kept(table: Table) -> Table:
+        return table.filtered(~_about(objective, table.rows))
 
     return {name: table.once(("without", objective), kept) for name, table in tables.items()}
 
