@@ -12,6 +12,7 @@ Outputs:  the page, and light images of the figures (.webp), in the order of the
 """
 
 import argparse
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from bottomup.plan import program
@@ -24,15 +25,16 @@ RULES = Path("rules/figures.smk")
 
 def main(arguments: argparse.Namespace) -> None:
     study, drawn = arguments.settings, []
-    for figure, png, csv, text, lighter in zip(
+    with ThreadPoolExecutor() as threads:  # most of the time goes into images
+        images = [*threads.map(lambda png: light(png.read_bytes()), arguments.images)]
+    for figure, (image, width, height), csv, text, lighter in zip(
         study.figures,
-        arguments.images,
+        images,
         arguments.points,
         arguments.captions,
         arguments.light,
         strict=True,
     ):
-        image, width, height = light(png.read_bytes())
         lighter.write_bytes(image)
         told = caption(text.read_text(encoding="utf-8"), study.config)
         drawn.append(Drawn(figure, *told, read_table(csv), (width, height)))

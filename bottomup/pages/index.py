@@ -110,6 +110,8 @@ def beside_published(points: pd.DataFrame) -> list[dict]:
     """A row, as text, for each curve that the papers also have: panel, series, `ours` and
     `published` at the first and the last point, and `rank_correlation` (Spearman's of both curves),
     empty if it is not known. points: those that a figure draws."""
+    if not points["source"].eq("published").any():
+        return []
     both = beside(points.assign(figure=""))
     if both.empty:
         return []
