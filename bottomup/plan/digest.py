@@ -6,6 +6,7 @@ import hashlib
 import importlib.machinery
 import importlib.metadata
 import importlib.util
+import os
 import re
 import sys
 import sysconfig
@@ -40,7 +41,7 @@ SHOWN = {
     "bottomup.core.differences": "words for a log and for a dry run",
 }
 INSTALLED = {"site-packages", "dist-packages"}
-STANDARD = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib")}
+STANDARD = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
 SUFFIXES = [".py", *importlib.machinery.EXTENSION_SUFFIXES]
 
 # What was found in files of code, by a digest of their bytes and of the code that looked.
@@ -134,9 +135,9 @@ def _above(spec: importlib.machinery.ModuleSpec) -> Path:
 
 def is_own(file: str | Path) -> bool:
     """Whether a file of code counts by its content, since no installed package has it."""
-    path = Path(file)
-    standard = any(path.is_relative_to(folder) for folder in STANDARD)
-    return path.is_absolute() and not INSTALLED & {*path.parts} and not standard
+    path = os.fspath(file)  # each job asks of thousands, for which Path is slow
+    own = os.path.isabs(path) and INSTALLED.isdisjoint(path.split(os.sep))
+    return own and not path.startswith(STANDARD)
 
 
 @cache

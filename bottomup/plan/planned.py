@@ -11,6 +11,7 @@ A program imports this module first: it begins to watch as it is imported.
 
 import json
 import multiprocessing
+import os
 import sys
 from collections.abc import Mapping
 from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
@@ -98,11 +99,11 @@ def _is_file(name: str) -> bool:
 def _take_imported() -> None:
     """Take what others than the importer have read: it is that which is there now, unless it was
     edited in the hundredths of a second before this module was imported."""
+    folder = os.getcwd()
     for module in [*sys.modules.values()]:
-        file = getattr(module, "__file__", None)
-        path = Path(file or "").absolute()
+        file = os.path.join(folder, getattr(module, "__file__", None) or "")
         # torch says of modules that it makes by itself that they are in files of no folder.
-        if path.is_file() and is_own(path) and key_of(path) not in _read:
+        if is_own(file) and (path := Path(file)).is_file() and key_of(path) not in _read:
             _take(path, path.read_bytes())
 
 
