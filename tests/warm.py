@@ -6,6 +6,7 @@ this repository. The workflow, its rules, programs and files are what they are w
 """
 
 import atexit
+import gc
 import importlib
 import json
 import os
@@ -22,7 +23,9 @@ from tempfile import TemporaryDirectory
 
 OF_PROGRAMS = (
     *("torch", "transformers.modeling_utils", "sklearn.cluster", "sklearn.linear_model"),
-    *("scipy.stats", "pandas", "pyarrow.parquet", "matplotlib.figure"),
+    *("scipy.stats", "pandas", "pyarrow.dataset", "pyarrow.parquet", "pydantic.main", "tokenizers"),
+    *("matplotlib.figure", "matplotlib.backends.backend_agg", "matplotlib.backends.backend_pdf"),
+    "tabulate",
 )
 SHIM = """#!{python} -IS
 import json, os, socket, sys
@@ -66,6 +69,7 @@ def serve(number: str, *modules: str) -> None:
     sys.path.pop(0)  # the folder of this file
     for module in modules:
         importlib.import_module(module)
+    gc.freeze()  # so that no fork looks through all of that for garbage
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(fileno=int(number))
     listener.settimeout(5)
