@@ -134,11 +134,7 @@ class Checkout:
 
     def planned(self, *arguments: str) -> set[str]:
         """The outputs that Snakemake would make now."""
-        return {
-            output
-            for output, (_, plan) in self.summary(*arguments).items()
-            if plan == "update pending"
-        }
+        return pending(self.summary(*arguments))
 
     def edit(self, file: str, old: str, new: str) -> None:
         """Replace the one place in a file where `old` stands."""
@@ -157,6 +153,11 @@ class Checkout:
         identity = ["-c", "user.name=test", "-c", "user.email=test@localhost"]
         command = ["git", *identity, *arguments]
         subprocess.run(command, cwd=self.path, check=True, capture_output=True)
+
+
+def pending(summary: dict[str, tuple[str, str]]) -> set[str]:
+    """The outputs that Snakemake would make."""
+    return {output for output, (_, plan) in summary.items() if plan == "update pending"}
 
 
 @dataclass(frozen=True)

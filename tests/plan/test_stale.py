@@ -9,7 +9,7 @@ from importlib.metadata import version
 
 import pytest
 
-from tests.plan.checkouts import RESULTS
+from tests.plan.checkouts import RESULTS, pending
 
 # What follows from what, written down by hand from DESIGN.md's data path: entries for Outputs.of.
 NOTHING = []
@@ -652,8 +652,9 @@ def test_a_new_source_is_one_new_file_and_is_fetched_alone(checkout, outputs):
     (folder / "more.py").write_text((folder / "libreoffice_help.py").read_text())
     checkout.edit("study.yaml", "[files, libreoffice_help]", "[files, libreoffice_help, more]")
     new = {"corpus/pairs/more.parquet"}
-    assert checkout.summary().keys() - outputs.rules.keys() == new
-    assert checkout.planned() == new | outputs.of(*FROM_CLEANING)
+    summary = checkout.summary()
+    assert summary.keys() - outputs.rules.keys() == new
+    assert pending(summary) == new | outputs.of(*FROM_CLEANING)
 
 
 @pytest.mark.parametrize(("old", "new", "stale"), CONFIG.values(), ids=CONFIG)
@@ -766,13 +767,14 @@ def test_a_run_leaves_nothing_to_do(checkout):
 
 def test_a_new_seed_plans_its_runs_and_what_shows_seeds(checkout, outputs):
     checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1, 2, 3]")
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     assert {output for output in new if output.startswith("runs/")} >= {
         f"runs/{objective}-3/model/model.safetensors"
         for objective in ("lm", "mlm", "mt", "untrained")
     }
     assert all("-3" in output for output in new)
-    assert checkout.planned() == new | outputs.of(*AVERAGED)
+    assert pending(summary) == new | outputs.of(*AVERAGED)
 
 
 def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
@@ -796,23 +798,26 @@ def test_a_new_objective_is_one_new_file(checkout, outputs):
     folder = checkout.path / "bottomup/objectives"
     (folder / "lm_again.py").write_text((folder / "lm.py").read_text())
     checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  lm_again: {}")
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     assert "figures/mutual_information_lm_again.png" in new  # its own, since it is causal
     assert all("lm_again" in output for output in new)
-    assert checkout.planned() == new | outputs.of(*COMPARED, *AGREEMENT[1:])
+    assert pending(summary) == new | outputs.of(*COMPARED, *AGREEMENT[1:])
 
 
 def test_other_options_of_an_objective_stand_beside_it(checkout, outputs):
     checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  mlm_40: {objective: mlm, choose: 0.4}")
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     assert new >= {"figures/mutual_information_mlm_40.png", "views/mlm_40-2/as_trained.npy"}
     assert all("mlm_40" in output for output in new)
-    assert checkout.planned() == new | outputs.of(*COMPARED, *AGREEMENT[1:])
+    assert pending(summary) == new | outputs.of(*COMPARED, *AGREEMENT[1:])
 
 
 def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
     checkout.edit("study.yaml", "  mt: {}", "  mt: {}\n  elmo: {objective: bilm, trunk: lstm}")
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     assert all("elmo" in output for output in new)
     measured = {output.split("/")[1] for output in new if output.startswith("measures/")}
     assert measured == {
@@ -822,8 +827,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
         *("context", "geometry", "sentence", "structural_probe", "senses"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
-    planned = checkout.planned()
-    assert planned == new | (outputs.of(*COMPARED) - outputs.of(*OF_ATTENTION))
+    assert pending(summary) == new | (outputs.of(*COMPARED) - outputs.of(*OF_ATTENTION))
 
 
 def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
@@ -839,11 +843,11 @@ def test_a_checkpoint_plans_its_own_jobs_and_what_compares(checkout, outputs):
     assert all(any(part in name for part in of_words) for name in new)
     assert "measures/alignment.csv" in new
     # Our own models are not trained, nor what their heads do with sub-words measured, anew.
-    pending = {name: rule for name, (rule, plan) in summary.items() if plan == "update pending"}
-    assert not set(pending.values()) & {"train_lm", "prune_heads"}
-    assert set(pending.values()) >= {"measure_change", "measure_influence"}
+    planned = {name: summary[name][0] for name in pending(summary)}
+    assert not set(planned.values()) & {"train_lm", "prune_heads"}
+    assert set(planned.values()) >= {"measure_change", "measure_influence"}
     of_heads = {"measure_head_functions", "measure_head_importance"}
-    assert {name for name, rule in pending.items() if rule in of_heads} == {
+    assert {name for name, rule in planned.items() if rule in of_heads} == {
         f"measures/{table}/{model}-0.{ending}"
         for table in ("head_functions", "head_importance")
         for model in ("bert", "bert_untrained")
@@ -856,7 +860,8 @@ def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, out
     checkout.edit(
         "study.yaml", "training_halves: [lm]", f"training_halves: [lm]\nleave_out: {left}"
     )
-    wanted = checkout.summary().keys()
+    summary = checkout.summary()
+    wanted = summary.keys()
     gone = outputs.rules.keys() - wanted
     assert wanted < outputs.rules.keys()
     assert {output for output in gone if output.startswith("measures/")} >= {
@@ -868,7 +873,7 @@ def test_what_is_left_out_is_not_made_nor_drawn_and_all_else_stays(checkout, out
     assert figures >= {"mutual_information_input", "mutual_information_lm", "head_importance"}
     assert not figures & {"syntactic_heads", "change_pos", "distance_between_tasks", "probes"}
     # Judged and shown anew, by fewer tables.
-    assert checkout.planned() == outputs.of("compare_with_published", *JUDGED) - gone
+    assert pending(summary) == outputs.of("compare_with_published", *JUDGED) - gone
 
 
 def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outputs):
@@ -887,8 +892,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     assert gone == shown | outputs.of("annotate_words", "align_words", *of_probes, *drawn)
     # All that was made from it is made again, and shows what is left.
     stale = [*FROM_ANNOTATED, *LENS, *FUNCTIONS, *PRUNED_FUNCTIONS]
-    planned = {name for name, (_, plan) in summary.items() if plan == "update pending"}
-    assert planned == outputs.of(*stale) - gone
+    assert pending(summary) == outputs.of(*stale) - gone
     said = checkout.snakemake("--list-rules", "--configfile", "study.yaml").stderr
     assert f"null gives no parts of speech, relations, CCG categories: figures {figures[0]}" in said
 
@@ -916,11 +920,7 @@ def test_a_sweep_of_a_checkpoint_plans_its_pruning_and_what_shows_it(checkout):
         for ending in ("csv", "parquet")
     }
     assert set(new.values()) == {"prune_heads", "measure_pruning"}
-    pending = [
-        {name for name, (_, plan) in summary.items() if plan == "update pending"}
-        for summary in (before, after)
-    ]
-    shown = pending[1] - pending[0] - new.keys()
+    shown = pending(after) - pending(before) - new.keys()
     assert {"figures/quality_against_heads.png", "measures/gates.csv"} <= shown
     assert not any("pruned_functions" in name for name in shown)
 
@@ -963,7 +963,8 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
     checkout.edit(
         "study.yaml", "training_halves: [lm]", "training_halves: [lm]\ntraining_steps: {lm: [4, 8]}"
     )
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     figures = {
         path
         for name in ("over_training", "heads_over_training")
@@ -981,7 +982,7 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("structural_probe", "attention_patterns", "agreement", "senses"),
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
-    assert checkout.planned() == new | outputs.of(*collected, "collect_heads", *JUDGED)
+    assert pending(summary) == new | outputs.of(*collected, "collect_heads", *JUDGED)
 
 
 @pytest.mark.parametrize("variant", VARIANTS)
@@ -989,7 +990,8 @@ def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant):
     """It is in no figure that compares objectives."""
     checkout.edit("study.yaml", f"  {variant}: null", f"  {variant}: {{n_seeds: 1}}")
     tables, figure = VARIANTS[variant]
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     figures = {output for output in new if output.startswith(("figures/", "site/"))}
     drawn = {f"site/{figure}.webp", *(f"figures/{figure}.{form}" for form in FORMS)}
     assert figures == (drawn if figure else set())
@@ -998,15 +1000,16 @@ def test_a_variant_plans_what_its_question_needs(checkout, outputs, variant):
     assert measured == set(tables) - {"heads"}  # which is joined from two others
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     shown = [*collected, "plot_learning_curves", *(SHOWN if figure else JUDGED)]
-    assert checkout.planned() == new | outputs.of(*shown)
+    assert pending(summary) == new | outputs.of(*shown)
 
 
 def test_another_penalty_plans_its_jobs_and_what_shows_them(checkout, outputs):
     checkout.edit("study.yaml", "encoder: [0.7]}, lm", "encoder: [0.8]}, lm")
-    new = checkout.summary().keys() - outputs.rules.keys()
+    summary = checkout.summary()
+    new = summary.keys() - outputs.rules.keys()
     assert new and all("mt-1" in output and "_0.8" in output for output in new)
     shown = ["collect_*:measures/pruned_functions.*", "plot_relevance_kept", *GATES_SHOWN]
-    assert checkout.planned() == new | outputs.of(*shown)
+    assert pending(summary) == new | outputs.of(*shown)
 
 
 def test_touched_files_make_nothing_stale(checkout):
