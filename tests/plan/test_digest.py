@@ -1,4 +1,5 @@
 import importlib
+import os
 import re
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import pytest
 
 from bottomup.plan import config, digest, lock
 from tests.plan.checkouts import ROOT
+from tests.warm import OF_PROGRAMS, warm
 
 # What a function imports, where it is called for.
 LATER = {"bottomup.subjects.checkpoint"}
@@ -25,15 +27,24 @@ print(*(name for name in sys.modules if name.partition(".")[0] == "bottomup"))
 """
 
 
-def loaded(script, *modules):
-    """The project's modules that are there once `script` and `modules` are imported."""
-    command = [sys.executable, "-c", LOADED, script, *modules]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
-    return set(done.stdout.split())
+@pytest.fixture(scope="module")
+def loaded(tmp_path_factory):
+    """Gives the project's modules that are there once a script and modules are imported."""
+    program = tmp_path_factory.mktemp("program") / "loaded.py"
+    program.write_text(LOADED)
+    options = {"cwd": ROOT, "env": os.environ | {"PYTHONPATH": str(ROOT)}}
+
+    def ask(script, *modules):
+        command = [python, program, script, *modules]
+        done = subprocess.run(command, **options, capture_output=True, text=True, check=True)
+        return set(done.stdout.split())
+
+    with warm(*OF_PROGRAMS) as python:
+        yield ask
 
 
 @pytest.fixture(scope="module")
-def shown(tmp_path_factory):
+def shown(loaded, tmp_path_factory):
     """The modules whose text is only shown, and what they import."""
     script = tmp_path_factory.mktemp("script") / "empty.py"
     script.touch()
@@ -76,7 +87,7 @@ def install(folder, **versions):
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_imported_is_what_importing_loads(script, shown):
+def test_imported_is_what_importing_loads(script, loaded, shown):
     found = set(digest.imported(script))
     assert found <= loaded(script, *(found & LATER)) <= found | shown
     assert not found & digest.SHOWN.keys()
@@ -88,7 +99,7 @@ def test_imported_is_what_importing_loads(script, shown):
     + [f"bottomup.model.trunks.{name}" for name in config.modules("model.trunks")]
     + [f"bottomup.corpus.sources.{name}" for name in config.modules("corpus.sources")],
 )
-def test_modules_chosen_by_name_bring_what_they_import(module, shown):
+def test_modules_chosen_by_name_bring_what_they_import(module, loaded, shown):
     script = "scripts/fetch_corpus.py"
     found = set(digest.imported(script, module))
     assert found <= loaded(script, module) <= found | shown
