@@ -12,6 +12,7 @@ sentence begins after padding, which is never predicted.
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 
 from bottomup.corpus.specials import PAD
 from bottomup.corpus.tokens import TokenFile
@@ -52,11 +53,10 @@ class Ngrams:
         gram = context = np.zeros(len(text.ids), dtype=np.int64)
         found = []
         for length in range(order):
-            grams, gram = np.unique(self._keys(gram, tokens[length]), return_inverse=True)
+            gram, grams = _numbered(self._keys(gram, tokens[length]))
             contexts = np.zeros(1, dtype=np.int64)
             if length:
-                context_keys = self._keys(context, tokens[length])
-                contexts, context = np.unique(context_keys, return_inverse=True)
+                context, contexts = _numbered(self._keys(context, tokens[length]))
             context_of = np.zeros(len(grams), dtype=np.int64)
             context_of[gram] = context
             found.append((grams, contexts, context_of))
@@ -92,6 +92,11 @@ class Ngrams:
 
     def _keys(self, shorter: np.ndarray, first: np.ndarray) -> np.ndarray:
         return np.where(shorter == NOWHERE, NOWHERE, shorter * self.vocab_size + first)
+
+
+def _numbered(keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Of each key its place among the different ones, and these, sorted; faster than np.unique."""
+    return pd.factorize(keys, sort=True)
 
 
 def before(text: TokenFile, order: int) -> np.ndarray:

@@ -101,6 +101,7 @@ STUDY = {
         "minimal_pairs": {"pairs": 10},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
     },
+    "heads": {"sentences": 4},
     "pruning": {
         "penalties": {
             "mt": {"all": [1], "encoder": None},

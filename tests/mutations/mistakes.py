@@ -1814,10 +1814,7 @@ MISTAKES = [
         "stale",
         "bottomup/plan/digest.py",
         ("if beside and beside.origin:", "if not beside:"),
-        (
-            "return path.is_absolute() and not INSTALLED & {*path.parts} and not standard",
-            "return path.is_absolute() and not standard",
-        ),
+        ("os.path.isabs(path) and INSTALLED.isdisjoint(path.split(os.sep))", "os.path.isabs(path)"),
         ("if module in found or module in SHOWN or", "if module in found or"),
         ('facts(file)["digests"][messages]', 'facts(file)["digests"][0]'),
         ("    _version = lock.get", "    pass"),

@@ -36,6 +36,7 @@ quality: {sentences: 10}
 A_MINUTE = ("max_tokens: 100000,", "max_tokens: 1000000,")
 RESULTS = Path("results/slurm")
 CLUSTER = Path(__file__).parent / "cluster"
+WARM = Path(__file__).parents[1] / "warm.py"
 TABLES = [
     "measures/quality/lm-1.csv",
     "measures/mutual_information/lm-1.plain.csv",
@@ -126,16 +127,18 @@ class Study:
         return [sys.executable, "-m", "snakemake", *self.command, "--cores", "1", *arguments]
 
     def start(self, *arguments: str, profile: bool = True) -> None:
-        """Start Snakemake, on the cluster or locally, with as many threads on both."""
+        """Start Snakemake, on the cluster or locally (where programs start warm), with as many
+        threads on both."""
         how = [
             *("--profile", "profiles/slurm", "--latency-wait", "5"),
             *("--slurm-init-seconds-before-status-checks", "2"),
             *("--max-status-checks-per-second", "1"),
         ]
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
+        command = self.snakemake(*(how if profile else []), *arguments)
         with (self.path / "log").open("a") as log:
             self.process = subprocess.Popen(
-                self.snakemake(*(how if profile else []), *arguments),
+                command if profile else [sys.executable, WARM, *command],
                 cwd=self.path,
                 env=environment | {"OMP_NUM_THREADS": "1"},
                 stdout=log,
