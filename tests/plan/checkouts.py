@@ -16,7 +16,7 @@ from pathlib import Path
 from stat import S_ISDIR
 
 ROOT = Path(__file__).resolve().parents[2]
-TOUCH = Path(__file__).with_name("touch.py")
+LEAN = Path(__file__).with_name("lean.py")
 RESULTS = "results/planned/"
 # Every key that a test edits, so that none depends on how the default study is tuned; with few
 # layers, and the text of a user's own files.
@@ -113,7 +113,7 @@ class Checkout:
     def snakemake(self, *arguments: str, check: bool = True) -> subprocess.CompletedProcess:
         """Run Snakemake in the copy."""
         environment = {key: value for key, value in os.environ.items() if key != "PYTHONPATH"}
-        program = [TOUCH] if "--touch" in arguments else ["-m", "snakemake"]
+        program = [LEAN] if {"--touch", "--summary"} & {*arguments} else ["-m", "snakemake"]
         done = subprocess.run(
             [self.python, *program, *arguments],
             cwd=self.path,
