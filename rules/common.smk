@@ -129,6 +129,13 @@ def text_of(split):
     return files
 
 
+def stitched_into(wildcards):
+    """The files of the models whose states a run goes on from."""
+    runs = SUBJECTS.stitched_into(wildcards.objective)
+    folders = [f"<results>/runs/{run}" for run in runs]
+    return [path for folder in folders for path in model_in(folder).values()]
+
+
 def held_out_tokens(wildcards):
     """The test split, source side, in sub-words of ours or, for a checkpoint, in words."""
     side = "words" if of_checkpoint(wildcards) else "source"

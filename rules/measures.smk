@@ -37,6 +37,10 @@ READS = {
     "test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.test.npy"},
     # The split dev beside the split test, and what is known of the tokens of the latter.
     "fitted": {"dev": text_of("dev")},
+    # The text of training as a model reads and predicts it, and the models whose states it goes on
+    # from.
+    "train": {"train": text_of("train")},
+    "stitched": {"stitched": stitched_into},
     "known": {"annotation": ANNOTATION, "frequencies": frequencies_of},
     # The split test as it was written, with its words and what is known of them; and the text of
     # training, in sub-words of ours.

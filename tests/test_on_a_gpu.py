@@ -55,6 +55,7 @@ from tests.measures.test_quality import test_program as test_quality
 from tests.measures.test_senses import (
     test_the_program_tells_a_layer_with_senses_from_one_without as test_senses,
 )
+from tests.measures.test_stitching import test_the_program as test_stitching
 from tests.measures.test_structural_probe import (  # noqa: F401
     run_files,
 )
@@ -98,6 +99,7 @@ TESTS = {
     "measure senses": test_senses,
     "measure structural_probe": test_structural_probe,
     "measure edge_probes": test_edge_probes,
+    "measure stitching": test_stitching,
     "measure attention_patterns": test_attention_patterns,
     "measure probes": test_probes_of_each_layer,
     "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,

@@ -57,6 +57,7 @@ if TYPE_CHECKING:
         probes,
         pwcca_between_runs,
         sentence,
+        stitching,
     )
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
@@ -117,6 +118,7 @@ if TYPE_CHECKING:
         probes: probes.Settings
         pwcca: pwcca_between_runs.Settings
         sentence: sentence.Settings
+        stitching: stitching.Keys
 
 else:
     Measures = create_model(

@@ -70,6 +70,7 @@ class Figures:
             **self._text_and_training(),
             **self._masks(),
             **self._of_tables(),
+            **self._stitching(),
         }
         every = dict(sorted(every.items(), key=lambda item: item[1].category))
         drawn = {
@@ -368,6 +369,24 @@ class Figures:
         }
         variants = set(shown) & set(subjects.variants(Question.MASK))
         return {"mask": Figure(of, MASK, options=self.shown | options, needs=bool(variants))}
+
+    def _stitching(self) -> dict[str, Figure]:
+        """Beside the similarity of the same pairs of runs, as far as it is measured."""
+        stitched = {
+            frozenset((run, other))
+            for run in self.parts["stitching"]
+            for other in self.subjects.stitched_into(names.objective_and_seed(run)[0])
+        }
+        similar = self._of(
+            "similarity_between_runs",
+            [
+                part
+                for part in self.parts["similarity_between_runs"]
+                if frozenset(names.runs_of(part)) in stitched
+            ],
+        )
+        of = self._of("stitching") | {name: some for name, some in similar.items() if some}
+        return {"stitching": Figure(of, DISTANCE)}
 
     def _of_tables(self) -> dict[str, Figure]:
         """A figure of all parts that are compared, for each table that has one of its own."""

@@ -190,6 +190,12 @@ class Subjects:
             or (a == b and {seed_a, seed_b} == shown)
         ]
 
+    def stitched_into(self, objective: str) -> list[str]:
+        """The runs whose states an objective's first run goes on from: the first of each other one
+        that is compared and has heads, and its own second."""
+        others = [name for name in self.attending(self.compared) if name != objective]
+        return self.first_runs(others) + self.runs([objective])[1:2]
+
     def pairs_of_runs(self) -> Iterator[str]:
         """The pairs of runs, `run.run`, that a claim or a figure compares.
 

@@ -66,22 +66,30 @@ class Settings(Section):
 def ready(seen: "Seen", settings: Settings) -> "tuple[Transformer, Objective, Text, list[Map]]":
     """The model, its objective as quality has it, the split test, and the maps to the top from the
     split dev."""
+    from bottomup.measures.lens import fitted
+
+    model, objective, dev, test = opened(seen, settings, "dev")
+    return model, objective, test, fitted(model, objective, dev, settings.seed)
+
+
+def opened(
+    seen: "Seen", settings: Settings, split: str
+) -> "tuple[Transformer, Objective, Text, Text]":
+    """The model, its objective as quality has it, a split to fit maps on, and the split test."""
     from bottomup import objectives
     from bottomup.core.device import device
     from bottomup.corpus.batches import Text
-    from bottomup.measures.lens import fitted
     from bottomup.subjects.runs import Run
 
     assert isinstance(seen.subject, Run) and settings.run.module  # a Transformer of ours
     objective = objectives.load(settings.run.module, settings.run.options)
     if settings.choose is not None:
         objective = objective.model_copy(update={"choose": settings.choose})
-    dev, test = (
-        Text.load(seen.needed(name).parents[1], split, objective.predicts)
-        for name, split in (("dev", "dev"), ("text", "test"))
+    fit, test = (
+        Text.load(seen.needed(name).parents[1], part, objective.predicts)
+        for name, part in ((split, split), ("text", "test"))
     )
-    model = seen.subject.model.to(device())
-    return model, objective, test, fitted(model, objective, dev, settings.seed)
+    return seen.subject.model.to(device()), objective, fit, test
 
 
 def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:

@@ -95,6 +95,7 @@ STUDY = {
         "probes": {"occurrences": 200},
         "structural_probe": {"sentences": 100},
         "edge_probes": {"sentences": 100},
+        "stitching": {"layers": 1, "sentences": 20},
         "senses": {"k": 1, "occurrences": 20},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},

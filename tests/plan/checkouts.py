@@ -65,6 +65,7 @@ measures:
   attention_patterns: {sentences: 90}
   neighbors: {k: 10}
   senses: {k: 5}
+  stitching: {sentences: 30}
   projection: {words: [is, are]}
 heads: {sentences: 10, thresholds: {positional: 0.9}}
 pruning:

@@ -73,9 +73,12 @@ def parsed(words):
 
 
 def named_files(found):
-    """`model(folder)`, or `weights(folder)` without the config of its tokenizer."""
-    files = OF_MODEL if found[1] == "model" else OF_MODEL[:3]
-    return " ".join(f"{file.partition('.')[0]}={found[2]}/{file}" for file in files)
+    """`model(folder)`, `weights(folder)` without the config of its tokenizer, or `stitched(folder)`
+    with one name for its files."""
+    kind, folder = found.groups()
+    files = OF_MODEL[:3] if kind == "weights" else OF_MODEL
+    one = "stitched" if kind == "stitched" else None
+    return " ".join(f"{one or file.partition('.')[0]}={folder}/{file}" for file in files)
 
 
 def by_name(arguments):
@@ -91,7 +94,7 @@ def by_hand(text):
     jobs = []
     for line in text.strip().splitlines():
         kind, _, rest = line.partition(" ")
-        rest = re.sub(r"\b(model|weights)\((\S+?)\)", named_files, rest)
+        rest = re.sub(r"\b(model|weights|stitched)\((\S+?)\)", named_files, rest)
         for name, files in FILES.items():
             rest = rest.replace(f"{{{name}}}", files)
         if kind == "=":

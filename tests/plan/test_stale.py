@@ -40,7 +40,7 @@ PWCCA = [
 SIMILARITY = [
     "measure_similarity_between_runs",
     "collect_*:measures/similarity_between_runs.*",
-    "plot_similarity_*",
+    *("plot_similarity_*", "plot_stitching"),
     *PAGES,
 ]
 PROBES = ["measure_probes", "collect_*:measures/probes.*", "plot_probes", *JUDGED]
@@ -53,7 +53,10 @@ EDGES = ["measure_edge_probes", "collect_*:measures/edge_probes.*", "plot_edge_p
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
 SENSES = ["measure_senses", "collect_*:measures/senses.*", "plot_senses", *PAGES]
-# It is not in the explorer.
+# They are not in the explorer.
+STITCHING = [
+    *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", "show_index"),
+]
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
 ]
@@ -161,7 +164,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*SENTENCE, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *(*EDGES, *ATTENTION_PATTERNS),
+    *(*EDGES, *STITCHING, *ATTENTION_PATTERNS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -175,7 +178,7 @@ FROM_ANNOTATION = [
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [
     *(*QUALITY, *AGREEMENT, *LENS, *STRUCTURAL, *EDGES, *FROM_VIEWS, *INFLUENCE),
-    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS),
+    *(*STITCHING, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS),
 ]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
@@ -193,7 +196,7 @@ FROM_BPE = [
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*AGREEMENT, *BELIEFS, *STRUCTURAL, *EDGES, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *ATTENTION_PATTERNS,
+    *(*STITCHING, *ATTENTION_PATTERNS),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -204,7 +207,14 @@ EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
     *(*QUALITY, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *EDGES, *OF_VIEWS, *INFLUENCE),
-    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
+    *(
+        *STITCHING,
+        *FROM_IMPORTANCE,
+        *FUNCTIONS,
+        *PRUNED_QUALITY,
+        *PRUNED_FUNCTIONS,
+        *ATTENTION_PATTERNS,
+    ),
 ]
 # The reading `as_trained`, which is MLM's alone.
 AS_TRAINED = [
@@ -249,6 +259,8 @@ COMPARED = [
     "plot_senses",
     "plot_attention_patterns",
     "plot_attention_of_heads",
+    # Of each run, beside one of every other objective.
+    *STITCHING,
     *PROBES[1:],
     "plot_similarity_*",
     "plot_learning_curves",
@@ -262,6 +274,7 @@ COMPARED = [
 MEANS = [
     *("plot_mutual_information_*", *DISTANCES),
     *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads", "plot_attention_patterns"),
+    "plot_stitching",
 ]
 # What of this is about attention.
 OF_ATTENTION = [
@@ -374,6 +387,7 @@ CONFIG = {
         "permutations: 31",
         [*PWCCA, *SIMILARITY, *NEIGHBOURS, *SENSES],
     ),
+    "sentences of a map": ("stitching: {sentences: 30", "stitching: {sentences: 31", STITCHING),
     "occurrences of a sense": ("senses: {k: 5", "senses: {k: 6", SENSES),
     "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
     "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
@@ -461,6 +475,7 @@ CODE = {
     "bottomup/measures/context.py": CONTEXT,
     "bottomup/measures/structural_probe.py": [*STRUCTURAL, *EDGES],
     "bottomup/measures/edge_probes.py": EDGES,
+    "bottomup/measures/stitching.py": STITCHING,
     "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
     "bottomup/measures/ngram.py": AGREEMENT,
     "bottomup/measures/agreement.py": AGREEMENT,
@@ -779,7 +794,7 @@ def test_a_new_seed_plans_its_runs_and_what_shows_seeds(checkout, outputs):
 
 def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
     checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1]")
-    assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:])
+    assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:], *STITCHING)
 
 
 def without_translation(checkout):
