@@ -158,11 +158,6 @@ def mapped(states: Tensor, by: Map) -> Tensor:
     return states @ by.weight.to(states) + by.bias.to(states)
 
 
-def depths(layers: int, count: int) -> list[int]:
-    """`count` layers that are equally far apart, the top among them; none twice."""
-    return sorted({round(layers * step / count) for step in range(1, count + 1)} - {0})
-
-
 def stitching(
     model: Transformer,
     objective: Objective,
@@ -171,7 +166,7 @@ def stitching(
     test: Text,
     blocks: np.ndarray,
     *,
-    layers: int,
+    layers: list[int],
     sentences: int,
     seed: int,
 ) -> Iterator[dict]:
@@ -179,25 +174,24 @@ def stitching(
     prediction, with its interval over documents (the map given).
 
     others: what names each in the table, and the model. train: what the maps are fitted on; test:
-    what they are measured on. blocks: the block of each sentence of the latter. layers: at how many
-    depths, see `depths`; of a model with more or fewer layers, those at the same share.
-    sentences: how many are drawn from each text.
+    what they are measured on. blocks: the block of each sentence of the latter. layers: of the
+    frozen model; of one with more or fewer layers, those at the same share. sentences: how many are
+    drawn from each text.
 
     own_nats: the loss with its own states.
     """
     model.requires_grad_(False)
     depth, causal = model.config.encoder_layers, model.encoder.causal
-    own = depths(depth, layers)
     fit, measured = (batches(model, objective, text, sentences, seed) for text in (train, test))
-    replaced, usual = (_states(model.encoder, some, own, causal) for some in (fit, measured))
-    before = _losses(model, measured, usual[0], own[0])
+    replaced, usual = (_states(model.encoder, some, layers, causal) for some in (fit, measured))
+    before = _losses(model, measured, usual[0], layers[0])
     at = np.concatenate([np.repeat(b.sentences, b.there.sum(dim=1).cpu()) for b in measured])
     within, count = blocks[at], jackknife.n_blocks(blocks)
     n = jackknife.sums(np.ones(len(at)), within, count)
     for name, other in others:
-        theirs = [round(layer * other.config.encoder_layers / depth) for layer in own]
+        theirs = [round(layer * other.config.encoder_layers / depth) for layer in layers]
         x, given = (_states(other.encoder, some, theirs, causal) for some in (fit, measured))
-        for place, (from_layer, layer) in enumerate(zip(theirs, own, strict=True)):
+        for place, (from_layer, layer) in enumerate(zip(theirs, layers, strict=True)):
             first, moments = least_squares_and_scale(fit, x[place], replaced[place])
             second = by_loss(model, fit, x[place], layer, first, moments, seed)
             for how, by in ((LEAST_SQUARES, first), (BY_LOSS, second)):

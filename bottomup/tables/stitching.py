@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from bottomup.core import names
 from bottomup.core.settings import Run, Section, Seed, key
-from bottomup.tables import Table, lens
+from bottomup.tables import Table, depths, lens
 
 if TYPE_CHECKING:
     from bottomup.plan.slices import Slices
@@ -81,5 +81,6 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
             yield name, subject.model.to(device())
 
     blocks = load_array(seen.needed("blocks"))
-    how = settings.model_dump(include={"layers", "sentences", "seed"})
+    layers = depths(model.config.encoder_layers, settings.layers)
+    how = {"layers": layers, "sentences": settings.sentences, "seed": settings.seed}
     yield from stitching(model, objective, others(), train, test, blocks, **how)

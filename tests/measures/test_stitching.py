@@ -13,8 +13,9 @@ from bottomup.core.errors import UserError
 from bottomup.corpus.specials import MASK, PAD
 from bottomup.measures import stitching
 from bottomup.measures.quality import predictions
-from bottomup.measures.stitching import batches, by_loss, depths, losses, mapped, read
+from bottomup.measures.stitching import batches, by_loss, losses, mapped, read
 from bottomup.model.transformer import Encoding
+from bottomup.tables import depths
 from bottomup.training.run import save
 from tests.tiny import drawn, random_text
 
@@ -29,7 +30,7 @@ def texts(name, n=60):
 def rows_of(name, others, **keys):
     model, objective = drawn(name), objectives.load(name, {})
     named = [({"from": place}, other) for place, other in enumerate(others)]
-    how = {"layers": 2, "sentences": 60, "seed": 3} | keys
+    how = {"layers": [1, 2], "sentences": 60, "seed": 3} | keys
     return pd.DataFrame(
         stitching.stitching(model, objective, named, *texts(name), BLOCKS, **how)
     ).set_index(["from", "layer", "fit"])
@@ -144,7 +145,7 @@ def test_intervals_leave_out_blocks_of_documents():
     test = random_text(3, 5, low=4, high=4)
     rows = stitching.stitching(
         *(model, objectives.load("lm", {}), [({}, other)], train, test, np.array([0, 0, 1])),
-        **{"layers": 1, "sentences": 60, "seed": 3},
+        **{"layers": [2], "sentences": 60, "seed": 3},
     )
     row = next(rows)
     # Four predictions a sentence: the mean is that of the blocks, one of two sentences.

@@ -281,6 +281,7 @@ OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
     *("collect_*:measures/lens.*", "plot_lens", *ATTENTION_PATTERNS[1:3]),
     *("plot_*head*", "plot_importance_agreement", "plot_influence_*", "plot_matching"),
+    *STITCHING[:3],
 ]
 # The same for objectives whose heads are pruned.
 COMPARED_PRUNED = [
@@ -806,6 +807,7 @@ def without_translation(checkout):
 def test_an_objective_less_plans_only_what_shows_objectives(checkout, outputs):
     without_translation(checkout)
     gone = {f"site/{rule.removeprefix('plot_')}.webp" for rule in ALL_KINDS}
+    gone |= outputs.of("measure_stitching:*/mt-*")
     assert checkout.planned() == outputs.of(*COMPARED_PRUNED) - gone
 
 
