@@ -29,6 +29,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_attention_patterns import test_the_program as test_attention_patterns
+from tests.measures.test_dictionary import test_the_program as test_dictionary
 from tests.measures.test_edge_probes import (  # noqa: F401
     probed_files,
 )
@@ -100,6 +101,7 @@ TESTS = {
     "measure structural_probe": test_structural_probe,
     "measure edge_probes": test_edge_probes,
     "measure stitching": test_stitching,
+    "measure dictionary": test_dictionary,
     "measure attention_patterns": test_attention_patterns,
     "measure probes": test_probes_of_each_layer,
     "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,

@@ -82,5 +82,9 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
 
     blocks = load_array(seen.needed("blocks"))
     layers = depths(model.config.encoder_layers, settings.layers)
-    how = {"layers": layers, "sentences": settings.sentences, "seed": settings.seed}
-    yield from stitching(model, objective, others(), train, test, blocks, **how)
+    yield from stitching(
+        *(model, objective, others(), train, test, blocks),
+        layers=layers,
+        sentences=settings.sentences,
+        seed=settings.seed,
+    )

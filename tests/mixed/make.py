@@ -95,6 +95,7 @@ STUDY = {
         "probes": {"occurrences": 200},
         "structural_probe": {"sentences": 100},
         "edge_probes": {"sentences": 100},
+        "dictionary": {"layers": 1, "active": 4, "steps": 10},
         "stitching": {"layers": 1, "sentences": 20},
         "senses": {"k": 1, "occurrences": 20},
         "influence": {"sentences": 20},

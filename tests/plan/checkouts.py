@@ -66,6 +66,7 @@ measures:
   neighbors: {k: 10}
   senses: {k: 5}
   stitching: {sentences: 30}
+  dictionary: {steps: 90}
   projection: {words: [is, are]}
 heads: {sentences: 10, thresholds: {positional: 0.9}}
 pruning:

@@ -101,6 +101,8 @@ measure_structural_probe=measure --reads model(runs/mlm-1/model) text=corpus/tok
 = run.objective mlm; run.seed 1; sees subjects; options.sentences 400
 measure_edge_probes=measure --reads model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/edge_probes/mlm-1.csv measures/edge_probes/mlm-1.parquet
 = run.objective mlm; run.seed 1; sees subjects; options.sentences 600
+measure_dictionary=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/dictionary/lm-1.mlm-1.csv
+= run.objective_a lm; run.objective_b mlm; options.times 4; options.steps 90
 measure_stitching=measure --reads model(runs/mlm-1/model) stitched(runs/lm-1/model) stitched(runs/mt-1/model) stitched(runs/untrained-1/model) stitched(runs/mlm-2/model) train=corpus/tokens/train.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/stitching/mlm-1.csv measures/stitching/mlm-1.parquet
 = run.objective mlm; run.seed 1; options.run.module mlm; options.choose 0.15; options.layers 3; options.sentences 30
 measure_influence=measure --reads model(runs/mt-2/model) text=occurrences/plain/{arrays} occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/influence/mt-2.csv measures/influence/mt-2.parquet
@@ -325,6 +327,11 @@ FIGURES = {
     "geometry": (f"geometry/{RUNS}.parquet", ""),
     "sentence": (f"sentence/{FIRST}.csv", ""),
     "lens": ("lens/{lm,mt,mlm}-1.parquet", ""),
+    "dictionary": (
+        "dictionary/lm-1.{lm-2,mt-1,mlm-1}.csv dictionary/mt-1.{mt-2,mlm-1}.csv "
+        "dictionary/mlm-1.mlm-2.csv",
+        "",
+    ),
     "stitching": (
         "stitching/{lm,mt,mlm}-1.parquet similarity_between_runs/lm-1.{lm-2,mt-1,mlm-1}.parquet "
         "similarity_between_runs/mt-1.{mt-2,mlm-1}.parquet "

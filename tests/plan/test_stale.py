@@ -54,6 +54,10 @@ ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy"
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
 SENSES = ["measure_senses", "collect_*:measures/senses.*", "plot_senses", *PAGES]
 # They are not in the explorer.
+DICTIONARY = [
+    *("measure_dictionary", "collect_tables:measures/dictionary.csv", "plot_dictionary"),
+    "show_index",
+]
 STITCHING = [
     *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", "show_index"),
 ]
@@ -156,7 +160,7 @@ RANDOM_ALONE = "random: [0.7], gradient: [0.7]"
 # What one program measures.
 OF_VIEWS = [
     *(*MUTUAL_INFORMATION, *CONTEXT, *PWCCA, *SIMILARITY),
-    *(*ISOTROPY, *GEOMETRY, *PROBES, *SENSES, *CHANGE, *NEIGHBOURS),
+    *(*ISOTROPY, *GEOMETRY, *PROBES, *SENSES, *CHANGE, *NEIGHBOURS, *DICTIONARY),
 ]
 FROM_SEEN = [*OF_VIEWS, *PROJECTION]
 FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
@@ -261,6 +265,7 @@ COMPARED = [
     "plot_attention_of_heads",
     # Of each run, beside one of every other objective.
     *STITCHING,
+    *DICTIONARY[1:],
     *PROBES[1:],
     "plot_similarity_*",
     "plot_learning_curves",
@@ -274,7 +279,7 @@ COMPARED = [
 MEANS = [
     *("plot_mutual_information_*", *DISTANCES),
     *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads", "plot_attention_patterns"),
-    "plot_stitching",
+    *("plot_stitching", "plot_dictionary"),
 ]
 # What of this is about attention.
 OF_ATTENTION = [
@@ -308,6 +313,7 @@ def from_training(objective):
         f"measure_mutual_information:*/{objective}-*",
         f"measure_pwcca_between_layers:*/{objective}-*",
         f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
+        f"measure_dictionary:*[/.]{objective}-*",
         f"measure_isotropy:*/{objective}-*",
         f"measure_geometry:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
@@ -388,6 +394,7 @@ CONFIG = {
         "permutations: 31",
         [*PWCCA, *SIMILARITY, *NEIGHBOURS, *SENSES],
     ),
+    "updates of a dictionary": ("dictionary: {steps: 90", "dictionary: {steps: 91", DICTIONARY),
     "sentences of a map": ("stitching: {sentences: 30", "stitching: {sentences: 31", STITCHING),
     "occurrences of a sense": ("senses: {k: 5", "senses: {k: 6", SENSES),
     "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
@@ -477,6 +484,7 @@ CODE = {
     "bottomup/measures/structural_probe.py": [*STRUCTURAL, *EDGES],
     "bottomup/measures/edge_probes.py": EDGES,
     "bottomup/measures/stitching.py": STITCHING,
+    "bottomup/measures/dictionary.py": DICTIONARY,
     "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
     "bottomup/measures/ngram.py": AGREEMENT,
     "bottomup/measures/agreement.py": AGREEMENT,
@@ -795,7 +803,7 @@ def test_a_new_seed_plans_its_runs_and_what_shows_seeds(checkout, outputs):
 
 def test_a_seed_less_plans_only_what_shows_seeds(checkout, outputs):
     checkout.edit("study.yaml", "seeds: [1, 2]", "seeds: [1]")
-    assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:], *STITCHING)
+    assert checkout.planned() == outputs.of(*AVERAGED, *SIMILARITY[1:], *STITCHING, *DICTIONARY[1:])
 
 
 def without_translation(checkout):

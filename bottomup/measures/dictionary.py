@@ -1,0 +1,202 @@
+"""What two runs have in common, feature by feature: one sparse dictionary of both.
+
+A crosscoder (Lindsey et al. 2024, transformer-circuits.pub/2024/crosscoders) reads the same
+occurrences in both runs, codes them by a few of many features, and has a decoder for each run:
+
+    code = the largest of relu([x_a, x_b] E + e)        x_a ~ code D_a + d_a, x_b ~ code D_b + d_b
+
+A feature is a row of both decoders. Its relative norm |D_b| / (|D_a| + |D_b|) is 0 if only the
+first run has it, 1 if only the second, 1/2 if both have it alike.
+
+The code keeps the largest activations of a batch, each times the norms of its decoders (BatchTopK,
+Bussmann et al. 2024, arXiv 2412.06410). An L1 penalty in its place shrinks the decoder of a feature
+that one run has weakly, so that it looks exclusive where it is not (Minder et al. 2025, arXiv
+2504.02922); here nothing is penalized.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import pandas as pd
+import torch
+from torch import Tensor
+
+from bottomup.core.seeds import generator
+from bottomup.measures import jackknife
+
+BATCH = 512  # occurrences of an update, among which the largest activations are kept
+LEARNING_RATE = 3e-3  # at the start; it falls to 0
+RIDGE = 1e-6  # of the mean square of a feature: for those that nothing has
+EXCLUSIVE = 0.1  # a relative norm this far from 0 or 1, at most: only one run has the feature
+TOP = 20  # occurrences with the largest activation, by which a feature is named
+NAMES = {"token": "input_id", "next_token": "right_id", "position": "position"}
+KINDS = ("only_a", "only_b", "both")
+
+
+@dataclass(frozen=True)
+class Dictionary:
+    """encoder: `[d_a + d_b, size]`, bias `[size]`; decoder: `[size, d_a + d_b]`; the first `split`
+    neurons are those of the first run; active: features of an occurrence, on average."""
+
+    encoder: Tensor
+    bias: Tensor
+    decoder: Tensor
+    split: int
+    active: int
+
+    def code(self, x: Tensor) -> Tensor:
+        """The code of rows `[n, d_a + d_b]`: `[n, size]`, n * active of it above 0, at most."""
+        norms = norms_of(self.decoder.detach(), self.split).sum(dim=1)
+        found = (x @ self.encoder + self.bias).relu()
+        size = (found * norms).detach()
+        least = size.flatten().topk(min(len(x) * self.active, size.numel())).values[-1]
+        return found * ((size >= least) & (size > 0))
+
+
+def norms_of(decoder: Tensor, split: int) -> Tensor:
+    """Of each feature's two decoders, `[size, 2]`."""
+    return torch.stack([side.norm(dim=1) for side in _sides(decoder, split)], dim=1)
+
+
+def scaled(view: np.ndarray) -> np.ndarray:
+    """A view with each neuron centered, all neurons together of unit mean square."""
+    centered = view - view.mean(axis=0, dtype=np.float64)
+    return (centered / np.sqrt(np.square(centered).mean())).astype(np.float32)
+
+
+def fitted(x: Tensor, split: int, size: int, active: int, steps: int, seed: int) -> Dictionary:
+    """The dictionary of rows `[n, d_a + d_b]` with the least squared error, by Adam.
+
+    Both decoders of a feature start with norm 1, and the encoder as their transpose.
+    """
+    rng = generator(seed, "dictionary")
+    start = torch.from_numpy(rng.standard_normal((size, x.shape[1]))).float()
+    start = torch.cat([part / part.norm(dim=1, keepdim=True) for part in _sides(start, split)], 1)
+    encoder = (start.T / 2).contiguous().to(x.device).requires_grad_()
+    decoder = start.to(x.device).requires_grad_()
+    bias = x.new_zeros(size, requires_grad=True)
+    offset = x.new_zeros(x.shape[1], requires_grad=True)
+    adam = torch.optim.Adam([decoder, encoder, bias, offset])
+    orders = [rng.permutation(len(x)) for _ in range(1 + steps * BATCH // len(x))]
+    batches = torch.from_numpy(np.concatenate(orders)).to(x.device).split(BATCH)[:steps]
+    for step, batch in enumerate(batches):
+        adam.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / steps)
+        found = Dictionary(encoder, bias, decoder, split, active)
+        loss = (found.code(x[batch]) @ decoder + offset - x[batch]).square().mean()
+        adam.zero_grad()
+        loss.backward()
+        adam.step()
+    return Dictionary(encoder.detach(), bias.detach(), decoder.detach(), split, active)
+
+
+def codes(found: Dictionary, x: Tensor) -> Tensor:
+    """The code of all rows, batch by batch as in training."""
+    return torch.cat([found.code(batch) for batch in x.split(BATCH)])
+
+
+def best_decoder(code: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
+    """The decoder `[size, d_a + d_b]` and offset with the least squared error, given the code.
+
+    What Adam has left of the start, where a run has nothing of a feature, would count as its norm.
+    """
+    code, x = code.double(), x.double()
+    centered = code - code.mean(dim=0)
+    scatter = centered.T @ centered
+    ridge = RIDGE * scatter.diagonal().mean() * torch.eye(len(scatter)).to(scatter)
+    decoder = torch.linalg.solve(scatter + ridge, centered.T @ x)
+    return decoder.float(), (x.mean(dim=0) - code.mean(dim=0) @ decoder).float()
+
+
+def _sides(x: Tensor, split: int) -> tuple[Tensor, Tensor]:
+    return x[:, :split], x[:, split:]
+
+
+def relative_norms(decoder: Tensor, split: int) -> np.ndarray:
+    """Of each feature, from 0 (the first run alone has it) to 1, `[size]`; NaN if neither has."""
+    norms = norms_of(decoder, split)
+    return (norms[:, 1] / norms.sum(dim=1)).cpu().numpy()
+
+
+def kinds(relative: np.ndarray) -> np.ndarray:
+    """Which of `KINDS` each feature is, by its relative norm."""
+    return np.select([relative <= EXCLUSIVE, relative >= 1 - EXCLUSIVE], KINDS[:2], KINDS[2])
+
+
+def dictionary(
+    x: np.ndarray,
+    y: np.ndarray,
+    occurrences: pd.DataFrame,
+    *,
+    times: int,
+    active: int,
+    steps: int,
+    seed: int,
+    device: torch.device | str = "cpu",
+) -> Iterator[dict]:
+    """Rows of a table for two views of the same occurrences: measure, of, value, its interval and
+    n.
+
+    x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. Every second block of documents fits the
+    dictionary, of `times` features for each neuron of the wider view; the others measure it.
+
+    explained, of a or b: the share of a run's variance, over the occurrences that measure; with
+    an interval over documents, the dictionary given. dead, of all: the share of features that no
+    such occurrence has. imbalance, of all: how far decoders' norms are from equal, |2 r - 1| of the
+    relative norm r, mean over what is active: 0 if all is alike in both runs, 1 if nothing is in
+    both. share, of each of `KINDS`: its share of all that is active, so that rare
+    features, which take up what is left, count for little; n is how many there are. token,
+    next_token, position, of the same: how alike the occurrences are that have most of a feature:
+    the share of the most frequent one among `TOP`, mean over features.
+    """
+    both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
+    blocks = occurrences["block"].to_numpy()
+    held = blocks % 2 == 1
+    found = fitted(
+        both[~held], x.shape[1], times * max(x.shape[1], y.shape[1]), active, steps, seed
+    )
+    decoder, offset = best_decoder(codes(found, both[~held]), both[~held])
+    rest, code = both[held], codes(found, both[held])
+    within, count = blocks[held], jackknife.n_blocks(blocks)
+    errors = zip(_sides(code @ decoder + offset - rest, found.split), "ab", strict=True)
+    for (error, side), whole in zip(errors, _sides(rest, found.split), strict=True):
+        lost, all_of_it = (
+            jackknife.sums(part.square().sum(dim=1).double().cpu().numpy(), within, count)
+            for part in (error, whole)
+        )
+        value = 1 - jackknife.ratio(lost, all_of_it)
+        low, high = jackknife.interval(value[0], value[1:], jackknife.Range(high=1))
+        yield _row("explained", side, float(value[0]), int(held.sum()), (low, high))
+    uses = (code > 0).sum(dim=0).cpu().numpy()
+    relative = relative_norms(decoder, found.split)
+    live = (uses > 0) & np.isfinite(relative)
+    yield _row("dead", "all", float(1 - live.mean()), len(live))
+    apart = np.average(np.abs(2 * relative[live] - 1), weights=uses[live])
+    yield _row("imbalance", "all", apart, int(live.sum()))
+    of_each = kinds(relative)
+    for kind in KINDS:
+        some = live & (of_each == kind)
+        yield _row("share", kind, uses[some].sum() / uses[live].sum(), int(some.sum()))
+        for name, alike in alikeness(code.cpu().numpy()[:, some], occurrences[held]).items():
+            yield _row(name, kind, alike, int(some.sum()))
+
+
+def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
+    """By name, the share of the most frequent one among the occurrences with most of a feature,
+    mean over features that as many as `TOP` have; NaN without any.
+
+    code: `[n_occurrences, n_features]`.
+    """
+    enough = code[:, (code > 0).sum(axis=0) >= TOP]
+    top = np.argsort(-enough, axis=0, kind="stable")[:TOP].T
+    found = {}
+    for name, column in NAMES.items():
+        values = occurrences[column].to_numpy()[top]
+        most = [np.unique(of, return_counts=True)[1].max() / TOP for of in values]
+        found[name] = float(np.mean(most)) if most else np.nan
+    return found
+
+
+def _row(measure: str, of: str, value: float, n: int, ends: tuple = (np.nan, np.nan)) -> dict:
+    about = {"measure": measure, "of": of, "value": float(value)}
+    return about | {"ci_low": ends[0], "ci_high": ends[1], "n": n}

@@ -1,0 +1,64 @@
+"""What two runs have in common, feature by feature of one sparse dictionary of both.
+
+Rows: one for each layer, measure and kind of features, see `bottomup.measures.dictionary`. Pairs
+are of trained objectives that are compared: the first runs of two, and two runs of one.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from bottomup.core import names
+from bottomup.core.settings import Section, Seed, key
+from bottomup.tables import Table, depths
+from bottomup.views.seen import Seen
+
+if TYPE_CHECKING:
+    from bottomup.plan.subjects import Subjects
+
+
+def trained_pairs(subjects: "Subjects") -> list[str]:
+    shown = {*subjects.compared} & {*subjects.trained}
+    return [
+        pair
+        for pair in subjects.first_pairs()
+        if {names.objective_and_seed(run)[0] for run in names.runs_of(pair)} <= shown
+    ]
+
+
+TABLE = Table(
+    "pair",
+    parts=trained_pairs,
+    writes=("csv",),
+    seconds=150,
+    category="3 Distance",
+)
+
+
+class Settings(Section):
+    """Which features of two runs only one has, by a sparse dictionary of both."""
+
+    layers: int = key(
+        "depths at which, equally far apart, the top among them", "layers", ge=1, le=1000
+    )
+    times: int = key("features for each neuron of a run", ge=1, le=1000)
+    active: int = key("features of an occurrence, on average", "features", ge=1, le=10_000)
+    steps: int = key("updates, of 512 occurrences", "updates", ge=1, le=10**6)
+    seed: Seed = key("seed of the start, and of the order of occurrences")
+
+
+def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
+    from bottomup.core.device import device
+    from bottomup.measures.dictionary import dictionary
+
+    asked = depths(len(seen.views) - 1, settings.layers)
+    for layer, x, y in seen.pairs_of_layers():
+        if layer in asked:
+            found = dictionary(
+                *(x, y, seen.occurrences),
+                times=settings.times,
+                active=settings.active,
+                steps=settings.steps,
+                seed=settings.seed,
+                device=device(),
+            )
+            yield from ({"layer": layer, **row} for row in found)

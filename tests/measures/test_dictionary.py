@@ -1,0 +1,135 @@
+"""Dictionaries of two runs: made-up views of planted features, some in one of both alone."""
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+
+from bottomup.measures import dictionary
+from bottomup.measures.dictionary import (
+    TOP,
+    Dictionary,
+    alikeness,
+    best_decoder,
+    kinds,
+    relative_norms,
+    scaled,
+)
+
+ACTIVE = 2  # features of an occurrence, on average
+
+
+def planted(only, both, n=4000, widths=(32, 24)):
+    """Two views of 2 * `only` + `both` sparse features, `only` of them in each alone."""
+    rng = np.random.default_rng(1)
+    size = 2 * only + both
+    code = (rng.random((n, size)) < ACTIVE / size) * (1 + rng.random((n, size)))
+    has = np.ones((2, size))
+    has[0, :only] = has[1, only : 2 * only] = 0
+    views = []
+    for held, width in zip(has, widths, strict=True):
+        directions = rng.standard_normal((size, width))
+        directions /= np.linalg.norm(directions, axis=1, keepdims=True)
+        views.append(3 + code * held @ directions + 0.02 * rng.standard_normal((n, width)))
+    return views
+
+
+def occurrences(n):
+    rng = np.random.default_rng(2)
+    return pd.DataFrame(
+        {
+            "block": rng.integers(0, 6, n),
+            "input_id": rng.integers(0, 9, n),
+            "right_id": 5,
+            "position": np.arange(n) % 50,
+        }
+    )
+
+
+def found(x, y, steps=600, **keys):
+    how = {"times": 2, "active": ACTIVE, "steps": steps, "seed": 1} | keys
+    rows = pd.DataFrame(dictionary.dictionary(x, y, occurrences(len(x)), **how))
+    return rows.set_index(["measure", "of"])
+
+
+def test_the_share_that_one_run_alone_has_is_that_which_was_planted():
+    values = found(*planted(6, 12))["value"]
+    assert values["explained"].min() > 0.97
+    assert values["share"].to_dict() == pytest.approx(
+        {"only_a": 0.25, "only_b": 0.25, "both": 0.5}, abs=0.04
+    )
+    assert values["imbalance", "all"] == pytest.approx(0.5, abs=0.08)
+
+
+def test_a_run_and_itself_have_everything_in_common():
+    """Also as another basis would have it: turned, stretched and shifted."""
+    x, _ = planted(0, 24)
+    turned, _ = np.linalg.qr(np.random.default_rng(3).standard_normal((32, 32)))
+    for other in (x, 7 + 5 * x @ turned):
+        values = found(x, other, steps=100)["value"]
+        assert values["share", "both"] > 0.99 and values["imbalance", "all"] < 0.02
+
+
+def test_rows_say_how_alike_occurrences_are_and_intervals_are_within_documents():
+    rows = found(*planted(6, 12, n=3000), steps=150)
+    explained = rows.loc["explained"]
+    assert explained["value"].between(explained["ci_low"], explained["ci_high"]).all()
+    assert (explained["n"] < 1700).all(), "half of the documents measure"
+    assert rows.loc[("next_token", "both"), "value"] == 1
+    assert rows.loc[("token", "both"), "value"] < 0.5
+    assert rows.loc["share", "value"].sum() == pytest.approx(1)
+
+
+def test_a_batch_keeps_its_largest_activations_whatever_row_they_are_of():
+    decoder = torch.tensor([[1.0, 0.0], [0.0, 10.0]])
+    of = Dictionary(torch.eye(2), torch.zeros(2), decoder, split=1, active=1)
+    # Sizes, with norms 1 and 10: 5 and 10, 2 and 20, 0 and 0; three are kept of three rows.
+    code = of.code(torch.tensor([[5.0, 1.0], [2.0, 2.0], [-1.0, 0.0]]))
+    assert code.tolist() == [[5, 1], [0, 2], [0, 0]]
+
+
+def test_the_best_decoder_is_least_squares():
+    rng = np.random.default_rng(1)
+    code, decoder = rng.random((50, 3)), rng.standard_normal((3, 4))
+    fit, offset = best_decoder(torch.from_numpy(code), torch.from_numpy(code @ decoder + 2))
+    np.testing.assert_allclose(fit, decoder, atol=1e-4)
+    np.testing.assert_allclose(offset, 2, atol=1e-4)
+
+
+def test_kinds_by_hand():
+    decoder = torch.tensor([[1.0, 0, 0.1], [0.6, 0.8, 0.2], [0, 0, 3.0], [2.0, 0, -2.0]])
+    relative = relative_norms(decoder, split=2)
+    assert relative.tolist() == pytest.approx([1 / 11, 1 / 6, 1, 0.5])
+    assert kinds(relative).tolist() == ["only_a", "both", "only_b", "both"]
+
+
+def test_views_count_alike_whatever_their_size():
+    view = np.array([[1.0, 10.0], [3.0, 14.0]])
+    np.testing.assert_allclose(scaled(view), scaled(100 * view + 7))
+    assert np.square(scaled(view)).mean() == pytest.approx(1)
+
+
+def test_alikeness_by_hand():
+    code = np.zeros((2 * TOP, 2))
+    code[:TOP, 0], code[:5, 1] = 1, 1  # the second has too few
+    known = pd.DataFrame({"input_id": 1, "right_id": np.arange(2 * TOP)}, index=range(2 * TOP))
+    known["position"] = np.arange(2 * TOP) % 2
+    assert alikeness(code, known) == {"token": 1, "next_token": 1 / TOP, "position": 0.5}
+    assert np.isnan(alikeness(code[:, 1:], known)["token"])
+
+
+def test_the_program(measure, tmp_path):
+    x, y = planted(2, 4, n=600)
+    occurrences(600).to_parquet(tmp_path / "occurrences.parquet")
+    for name, view in (("a", x), ("b", y)):
+        np.save(tmp_path / f"{name}.npy", np.stack([view, view, view]).astype(np.float16))
+    run = {"objective_a": "lm", "seed_a": 1, "objective_b": "mlm", "seed_b": 1}
+    measure(
+        *("dictionary", run, {"layers": 1, "times": 2, "active": 2, "steps": 20, "seed": 1}),
+        views=[tmp_path / "a.npy", tmp_path / "b.npy"],
+        occurrences=tmp_path / "occurrences.parquet",
+        table=tmp_path / "dictionary.csv",
+    )
+    table = pd.read_csv(tmp_path / "dictionary.csv")
+    assert list(table) == [*run, "layer", "measure", "of", "value", "ci_low", "ci_high", "n"]
+    assert (table["layer"] == 2).all() and len(table) == 4 + 3 * 4
