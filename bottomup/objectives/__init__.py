@@ -79,7 +79,7 @@ class Objective(BaseModel, ABC):
     both_ways: ClassVar[bool] = False  # read by two models, one from each end, side by side
     # The side of the text whose tokens are predicted; "both" are read one after the other.
     predicts: ClassVar[Literal["source", "target", "both"] | None] = "source"
-    decodes: ClassVar[bool] = False  # a decoder predicts, having read what the encoder makes
+    rewrites: ClassVar[bool] = False  # a decoder writes the source side
     # Whether it reads other tokens in place of some (see `Masking` and `read_as`); then it is also
     # looked at under this reading.
     masked: ClassVar[bool] = False
@@ -91,6 +91,12 @@ class Objective(BaseModel, ABC):
     label_smoothing: float = Field(
         0.0, ge=0, lt=1, description="probability spread over the other tokens of the vocabulary"
     )
+
+    @classmethod
+    def decodes(cls) -> bool:
+        """Whether a decoder predicts, from what the encoder makes: it writes the target side or
+        `rewrites`."""
+        return cls.rewrites or cls.predicts == "target"
 
     @property
     def name(self) -> str:
@@ -136,7 +142,7 @@ class Objective(BaseModel, ABC):
     @property
     def passes(self) -> int:
         """How many stacks of layers a sentence goes through, or one stack with its translation."""
-        return 2 if self.decodes else 1
+        return 2 if self.decodes() else 1
 
     @property
     def n_classes(self) -> int | None:

@@ -21,7 +21,7 @@ class Objective(objectives.Objective):
     and each way to place them is as probable.
     """
 
-    decodes = True
+    rewrites = True
 
     hide: float = Field(0.3, ge=0.01, lt=1, description="share of tokens to hide")
 

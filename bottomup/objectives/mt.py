@@ -12,7 +12,6 @@ class Objective(objectives.Objective):
     """Encoder and decoder; the encoder sees the whole source sentence."""
 
     predicts = "target"
-    decodes = True
 
     label_smoothing: float = Field(
         0.1, ge=0, lt=1, description="probability spread over the other tokens of the vocabulary"

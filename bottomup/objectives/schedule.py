@@ -42,7 +42,7 @@ class Part(BaseModel):
             raise ValueError(f"allowed: a module of bottomup/objectives, {FITS}")
         kind = objectives.kind(name)
         from_end, of_classes = kind.both_ways or kind.backward, kind.n_classes is not TOKENS
-        if kind.predicts != "source" or kind.decodes or from_end or of_classes:
+        if kind.predicts != "source" or kind.decodes() or from_end or of_classes:
             raise ValueError(f"allowed: {FITS}")
         return name
 

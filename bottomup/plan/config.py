@@ -750,7 +750,7 @@ def _trunk_choice(path: str, objective: "type[Objective]", trunk: str) -> Iterat
     if trunk not in TRUNKS:
         return
     allowed, reason = [*TRUNKS], ""
-    if objective.decodes:
+    if objective.decodes():
         allowed = [name for name, attends in TRUNKS.items() if attends]
         reason = "which has a decoder"
     if objective.backward:
@@ -799,7 +799,7 @@ def _pruning_choices(config: dict) -> Iterator[str]:
             yield f"{path}: unknown key; {known}; null removes the sweep of what is not trained"
         elif not TRUNKS.get(trunk := _trunk(_section(chosen, name)), True):
             yield f"{path}: {trunk} has no heads; allowed: null, or a transformer as its trunk"
-        elif isinstance(sweep, dict) and not objective_model(module).decodes:
+        elif isinstance(sweep, dict) and not objective_model(module).decodes():
             for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
                 yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
     yield from _control_choices(pruning, checkpoints, config.get("equal"))

@@ -38,7 +38,7 @@ def predictions_of_lm(text: Text) -> float:
 
 def predictions(objective: Objective, text: Text) -> float:
     """Predictions of an objective for each source token of a text."""
-    if objective.decodes and objective.predicts:
+    if objective.decodes() and objective.predicts:
         written = getattr(text, objective.predicts).lengths
         predicted = objective.predictions_a_token * (written - 1).sum() + len(written)  # and </s>
         return predicted / text.source.lengths.sum()
@@ -64,7 +64,7 @@ def operations(objective: Objective, model: Transformer | TrunkModel, text: Text
     """
     output = model.head.weight.numel() * predictions(objective, text)
     of_source = matrices(model.encoder) * read(objective, text)
-    if not objective.decodes or not isinstance(model, Transformer):
+    if not objective.decodes() or not isinstance(model, Transformer):
         return of_source + output
     memory = sum(matrices(layer.cross.key_value) for layer in model.decoder.layers)
     of_target = (matrices(model.decoder) - memory) * predictions(objective, text)

@@ -92,7 +92,7 @@ def initial_model(
         vocab_size=vocab_size,
         target_vocab_size=target_vocab_size,
         encoder_layers=shape.layers,
-        decoder_layers=shape.layers if objective.decodes else 0,
+        decoder_layers=shape.layers if objective.decodes() else 0,
         heads=shape.heads,
         d_model=shape.d_model,
         d_ff=shape.d_ff,

@@ -33,7 +33,7 @@ PENALTY = st.sampled_from([0, 0.0, 0.1, 1, 1e-7, 0.30000000000000004, 1000])
 def decodes(name, options):
     """Whether a model of a drawn study has a decoder; no checkpoint has."""
     module = options.get("objective", name)
-    return module in KNOWN and KNOWN[module].decodes
+    return module in KNOWN and KNOWN[module].decodes()
 
 
 def some(values, **bounds):
