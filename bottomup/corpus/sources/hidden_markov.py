@@ -19,6 +19,7 @@ from bottomup.corpus.sources import SourceOptions
 
 OF_A_DOCUMENT = 20  # sentences
 SYLLABLES = [a + b for a in "bcdfghjklmnprstvwxz" for b in "aeiou"]
+MOST = len(SYLLABLES) ** 2  # words
 
 
 class Options(SourceOptions):
@@ -27,8 +28,10 @@ class Options(SourceOptions):
     monolingual: ClassVar[bool] = True
 
     states: int = Field(8, ge=2, le=1000, description="hidden states")
-    words: int = Field(50, ge=2, le=len(SYLLABLES) ** 2, description="different words")
-    recoded: int = Field(10, ge=2, description="words of the translation; at most words")
+    words: int = Field(50, ge=2, le=MOST, description="different words")
+    recoded: int = Field(
+        10, ge=2, le=MOST, description="different words of the translation; at most `words`"
+    )
     concentration: float = Field(
         0.3,
         ge=0.01,
