@@ -5,6 +5,14 @@
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
 PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR, "pruned": names.PRUNED}
 WORD_TOKENIZER = {"word_tokenizer": "<results>/corpus/tokenizer.source.json"}
+RATINGS = STUDY.measures.bertscore.ratings
+RATINGS = [str(RATINGS)] if RATINGS else []
+
+
+def written_for_checkpoint(wildcards):
+    return WRITTEN if of_checkpoint(wildcards) else []
+
+
 # What a table can be made from: under each name, the inputs of its jobs, which have names, too.
 READS = {
     "model": MODEL,
@@ -35,6 +43,10 @@ READS = {
     # Splits as a model reads and predicts them, with the blocks of their sentences.
     "dev": {"text": text_of("dev"), "blocks": "<results>/corpus/blocks.dev.npy"},
     "test": {"text": text_of("test"), "blocks": "<results>/corpus/blocks.test.npy"},
+    "pairs": {"pairs": "<results>/corpus/test.parquet"},
+    "ratings": {"ratings": RATINGS},
+    # With which a checkpoint finds the words of a split.
+    "words": {"written": written_for_checkpoint},
     # The split dev beside the split test, and what is known of the tokens of the latter.
     "fitted": {"dev": text_of("dev")},
     # The text of training as a model reads and predicts it, and the models whose states it goes on
@@ -65,7 +77,7 @@ READS = {
     "held_out": {
         "text": held_out_tokens,
         "blocks": "<results>/corpus/blocks.test.npy",
-        "written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else [],
+        "written": written_for_checkpoint,
     },
 }
 

@@ -29,6 +29,9 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_attention_patterns import test_the_program as test_attention_patterns
+from tests.measures.test_bertscore import (
+    test_a_checkpoint_reads_its_own_tokens as test_bertscore,
+)
 from tests.measures.test_dictionary import test_the_program as test_dictionary
 from tests.measures.test_edge_probes import (  # noqa: F401
     probed_files,
@@ -62,6 +65,9 @@ from tests.measures.test_structural_probe import (  # noqa: F401
 )
 from tests.measures.test_structural_probe import (
     test_the_program_measures_a_run as test_structural_probe,
+)
+from tests.measures.test_word_order import (
+    test_the_program_measures_a_run as test_word_order,
 )
 from tests.pretend_gpu import pretend_gpu
 from tests.tiny import ROOT
@@ -102,6 +108,8 @@ TESTS = {
     "measure edge_probes": test_edge_probes,
     "measure stitching": test_stitching,
     "measure dictionary": test_dictionary,
+    "measure word_order": test_word_order,
+    "measure bertscore": test_bertscore,
     "measure attention_patterns": test_attention_patterns,
     "measure probes": test_probes_of_each_layer,
     "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,

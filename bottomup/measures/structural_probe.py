@@ -37,8 +37,7 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import COSINE, UNIT, WITHOUT
-from bottomup.subjects import Subject
-from bottomup.subjects.batches import batches
+from bottomup.subjects.batches import states
 from bottomup.subjects.words import held_out
 from bottomup.views.values import require_finite, standardized
 
@@ -121,7 +120,7 @@ def read(
     whole = read_whole(text, annotation, sentences)
     log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
     text = text.select(np.flatnonzero(whole))
-    views = states(seen.subject, text, seen.batch_tokens, best_device())
+    views = states(seen.subject, text, last_subwords(text), seen.batch_tokens, best_device())
     kept = np.split(whole, [len(parts[0])])
     return views, [some[of] for some, of in zip(parts, kept, strict=True)]
 
@@ -143,23 +142,6 @@ def last_subwords(text: TokenFile) -> np.ndarray:
     ends[:-1] &= words[1:] != words[:-1]
     ends[text.offsets[1:] - 1] = words[text.offsets[1:] - 1] != NO_WORD
     return ends
-
-
-def states(
-    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str
-) -> np.ndarray:
-    """The representations of all words of a text, through their last sub-words, float32
-    `[layers + 1, n_words, d_model]`."""
-    ends = last_subwords(text)
-    row = np.cumsum(ends) - 1
-    found = np.empty((subject.layers + 1, ends.sum(), subject.d_model), dtype=np.float32)
-    subject.model.to(device)
-    for batch in batches(subject, text, batch_tokens):
-        words = batch.tokens & ends[batch.index]
-        layers = subject.hidden_states(batch.ids.to(device), lengths=batch.lengths)
-        for view, layer in zip(found, layers, strict=True):
-            view[row[batch.index[words]]] = layer.cpu().numpy()[words]
-    return found
 
 
 def trees(

@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         pwcca_between_runs,
         sentence,
         stitching,
+        word_order,
     )
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
@@ -119,6 +120,7 @@ if TYPE_CHECKING:
         pwcca: pwcca_between_runs.Settings
         sentence: sentence.Settings
         stitching: stitching.Keys
+        word_order: word_order.Keys
 
 else:
     Measures = create_model(

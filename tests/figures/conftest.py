@@ -416,6 +416,58 @@ def projection(layers, seeds, objectives):
     return pd.concat(parts, ignore_index=True)
 
 
+def word_order(layers, seeds, objectives):
+    """Of every seed; a quarter moves with each layer, less in windows, and predictions follow."""
+    parts = {
+        **{
+            (order, "all"): 1 / n for n, order in enumerate(("shuffled", "within_4", "within_2"), 1)
+        },
+        **{("moved", part): 0.1 for part in ("itself", "before", "between", "after")},
+        **{("cut", str(left)): 1 / (1 + left) for left in (0, 1, 2, 4, 8)},
+    }
+    rows = [
+        {
+            **{"objective": objective, "seed": seed, "order": order, "part": part},
+            **{"quantity": "distance", "layer": layer, "n": 9000},
+            "value": share * (0.2 + layer / layers / 4 + 0.01 * seed),
+        }
+        for objective, seed in itertools.product(objectives, seeds)
+        for (order, part), share in parts.items()
+        for layer in range(layers + 1)
+    ]
+    rows += [
+        {
+            **{"objective": objective, "seed": seed, "order": order, "part": "all"},
+            **{
+                "quantity": "loss_nats",
+                "layer": np.nan,
+                "n": 8000,
+                "value": 2 - n / 2 + 0.1 * seed,
+            },
+        }
+        for objective, seed in itertools.product(objectives, seeds)
+        for n, order in enumerate(("shuffled", "within_2", "within_4", "moved"))
+        if objective != "untrained"
+    ]
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
+def bertscore(layers, seeds, objectives):
+    """Of every seed; a layer tells the more the higher it is, centered a tenth less."""
+    by_tokens = {"translation": 0.5, "replaced": 0.9, "dropped": 0.95, "reordered": np.nan}
+    rows = [
+        {
+            **{"objective": objective, "seed": seed, "pairs": pairs, "layer": layer},
+            **{"centered": centered, "by_tokens": of_tokens, "n": 1000 - at},
+            "value": 0.5 + 0.05 * layer / layers + 0.01 * seed + 0.05 * at - 0.1 * centered,
+        }
+        for objective, seed, layer in itertools.product(objectives, seeds, range(layers + 1))
+        for at, (pairs, of_tokens) in enumerate(by_tokens.items())
+        for centered in (False, True)
+    ]
+    return with_intervals(pd.DataFrame(rows), "value")
+
+
 def with_intervals(table, value):
     """`table` with an interval a tenth as wide as each value, and its values without blocks."""
     if table.empty:  # a study without two runs to compare
@@ -509,6 +561,8 @@ def measured(layers, seeds, objectives):
         "geometry": geometry(*size),
         "senses": senses(*size),
         "exact": exact(*size),
+        "word_order": word_order(*size),
+        "bertscore": bertscore(*size),
         "attention_patterns": attention_patterns(*size),
         "change": change(*size),
         "influence": influence(*size),

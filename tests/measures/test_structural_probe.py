@@ -16,6 +16,7 @@ from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.tokens import TokenFile
 from bottomup.corpus.words import learn
 from bottomup.measures import structural_probe as probe
+from bottomup.subjects.batches import states
 from bottomup.subjects.seen import Seen
 from bottomup.subjects.words import held_out
 from bottomup.training.run import save
@@ -356,8 +357,8 @@ def run_files(corpus_files, tmp_path):
 
 def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
     subject, text = subjects.load(run_files["model"]), TokenFile.load(run_files["text"])
-    found = probe.states(subject, text, 40, "cpu")
     ends = probe.last_subwords(text)
+    found = states(subject, text, ends, 40, "cpu")
     assert found.shape == (3, ends.sum(), tiny.SHAPE["d_model"]) and not ends.all()
     row = 0
     for number in range(len(text)):
@@ -370,7 +371,7 @@ def test_states_of_words_do_not_depend_on_the_sentences_beside_them(run_files):
         row += len(last)
     assert row == found.shape[1]
     nothing = text.select(np.array([], dtype=int))
-    assert probe.states(subject, nothing, 40, "cpu").shape == (3, 0, tiny.SHAPE["d_model"])
+    assert states(subject, nothing, ends[:0], 40, "cpu").shape == (3, 0, tiny.SHAPE["d_model"])
 
 
 @pytest.mark.parametrize("needed", [3, 100])

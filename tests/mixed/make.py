@@ -97,6 +97,8 @@ STUDY = {
         "edge_probes": {"sentences": 100},
         "dictionary": {"layers": 1, "active": 4, "steps": 10},
         "stitching": {"layers": 1, "sentences": 20},
+        "word_order": {"sentences": 20},
+        "bertscore": {"sentences": 20},
         "senses": {"k": 1, "occurrences": 20},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},

@@ -67,6 +67,7 @@ measures:
   senses: {k: 5}
   stitching: {sentences: 30}
   dictionary: {steps: 90}
+  word_order: {sentences: 80}
   projection: {words: [is, are]}
 heads: {sentences: 10, thresholds: {positional: 0.9}}
 pruning:

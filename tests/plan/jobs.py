@@ -105,6 +105,10 @@ measure_dictionary=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/
 = run.objective_a lm; run.objective_b mlm; options.times 4; options.steps 90
 measure_stitching=measure --reads model(runs/mlm-1/model) stitched(runs/lm-1/model) stitched(runs/mt-1/model) stitched(runs/untrained-1/model) stitched(runs/mlm-2/model) train=corpus/tokens/train.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/stitching/mlm-1.csv measures/stitching/mlm-1.parquet
 = run.objective mlm; run.seed 1; options.run.module mlm; options.choose 0.15; options.layers 3; options.sentences 30
+measure_word_order=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy --writes measures/word_order/mt-2.csv measures/word_order/mt-2.parquet
+= run.objective mt; run.seed 2; sees subjects; options.run.module mt; options.sentences 80; options.seed 1
+measure_bertscore=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet --writes measures/bertscore/mt-2.csv measures/bertscore/mt-2.parquet
+= run.objective mt; run.seed 2; sees subjects; options.sentences 1000; options.seed 1
 measure_influence=measure --reads model(runs/mt-2/model) text=occurrences/plain/{arrays} occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet --writes measures/influence/mt-2.csv measures/influence/mt-2.parquet
 = run.objective mt; run.seed 2; options.sentences 100; options.hidden token
 measure_projection=measure --reads views=views/mlm-1/plain.npy masked_views=views/mlm-1/as_trained.npy masked_occurrences=occurrences/as_trained_mlm/occurrences.parquet occurrences=occurrences/plain/occurrences.parquet annotations=occurrences/plain/annotations.parquet frequencies=corpus/frequencies.csv --writes measures/projection/mlm-1.csv
@@ -166,7 +170,7 @@ measure_beliefs=measure --reads model(runs/mlm-1/model) dev=corpus/tokens/dev.so
 = options.run.objective mlm; options.seed 1; options.choose 0.15; options.sentences 5; options.drawn_by 1
 measure_beliefs=measure --reads model(runs/mt-1/model) dev=corpus/tokens/dev.{source,target}/{arrays} text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy pairs=corpus/test.parquet target_tokenizer=corpus/tokenizer.target.json --writes measures/beliefs/mt-1.parquet
 = options.choose null
-show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,edge_probes,geometry,isotropy,probes,senses,structural_probe}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,bertscore,edge_probes,geometry,isotropy,probes,senses,structural_probe,word_order}.csv --heads measures/heads.csv --attention measures/attention/{lm,mt,mlm,untrained}-1.parquet --beliefs measures/beliefs/{lm,mt,mlm}-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.source.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 """
 
@@ -248,7 +252,7 @@ measure_pruning=measure --reads weights(pruned/bert-0/encoder/gates_0.3/model) m
 = options.pruned.penalty 0.3
 measure_pruning=measure --reads weights(runs/bert-0/model) text=corpus/test.parquet blocks=corpus/blocks.test.npy --writes measures/pruning/bert-0.encoder.none_0.csv measures/pruning/bert-0.encoder.none_0.parquet
 = options.scoring.seed 3; options.pruned.penalty null; options.pruned.method none; options.scoring.translation null
-show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,edge_probes,geometry,isotropy,probes,senses,structural_probe}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
+show_explorer --tables measures/{mutual_information,context,lens,pwcca_between_runs,pwcca_between_layers,similarity_between_runs,change,influence,neighbors,bertscore,edge_probes,geometry,isotropy,probes,senses,structural_probe,word_order}.csv --heads measures/heads.csv --attention measures/attention/{mt-1,bert-0,bert_untrained-0,own-0,own_untrained-0}.parquet --beliefs measures/beliefs/mt-1.parquet --projection measures/projection.csv --text corpus/test.parquet --tokenizer corpus/tokenizer.words.json --claims measures/claims.csv --page explorer.html --library site/vega.js
 < bottomup/pages/{explorer.html,explorer.js,pages.css,svg.html}
 measure_attention=measure --reads model(runs/bert-0/model) pairs=corpus/test.parquet --writes measures/attention/bert-0.parquet
 = options.seed 7
@@ -343,6 +347,8 @@ FIGURES = {
     "structural_probe": (f"structural_probe/{RUNS}.parquet", ""),
     "edge_probes": (f"edge_probes/{FIRST}.parquet", ""),
     "senses": (f"senses/{RUNS}.parquet", ""),
+    "word_order": (f"word_order/{RUNS}.parquet", ""),
+    "bertscore": (f"bertscore/{RUNS}.parquet", ""),
     "head_importance": (f"head_importance/{TRAINED}.parquet", "lrp_confidence"),
     "importance_agreement": (f"head_importance/{TRAINED}.parquet", ""),
     "head_functions": (

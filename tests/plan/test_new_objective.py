@@ -76,6 +76,8 @@ def test_new_objectives_are_read_measured_and_drawn_as_others_are(checkout):
         "structural_probe",
         "edge_probes",
         "senses",
+        "word_order",
+        "bertscore",
         "agreement",
     )
     for figure in (*compared, "projection_token", "distance_between_layers", "attention_of_heads"):

@@ -53,7 +53,9 @@ EDGES = ["measure_edge_probes", "collect_*:measures/edge_probes.*", "plot_edge_p
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
 SENSES = ["measure_senses", "collect_*:measures/senses.*", "plot_senses", *PAGES]
-# They are not in the explorer.
+ORDERS = ["measure_word_order", "collect_*:measures/word_order.*", "plot_word_order", *PAGES]
+BERTSCORE = ["measure_bertscore", "collect_*:measures/bertscore.*", "plot_bertscore", *PAGES]
+# These are not in the explorer.
 DICTIONARY = [
     *("measure_dictionary", "collect_tables:measures/dictionary.csv", "plot_dictionary"),
     "show_index",
@@ -168,7 +170,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*SENTENCE, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *(*EDGES, *STITCHING, *ATTENTION_PATTERNS),
+    *(*EDGES, *STITCHING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -182,7 +184,8 @@ FROM_ANNOTATION = [
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [
     *(*QUALITY, *AGREEMENT, *LENS, *STRUCTURAL, *EDGES, *FROM_VIEWS, *INFLUENCE),
-    *(*STITCHING, *FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS),
+    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE),
+    *STITCHING,
 ]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
@@ -200,7 +203,7 @@ FROM_BPE = [
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*AGREEMENT, *BELIEFS, *STRUCTURAL, *EDGES, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *(*STITCHING, *ATTENTION_PATTERNS),
+    *(*STITCHING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -211,14 +214,8 @@ EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 # All that has an interval.
 ESTIMATES = [
     *(*QUALITY, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *EDGES, *OF_VIEWS, *INFLUENCE),
-    *(
-        *STITCHING,
-        *FROM_IMPORTANCE,
-        *FUNCTIONS,
-        *PRUNED_QUALITY,
-        *PRUNED_FUNCTIONS,
-        *ATTENTION_PATTERNS,
-    ),
+    *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
+    *(*STITCHING, *ORDERS, *BERTSCORE),
 ]
 # The reading `as_trained`, which is MLM's alone.
 AS_TRAINED = [
@@ -240,7 +237,7 @@ DISTANCES = [
 AVERAGED = [
     *("collect_*:measures/change.*", "collect_*:measures/head*", "collect_*:measures/influence.*"),
     *(*GEOMETRY[1:3], *ISOTROPY[1:3], *PROBES[1:3], *STRUCTURAL[1:3], *AGREEMENT[1:3]),
-    *SENSES[1:3],
+    *(*SENSES[1:3], *ORDERS[1:3], *BERTSCORE[1:3]),
     *("collect_*:measures/mutual_information.*", "collect_*:measures/neighbors.*"),
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
@@ -260,7 +257,7 @@ COMPARED = [
     "plot_context",
     "plot_structural_probe",
     "plot_edge_probes",
-    "plot_senses",
+    *("plot_senses", "plot_word_order", "plot_bertscore"),
     "plot_attention_patterns",
     "plot_attention_of_heads",
     # Of each run, beside one of every other objective.
@@ -325,6 +322,8 @@ def from_training(objective):
         f"measure_edge_probes:*/{objective}-*",
         f"measure_probes:*/{objective}-*",
         f"measure_senses:*/{objective}-*",
+        f"measure_word_order:*/{objective}-*",
+        f"measure_bertscore:*/{objective}-*",
         f"measure_change:*/{objective}-*",
         f"measure_influence:*/{objective}-*",
         f"measure_neighbors:*/{objective}-*",
@@ -396,6 +395,12 @@ CONFIG = {
     ),
     "updates of a dictionary": ("dictionary: {steps: 90", "dictionary: {steps: 91", DICTIONARY),
     "sentences of a map": ("stitching: {sentences: 30", "stitching: {sentences: 31", STITCHING),
+    "sentences in another order": ("{sentences: 80}", "{sentences: 81}", ORDERS),
+    "ratings of people": (
+        "{sentences: 80}",
+        "{sentences: 80}\n  bertscore: {ratings: text/de.txt}",
+        BERTSCORE,
+    ),
     "occurrences of a sense": ("senses: {k: 5", "senses: {k: 6", SENSES),
     "rows of RSA": ("rsa_rows: 100", "rsa_rows: 101", SIMILARITY),
     "words of a picture": ("[is, are]", "[is, be]", PROJECTION),
@@ -478,6 +483,7 @@ CODE = {
     "bottomup/measures/over_runs.py": [
         *(*MEANS, "plot_lens", "plot_geometry", "plot_attention_patterns", *COMPARISON, *JUDGED),
         *("plot_isotropy", "plot_probes", "plot_structural_probe", "plot_agreement", "plot_senses"),
+        *("plot_word_order", "plot_bertscore"),
     ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
@@ -485,6 +491,8 @@ CODE = {
     "bottomup/measures/edge_probes.py": EDGES,
     "bottomup/measures/stitching.py": STITCHING,
     "bottomup/measures/dictionary.py": DICTIONARY,
+    "bottomup/measures/word_order.py": [*ORDERS, *BERTSCORE],
+    "bottomup/measures/bertscore.py": BERTSCORE,
     "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
     "bottomup/measures/ngram.py": AGREEMENT,
     "bottomup/measures/agreement.py": AGREEMENT,
@@ -849,7 +857,8 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
         *("quality", "mutual_information", "pwcca_between_layers", "pwcca_between_runs"),
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
         *("context", "geometry", "sentence", "structural_probe", "edge_probes"),
-        *("context", "geometry", "sentence", "structural_probe", "senses"),
+        *("context", "geometry", "sentence", "structural_probe", "senses", "word_order"),
+        "bertscore",
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     assert pending(summary) == new | (outputs.of(*COMPARED) - outputs.of(*OF_ATTENTION))
@@ -1004,7 +1013,8 @@ def test_steps_plan_what_is_made_of_them_and_train_no_run_anew(checkout, outputs
         *("similarity_between_runs", "isotropy", "geometry", "probes", "influence", "neighbors"),
         *("projection", "quality", "head_importance", "head_functions", "context"),
         *("structural_probe", "edge_probes", "attention_patterns", "agreement"),
-        *("structural_probe", "attention_patterns", "agreement", "senses"),
+        *("structural_probe", "attention_patterns", "agreement", "senses", "word_order"),
+        "bertscore",
     }
     collected = [f"collect_*:measures/{table}.*" for table in tables]
     assert pending(summary) == new | outputs.of(*collected, "collect_heads", *JUDGED)

@@ -1,0 +1,59 @@
+"""How well BERTScore by each layer tells how alike two sentences are: a panel for each proxy of
+what people would say.
+
+Not in the papers; the question is that of Zhang et al. (2020).
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+
+from bottomup.figures import style
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, points, table
+from bottomup.measures.jackknife import COSINE, WITHOUT
+
+NEEDED = [
+    *("objective", "seed", "layer", "pairs", "centered"),
+    *("value", "ci_low", "ci_high", WITHOUT, "by_tokens", "n"),
+]
+# By kind of pairs, what the second sentence is; in a panel each.
+PAIRS = {
+    "rated": "two sentences, as rated",
+    "translation": "another sentence, by translations",
+    "replaced": "the same, words replaced",
+    "dropped": "the same, words dropped",
+    "reordered": "the same, words reordered",
+}
+RATED = "rated"  # where a study has ratings
+QUANTITY = "rank correlation with BERTScore"
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """The figure and its points, from `bertscore`, by cosines that are not centered, as published.
+
+    A line across a panel is what the tokens that two sentences share tell.
+    """
+    names = {"objective": "series", "layer": "x", "pairs": "panel"}
+    measured = table(tables, "bertscore", NEEDED).rename(columns=names).sort_values("x")
+    shown = measured[~measured["centered"].astype(bool)]
+    drawn = points(over_runs(shown, ["panel", "series", "x"], COSINE), quantity=QUANTITY)
+    there = {*shown["panel"]}
+    panels = {name: label for name, label in PAIRS.items() if name != RATED or name in there}
+    columns = (len(panels) + 1) // 2
+    figure = Figure(figsize=(4.2 * columns, 5.6), layout="constrained")
+    grid = figure.subplots(2, columns)
+    for axes in grid.flat[len(panels) :]:
+        axes.set_axis_off()
+    for axes, (name, label) in zip(grid.flat, panels.items(), strict=False):
+        of_panel, by_tokens = drawn[drawn["panel"] == name], shown[shown["panel"] == name]
+        style.curves(axes, of_panel, style.objective)
+        if by_tokens["by_tokens"].notna().any():
+            style.level(axes, by_tokens["by_tokens"].mean(), "tokens")
+        style.layer_axis(axes)
+        axes.set_title(f"{label}\n{style.count(by_tokens['n'])} pairs" if len(of_panel) else label)
+    for axes in grid[:, 0]:
+        axes.set_ylabel(QUANTITY)
+    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
+    style.legend(figure, style.key(drawn, looks))
+    return figure, drawn

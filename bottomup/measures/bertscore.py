@@ -1,0 +1,247 @@
+"""How well a layer tells how alike two sentences are, by BERTScore (Zhang et al. 2020).
+
+BERTScore matches each token with the most similar one of the other sentence, by the cosine of their
+representations. How good a layer is for that is told by ratings of people, as its authors tell it:
+
+    rated        two sentences that people rated, if a study has such a file
+
+Others are proxies, which need no ratings:
+
+    translation  two sentences of the text; how alike their translations are, by chrF
+    replaced     a sentence, and the same with some words replaced by others about as frequent
+    dropped      a sentence, and the same without some words
+    reordered    a sentence, and the same with some words in each other's places
+
+Of the last three, the score is the share of words that are left. A layer that holds nothing but the
+tokens does well where words are replaced or dropped, since it counts them; so layer 0 and what the
+tokens themselves tell stand beside.
+"""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from sacrebleu import CHRF
+from scipy.stats import rankdata
+
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
+from bottomup.corpus.tokens import TokenFile
+from bottomup.measures import jackknife
+from bottomup.measures.jackknife import COSINE
+from bottomup.measures.word_order import made_of, words_of
+from bottomup.subjects import Subject
+from bottomup.subjects.batches import states
+from bottomup.subjects.words import Span, encode
+
+RATED = "rated"
+TRANSLATION, REPLACED, DROPPED, REORDERED = "translation", "replaced", "dropped", "reordered"
+LIKE = 5  # ranks by frequency between a word and the one in its place, at most
+
+
+class Pairs(NamedTuple):
+    """Sentences beside others, and how alike the two of each pair are, `[n_pairs]`, as far as
+    something else than a model tells."""
+
+    kind: str
+    text: TokenFile
+    others: TokenFile
+    scores: np.ndarray
+
+
+def ratings(file: Path) -> list[tuple[str, str, float]]:
+    """Two sentences and how alike people find them, from a file of lines with three columns between
+    tabs.
+
+    Raises UserError if a line has others, or there is none.
+    """
+    found = []
+    for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
+        try:
+            a, b, score = line.split("\t")
+            found.append((a, b, float(score)))
+        except ValueError:
+            raise UserError(
+                f"{file}, line {number}: found {line[:80]!r}; allowed: two sentences and a number, "
+                "with tabs between them; mend measures.bertscore.ratings"
+            ) from None
+    if not found:
+        raise UserError(
+            f"{file} has no ratings; mend it, or set measures.bertscore.ratings to null"
+        )
+    return found
+
+
+def rated(subject: Subject, found: Sequence[tuple[str, str, float]]) -> Pairs:
+    """Rated pairs as the model reads them."""
+    no_words: list[list[Span]] = [[]] * len(found)
+    sides = zip(*((a, b) for a, b, _ in found), strict=True)
+    a, b = (encode(subject.tokenizer, side, no_words, subject.max_length) for side in sides)
+    return Pairs(RATED, a.tokens, b.tokens, np.array([score for *_, score in found]))
+
+
+class LikeWords:
+    """For a word, by the places of its tokens, one that about as many words of the text are; the
+    nearest `LIKE` types on either side in order of frequency are drawn from alike."""
+
+    def __init__(self, text: TokenFile, random: np.random.Generator):
+        self.ids, self.random = text.ids, random
+        words = [word for _, of_sentence, _ in words_of(text) for word in of_sentence]
+        counts = Counter(map(self._type, words))
+        self.types = sorted(counts, key=lambda some: (-counts[some], some))
+        self.rank = {some: rank for rank, some in enumerate(self.types)}
+        self.tokens = {self._type(word): word for word in words}
+
+    def _type(self, word: np.ndarray) -> tuple[int, ...]:
+        return tuple(self.ids[word].tolist())
+
+    def __call__(self, word: np.ndarray) -> np.ndarray:
+        rank = self.rank[self._type(word)]
+        near = np.arange(max(0, rank - LIKE), min(len(self.types), rank + LIKE + 1))
+        return self.tokens[self.types[self.random.choice(near[near != rank])]]
+
+
+def changed(
+    kind: str,
+    words: Sequence[np.ndarray],
+    some: np.ndarray,
+    like: Callable[[np.ndarray], np.ndarray],
+) -> list[np.ndarray]:
+    """The words of a sentence, each by its tokens, with `some` of them, by number, changed."""
+    if kind == REPLACED:
+        new = [like(words[at]) for at in some]
+    elif kind == DROPPED:
+        new = [words[at][:0] for at in some]
+    else:
+        new = [words[at] for at in np.roll(some, 1)]
+    return [*(dict(enumerate(words)) | dict(zip(some.tolist(), new, strict=True))).values()]
+
+
+def graded(text: TokenFile, seed: int) -> Iterator[Pairs]:
+    """Each sentence beside itself with some words changed, from two of them to all but one: for
+    each kind of change."""
+    for kind in (REPLACED, DROPPED, REORDERED):
+        random = generator(seed, "bertscore", kind)
+        like, tokens, left = LikeWords(text, random), [], []
+        for before, words, after in words_of(text):
+            some = random.permutation(len(words))[: random.integers(2, len(words))]
+            tokens.append(np.concatenate([before, *changed(kind, words, some, like), after]))
+            left.append(1 - len(some) / len(words))
+        yield Pairs(kind, text, made_of(text, tokens), np.array(left))
+
+
+def translated(text: TokenFile, translations: Sequence[str]) -> Pairs:
+    """Each sentence beside the one with most of its tokens, by how alike their translations are: by
+    chrF (Popovic 2015), 0 to 100, the mean of both directions."""
+    shares = overlaps(text, text)
+    np.fill_diagonal(shares, -1)
+    nearest, of_chars = shares.argmax(axis=1), CHRF(lowercase=True)
+    pairs = [(translations[a], translations[b]) for a, b in enumerate(nearest)]
+    scores = [
+        np.mean([of_chars.sentence_score(a, [b]).score, of_chars.sentence_score(b, [a]).score])
+        for a, b in pairs
+    ]
+    return Pairs(TRANSLATION, text, text.select(nearest), np.array(scores))
+
+
+def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
+    """How many types of token two sentences share, as a share of the mean of how many each has
+    (Dice), 0 to 1: `[n_sentences, n_others]`."""
+    size = 1 + max(text.ids.max(), others.ids.max())
+    sets = []
+    for some in (text, others):
+        kept = ~some.special
+        rows = np.repeat(np.arange(len(some)), some.lengths)[kept]
+        has = np.zeros((len(some), size), dtype=np.float32)
+        has[rows, some.ids[kept]] = 1
+        sets.append(has)
+    a, b = sets
+    return 2 * (a @ b.T) / np.maximum(a.sum(axis=1)[:, None] + b.sum(axis=1), 1)
+
+
+def f_score(a: np.ndarray, b: np.ndarray) -> float:
+    """BERTScore's F of two sentences, of rows of length 1 `[n_a, d]` and `[n_b, d]`: the harmonic
+    mean of the mean best cosine of either's tokens; 0 if one of these is not positive."""
+    cosines = a @ b.T
+    recall, precision = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
+    if min(recall, precision) <= 0:
+        return 0.0
+    return 2 * precision * recall / (precision + recall)
+
+
+def spearman(a: np.ndarray, b: np.ndarray) -> float:
+    """The rank correlation of two samples, -1 to 1; NaN if one does not vary."""
+    x, y = (rankdata(some) - (len(some) + 1) / 2 for some in (a, b))
+    size = np.sqrt((x @ x) * (y @ y))
+    return float(x @ y / size) if size > 0 else np.nan
+
+
+def bertscore(
+    subject: Subject,
+    text: TokenFile,
+    translations: Sequence[str] | None,
+    blocks: np.ndarray,
+    count: int,
+    seed: int,
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+    of_people: Sequence[tuple[str, str, float]] = (),
+) -> Iterator[dict]:
+    """Rows of a table: pairs, layer, centered, value, ci_low, ci_high, `WITHOUT`, by_tokens and n.
+
+    text: sentences of three words or more as the model reads them. translations: of each, if there
+    are. blocks: of documents, that of each sentence, of `count`. of_people: as from
+    `ratings`; these pairs are dealt to as many blocks in turn.
+
+    value: the rank correlation of BERTScore's F with the scores of pairs, -1 to 1. centered:
+    whether the mean representation of the layer is taken off before cosines. by_tokens: the same of
+    the share of tokens that the sentences have in common. n: pairs.
+    """
+    cases = [*graded(text, seed)]
+    if translations is not None:
+        cases.insert(0, translated(text, translations))
+    if of_people:
+        cases.insert(0, rated(subject, of_people))
+    views = _sentences(subject, text, batch_tokens, device)
+    for kind, first, others, scores in cases:
+        of_first, of_pair = views, blocks
+        if kind == RATED:
+            of_first = _sentences(subject, first, batch_tokens, device)
+            of_pair = np.arange(len(first)) % count
+        of_others = _sentences(subject, others, batch_tokens, device)
+        by_tokens = spearman(overlaps(first, others).diagonal(), scores)
+        for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):
+            mean = np.concatenate(a).mean(axis=0)
+            for centered in (False, True):
+                fs = np.array(
+                    [
+                        f_score(_unit(x - mean * centered), _unit(y - mean * centered))
+                        for x, y in zip(a, b, strict=True)
+                    ]
+                )
+                held = [np.full(len(fs), True), *(of_pair != block for block in range(count))]
+                value, *without = (spearman(fs[some], scores[some]) for some in held)
+                yield {
+                    **{"pairs": kind, "layer": layer, "centered": centered},
+                    **jackknife.estimate("value", value, np.array(without), COSINE),
+                    **{"by_tokens": by_tokens, "n": len(fs)},
+                }
+
+
+def _sentences(
+    subject: Subject, text: TokenFile, batch_tokens: int, device: torch.device | str
+) -> list[list[np.ndarray]]:
+    """The representations of each sentence's tokens, by layer, without special ones."""
+    kept = ~text.special
+    ends = np.cumsum(kept)[text.offsets[1:] - 1]
+    views = states(subject, text, kept, batch_tokens, device)
+    return [np.split(view, ends[:-1]) for view in views]
+
+
+def _unit(rows: np.ndarray) -> np.ndarray:
+    """Rows of length 1; those of length 0 stay."""
+    lengths = np.linalg.norm(rows, axis=1, keepdims=True)
+    return rows / np.where(lengths > 0, lengths, 1)

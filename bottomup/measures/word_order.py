@@ -1,0 +1,216 @@
+"""How far representations and predictions follow the order of words.
+
+A model reads sentences, then the same words in another order: shuffled, in the whole sentence or in
+windows of a few words (as in Sinha et al. 2021, arXiv 2104.06644); with one word moved to another
+place; or without the first half, so that little is left before a word. Words keep their sub-words
+together, and what stands around a text keeps its place.
+
+How far a layer follows is the squared distance of a token's representation from that in the true
+sentence, as a share of its distance from other occurrences of the same token: 0 if nothing
+has changed, 1 if the token is as far from itself as one occurrence is from another. Only distances
+count, so the mean that all representations of a layer share does not matter. A model that adds up
+its words without their places has 0 in all layers. One that adds positions to embeddings has more
+at layer 0 already, since words have other places.
+"""
+
+from collections.abc import Callable, Iterator
+from functools import partial
+from itertools import pairwise
+from typing import NamedTuple
+
+import numpy as np
+import torch
+
+from bottomup.core.errors import UserError
+from bottomup.core.seeds import generator
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.measures import jackknife
+from bottomup.subjects import Subject
+from bottomup.subjects.batches import states
+
+LEAST = 5  # words of a sentence
+ALL, ITSELF, BEFORE, BETWEEN, AFTER, NOT_ASKED = "all", "itself", "before", "between", "after", ""
+CONTEXT = ["0", "1", "2", "4", "8"]  # words that are left before one
+PARTS = [ALL, ITSELF, BEFORE, BETWEEN, AFTER, *CONTEXT]
+CUT = "cut"
+DISTANCE, LOSS = "distance", "loss_nats"
+
+# Of a sentence of n words: which of them stands at each place, and in which part that is.
+Order = tuple[np.ndarray, np.ndarray]
+
+
+def shuffled(n: int, random: np.random.Generator, window: int | None = None) -> Order:
+    """Words change places within windows of so many, or in the sentence; none keeps its own, but
+    for one that is alone in the last window."""
+    order = np.arange(n)
+    for some in np.split(np.arange(n), range(window or n, n, window or n)):
+        some = random.permutation(some)
+        order[some] = np.roll(some, 1)
+    return order, np.full(n, ALL)
+
+
+def moved(n: int, random: np.random.Generator) -> Order:
+    """One word goes to another place; words `between` the two places make room by one."""
+    start, end = random.permutation(n)[:2]
+    order = np.insert(np.delete(np.arange(n), start), end, start)
+    where = [order == start, order < min(start, end), order > max(start, end)]
+    return order, np.select(where, [ITSELF, BEFORE, AFTER], BETWEEN)
+
+
+def cut(n: int, random: np.random.Generator) -> Order:
+    """The first half of the words goes; the parts are how many are left before a word."""
+    order = np.arange(n // 2, n)
+    context = np.arange(len(order)).astype(str)
+    return order, np.where(np.isin(context, CONTEXT), context, NOT_ASKED)
+
+
+ORDERS: dict[str, Callable[[int, np.random.Generator], Order]] = {
+    "shuffled": shuffled,
+    "within_4": partial(shuffled, window=4),
+    "within_2": partial(shuffled, window=2),
+    "moved": moved,
+    CUT: cut,
+}
+
+
+class Changed(NamedTuple):
+    """Sentences in another order. tokens: which token of the true text stands at each place; parts:
+    of what is asked there; both `[n_tokens]`."""
+
+    text: TokenFile
+    tokens: np.ndarray
+    parts: np.ndarray
+
+
+def words_of(text: TokenFile) -> Iterator[tuple[np.ndarray, list[np.ndarray], np.ndarray]]:
+    """Of each sentence, by their numbers in the text, the tokens before its words, those of each
+    word, and those after them. A token of no word counts as one."""
+    words, special = np.asarray(text.words), text.special
+    for start, end in pairwise(text.offsets):
+        inside = start + np.flatnonzero(~special[start:end])
+        first, last = (inside[0], inside[-1] + 1) if len(inside) else (end, end)
+        before, within, after = np.split(np.arange(start, end), [first - start, last - start])
+        number = words[within]
+        begins = (number[1:] != number[:-1]) | (number[1:] == NO_WORD)
+        parts = np.split(within, 1 + np.flatnonzero(begins)) if len(within) else []
+        yield before, parts, after
+
+
+def drawn(text: TokenFile, n: int, seed: int) -> np.ndarray:
+    """Up to `n` sentences of `LEAST` words or more, by their numbers, in order.
+
+    Raises UserError if there are none.
+    """
+    long = [len(words) >= LEAST for _, words, _ in words_of(text)]
+    order = generator(seed, "word order").permutation(len(text))
+    some = order[np.array(long, dtype=bool)[order]][:n]
+    if not len(some):
+        raise UserError(
+            f"none of {len(text)} test sentences has {LEAST} words, which word_order and bertscore "
+            "need; raise corpus.cleaning.min_words, or leave out these tables"
+        )
+    return np.sort(some)
+
+
+def rearranged(
+    text: TokenFile,
+    arrange: Callable[[int, np.random.Generator], Order],
+    random: np.random.Generator,
+) -> Changed:
+    """A text with the words of each sentence in the order that `arrange` gives."""
+    tokens, parts = [], []
+    for before, words, after in words_of(text):
+        order, of_words = arrange(len(words), random)
+        tokens.append(np.concatenate([before, *(words[word] for word in order), after]))
+        sizes = [len(words[word]) for word in order]
+        aside = [np.full(len(some), NOT_ASKED) for some in (before, after)]
+        parts.append(np.concatenate([aside[0], np.repeat(of_words, sizes), aside[1]]))
+    return Changed(made_of(text, tokens), np.concatenate(tokens), np.concatenate(parts))
+
+
+def made_of(text: TokenFile, sentences: list[np.ndarray]) -> TokenFile:
+    """Sentences of the tokens of a text, by their numbers in it."""
+    tokens = np.concatenate(sentences)
+    added = None if text.added is None else text.added[tokens]
+    offsets = np.cumsum([0, *map(len, sentences)])
+    return TokenFile(text.ids[tokens], text.words[tokens], offsets, added)
+
+
+def from_others(view: np.ndarray, types: np.ndarray) -> np.ndarray:
+    """The mean squared distance of each row of a view `[n, d]` from the others of its type; NaN for
+    one that is alone. types: from 0, `[n]`."""
+    x = view - view.mean(axis=0, dtype=float)
+    sums = np.zeros((types.max(initial=-1) + 1, x.shape[1]))
+    np.add.at(sums, types, x)
+    n, squares = np.bincount(types)[types], np.square(x).sum(axis=1)
+    total = n * squares + np.bincount(types, squares)[types] - 2 * (x * sums[types]).sum(axis=1)
+    return np.where(n > 1, np.maximum(total, 0) / np.maximum(n - 1, 1), np.nan)
+
+
+def word_order(
+    subject: Subject,
+    text: TokenFile,
+    blocks: np.ndarray,
+    count: int,
+    seed: int,
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+    losses: Callable[[TokenFile], np.ndarray] | None = None,
+) -> Iterator[dict]:
+    """Rows of a table: order, part, quantity, layer, value, ci_low, ci_high, `WITHOUT` and n.
+
+    text: sentences as the model reads them. blocks: of documents, that of each sentence, of
+    `count`. losses: of sentences, the summed cross-entropy in nats of what the objective predicts
+    and of how many, `[n_sentences, 2]`; None if it predicts nothing.
+
+    order: a key of `ORDERS`. quantity: `distance`, of tokens that the text has more than once, as a
+    share of that from other occurrences; or `loss_nats`, by how much the mean loss of a prediction
+    is above that in true sentences, not of `cut`, where fewer are asked for. part: `all`; of
+    `moved`, the word `itself`, and words `before`, `between` and `after` its two places; of `cut`,
+    how many words are left before it. n: tokens, or predictions.
+    """
+    kept = ~text.special
+    types = np.unique(text.ids[kept], return_inverse=True)[1]
+    true = states(subject, text, kept, batch_tokens, device)
+    apart = np.stack([from_others(view, types) for view in true], axis=1)
+    row, block_of = np.cumsum(kept) - 1, np.repeat(blocks, text.lengths)[kept]
+    usual = losses(text) if losses else None
+    for name, arrange in ORDERS.items():
+        changed = rearranged(text, arrange, generator(seed, "word order", name))
+        asked = ~changed.text.special
+        there, parts = row[changed.tokens[asked]], changed.parts[asked]
+        found = states(subject, changed.text, asked, batch_tokens, device)
+        pairs = zip(found, true, strict=True)
+        squares = [np.square(a - b[there]).sum(axis=1, dtype=float) for a, b in pairs]
+        distances = np.stack(squares, axis=1)
+        several = ~np.isnan(apart[there]).any(axis=1)
+        for part in PARTS:
+            some = several & (parts == part)
+            rows = there[some]
+            about = {"order": name, "part": part, "quantity": DISTANCE}
+            for row_of_layer in _shares(distances[some], apart[rows], block_of[rows], count):
+                yield about | row_of_layer
+        if losses and usual is not None and name != CUT:
+            about = {"order": name, "part": ALL, "quantity": LOSS}
+            yield about | _above(losses(changed.text), usual, blocks, count)
+
+
+def _shares(
+    distances: np.ndarray, apart: np.ndarray, blocks: np.ndarray, count: int
+) -> Iterator[dict]:
+    """The sum of distances as a share of that of others, both `[n, layers + 1]`, by layer: empty
+    where all others are the same, and no rows of no tokens."""
+    parts, wholes = (jackknife.sums(of, blocks, count) for of in (distances, apart))
+    shares = jackknife.ratio(parts, np.where(wholes > 0, wholes, np.nan))
+    for layer, (value, *without) in enumerate(shares.T if len(blocks) else []):
+        estimate = jackknife.estimate("value", value, np.array(without), jackknife.NOT_NEGATIVE)
+        yield {"layer": layer, **estimate, "n": len(blocks)}
+
+
+def _above(found: np.ndarray, usual: np.ndarray, blocks: np.ndarray, count: int) -> dict:
+    """The mean loss of a prediction above the usual one, from sums and counts `[n, 2]`."""
+    sums = [jackknife.sums(of, blocks, count).T for of in (found, usual)]
+    value, *without = jackknife.ratio(*sums[0]) - jackknife.ratio(*sums[1])
+    estimate = jackknife.estimate("value", value, np.array(without), jackknife.ANY)
+    return {**estimate, "n": int(found[:, 1].sum())}

@@ -1,0 +1,107 @@
+"""How far each layer of one subject, and its predictions, follow the order of words.
+
+Rows: one for each order of words, part, quantity and layer, see `bottomup.measures.word_order`. A
+model that predicts nothing has no loss.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any
+
+from bottomup.core.settings import Section, Seed, Trained, key
+from bottomup.tables import Table, with_first_steps
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    import numpy as np
+
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.heads.predictor import Predictor
+    from bottomup.plan.slices import Slices
+    from bottomup.subjects.seen import Seen
+
+
+def options(slices: "Slices", of: Any) -> dict:
+    return {"run": slices.run(of), **dict(slices.study.measures.word_order)}
+
+
+TABLE = Table(
+    "run",
+    reads=("model", "test", "words"),
+    sees="subjects",
+    parts=with_first_steps,
+    options=options,
+    modules=lambda slices, of: slices.of_task(of, "predictor"),
+    memory=(900, 30, 8),
+    minutes=(30, 1),
+    batch_tokens=2048,
+    seconds=15,
+    over_layers=True,
+    category="5 What a layer represents",
+)
+BATCH_TOKENS = 2048  # it affects results: masks are drawn by batch
+
+
+class Keys(Section):
+    """How far layers and predictions follow the order of words."""
+
+    sentences: int = key(
+        "held-out sentences of 5 words or more that are drawn, all if there are fewer",
+        "sentences",
+        ge=1,
+        le=10**6,
+    )
+    seed: Seed = key("seed of their draw, of orders and of masks")
+
+
+class Settings(Keys):
+    """Also the model's objective."""
+
+    run: Trained
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.joins import require_equal_lengths
+    from bottomup.core.files.tables import read_table
+    from bottomup.heads import tasks
+    from bottomup.measures.jackknife import n_blocks
+    from bottomup.measures.word_order import drawn, word_order
+    from bottomup.subjects.words import of_text
+
+    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
+    text, blocks = predictor.text(seen.paths("text")), load_array(seen.needed("blocks"))
+    source = text.source
+    if written := seen.paths("written"):
+        sentences = read_table(written[0], columns=["source"])["source"].tolist()
+        source = of_text(seen.subject, sentences, written[1])[0].tokens
+    require_equal_lengths(sentences=source, blocks=blocks)
+    some = drawn(source, settings.sentences, settings.seed)
+    target = None if text.target is None else text.target.select(some)
+    losses = losses_of(predictor, target, settings.seed) if predictor.predicts(text) else None
+    of_blocks = blocks[some], n_blocks(blocks), settings.seed
+    read = seen.batch_tokens, device()
+    return word_order(seen.subject, source.select(some), *of_blocks, *read, losses)
+
+
+def losses_of(
+    predictor: "Predictor", target: "TokenFile | None", seed: int
+) -> "Callable[[TokenFile], np.ndarray]":
+    """The summed loss of each sentence and its number of predictions, `[n_sentences, 2]`, as a
+    function of the source side; target: what a translator is to write, whatever it reads."""
+    import numpy as np
+    import torch
+
+    from bottomup.core.seeds import generator
+    from bottomup.corpus.batches import Text, in_order
+
+    @torch.inference_mode()
+    def losses(source: "TokenFile") -> "np.ndarray":
+        text, found = Text(source, target), np.zeros((len(source), 2))
+        for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
+            example = predictor.example(text, sentences, generator(seed, "masks", index))
+            found[sentences] = torch.stack(predictor.losses(example), dim=1).cpu().numpy()
+        return found
+
+    return losses

@@ -1,0 +1,57 @@
+import pandas as pd
+import pytest
+
+from bottomup.core.errors import UserError
+from bottomup.figures import bertscore
+from bottomup.figures.bertscore import PAIRS, QUANTITY
+
+
+@pytest.mark.parametrize("name", [*PAIRS][1:])
+def test_points_are_the_table_by_layer_not_centered(study, name, of_two_runs):
+    tables = study()
+    rows = tables["bertscore"].query(f"pairs == '{name}' and not centered")
+    tables["bertscore"] = tables["bertscore"].sample(frac=1, random_state=1)
+    _, points = bertscore.draw(tables)
+    assert (points["quantity"] == QUANTITY).all()
+    panel = points[points["panel"] == name]
+    assert set(panel["series"]) == {"lm", "mlm", "mt", "untrained"}
+    for objective, of in rows.groupby("objective"):
+        drawn = panel[panel["series"] == objective]
+        by_layer = of.groupby("layer")["value"]
+        assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
+        assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
+        for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
+            assert (point["low"], point["high"]) == of_two_runs(runs, low=-1, high=1)
+
+
+def test_a_line_for_what_tokens_tell_where_they_tell_something(study, nothing_cut_off):
+    figure, _ = bertscore.draw(study())
+    nothing_cut_off(figure)
+    texts = [[text.get_text() for text in axes.texts] for axes in figure.axes]
+    assert texts[0] == ["tokens\n= 0.5"] and texts[3] == []
+    assert texts[2][0].startswith("tokens\n= 0.95")
+    titles = [axes.get_title(loc="left").split("\n") for axes in figure.axes]
+    assert [title[0] for title in titles] == [*PAIRS.values()][1:]
+    assert [title[1] for title in titles] == ["1,000 pairs", "999 pairs", "998 pairs", "997 pairs"]
+
+
+def test_ratings_have_a_panel_where_there_are_some(study):
+    table = study(seeds=(1,))["bertscore"]
+    rated = table.query("pairs == 'dropped'").assign(pairs="rated", n=50)
+    figure, points = bertscore.draw({"bertscore": pd.concat([table, rated])})
+    assert figure.axes[0].get_title(loc="left") == "two sentences, as rated\n50 pairs"
+    assert len(points[points["panel"] == "rated"]) == 4 * 7
+    figure.draw_without_rendering()
+
+
+def test_text_of_one_language_leaves_a_panel_empty(study):
+    table = study(seeds=(1,))["bertscore"].query("pairs != 'translation'")
+    figure, points = bertscore.draw({"bertscore": table})
+    assert "translation" not in set(points["panel"])
+    assert "not measured" in figure.axes[0].texts[0].get_text()
+    figure.draw_without_rendering()
+
+
+def test_without_rows_one_line(study):
+    with pytest.raises(UserError, match="table 'bertscore' has no rows"):
+        bertscore.draw({"bertscore": study()["bertscore"].iloc[:0]})

@@ -1,0 +1,265 @@
+from collections import Counter
+
+import numpy as np
+import pandas as pd
+import pytest
+import sacrebleu
+from scipy.stats import spearmanr
+from tokenizers import Tokenizer, models, pre_tokenizers
+
+from bottomup.core.errors import UserError
+from bottomup.corpus import bpe
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.specials import EOS
+from bottomup.corpus.tokens import TokenFile
+from bottomup.corpus.words import learn
+from bottomup.measures import bertscore as measure_of
+from bottomup.training.run import save
+from tests import tiny
+from tests.measures.test_word_order import Made
+from tests.subjects import families
+
+TYPES = 40
+
+
+def text_of(n_sentences, n_words=8, seed=0):
+    """Sentences of different words of one sub-word."""
+    rng = np.random.default_rng(seed)
+    ids = [[*4 + rng.permutation(TYPES)[:n_words], EOS] for _ in range(n_sentences)]
+    words = np.tile([*range(n_words), NO_WORD], n_sentences)
+    offsets = (n_words + 1) * np.arange(n_sentences + 1)
+    return TokenFile(np.concatenate(ids).astype(np.int32), words.astype(np.int32), offsets)
+
+
+class OfTokens(Made):
+    d_model = TYPES + 4
+
+
+def one_hot(ids, lengths=None):
+    return np.eye(TYPES + 4, dtype=np.float32)[ids]
+
+
+def shifted(ids, lengths=None):
+    return one_hot(ids) + 100
+
+
+def longer(ids, lengths=None):
+    return one_hot(ids) * (1 + ids[..., None])
+
+
+def measured(subject, text, translations=None, count=4):
+    blocks = np.arange(len(text)) % count
+    rows = measure_of.bertscore(subject, text, translations, blocks, count, 1, 200)
+    return pd.DataFrame(rows).set_index(["pairs", "layer", "centered"])
+
+
+def test_a_layer_that_counts_words_ranks_what_is_dropped_without_error():
+    """Of n words the other sentence has m: precision is 1, recall m / n."""
+    text = text_of(40)
+    found = measured(OfTokens(one_hot), text)
+    assert found.loc["dropped", 0, False]["value"] == pytest.approx(1)
+    assert found.loc["dropped", 0, False]["by_tokens"] == pytest.approx(1)
+    assert found.loc["replaced", 0, False]["value"] > 0.8
+    assert np.isnan(found.loc["reordered", 0, False]["value"]), "it sees no difference"
+    assert (found["n"] == 40).all()
+
+
+def test_lengths_do_not_count_nor_a_common_mean_that_is_taken_off():
+    text = text_of(40)
+    found = measured(OfTokens(one_hot, shifted, longer), text)["value"]
+    [replaced] = [pairs for pairs in measure_of.graded(text, 1) if pairs.kind == "replaced"]
+    mean, fs = one_hot(text.ids[~text.special]).mean(axis=0), []
+    for n in range(40):
+        both = [one_hot(of.sentence(n)[:-1]) - mean for of in (text, replaced.others)]
+        a, b = (x / np.linalg.norm(x, axis=1, keepdims=True) for x in both)
+        recall, precision = ((a @ b.T).max(axis=axis).mean() for axis in (1, 0))
+        fs.append(2 / (1 / recall + 1 / precision))
+    wanted = spearmanr(fs, replaced.scores).statistic
+    assert found["replaced", 0, True] == pytest.approx(wanted)
+    assert found["replaced", 1, True] == pytest.approx(wanted, abs=1e-3)
+    assert found["replaced", 1, False] != pytest.approx(wanted, abs=1e-3)
+    assert found["replaced", 2, False] == pytest.approx(found["replaced", 0, False])
+
+
+def test_what_is_new_at_each_reading_tells_nothing():
+    noise = np.random.default_rng(0)
+    fresh = OfTokens(lambda ids, lengths: noise.normal(size=(*ids.shape, 44)).astype(np.float32))
+    found = measured(fresh, text_of(200))
+    assert found.loc[["replaced", "reordered"], "value"].abs().max() < 0.25
+
+
+def test_intervals_are_over_the_documents():
+    text = text_of(40)
+    row = measured(OfTokens(one_hot), text).loc["replaced", 0, False]
+    [pairs] = [one for one in measure_of.graded(text, 1) if one.kind == "replaced"]
+    alike = measure_of.overlaps(text, pairs.others).diagonal()
+    kept = np.arange(40) % 4 != 2
+    # The tokens of a sentence are all different; only what replaces one may come twice.
+    wanted = spearmanr(alike[kept], pairs.scores[kept]).statistic
+    assert row["without"][2] == pytest.approx(wanted, abs=0.03)
+    assert row["without"][2] != row["value"] and row["ci_low"] < row["value"] < row["ci_high"]
+
+
+def test_the_score_of_two_sentences_by_hand():
+    a = np.array([[1, 0], [0, 1]], float)
+    b = np.array([[1, 0], [0.6, 0.8], [-1, 0]])
+    # Best for either's rows: 1 and .8; 1, .8 and 0.
+    recall, precision = 0.9, 0.6
+    assert measure_of.f_score(a, b) == pytest.approx(2 * recall * precision / 1.5)
+    assert measure_of.f_score(a, b) == pytest.approx(measure_of.f_score(b, a))
+    assert measure_of.f_score(a, a) == pytest.approx(1)
+    assert measure_of.f_score(a, -a[:, ::-1] - a) == 0
+
+
+def test_words_are_replaced_by_others_about_as_frequent():
+    rng = np.random.default_rng(0)
+    frequent = rng.choice(TYPES, p=np.arange(1, TYPES + 1) / (TYPES * (TYPES + 1) / 2), size=2000)
+    ids = np.append(frequent + 4, EOS).astype(np.int32)
+    words = np.append(np.arange(2000), NO_WORD)
+    text = TokenFile(ids, words, np.array([0, 2001]))
+    like = measure_of.LikeWords(text, rng)
+    counts = Counter(ids[:-1].tolist())
+    rank = {i: at for at, i in enumerate(sorted(counts, key=lambda i: (-counts[i], i)))}
+    apart = [rank[ids[like(np.array([at]))[0]]] - rank[ids[at]] for at in range(2000)]
+    assert 0 not in apart and {*map(abs, apart)} == {*range(1, measure_of.LIKE + 1)}
+
+
+def test_what_is_changed_in_a_sentence():
+    words = [np.array([0, 1]), np.array([2]), np.array([3]), np.array([4])]
+    some = np.array([0, 2, 3])
+
+    def of(kind):
+        found = measure_of.changed(kind, words, some, lambda word: word + 10)
+        return [part.tolist() for part in found]
+
+    assert of("replaced") == [[10, 11], [2], [13], [14]]
+    assert of("dropped") == [[], [2], [], []]
+    assert of("reordered") == [[4], [2], [0, 1], [3]]
+    text = text_of(30)
+    for pairs in measure_of.graded(text, 1):
+        same = [
+            np.mean([i in pairs.others.sentence(n) for i in text.sentence(n)[:-1]])
+            for n in range(30)
+        ]
+        assert pairs.scores.min() == 1 / 8 and pairs.scores.max() == 6 / 8
+        if pairs.kind == "dropped":
+            assert same == pytest.approx([*pairs.scores])
+            assert [*pairs.others.lengths - 1] == pytest.approx([*8 * pairs.scores])
+        else:
+            assert (pairs.others.lengths == 9).all()
+
+
+def test_sentences_with_most_tokens_in_common_and_how_alike_their_translations_are():
+    sentences = [[4, 5, 6, 7], [4, 5, 6, 8], [9, 10, 11, 12, 8], [9, 10, 8, 8, 8]]
+    ids = np.concatenate([[*some, EOS] for some in sentences])
+    text = TokenFile(ids, np.zeros(len(ids)), np.cumsum([0, *(len(s) + 1 for s in sentences)]))
+    shared = [
+        [2 * len({*a} & {*b}) / (len({*a}) + len({*b})) for b in sentences] for a in sentences
+    ]
+    np.testing.assert_allclose(measure_of.overlaps(text, text), shared, rtol=1e-6)
+    said = ["Eine Zeile", "eine zeile", "Zwei Wörter", "zwei andere Wörter"]
+    found = measure_of.translated(text, said)
+    assert [found.others.sentence(n).tolist()[:-1] for n in range(4)] == [
+        sentences[other] for other in (1, 0, 3, 2)
+    ]
+    both = [(said[2], said[3]), (said[3], said[2])]
+    chrf = [sacrebleu.sentence_chrf(a.lower(), [b.lower()]).score for a, b in both]
+    assert found.scores.tolist() == pytest.approx([100, 100, *[np.mean(chrf)] * 2])
+
+
+def test_rank_correlation_with_ties_and_without_spread():
+    rng = np.random.default_rng(0)
+    a, b = rng.integers(6, size=(2, 50))
+    assert measure_of.spearman(a, b) == pytest.approx(spearmanr(a, b).statistic)
+    assert np.isnan(measure_of.spearman(a, np.ones(50)))
+
+
+def test_rated_pairs_are_read_and_dealt_to_blocks_in_turn(tmp_path):
+    tokenizer = Tokenizer(models.WordLevel({f"w{i}": i for i in range(44)}, "w0"))
+    tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    subject = OfTokens(one_hot)
+    subject.tokenizer, subject.max_length = tokenizer, None
+    lines = []
+    for i in range(12):
+        a, b = f"w{10 + i} w9 w8 w7", f"w{10 + i} w9 w{30 + i} {'w7' if i % 3 else 'w5'}"
+        lines.append(f"{a}\t{b}\t{i % 3}.5")
+    (tmp_path / "rated.tsv").write_text("\n".join(lines))
+    of_people = measure_of.ratings(tmp_path / "rated.tsv")
+    assert of_people[4] == ("w14 w9 w8 w7", "w14 w9 w34 w7", 1.5)
+    text, blocks = text_of(4), np.zeros(4, dtype=int)
+    rows = measure_of.bertscore(subject, text, None, blocks, 5, 1, 200, of_people=of_people)
+    row = next(row for row in rows if row["pairs"] == "rated")
+    assert row["n"] == 12
+    alike, scores = np.arange(12) % 3 > 0, np.arange(12) % 3
+    assert row["value"] == row["by_tokens"] == pytest.approx(spearmanr(alike, scores).statistic)
+    kept = np.arange(12) % 5 != 1
+    assert row["without"][1] == pytest.approx(spearmanr(alike[kept], scores[kept]).statistic)
+
+
+@pytest.mark.parametrize("line", ["one\ttwo", "one\ttwo\tthree", "a\tb\t1\t2", ""])
+def test_a_line_that_is_no_rating(tmp_path, line):
+    (tmp_path / "rated.tsv").write_text(f"a\tb\t3\n{line}\n")
+    with pytest.raises(UserError, match="allowed: two sentences and a number") as raised:
+        measure_of.ratings(tmp_path / "rated.tsv")
+    (tmp_path / "nothing.tsv").touch()
+    with pytest.raises(UserError, match="has no ratings; mend it, or set"):
+        measure_of.ratings(tmp_path / "nothing.tsv")
+    assert "line 2: found" in str(raised.value) and "\n" not in str(raised.value)
+
+
+COLUMNS = [
+    *("objective", "seed", "pairs", "layer", "centered", "value", "ci_low", "ci_high"),
+    *("by_tokens", "n"),
+]
+
+
+@pytest.mark.parametrize("languages", [1, 2])
+def test_the_program_measures_a_run(measure, corpus_files, tmp_path, languages):
+    vocab = len(pd.read_csv(corpus_files.frequencies)) + 4
+    save(tiny.drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "model")
+    (tmp_path / "rated.tsv").write_text("a big cat\told kings eat\t1\nfive cats\tfive dogs\t3\n")
+    rated = {"ratings": tmp_path / "rated.tsv"} if languages == 2 else {}
+    columns = ["source", "target"][:languages]
+    pairs = pd.read_parquet(corpus_files.text("test"))[columns]
+    pairs.to_parquet(tmp_path / "test.parquet")
+    measure(
+        "bertscore",
+        {"objective": "lm", "seed": 1},
+        {"sentences": 100, "seed": 1},
+        model=tmp_path / "model",
+        text=corpus_files.tokens / "test.source",
+        blocks=corpus_files.blocks("test"),
+        pairs=tmp_path / "test.parquet",
+        **rated,
+        table=tmp_path / "table.csv",
+        batch_tokens=40,
+    )
+    table = pd.read_csv(tmp_path / "table.csv")
+    assert list(table) == COLUMNS
+    kinds = ["rated", "translation"] if languages == 2 else []
+    kinds += ["replaced", "dropped", "reordered"]
+    assert [*dict.fromkeys(table["pairs"])] == kinds and len(table) == len(kinds) * 3 * 2
+    assert table["value"].between(-1, 1).all()
+    assert table.query("pairs == 'dropped'")["value"].min() > 0.5
+
+
+def test_a_checkpoint_reads_its_own_tokens(measure, tmp_path):
+    texts = ["w3 w4 w5 w6 w7", "w6 w7 w8 w9 w3 w4", "w8 w9 w3 w4 w5 w6"] * 4 + ["w3 w4"]
+    pd.DataFrame({"source": texts, "target": texts}).to_parquet(tmp_path / "test.parquet")
+    words = learn([texts], bpe.learn([texts], 5, lowercase=True, language="en"))
+    words.save(str(tmp_path / "words.json"))
+    np.save(tmp_path / "blocks.npy", (np.arange(13) % 4).astype(np.int8))
+    measure(
+        "bertscore",
+        {"objective": "bert", "seed": 0},
+        {"sentences": 100, "seed": 1},
+        model=families.save(families.FAMILIES["bert"], tmp_path / "model"),
+        text=tmp_path / "test.parquet",
+        blocks=tmp_path / "blocks.npy",
+        pairs=tmp_path / "test.parquet",
+        written=[tmp_path / "test.parquet", tmp_path / "words.json"],
+        table=tmp_path / "table.csv",
+    )
+    table = pd.read_csv(tmp_path / "table.csv")
+    assert list(table) == COLUMNS and (table["n"] == 12).all()
+    assert set(table["layer"]) == {*range(families.LAYERS + 1)}
