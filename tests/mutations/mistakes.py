@@ -804,7 +804,7 @@ MISTAKES = [
     *of(
         "rules",
         "common.smk",
-        ("for run in runs]", "for run in runs[::-1]]"),
+        ('{reading}.npy" for run in runs]', '{reading}.npy" for run in runs[::-1]]'),
         ('folder = f"as_trained_{wildcards.objective}" if masked else ROWS', "folder = ROWS"),
         (
             "return f\"{run if wildcards.method == 'none' else PRUNED}/{file}\"",
@@ -1026,8 +1026,8 @@ MISTAKES = [
         ('"quality": quality_of_whole', '"quality": []'),
         ('"translation": {"translation": translation}', '"translation": {}'),
         (
-            '"written": lambda wildcards: WRITTEN if of_checkpoint(wildcards) else []',
-            '"written": WRITTEN',
+            "return WRITTEN if of_checkpoint(wildcards) else []",
+            "return WRITTEN",
         ),
         ('{"dev": text_of("dev")}', '{"dev": text_of("test")}'),
         ('"frequencies": frequencies_of}', '"frequencies": FREQUENCIES["plain"]}'),
@@ -1589,7 +1589,7 @@ MISTAKES = [
     *of(
         "tables",
         "exact.py",
-        ("== [SOURCE]", "!= []"),
+        ("!= [SOURCE]", "== []"),
         ('update={"choose": settings.choose}', "update={}"),
         ("maskings = [None, objective] if", "maskings = [None] if"),
         ("order[: settings.sentences]", "order[:10]"),
