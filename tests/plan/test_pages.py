@@ -29,7 +29,7 @@ EDITS = {
         ["show_claims", *BOTH],
     ),
     "the topic of a figure": (
-        "bottomup/tables/structural_probe.py",
+        "bottomup/tables/word_order.py",
         "5 What a layer represents",
         "5 What the layers represent",
         ["show_index"],
