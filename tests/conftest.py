@@ -1,5 +1,6 @@
 """For the rooms from the model to the views: one thread, a tiny corpus, and the programs."""
 
+import gc
 import json
 import os
 import runpy
@@ -34,6 +35,12 @@ def one_thread():
     os.environ["OMP_NUM_THREADS"] = "1"
     with threadpool_limits(1):
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def garbage():
+    """It is looked for less often, since each look goes through what was imported."""
+    gc.set_threshold(100_000, 20, 20)
 
 
 @pytest.fixture(scope="session", autouse=True)
