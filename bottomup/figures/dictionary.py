@@ -42,7 +42,8 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         # Layers that are measured are some of all: they are joined.
         style.curves(axes, drawn[drawn["panel"] == name], pairs.look, reach=float("inf"))
         style.layer_axis(axes)
-        axes.set_ylim(0, 1)
+        axes.set_xticks(sorted(drawn["x"].unique()))
+        axes.set_ylim(bottom=-0.01)
         axes.set_title(title)
         axes.set_ylabel(label)
     style.legend(figure, style.key(drawn, pairs.looks(drawn["series"])), columns=4)

@@ -858,7 +858,7 @@ def test_a_trunk_without_heads_plans_nothing_of_heads(checkout, outputs):
         *("similarity_between_runs", "isotropy", "probes", "change", "neighbors", "projection"),
         *("context", "geometry", "sentence", "structural_probe", "edge_probes"),
         *("context", "geometry", "sentence", "structural_probe", "senses", "word_order"),
-        "bertscore",
+        *("bertscore", "dictionary"),
     }
     # Nor are tables and figures of heads, or of hidden tokens, other ones.
     assert pending(summary) == new | (outputs.of(*COMPARED) - outputs.of(*OF_ATTENTION))
