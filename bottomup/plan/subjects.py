@@ -69,6 +69,11 @@ class Subjects:
         options = self.study.objective_options(objective)
         return options.causal and not options.backward
 
+    def from_end(self, objective: str) -> bool:
+        """Whether a model reads from the end, alone or besides."""
+        options = self.study.objective_options(names.whole(objective))
+        return options.backward or options.both_ways
+
     def attending(self, objectives: list[str]) -> list[str]:
         """Those whose models have heads; only from these can tokens be hidden."""
         return [name for name in objectives if self.study.attends(names.whole(name))]
@@ -192,8 +197,9 @@ class Subjects:
 
     def stitched_into(self, objective: str) -> list[str]:
         """The runs whose states an objective's first run goes on from: the first of each other one
-        that is compared and has heads, and its own second."""
-        others = [name for name in self.attending(self.compared) if name != objective]
+        that is compared, has heads and does not read from the end, and its own second."""
+        forward = [name for name in self.attending(self.compared) if not self.from_end(name)]
+        others = [name for name in forward if name != objective]
         return self.first_runs(others) + self.runs([objective])[1:2]
 
     def pairs_of_runs(self) -> Iterator[str]:

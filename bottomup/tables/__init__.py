@@ -44,9 +44,8 @@ def reading_alone(subjects: "Subjects") -> list[str]:
 
     def alone(name: str) -> bool:
         objective = subjects.study.objective_options(names.whole(name))
-        from_end = objective.both_ways or objective.backward
         of_tokens = subjects.predicts_tokens(names.whole(name))
-        return of_tokens and not objective.decodes() and not from_end
+        return of_tokens and not objective.decodes() and not subjects.from_end(name)
 
     steps = [name for name in subjects.steps if alone(name)]
     ours = [name for name in subjects.compared if alone(name)]

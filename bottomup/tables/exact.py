@@ -23,8 +23,7 @@ def of_known_text(subjects: "Subjects") -> list[str]:
     else none."""
     if subjects.study.corpus.source != [SOURCE]:
         return []
-    every = {name: subjects.study.objective_options(name) for name in subjects.compared}
-    return subjects.runs([name for name, of in every.items() if not (of.both_ways or of.backward)])
+    return subjects.runs([name for name in subjects.compared if not subjects.from_end(name)])
 
 
 def options(slices: "Slices", of: Any) -> dict:

@@ -14,7 +14,15 @@ from bottomup.tables import Table, depths, lens
 
 if TYPE_CHECKING:
     from bottomup.plan.slices import Slices
+    from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
+
+
+def predicting(subjects: "Subjects") -> list[str]:
+    """What the lens looks at, but what reads from the end: it must be given states that have seen
+    nothing before them."""
+    runs = lens.predicting(subjects)
+    return [run for run in runs if not subjects.from_end(names.objective_and_seed(run)[0])]
 
 
 def options(slices: "Slices", of: Any) -> dict:
@@ -30,7 +38,7 @@ TABLE = Table(
     "run",
     reads=("model", "stitched", "train", "test"),
     sees="subjects",
-    parts=lens.predicting,
+    parts=predicting,
     options=options,
     modules=lambda slices, of: slices.of_objective(of),
     memory=(2000, 40, 4),
