@@ -131,8 +131,8 @@ def text_of(split):
 
 def stitched_into(wildcards):
     """The files of the models whose states a run goes on from."""
-    runs = SUBJECTS.stitched_into(wildcards.objective)
-    folders = [f"<results>/runs/{run}" for run in runs]
+    others = SUBJECTS.stitched_into(wildcards.objective)
+    folders = [f"<results>/runs/{other}" for other in others]
     return [path for folder in folders for path in model_in(folder).values()]
 
 

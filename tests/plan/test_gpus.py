@@ -95,7 +95,9 @@ def test_a_narrow_study_asks_for_its_checkpoints_alone(checkout):
         "study.yaml", "seeds: [1, 2]", "seeds: [1, 2]\ncheckpoints: {bert: {package: a==1}}"
     )
     found = [*jobs(checkout)]
-    assert all(job.asked == (job.uses and "bert" in job.outputs) for job in found)
+    assert all(
+        job.asked == (job.uses and bool(re.search(r"\bbert[_-]", job.outputs))) for job in found
+    )
     assert all(job.told == job.asked for job in found if job.uses)
     assert {job.rule for job in found if job.asked} >= {
         *("extract_views", "measure_influence", "measure_neighbors"),

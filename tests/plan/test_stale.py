@@ -507,7 +507,9 @@ CODE = {
     "bottomup/measures/senses.py": SENSES,
     "bottomup/measures/sentence.py": SENTENCE,
     "bottomup/measures/probes.py": [*PROBES, *EDGES],
-    "bottomup/measures/groups.py": [*SENSES, *CHANGE, *INFLUENCE, *LENS, *BELIEFS, *EDGES],
+    "bottomup/measures/groups.py": [
+        *(*SENSES, *CHANGE, *INFLUENCE, *LENS, *BELIEFS, *EDGES, *STITCHING),
+    ],
     "bottomup/measures/neighbors.py": [*NEIGHBOURS, *SENSES],
     "bottomup/corpus/ccg.py": FROM_ANNOTATION,
     "bottomup/corpus/annotation/gold.py": NOTHING,
@@ -656,7 +658,9 @@ ORDER = {
         "for run in runs[::-1]]",
         [
             *("measure_*_between_runs", "collect_*:measures/*_between_runs.*"),
-            *("plot_distance_between_tasks", "plot_similarity_*", *SHOWN),
+            *("plot_distance_between_tasks", "plot_similarity_*", *SHOWN, *DICTIONARY),
+            # Beside what it costs is how alike the states are.
+            "plot_stitching",
         ],
     ),
     "names": (
