@@ -43,6 +43,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         style.curves(axes, drawn[drawn["panel"] == name], pairs.look, reach=float("inf"))
         style.layer_axis(axes)
         axes.set_xticks(sorted(drawn["x"].unique()))
+        axes.margins(y=0.15)  # no marker at the top is cut
         axes.set_ylim(bottom=-0.01)
         axes.set_title(title)
         axes.set_ylabel(label)

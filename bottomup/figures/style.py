@@ -111,8 +111,9 @@ OBJECTIVES = {
     "lm_bidirectional": Look("LM, both sides", "#D55E00", "d", (0, (5, 1.2, 1.2, 1.2))),
     "untrained": Look("untrained", GRAY, "D", (0, (2, 1.5))),
     "untrained_causal": Look("untrained, causal mask", "#3d3d3d", "<", (0, (2, 1.5))),
+    "untrained_backward": Look("untrained, from the end", "#3d3d3d", ">", (0, (2, 1.5))),
 }
-UNTRAINED = ["untrained", "untrained_causal"]
+UNTRAINED = ["untrained", "untrained_causal", "untrained_backward"]
 PAPERS = ["mt", "lm", "mlm"]  # the objectives that the papers compare
 FIRST = 3  # models that stand for all where none are the papers'
 # For objectives with other names.

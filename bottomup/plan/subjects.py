@@ -6,9 +6,10 @@ from collections.abc import Iterable, Iterator
 from itertools import combinations
 
 from bottomup.core import names
+from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.core.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
-from bottomup.plan.config import WITH_TARGET, Study, modules
+from bottomup.plan.config import WITH_TARGET, Study
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
@@ -135,11 +136,11 @@ class Subjects:
         return None
 
     def places(self) -> dict[str, int]:
-        """The place among the models whose names are no module's, which have no look of their own:
-        objectives, then checkpoints, as the study has them."""
-        own = [*self.study.objectives, *self.study.checkpoints]
-        named = [name for name in own if name not in modules("objectives")]
-        return {name: place for place, name in enumerate(named)}
+        """The place among the models that have no look of their own: objectives, then checkpoints,
+        as the study has them."""
+        every = [*self.study.objectives, *self.study.checkpoints]
+        others = [name for name in every if name not in WITH_A_LOOK]
+        return {name: place for place, name in enumerate(others)}
 
     def model(self, objective: str) -> dict:
         """What is known of an objective's models, for a figure about their differences."""

@@ -14,6 +14,7 @@ from matplotlib.patches import Patch
 from matplotlib.ticker import NullLocator
 from PIL import Image
 
+from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.figures import distance_between_tasks, style
 
 
@@ -337,6 +338,10 @@ def test_characters_come_from_any_font_that_has_them_and_a_line_names_those_of_n
     style.save(figure, tmp_path / "a.png", tmp_path / "a.pdf")
     assert text.get_fontfamily()[-1] == "Square"
     assert not any(line.startswith("no font") for line in caplog.messages)
+
+
+def test_objectives_without_a_look_of_their_own_have_places():
+    assert {*style.OBJECTIVES} == {*WITH_A_LOOK}
 
 
 def test_a_model_has_one_color_by_its_place_in_the_study_and_its_twin_the_same_dashed():
