@@ -132,6 +132,22 @@ def test_a_fit_by_loss_lowers_it_and_leaves_the_model_alone(monkeypatch):
     assert all(torch.equal(a, b) for a, b in zip(second, again, strict=True))
 
 
+def test_padding_fits_no_map():
+    objective, model = objectives.load("lm", {}), drawn("lm")
+    [*text] = batches(model, objective, random_text(60, 1, low=3, high=9), 60, 1)
+    rng = np.random.default_rng(0)
+    x, y = (
+        [torch.from_numpy(rng.standard_normal((*b.source.shape, 4))) for b in text] for _ in "xy"
+    )
+    padding = [batch.source == PAD for batch in text]
+    assert any(of.any() for of in padding)
+    first, _ = stitching.least_squares_and_scale(text, x, y)
+    for states, of in zip(y, padding, strict=True):
+        states[of] = 1e3
+    second, _ = stitching.least_squares_and_scale(text, x, y)
+    assert torch.equal(first.weight, second.weight) and torch.equal(first.bias, second.bias)
+
+
 def test_layers_are_those_at_the_same_share_of_the_depth():
     assert depths(6, 3) == [2, 4, 6] and depths(3, 1) == [3] and depths(2, 5) == [1, 2]
     found = rows_of("lm", [drawn("untrained", seed=9, layers=4)]).reset_index()

@@ -355,6 +355,36 @@ MISTAKES = [
     ),
     *of(
         "measures",
+        "dictionary.py",
+        (
+            "decoder, offset = best_decoder(codes(found, both[~held]), both[~held])",
+            "decoder, offset = found.decoder, 0 * both[0]",
+        ),
+        ("size >= least", "size > least"),
+        ("norms[:, 1] / norms", "norms[:, 0] / norms"),
+        ("np.square(centered).mean()", "np.square(centered).max()"),
+        ("np.abs(2 * relative[live] - 1)", "np.abs(relative[live] - 1)"),
+        ("uses[some].sum() / uses[live].sum()", "some.sum() / live.sum()"),
+        ("relative >= 1 - EXCLUSIVE", "relative >= 1"),
+    ),
+    *of(
+        "measures",
+        "stitching.py",
+        ("if causal and not encoder.causal:", "if False:"),
+        ("encoder.layers[layer:]", "encoder.layers[layer + 1 :]"),
+        ("tokens = batch.source != PAD", "tokens = batch.source >= 0"),
+        ("round(layer * other.config.encoder_layers / depth)", "layer"),
+        (
+            "_losses(model, measured, states, layer) - before",
+            "_losses(model, measured, states, layer)",
+        ),
+        (
+            "(fit, measured)\n        )\n" if False else "text.lengths <= LONGEST",
+            "text.lengths <= 500",
+        ),
+    ),
+    *of(
+        "measures",
         "readers.py",
         ("(1 + np.sign(right - wrong)) / 2", "(right > wrong) * 1.0"),
         ("Ngrams(train, ORDER,", "Ngrams(train, 1,"),
