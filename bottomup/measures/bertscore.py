@@ -120,15 +120,18 @@ def changed(
     return [*(dict(enumerate(words)) | dict(zip(some.tolist(), new, strict=True))).values()]
 
 
-def graded(text: TokenFile, seed: int) -> Iterator[Pairs]:
+def graded(text: TokenFile, seed: int, most: int | None = None) -> Iterator[Pairs]:
     """Each sentence beside itself with some words changed, from two of them to all but one: for
-    each kind of change."""
+    each kind of change. Words in place of others may have more tokens; what is beyond `most` of
+    them is cut off."""
     for kind in (REPLACED, DROPPED, REORDERED):
         random = generator(seed, "bertscore", kind)
         like, tokens, left = LikeWords(text, random), [], []
         for before, words, after in words_of(text):
             some = random.permutation(len(words))[: random.integers(2, len(words))]
-            tokens.append(np.concatenate([before, *changed(kind, words, some, like), after]))
+            read = np.concatenate([before, *changed(kind, words, some, like)])
+            inside = None if most is None else most - len(after)
+            tokens.append(np.concatenate([read[:inside], after]))
             left.append(1 - len(some) / len(words))
         yield Pairs(kind, text, made_of(text, tokens), np.array(left))
 
@@ -200,7 +203,7 @@ def bertscore(
     whether the mean representation of the layer is taken off before cosines. by_tokens: the same of
     the share of tokens that the sentences have in common. n: pairs.
     """
-    cases = [*graded(text, seed)]
+    cases = [*graded(text, seed, subject.max_length)]
     if translations is not None:
         cases.insert(0, translated(text, translations))
     if of_people:

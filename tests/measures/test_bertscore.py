@@ -149,6 +149,17 @@ def test_what_is_changed_in_a_sentence():
             assert (pairs.others.lengths == 9).all()
 
 
+def test_what_has_more_tokens_than_a_model_reads_is_cut_before_its_end():
+    text = text_of(30)
+    most = int(text.lengths.max()) - 2
+    whole = {pairs.kind: pairs.others for pairs in measure_of.graded(text, 1)}
+    for pairs in measure_of.graded(text, 1, most):
+        for n in range(len(text)):
+            cut, before = pairs.others.sentence(n), whole[pairs.kind].sentence(n)
+            assert len(cut) == min(most, len(before))
+            assert cut[-1] == before[-1] == EOS and (cut[:-1] == before[: len(cut) - 1]).all()
+
+
 def test_sentences_with_most_tokens_in_common_and_how_alike_their_translations_are():
     sentences = [[4, 5, 6, 7], [4, 5, 6, 8], [9, 10, 11, 12, 8], [9, 10, 8, 8, 8]]
     ids = np.concatenate([[*some, EOS] for some in sentences])

@@ -41,7 +41,7 @@ def text_of(n_sentences, n_words=9, seed=0, types=5):
 class Made:
     """A subject of made-up layers: a function of ids, padded, and of lengths for each."""
 
-    d_model, padding = D, 0
+    d_model, padding, max_length = D, 0, None
 
     def __init__(self, *layers):
         self.made, self.layers = layers, len(layers) - 1
