@@ -367,6 +367,11 @@ def heads_from(objective):
     return files
 
 
+def written_for_checkpoint(wildcards):
+    """The split test as it was written, in which a checkpoint finds its words."""
+    return WRITTEN if of_checkpoint(wildcards) else []
+
+
 def same_run(objective):
     """The metrics of the same run under another name, after which this one is in `trained/`; none
     for most objectives."""

@@ -8,11 +8,6 @@ WORD_TOKENIZER = {"word_tokenizer": "<results>/corpus/tokenizer.source.json"}
 RATINGS = STUDY.measures.bertscore.ratings
 RATINGS = [str(RATINGS)] if RATINGS else []
 
-
-def written_for_checkpoint(wildcards):
-    return WRITTEN if of_checkpoint(wildcards) else []
-
-
 # What a table can be made from: under each name, the inputs of its jobs, which have names, too.
 READS = {
     "model": MODEL,

@@ -835,6 +835,7 @@ MISTAKES = [
         "rules",
         "common.smk",
         ('{reading}.npy" for run in runs]', '{reading}.npy" for run in runs[::-1]]'),
+        ("return WRITTEN if of_checkpoint(wildcards) else []", "return WRITTEN"),
         ('folder = f"as_trained_{wildcards.objective}" if masked else ROWS', "folder = ROWS"),
         (
             "return f\"{run if wildcards.method == 'none' else PRUNED}/{file}\"",
@@ -1055,10 +1056,6 @@ MISTAKES = [
         ('"gates": gates_of_checkpoint', '"gates": []'),
         ('"quality": quality_of_whole', '"quality": []'),
         ('"translation": {"translation": translation}', '"translation": {}'),
-        (
-            "return WRITTEN if of_checkpoint(wildcards) else []",
-            "return WRITTEN",
-        ),
         ('{"dev": text_of("dev")}', '{"dev": text_of("test")}'),
         ('"frequencies": frequencies_of}', '"frequencies": FREQUENCIES["plain"]}'),
         ('"pruned_model": PRUNED_MODEL', '"pruned_model": MODEL'),
