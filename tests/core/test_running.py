@@ -26,7 +26,7 @@ except KeyboardInterrupt:
     time.sleep(float(sys.argv[2]))
 """
 JOB = """
-import signal, sys, time
+import os, signal, sys, time
 from bottomup.core import running
 running.follow()
 if sys.argv[1] == "saves":
@@ -35,7 +35,7 @@ if sys.argv[1] == "saves":
         print("saved", flush=True)
         sys.exit(75)
     signal.signal(signal.SIGTERM, save)
-print("started", flush=True)
+os.write(1, b"started\\n")  # a signal that comes within a print could not print
 time.sleep(60)
 """
 
