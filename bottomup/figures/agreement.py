@@ -45,14 +45,14 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     figure = Figure(figsize=(7.6, 3.4), layout="constrained")
     panels = figure.subplots(1, len(SCORES), sharey=True)
     for axes, title, part in zip(panels, SCORES.values(), parts, strict=True):
-        style.curves(axes, part.assign(x=part["x"].map([*ATTRACTORS].index)), _look, reach=APART)
+        style.curves(axes, part.assign(x=part["x"].map([*ATTRACTORS].index)), look, reach=APART)
         axes.set_title(title)
         axes.set_xticks(range(len(ATTRACTORS)), [_named(part, group) for group in ATTRACTORS])
         axes.set_xlabel("nouns of the other number between")
     panels[0].set_ylabel("accuracy")
     style.level(panels[-1], CHANCE, "chance")
     panels[0].axhline(CHANCE, color="black", linewidth=0.7)
-    looks = {name: _look(name) for name in _ordered(drawn["series"])}
+    looks = {name: look(name) for name in ordered(drawn["series"])}
     style.legend(figure, style.key(drawn, looks), columns=4)
     return figure, drawn
 
@@ -71,11 +71,11 @@ def _named(part: pd.DataFrame, group: str) -> str:
     return f"{ATTRACTORS[group]}\n{n}"
 
 
-def _look(series: str) -> style.Look:
+def look(series: str) -> style.Look:
     return OF_NGRAMS if series == NGRAMS else style.objective(series)
 
 
-def _ordered(series: pd.Series) -> list[str]:
+def ordered(series: pd.Series) -> list[str]:
     """Objectives in the order of other figures, then 5-grams."""
     there = set(series)
     return [*style.ordered(there - {NGRAMS}), *(there & {NGRAMS})]

@@ -8,6 +8,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import style
+from bottomup.figures.agreement import APART, CHANCE, NGRAMS, look, ordered
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, join, points, table
 from bottomup.measures.jackknife import UNIT, WITHOUT
@@ -16,15 +17,12 @@ NEEDED = [
     *("objective", "seed", "by", "phenomenon", "set"),
     *("accuracy", "ci_low", "ci_high", WITHOUT, "n"),
 ]
-NGRAMS, ALL = "5-grams", "all"
-CHANCE = 0.5
-APART = 0.5  # of the places of phenomena, which nothing joins
+ALL = "all"
 THEIRS = {
     "5-gram": style.Look("5-grams, published", "#000000", "x"),
     "LSTM": style.Look("LSTM, published", style.GRAY, "v"),
     "GPT-2": style.Look("GPT-2, published", style.GRAY, "*"),
 }
-OF_NGRAMS = style.Look("5-grams of the training text", "#000000", "x")
 
 
 @style.paper()
@@ -42,7 +40,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     drawn = join([ours, _published(tables, places)])
     figure = Figure(figsize=(7.6, 4.2), layout="constrained")
     axes = figure.subplots()
-    looks = {name: _look(name) for name in _ordered(ours["series"])}
+    looks = {name: look(name) for name in ordered(ours["series"])}
     theirs = {name: look for name, look in THEIRS.items() if (drawn["series"] == name).any()}
     placed = drawn.assign(x=drawn["x"].map(places.index))
     style.curves(axes, placed, (looks | theirs).__getitem__, reach=APART)
@@ -67,13 +65,3 @@ def _published(tables: Tables, places: list[str]) -> pd.DataFrame:
     found = pd.concat(parts if there else parts[:1])
     found = found[found["x"].isin(places)]
     return points(found, "published", quantity="accuracy")
-
-
-def _look(series: str) -> style.Look:
-    return OF_NGRAMS if series == NGRAMS else style.objective(series)
-
-
-def _ordered(series: pd.Series) -> list[str]:
-    """Objectives in the order of other figures, then 5-grams."""
-    there = set(series)
-    return [*style.ordered(there - {NGRAMS}), *(there & {NGRAMS})]
