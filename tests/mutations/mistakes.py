@@ -220,6 +220,23 @@ MISTAKES = [
     ),
     *of(
         "objectives",
+        "prefix_lm.py",
+        ("len(tokens) + 1)", "len(tokens))"),
+        ("return 0.5\n\n    def reads", "return 1.0\n\n    def reads"),
+        ("(row != PAD) & (row != EOS)", "row != PAD"),
+        ("np.append(part, EOS) for", "part for"),
+    ),
+    *of(
+        "objectives",
+        "replaced_token.py",
+        ("np.where(read == source, ORIGINAL", "np.where(read != source, ORIGINAL"),
+        ("rng.choice(source[is_token(source)]", "rng.choice(np.unique(source[is_token(source)])"),
+        ("(source != PAD) & (source != EOS)", "source != PAD"),
+        ("< self.choose", "< 0.15"),
+        ("return 2", "return 3"),
+    ),
+    *of(
+        "objectives",
         "tlm.py",
         ("target + self._n_source - N_SPECIAL", "target + self._n_source"),
         ("np.where(target < N_SPECIAL, target,", "np.where(target < 0, target,"),

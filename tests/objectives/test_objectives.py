@@ -29,7 +29,7 @@ def test_mask_and_target_of_each():
     predicts = {name: objective.predicts for name, objective in loaded.items()}
     assert {name for name, side in predicts.items() if side == "target"} == {"mt", "mt_noise"}
     decoders = {name for name, objective in loaded.items() if objective.decodes()}
-    assert decoders == {"mt", "mt_noise", "denoising", "span_corruption"}
+    assert decoders == {"mt", "mt_noise", "denoising", "span_corruption", "prefix_lm"}
     untrained = {name for name, side in predicts.items() if side is None}
     assert untrained == {name for name in loaded if name.startswith("untrained")}
 

@@ -1,0 +1,35 @@
+"""Prefix language modeling, as an encoder-decoder has it (Raffel et al. 2020, section 3.3.1)."""
+
+import numpy as np
+
+from bottomup import objectives
+from bottomup.corpus.batches import stacked
+from bottomup.corpus.specials import EOS, PAD
+from bottomup.objectives import IGNORE, Example
+
+
+class Objective(objectives.Objective):
+    """The encoder reads the beginning of a sentence, and the decoder writes the rest.
+
+    The place between two tokens where a sentence is cut is drawn anew each time, each as probable:
+    from before the first token, where all is written, to after the last, where all is read. What is
+    read and what is written both end in </s>.
+    """
+
+    rewrites = True
+
+    @property
+    def predictions_a_token(self) -> float:
+        return 0.5
+
+    def reads(self, ratio: float) -> float:
+        return 0.5
+
+    def example(self, source, target, vocab_size, rng) -> Example:
+        sentences = [row[(row != PAD) & (row != EOS)] for row in source]
+        cuts = [rng.integers(len(tokens) + 1) for tokens in sentences]
+        parts = [np.split(tokens, [cut]) for tokens, cut in zip(sentences, cuts, strict=True)]
+        read, written = (
+            stacked([np.append(part, EOS) for part in side]) for side in zip(*parts, strict=True)
+        )
+        return Example(read, written, np.where(written == PAD, IGNORE, written))
