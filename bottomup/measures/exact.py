@@ -21,9 +21,9 @@ import torch
 
 from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
+from bottomup.corpus import drawn
 from bottomup.corpus.batches import Text, padded
-from bottomup.corpus.sources import hidden_markov as source
-from bottomup.corpus.sources.hidden_markov import Language
+from bottomup.corpus.drawn import Language
 from bottomup.corpus.specials import MASK, N_SPECIAL
 from bottomup.measures import hidden_markov, jackknife
 from bottomup.measures.classifier_bound import bounds
@@ -74,7 +74,7 @@ class Sentences:
 
 
 def sentences(
-    options: source.Options,
+    options: drawn.Options,
     elements: np.ndarray,
     text: Text,
     blocks: np.ndarray,
@@ -89,18 +89,18 @@ def sentences(
     Raises UserError if sentences were dropped on the way, since those that are left are then other
     ones than the language makes, or if few are read word by word.
     """
-    states, words, lengths = source.draw(options)
-    documents = np.arange(options.sentences) // source.OF_A_DOCUMENT
-    drawn = int(np.isin(documents, documents[elements]).sum())
-    if drawn - len(elements) > MOST_LOST * drawn:
+    states, words, lengths = drawn.draw(options)
+    documents = np.arange(options.sentences) // drawn.OF_A_DOCUMENT
+    there = int(np.isin(documents, documents[elements]).sum())
+    if there - len(elements) > MOST_LOST * there:
         raise UserError(
-            f"exact: {drawn - len(elements)} of {drawn} held-out sentences of the source "
-            "hidden_markov were dropped, and what is exact holds for all; keep them: "
+            f"exact: {there - len(elements)} of {there} held-out sentences of the source "
+            "were dropped, and what is exact holds for all; keep them: "
             "corpus.cleaning.min_words at most its `shortest`, max_words at least its `longest`, "
             "corpus.splits.near_duplicates keep, or longer sentences, of which fewer are equal"
         )
     numbers = np.full(vocab_size, OTHER)
-    for number, form in enumerate(source.forms(options.words)):
+    for number, form in enumerate(drawn.forms(options.words)):
         if len(ids := encode(form)) == 2:
             numbers[ids[0]] = number
     words, lengths = words[elements], lengths[elements]
@@ -115,7 +115,7 @@ def sentences(
             "source, or make the corpus again"
         )
     found = Sentences(
-        source.language(options),
+        options.language,
         text,
         states[elements],
         words,

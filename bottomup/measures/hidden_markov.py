@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from bottomup.corpus.sources.hidden_markov import Language
+from bottomup.corpus.drawn import Language
 
 OTHER = -1  # in place of a word
 

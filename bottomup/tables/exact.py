@@ -1,7 +1,7 @@
 """What a run makes of a text whose language is known, beside what can be known of it exactly.
 
 Rows: of its loss, and for each reading, thing to know, layer and estimator of information, see
-`bottomup.measures.exact`. Only of text that the source hidden_markov alone makes.
+`bottomup.measures.exact`. Only of text that one source alone makes, whose language is known.
 """
 
 from collections.abc import Iterator
@@ -15,26 +15,35 @@ if TYPE_CHECKING:
     from bottomup.plan.subjects import Subjects
     from bottomup.subjects.seen import Seen
 
-SOURCE = "hidden_markov"
-
 
 def of_known_text(subjects: "Subjects") -> list[str]:
     """The runs that are compared and do not read from the end, of a text whose language is known;
     else none."""
-    if subjects.study.corpus.source != [SOURCE]:
+    from bottomup.corpus.drawn import Options
+
+    study = subjects.study
+    source, *others = study.corpus.source
+    if others or not isinstance(study.source_options(source), Options):
         return []
     return subjects.runs([name for name in subjects.compared if not subjects.from_end(name)])
 
 
 def options(slices: "Slices", of: Any) -> dict:
-    scoring = slices.scoring(of)
+    scoring, [source] = slices.scoring(of), slices.study.corpus.source
     return {
         **dict(slices.study.measures.exact),
         "run": slices.run(of),
         "choose": scoring["choose"],
         "scored_by": scoring["seed"],
-        "language": slices.study.source_options(SOURCE),
+        "source": source,
+        "language": slices.study.source_options(source),
     }
+
+
+def modules(slices: "Slices", of: Any) -> list[str]:
+    """Of the run's objective and trunk, and of the source."""
+    [source] = slices.study.corpus.source
+    return [*slices.of_objective(of), f"bottomup.corpus.sources.{source}"]
 
 
 TABLE = Table(
@@ -43,7 +52,7 @@ TABLE = Table(
     sees="subjects",
     parts=of_known_text,
     options=options,
-    modules=lambda slices, of: slices.of_objective(of),
+    modules=modules,
     memory=(2000, 40, 4),
     minutes=(30, 1),
     batch_tokens=2048,
@@ -64,11 +73,12 @@ class Keys(Section):
 
 class Settings(Keys):
     """Also the run's objective; the share of tokens that it predicts and the seed of masks, as
-    quality has them; and the options of the source."""
+    quality has them; and the source, and its options."""
 
     run: Trained
     choose: float | None
     scored_by: int
+    source: str
     language: dict[str, Any]
 
 
@@ -80,8 +90,8 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
     from bottomup.core.seeds import generator
+    from bottomup.corpus import sources
     from bottomup.corpus.batches import Text
-    from bottomup.corpus.sources.hidden_markov import Options
     from bottomup.measures import exact
     from bottomup.objectives.mlm import Objective as Mlm
     from bottomup.subjects.runs import OfOurs
@@ -93,7 +103,7 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         objective = objective.model_copy(update={"choose": settings.choose})
     elements = read_table(seen.needed("pairs"), columns=["element"])["element"].astype(int)
     every = exact.sentences(
-        Options.model_validate(settings.language),
+        sources.module(settings.source).Options.model_validate(settings.language),
         elements.to_numpy(),
         Text.load(seen.needed("text").parents[1], "test", objective.predicts),
         load_array(seen.needed("blocks")),

@@ -130,9 +130,9 @@ def test_a_mistake_ends_in_one_line(tmp_path):
     done = call("fetch_corpus", "--settings", settings, pairs=tmp_path / "pairs.parquet")
     assert done.returncode == 1
     assert done.stderr.splitlines() == [
-        "error: corpus source: found 'file'; allowed: conllu, files, hidden_markov, "
-        "libreoffice_help, man_pages, mtdata, package_descriptions, program_messages; did you "
-        "mean files?"
+        "error: corpus source: found 'file'; allowed: brackets, conllu, files, "
+        "hidden_markov, libreoffice_help, man_pages, mtdata, package_descriptions, "
+        "program_messages; did you mean files?"
     ]
 
 

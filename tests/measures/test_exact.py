@@ -11,9 +11,9 @@ from torch import nn
 
 from bottomup import objectives
 from bottomup.core.errors import UserError
-from bottomup.corpus import bpe, encoding, sources
+from bottomup.corpus import bpe, drawn, encoding, sources
 from bottomup.corpus.batches import Text
-from bottomup.corpus.sources import hidden_markov as source
+from bottomup.corpus.sources.hidden_markov import Options
 from bottomup.corpus.specials import EOS, N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import exact, hidden_markov
@@ -25,13 +25,13 @@ from bottomup.tables.exact import of_known_text
 from bottomup.training.run import save
 from tests import tiny
 
-OPTIONS = source.Options(
+OPTIONS = Options(
     states=3, words=6, recoded=2, concentration=0.3, shortest=3, longest=7, sentences=1000
 )
 TOKENS = np.array([9, 4, 8, 5, 7, 10])  # of each word; 6 and 11 are none
 VOCAB = 12
 BLOCKS = np.arange(1000) // 20 % 10
-FORMS = source.forms(6).tolist()
+FORMS = drawn.forms(6).tolist()
 
 
 def encode(word):
@@ -39,8 +39,8 @@ def encode(word):
 
 
 def text_of(options=OPTIONS):
-    _, words, lengths = source.draw(options)
-    recoding = source.language(options).recoding
+    _, words, lengths = drawn.draw(options)
+    recoding = options.language.recoding
     sides = [TOKENS[words], recoding[words] + N_SPECIAL]
     return Text(
         *(
@@ -256,6 +256,7 @@ def test_the_program(measure, known_files, tmp_path):
     options = {
         "run": {"objective": "mlm", "module": "mlm", "options": {"choose": 0.4}, "seed": 1},
         **{"choose": 0.15, "scored_by": 1, "sentences": 300, "n_clusters": 10, "seed": 1},
+        "source": "hidden_markov",
         "language": OPTIONS.model_dump(mode="json"),
     }
     run = {"objective": "mlm", "seed": 1}
@@ -295,6 +296,6 @@ def test_text_of_a_known_language_alone_has_the_table_and_it_hangs_on_that_langu
     run = SimpleNamespace(objective="mlm", seed="2")
     options = slices.measure("exact", run)["options"]
     assert options["choose"] == 0.15 and options["run"]["options"]["choose"] == 0.4
-    assert options["language"] == source.Options().model_dump(mode="json")
+    assert options["language"] == Options().model_dump(mode="json")
     other = planned("hidden_markov", concentration=0.7).measure("exact", run)["options"]
     assert other["language"] == options["language"] | {"concentration": 0.7}

@@ -2,7 +2,8 @@ import numpy as np
 import pytest
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.sources import fetch, hidden_markov
+from bottomup.corpus import drawn
+from bottomup.corpus.sources import fetch
 from bottomup.corpus.sources.hidden_markov import Options
 
 TINY = {"states": 3, "words": 6, "recoded": 2, "concentration": 1.0, "shortest": 3, "longest": 7}
@@ -10,21 +11,21 @@ OPTIONS = Options(**TINY, sentences=20_000)
 
 
 @pytest.fixture(scope="module")
-def drawn():
-    return hidden_markov.draw(OPTIONS)
+def text():
+    return drawn.draw(OPTIONS)
 
 
 def test_a_language_is_made_of_probabilities_and_starts_as_it_goes_on():
-    language = hidden_markov.language(OPTIONS)
+    language = OPTIONS.language
     for rows in (language.transition, language.emission, language.start[None]):
         assert (rows >= 0).all() and rows.sum(1) == pytest.approx(1)
     assert language.start @ language.transition == pytest.approx(language.start)
     assert language.words.sum() == pytest.approx(1)
 
 
-def test_states_and_words_are_as_frequent_as_declared_at_each_place(drawn):
-    states, words, lengths = drawn
-    language = hidden_markov.language(OPTIONS)
+def test_states_and_words_are_as_frequent_as_declared_at_each_place(text):
+    states, words, lengths = text
+    language = OPTIONS.language
     for place in (0, 1, 6):
         shares = np.bincount(states[:, place], minlength=3) / len(states)
         assert shares == pytest.approx(language.start, abs=0.02)
@@ -43,14 +44,14 @@ def test_states_and_words_are_as_frequent_as_declared_at_each_place(drawn):
 def test_a_concentration_makes_states_alike_or_sure_of_what_follows():
     def spread(concentration):
         some = Options(**TINY | {"states": 10, "concentration": concentration})
-        return hidden_markov.language(some).transition.max(1).mean()
+        return some.language.transition.max(1).mean()
 
     assert spread(100.0) < 0.3 < 0.8 < spread(0.01)
 
 
-def test_sentences_have_the_words_drawn_and_each_word_its_translation(drawn, tmp_path):
+def test_sentences_have_the_words_drawn_and_each_word_its_translation(text, tmp_path):
     found = fetch("hidden_markov", OPTIONS.model_dump(), tmp_path)
-    _, words, lengths = drawn
+    _, words, lengths = text
     assert len(found) == 20_000 and found["document"].nunique() == 1000
     assert found["element"].tolist() == [str(number) for number in range(20_000)]
     forms = ["baba", "babe", "babi", "babo", "babu", "baca"]
@@ -62,7 +63,7 @@ def test_sentences_have_the_words_drawn_and_each_word_its_translation(drawn, tmp
 
 
 def test_no_word_is_also_one_of_the_translation_and_all_differ():
-    every = hidden_markov.forms(5000), hidden_markov.recoded_forms(5000)
+    every = drawn.forms(5000), drawn.recoded_forms(5000)
     assert len({form for some in every for form in some}) == 10_000
 
 

@@ -10,6 +10,7 @@ from bottomup.corpus import sources
 
 def test_the_sources_there_are():
     assert sources.names() == [
+        "brackets",
         "conllu",
         "files",
         "hidden_markov",
@@ -33,7 +34,7 @@ def test_every_source_keeps_the_interface(name):
 def test_an_unknown_source_is_an_error_that_names_the_known_and_the_nearest():
     with pytest.raises(UserError) as error:
         sources.module("libreofice_help")
-    known = "conllu, files, hidden_markov, libreoffice_help, man_pages, mtdata, "
+    known = "brackets, conllu, files, hidden_markov, libreoffice_help, man_pages, mtdata, "
     known += "package_descriptions, program_messages"
     assert known in str(error.value)
     assert "did you mean libreoffice_help?" in str(error.value)

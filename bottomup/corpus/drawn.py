@@ -1,0 +1,130 @@
+"""Text that is drawn from a language of which all is known: a hidden Markov model.
+
+A hidden state follows the state before it, and makes one word. States start as they are after a
+long time, so no position of a sentence tells of its state. All lengths are equally probable. The
+translation puts one of fewer words in the place of each word, and keeps of it nothing else.
+"""
+
+from abc import abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+import pandas as pd
+from pydantic import Field, model_validator
+
+from bottomup.core.seeds import generator
+from bottomup.core.settings import Seed
+from bottomup.corpus.sources import SourceOptions
+
+OF_A_DOCUMENT = 20  # sentences
+SYLLABLES = [a + b for a in "bcdfghjklmnprstvwxz" for b in "aeiou"]
+MOST = len(SYLLABLES) ** 2  # words
+
+
+@dataclass(frozen=True)
+class Language:
+    """A hidden Markov model, and a translation of its words.
+
+    transition: from a row's state `[states, states]`; emission: of a row's state `[states, words]`;
+    both probabilities. recoding: the word of the translation, `[words]`. lengths: the fewest and
+    most words.
+    """
+
+    transition: np.ndarray
+    emission: np.ndarray
+    recoding: np.ndarray
+    lengths: tuple[int, int]
+
+    @cached_property
+    def start(self) -> np.ndarray:
+        """How probable each state is, of the first word and of any other, without its sentence:
+        `[states]`."""
+        n = len(self.transition)
+        # start @ transition = start, and they add up to 1.
+        equations = np.vstack([self.transition.T - np.eye(n), np.ones(n)])
+        start = np.linalg.lstsq(equations, np.eye(n + 1)[n], rcond=None)[0].clip(0)
+        return start / start.sum()
+
+    @property
+    def words(self) -> np.ndarray:
+        """How probable each word is, without its sentence: `[words]`."""
+        return self.start @ self.emission
+
+
+class Options(SourceOptions):
+    """Words, and how much is drawn; the sentences are in no language of people."""
+
+    monolingual: ClassVar[bool] = True
+
+    words: int = Field(50, ge=2, le=MOST, description="different words")
+    recoded: int = Field(
+        10, ge=2, le=MOST, description="different words of the translation; at most `words`"
+    )
+    shortest: int = Field(8, ge=3, le=1000, description="fewest words of a sentence")
+    longest: int = Field(16, ge=3, le=1000, description="most words of a sentence")
+    sentences: int = Field(100_000, ge=100, le=10**7, description="sentences to draw")
+    seed: Seed = Field(1, description="seed of the language and of its text")
+
+    @model_validator(mode="after")
+    def rising(self) -> "Options":
+        if self.recoded > self.words or self.shortest > self.longest:
+            raise ValueError("allowed: recoded <= words, and shortest <= longest")
+        return self
+
+    @abstractmethod
+    def probabilities(self, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        """The transition and the emission of the language."""
+
+    @property
+    def language(self) -> Language:
+        """The language that the options describe."""
+        transition, emission = self.probabilities(generator(self.seed, "language"))
+        recoding = np.arange(self.words) % self.recoded
+        return Language(transition, emission, recoding, (self.shortest, self.longest))
+
+
+def draw(options: Options) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The states and words of all sentences, `[sentences, longest]`, and their lengths; what is
+    beyond a length counts for nothing."""
+    of, random = options.language, generator(options.seed, "text")
+    n = options.sentences
+    lengths = random.integers(options.shortest, options.longest, n, endpoint=True)
+    states, words = np.empty((2, n, options.longest), dtype=np.int32)
+    for place in range(options.longest):
+        before = of.transition[states[:, place - 1]] if place else np.tile(of.start, (n, 1))
+        states[:, place] = _drawn(before, random)
+        words[:, place] = _drawn(of.emission[states[:, place]], random)
+    return states, words, lengths
+
+
+def _drawn(probabilities: np.ndarray, random: np.random.Generator) -> np.ndarray:
+    """A column for each row of probabilities."""
+    sums = probabilities.cumsum(axis=1)
+    return (sums < random.random((len(sums), 1)) * sums[:, -1:]).sum(axis=1)
+
+
+def pairs(options: Options) -> pd.DataFrame:
+    """The sentences, as a source gives them; an element is the number of its sentence."""
+    _, words, lengths = draw(options)
+    sides = [forms(options.words), recoded_forms(options.recoded)[options.language.recoding]]
+    texts = [
+        [" ".join(side[some[:length]]) for some, length in zip(words, lengths, strict=True)]
+        for side in sides[: len(options.languages)]
+    ]
+    numbers = [str(number) for number in range(len(words))]
+    documents = [str(number // OF_A_DOCUMENT) for number in range(len(words))]
+    rows = zip(documents, numbers, *texts, strict=True)
+    return pd.DataFrame(rows, columns=options.columns, dtype=str)
+
+
+def forms(n: int) -> np.ndarray:
+    """How `n` words are written: two syllables each."""
+    places = [divmod(number, len(SYLLABLES)) for number in range(n)]
+    return np.array([SYLLABLES[first] + SYLLABLES[last] for first, last in places])
+
+
+def recoded_forms(n: int) -> np.ndarray:
+    """How `n` words of the translation are written; no word of the source is written so."""
+    return np.array([form[::-1] for form in forms(n)])
