@@ -310,6 +310,34 @@ def similarity(
     yield _rsa_row(x, y, blocks, count, rsa_rows, seed, permutations)
 
 
+def debiased_cka(
+    x: np.ndarray,
+    y: np.ndarray,
+    blocks: np.ndarray,
+    count: int,
+    permutations: Permutations | None = None,
+) -> dict:
+    """The row cka_debiased of `similarity` alone; count: of blocks, some of which may be empty."""
+    require_same_rows(x, y)
+    x, y = (checked(view, "similarity", blocks=blocks) for view in (x, y))
+    centers = _centers(x, y)
+    of_blocks = [np.flatnonzero(blocks == number) for number in range(count)]
+    parts = [moments_with_norms(x[of], y[of], centers) for of in of_blocks]
+    whole, measure = merged(parts), debiased_cka_from_moments
+    value = measure(whole)
+
+    def rest(number: int) -> float:
+        others = whole.without(parts[number])
+        return measure(others) if others.n >= LEAST_DEBIASED else np.nan
+
+    without = _without([part.n for part in parts], rest, value)
+    row = _row("cka_debiased", value, whole.n, LEAST_DEBIASED, without)
+    if permutations is None:
+        return row
+    covariances = _covariances(x, y, centers, whole, permutations)
+    return row | _null(row, np.array([measure(whole.crossed(of)) for of in covariances]))
+
+
 def moments_with_norms(
     x: np.ndarray, y: np.ndarray, centers: tuple[np.ndarray, np.ndarray]
 ) -> Moments:

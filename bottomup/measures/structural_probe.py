@@ -114,15 +114,23 @@ def read(
     seen: of a table that reads `held_out`. Sentences of which the subject does not read all words
     are left out; the rest as in `drawn`.
     """
+    text, parts = read_of(seen, annotation, blocks, n, seed)
+    views = states(seen.subject, text, last_subwords(text), seen.batch_tokens, best_device())
+    return views, parts
+
+
+def read_of(
+    seen: "Seen", annotation: pd.DataFrame, blocks: np.ndarray, n: int, seed: int
+) -> tuple[TokenFile, list[np.ndarray]]:
+    """The sentences of `read` as the subject reads them, and their numbers."""
     parts = drawn(annotation, blocks, n, seed)
     sentences = np.concatenate(parts)
     text = held_out(seen, sentences)
     whole = read_whole(text, annotation, sentences)
     log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
-    text = text.select(np.flatnonzero(whole))
-    views = states(seen.subject, text, last_subwords(text), seen.batch_tokens, best_device())
     kept = np.split(whole, [len(parts[0])])
-    return views, [some[of] for some, of in zip(parts, kept, strict=True)]
+    found = [some[of] for some, of in zip(parts, kept, strict=True)]
+    return text.select(np.flatnonzero(whole)), found
 
 
 def read_whole(text: TokenFile, annotation: pd.DataFrame, sentences: np.ndarray) -> np.ndarray:

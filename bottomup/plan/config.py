@@ -58,6 +58,7 @@ if TYPE_CHECKING:
         pwcca_between_runs,
         sentence,
         stitching,
+        transfer,
         word_order,
     )
 
@@ -120,6 +121,7 @@ if TYPE_CHECKING:
         pwcca: pwcca_between_runs.Settings
         sentence: sentence.Settings
         stitching: stitching.Keys
+        transfer: transfer.Settings
         word_order: word_order.Keys
 
 else:

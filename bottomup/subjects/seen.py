@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from bottomup import subjects
-from bottomup.core.settings import Measured
+from bottomup.core.settings import Measured, Null
 from bottomup.subjects import Subject
 
 
@@ -15,7 +15,8 @@ class Seen:
     """A model, and the files that it is looked at with.
 
     run: the columns that name it. folder: of the model. files: what the table reads, by name.
-    batch_tokens: how many padded tokens to read at once.
+    batch_tokens: how many padded tokens to read at once. null: which rows are permuted, for a table
+    that compares its values with those of permuted rows.
     """
 
     run: dict[str, Any]
@@ -23,6 +24,7 @@ class Seen:
     folder: Path
     files: Mapping[str, list[Path]] = field(default_factory=dict)
     batch_tokens: int = 2048
+    null: Null | None = None
 
     def paths(self, name: str) -> list[Path]:
         """The files of that name; none where the study has none."""
@@ -40,4 +42,4 @@ class Seen:
 def see(files: Mapping[str, list[Path]], measured: Measured) -> Seen:
     """The model in these files, by the names that a table reads, and the others."""
     folder = files["model"][0].parent
-    return Seen(measured.run, subjects.load(folder), folder, files)
+    return Seen(measured.run, subjects.load(folder), folder, files, null=measured.null)

@@ -173,6 +173,12 @@ class Subject(ABC):
         """
         return self._checked(ids, gates, hidden, lengths, output_hidden_states=True).hidden_states
 
+    def differentiable_states(
+        self, ids: Tensor, lengths: Tensor | None = None
+    ) -> tuple[Tensor, ...]:
+        """As `hidden_states`, for what trains the weights of `encoder`."""
+        return self._checked(ids, None, None, lengths, output_hidden_states=True).hidden_states
+
     @torch.inference_mode()
     def attentions(
         self,

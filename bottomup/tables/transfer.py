@@ -1,0 +1,106 @@
+"""What a subject knows of a task by its layers as they are, and what it learns if fine-tuned.
+
+Rows: for each task, one for each frozen layer and one fine-tuned, then one for each layer that
+fine-tuning moves, see `bottomup.measures.transfer.transfer`. What the task alone teaches is told by
+the rows of untrained models. The sentences of the tasks are those of the table `structural_probe`,
+if as many are asked for with the same seed; those for CKA are what other sentences the documents
+hold that test it.
+"""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Annotated, Literal
+
+from pydantic import AfterValidator, Field
+
+from bottomup.core.settings import Section, Seed, key, unique
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.plan.subjects import Subjects
+    from bottomup.subjects.seen import Seen
+
+# Labels of words, and what a sentence is from.
+OF_SENTENCES = ("origin",)
+
+
+def if_asked(subjects: "Subjects") -> list[str]:
+    """All that is compared, by run, if there are tasks."""
+    asked = subjects.study.measures.transfer.tasks
+    return subjects.runs(subjects.looked_at) if asked else []
+
+
+TABLE = Table(
+    "run",
+    reads=("model", "held_out", "known", "pairs"),
+    sees="subjects",
+    annotated=True,
+    null=True,
+    parts=if_asked,
+    memory=(1500, 30, 20),
+    minutes=(60, 5),
+    batch_tokens=2048,
+    seconds=240,
+    category="5 What a layer represents",
+)
+
+
+class Settings(Section):
+    """What models learn of a task by fine-tuning, and what their frozen layers tell."""
+
+    tasks: Annotated[list[Literal["tag", "relation", "origin"]], AfterValidator(unique)] = key(
+        "what to learn: part of speech of a word, relation of a word to its head, source of a "
+        "sentence; none leaves out the table, and so does the text a task of which all have one "
+        "label"
+    )
+    sentences: int = key(
+        "sentences of 5 to 50 words to learn from, and as many that test it, of other documents; "
+        "fewer where the test split has not so many",
+        "sentences",
+        ge=20,
+        le=10**6,
+    )
+    rates: list[Annotated[float, Field(ge=0, le=0.1)]] = key(
+        "peak learning rates of the weights below the classifier, of which a fifth of the "
+        "sentences to learn from, kept for it, choose one",
+        min_length=1,
+    )
+    passes: int = key(
+        "over these sentences, of which the same fifth choose the last", "passes", ge=1, le=1000
+    )
+    seed: Seed = key("seed of the draw of sentences and of the order of updates")
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.files.tables import read_table
+    from bottomup.core.seeds import generator
+    from bottomup.measures import jackknife
+    from bottomup.measures.edge_probes import words_of
+    from bottomup.measures.null import permutations
+    from bottomup.measures.structural_probe import read_of
+    from bottomup.measures.transfer import task_of, transfer
+    from bottomup.subjects.words import held_out
+
+    columns = ["sentence", "word", "text", "tag", "relation", "head"]
+    annotation = read_table(seen.needed("annotation"), columns=columns)
+    origins = read_table(seen.needed("pairs"), columns=["origin"])["origin"].to_numpy()
+    blocks, n, seed = load_array(seen.needed("blocks")), settings.sentences, settings.seed
+    text, (train, test) = read_of(seen, annotation, blocks, n, seed)
+    words = words_of(annotation, train, test, blocks)
+    words["origin"] = origins[words["sentence"]]
+    tasks = [task_of(name, words, name in OF_SENTENCES) for name in settings.tasks]
+    others = np.setdiff1d(np.flatnonzero(np.isin(blocks, blocks[test])), test)
+    others = np.sort(generator(seed, "transfer", "others").permutation(others)[:n])
+    return transfer(
+        *(seen.subject, text, [task for task in tasks if task.n_labels > 1]),
+        *(held_out(seen, others), blocks[others], jackknife.n_blocks(blocks)),
+        rates=settings.rates,
+        passes=settings.passes,
+        seed=seed,
+        batch_tokens=seen.batch_tokens,
+        permutations=permutations(seen.null),
+        device=device(),
+    )
