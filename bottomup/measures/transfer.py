@@ -350,5 +350,5 @@ def _moved(
     names = {"task": task.name, "weights": FINE_TUNED}
     for layer, views in enumerate(zip(before, after, strict=True)):
         row = debiased_cka(*views, blocks, count, permutations)
-        counts = {"n": row.pop("n_occurrences"), "n_needed": row.pop("n_needed")}
-        yield {"layer": layer, **names, **row, "metric": row.pop("measure"), **counts}
+        named = {"layer": layer, **names, "metric": row.pop("measure")}
+        yield named | {"n": row.pop("n_occurrences")} | row

@@ -56,7 +56,7 @@ class Settings(Section):
         "sentences of 5 to 50 words to learn from, and as many that test it, of other documents; "
         "fewer where the test split has not so many",
         "sentences",
-        ge=20,
+        ge=1,
         le=10**6,
     )
     rates: list[Annotated[float, Field(ge=0, le=0.1)]] = key(
