@@ -66,6 +66,11 @@ from tests.measures.test_structural_probe import (  # noqa: F401
 from tests.measures.test_structural_probe import (
     test_the_program_measures_a_run as test_structural_probe,
 )
+from tests.measures.test_transfer import (  # noqa: F401
+    few_examples_and_several_updates_in_a_pass,
+    task_files,
+)
+from tests.measures.test_transfer import test_the_program_measures_a_run as test_transfer
 from tests.measures.test_word_order import (
     test_the_program_measures_a_run as test_word_order,
 )
@@ -107,6 +112,7 @@ TESTS = {
     "measure structural_probe": test_structural_probe,
     "measure edge_probes": test_edge_probes,
     "measure stitching": test_stitching,
+    "measure transfer": test_transfer,
     "measure dictionary": test_dictionary,
     "measure word_order": test_word_order,
     "measure bertscore": test_bertscore,

@@ -19,6 +19,7 @@ from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
 from bottomup.plan.subjects import Subjects
 from bottomup.tables.minimal_pairs import if_given
+from bottomup.tables.transfer import if_asked
 from scripts import annotate_words
 from tests.plan.checkouts import ROOT
 
@@ -608,10 +609,11 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
     without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
     assert without.known_of_words() == [] and without.left_out() == [
         *("quality", "probes", "agreement", "edge_probes", "senses", "structural_probe"),
+        "transfer",
     ]
     line = without.without_annotation(["change_pos"])
     assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
-    assert "; tables agreement, edge_probes, senses, structural_probe; probes for tag; " in line
+    assert "; tables agreement, edge_probes, senses, structural_probe, transfer; probes" in line
     require_packages(without)
 
 
@@ -700,6 +702,18 @@ def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words
     file.write_text("b")
     assert all(old["content"] != new["content"] for old, new in zip(before, both(), strict=True))
     require_packages(load(of_treebank(tmp_path)))
+
+
+def test_nothing_is_fine_tuned_without_tasks_and_else_every_run():
+    def parts(**more):
+        return if_asked(Subjects(load(changed(seeds=[1, 2], **more))))
+
+    assert parts() == []
+    every = ["lm", "mlm", "mt", "untrained", "untrained_causal"]
+    found = parts(measures__transfer__tasks=["tag"], training_steps={"lm": [16]})
+    assert sorted(found) == [f"{name}-{seed}" for name in every for seed in (1, 2)]
+    [line] = mistakes(changed(measures__transfer__tasks=["genre"]))
+    assert line.startswith("measures.transfer.tasks") and "tag" in line and "origin" in line
 
 
 def test_minimal_pairs_count_by_content_and_are_asked_of_what_predicts_the_source(tmp_path):
