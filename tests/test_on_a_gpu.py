@@ -66,10 +66,7 @@ from tests.measures.test_structural_probe import (  # noqa: F401
 from tests.measures.test_structural_probe import (
     test_the_program_measures_a_run as test_structural_probe,
 )
-from tests.measures.test_transfer import (  # noqa: F401
-    few_examples_and_several_updates_in_a_pass,
-    task_files,
-)
+from tests.measures.test_transfer import task_files  # noqa: F401
 from tests.measures.test_transfer import test_the_program_measures_a_run as test_transfer
 from tests.measures.test_word_order import (
     test_the_program_measures_a_run as test_word_order,

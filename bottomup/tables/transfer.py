@@ -39,7 +39,7 @@ TABLE = Table(
     memory=(1500, 30, 20),
     minutes=(60, 5),
     batch_tokens=2048,
-    seconds=240,
+    seconds=160,
     category="5 What a layer represents",
 )
 

@@ -206,9 +206,10 @@ def test_debiased_cka_alone_is_that_of_all_measures():
 
 
 @pytest.fixture
-def task_files(corpus_files, tmp_path):
+def task_files(corpus_files, tmp_path, monkeypatch):
     """A run, and an annotation of the test split in which the last sub-word of a word decides about
     its tag and the source of its sentence about nothing."""
+    monkeypatch.setattr(module, "NEEDED", 10)
     size = len(pd.read_csv(corpus_files.frequencies)) + 4
     save(tiny.drawn("lm", vocab=size), corpus_files.tokenizers("lm"), tmp_path / "model")
     tokens = TokenFile.load(corpus_files.tokens / "test.source")
