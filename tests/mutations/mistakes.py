@@ -402,9 +402,27 @@ MISTAKES = [
     ),
     *of(
         "measures",
+        "transfer.py",
+        ("        restore(weights, start)\n        restore", "        restore"),
+        ("restore(weights, best.weights)", "pass"),
+        ("        restore(weights, start)\n        yield", "        yield"),
+        ("if loss < best.loss:", "if True:"),
+        ("layers[-1][batch.ends]", "layers[0][batch.ends]"),
+        ("labels[task.parts == 2] == frequent", "labels == frequent"),
+        ("zip(before, after, strict=True)", "zip(after, after, strict=True)"),
+    ),
+    *of(
+        "measures",
         "readers.py",
         ("(1 + np.sign(right - wrong)) / 2", "(right > wrong) * 1.0"),
         ("Ngrams(train, ORDER,", "Ngrams(train, 1,"),
+    ),
+    *of(
+        "tables",
+        "transfer.py",
+        ("np.setdiff1d(np.flatnonzero(np.isin(blocks, blocks[test])), test)", "test"),
+        ("blocks[test]", "blocks[train]"),
+        ("if task.n_labels > 1", ""),
     ),
     *of(
         "tables",
