@@ -4,7 +4,7 @@ column for each task.
 Not in the papers; the questions are those of Peters et al. (2019) and Merchant et al. (2020).
 """
 
-from typing import Final
+from typing import Any
 
 import pandas as pd
 from matplotlib.axes import Axes
@@ -24,7 +24,7 @@ TASKS = {"tag": "part of speech", "relation": "dependency relation", "origin": "
 ACCURACY, MOVED = "accuracy", "cka_debiased"
 LABELS = {ACCURACY: "accuracy, share", MOVED: "linear CKA, before and after\n(1 = not moved)"}
 WITHIN = {ACCURACY: UNIT, MOVED: COSINE}
-BROKEN: Final = {"linestyle": (0, (4, 2)), "linewidth": 0.9}
+BROKEN: dict[str, Any] = {"linestyle": (0, (4, 2)), "linewidth": 0.9}
 ASIDE = 1.5  # layers, of a mark of what is fine-tuned
 
 

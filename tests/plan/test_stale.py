@@ -568,7 +568,7 @@ DONE = [
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
     ("scripts/measure.py", "told(rows))", "told(list(rows)))", MEASURED),
     ("bottomup/views/seen.py", "beside, measured.unit)", "beside, 'word')", FROM_SEEN),
-    ("bottomup/subjects/seen.py", ", folder, files)", ", folder / '.', files)", OF_SUBJECTS),
+    ("bottomup/subjects/seen.py", ", folder, files,", ", folder / '.', files,", OF_SUBJECTS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
     ("bottomup/tables/influence.py", "settings.sentences,", "settings.sentences + 1,", INFLUENCE),
     ("bottomup/tables/influence.py", 'of_heads="changed"', "of_heads=None", INFLUENCE),
