@@ -4,7 +4,7 @@ A curve is an array `[layers, 1 + 2 * N_DRAWS]`, as from `tables.Table.values`. 
 `NotMeasuredError` if the study has not measured what it reads.
 """
 
-from collections.abc import Iterator, Sequence, Sized
+from collections.abc import Callable, Iterator, Sequence, Sized
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import TypeVar
@@ -16,6 +16,7 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.tables import LEARNING, N_DRAWS, NOISE, Table, Tables, seeds
 from bottomup.core.errors import UserError
 from bottomup.core.kinds import GATED
+from bottomup.core.names import objective_and_step
 from bottomup.core.seeds import generator
 
 Curve = np.ndarray
@@ -188,6 +189,32 @@ def learning(tables: Tables, objective: str) -> pd.DataFrame:
     found = rows(tables, LEARNING, objective=objective).rows.dropna(subset="dev_loss_nats")
     found = found.sort_values("tokens")[["tokens", "dev_loss_nats"]]
     return found.assign(dev_loss_nats=found["dev_loss_nats"].cummin())
+
+
+def at_steps(
+    tables: Tables, name: str, objective: str, value: Callable[[str], np.ndarray]
+) -> dict[int, np.ndarray]:
+    """By update, a value of the objective's run after so many of them, wherever the table `name`
+    has it."""
+    found = {}
+    for known in rows(tables, name).rows["objective"].unique():
+        of, step = objective_and_step(known)
+        if of == objective and step is not None:
+            found[step] = value(known)
+    return found
+
+
+def midpoint(times: np.ndarray, curve: Curve) -> np.ndarray:
+    """When a curve rises: the mean time of its rise, which for a sigmoid is its midpoint.
+
+    times: `[n]`, in order; curve: the values then, `[n, 1 + 2 * N_DRAWS]`.
+
+    It is linear in the values as shares of the whole rise, so noise makes no curve later, but for
+    twice its square of how far the midpoint is from the middle of the times. By the first time that
+    a rise is sure, the noisier of two curves that rise together would be the later one.
+    """
+    rises = np.diff(curve, axis=0)
+    return (times[1:] + times[:-1]) / 2 @ rises / rises.sum(axis=0)
 
 
 @contextmanager

@@ -5,8 +5,8 @@ is of models like these: where `published_as` says *assumed*, the value only say
 as a size. `undecided_until` says what the sentence needs, so what a small
 study cannot show is said before it is run.
 
-No claim here rests on a table of the two papers' claims, whose usual variance of runs it would
-change. Layers are compared as thirds: the best of several layers looks better than it is.
+How much runs usually vary is told by the claims here alone, so that none changes a verdict on the
+two papers. Layers are compared as thirds: the best of several layers looks better than it is.
 """
 
 from itertools import combinations
@@ -17,10 +17,14 @@ from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts, collect
 from bottomup.claims.curves import (
     Curve,
+    at_steps,
+    between_layers,
+    between_objectives,
     bottom,
     layers,
     mean,
     middle,
+    midpoint,
     of_heads,
     rows,
     top,
@@ -33,15 +37,20 @@ CLAIMS: list[Claim] = []
 claim = collect(CLAIMS, paper="field", published_as="assumed")
 
 START = {"mt": "untrained", "lm": "untrained_causal", "mlm": "untrained"}
-# Where no number of the statistic is published: a cosine, a share, the logarithm of two times.
-COSINE, SHARE, TWICE = 0.2, 0.05, float(np.log(2))
+# Where no number of the statistic is published: a cosine, a share, the logarithm of two times, a
+# loss in nats, a distance by PWCCA.
+COSINE, SHARE, TWICE, NATS, PWCCA = 0.2, 0.05, float(np.log(2)), 0.1, 0.03
 HALF = 0.5
+DOUBLINGS = 1.0  # of updates
+LEAST_STEPS = 4  # of fewer a midpoint is where they happen to be
 
 DEEPER = "twelve layers or more"
 BILLIONS = "packed documents and billions of tokens, which no study here has"
 HUNDREDS_OF_MILLIONS = (
     "packed documents and hundreds of millions of tokens, which no study here has"
 )
+FIVE, SWITCH = "more seeds of studies/five.yaml", "more seeds of studies/switch.yaml"
+STEPS = "runs at a dozen steps that are doubled, of three seeds or more"
 
 # Space
 
@@ -471,6 +480,103 @@ def lm_teaches_more_syntax(tables: Tables) -> Parts:
     return [mean(tagging(tables, "lm")) - mean(tagging(tables, "mt"))]
 
 
+@claim(
+    measure="probes",
+    statement="With two stacks of layers, translation teaches more than denoising does.",
+    section="Li et al. 2024, arXiv 2407.15489",
+    statistic="accuracy of a linear classifier for parts of speech, mean over layers: MT's less "
+    "that of denoising",
+    published=SHARE,
+    differs="Narrower: parts of speech of one language.",
+    contradicted_if="denoising's is higher",
+    undecided_until=FIVE,
+)
+def translation_beats_denoising(tables: Tables) -> Parts:
+    return [mean(tagging(tables, "mt")) - mean(tagging(tables, "denoising"))]
+
+
+@claim(
+    measure="probes",
+    statement="With one stack, translations help less than with two: the architecture tells which "
+    "objective is best.",
+    section="Li et al. 2024, arXiv 2407.15489",
+    statistic="accuracy of a linear classifier for parts of speech, mean over layers: MT's less "
+    "that of denoising, less the same of translation LM and MLM",
+    published=SHARE,
+    differs="Wider: less help, where the paper has another order of objectives. Narrower: parts of "
+    "speech of one language.",
+    contradicted_if="translations help more with one stack",
+    undecided_until=FIVE,
+)
+def translations_help_two_stacks_more(tables: Tables) -> Parts:
+    known = {name: mean(tagging(tables, name)) for name in ("mt", "denoising", "tlm", "mlm")}
+    return [known["mt"] - known["denoising"] - (known["tlm"] - known["mlm"])]
+
+
+@claim(
+    measure="probes",
+    statement="A model that learns LM and then MLM is better than one that learns MLM for as many "
+    "updates.",
+    section="Gisserot-Boukhlef et al. 2025, arXiv 2507.00994",
+    statistic="accuracy of a linear classifier for parts of speech, mean over layers: that of LM, "
+    "then MLM, less that of MLM",
+    published=SHARE,
+    differs="Another: a classifier on frozen layers, where the paper fine-tunes.",
+    contradicted_if="MLM alone is better",
+    undecided_until=SWITCH,
+)
+def lm_first_helps_mlm(tables: Tables) -> Parts:
+    return [mean(tagging(tables, "lm_then_mlm")) - mean(tagging(tables, "mlm"))]
+
+
+def tagging_at_steps(tables: Tables, objective: str) -> dict[int, np.ndarray]:
+    """How well parts of speech are told after each number of updates, mean over layers."""
+    return at_steps(tables, "probes", objective, lambda name: mean(tagging(tables, name)))
+
+
+@claim(
+    measure="probes",
+    statement="A language model learns what it learns earlier than a masked model does.",
+    section="Gisserot-Boukhlef et al. 2025, arXiv 2507.00994",
+    statistic="accuracy of a linear classifier for parts of speech, mean over layers: midpoint of "
+    "its rise from the first to the last of the steps that both have, MLM's less LM's, doublings "
+    "of updates; only if it rises in both",
+    where=lambda tables: rises(tagging_at_steps(tables, "mlm"), tagging_at_steps(tables, "lm")),
+    published=DOUBLINGS,
+    differs="Another: when, on the way to what each comes to, where the paper has how much after "
+    "few updates, and fine-tunes.",
+    contradicted_if="MLM's rise is earlier",
+    undecided_until=STEPS,
+    of_training=False,  # it is about training, not about what was there before
+)
+def lm_learns_earlier(tables: Tables) -> Parts:
+    return later(tagging_at_steps(tables, "mlm"), tagging_at_steps(tables, "lm"))
+
+
+def later(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> Parts:
+    """How much later one value rises than another of the same run or seed, in doublings of updates.
+
+    one, other: by update; the steps that both have count. Values that rise together have 0.
+    """
+    steps = shared(one, other)
+    times = np.log2(steps)
+    a, b = (midpoint(times, np.stack([of[step] for step in steps])) for of in (one, other))
+    return [a - b]
+
+
+def rises(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> Parts:
+    """From the first to the last of the steps that both have."""
+    steps = shared(one, other)
+    return [of[steps[-1]] - of[steps[0]] for of in (one, other)]
+
+
+def shared(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> list[int]:
+    steps = sorted(one.keys() & other.keys())
+    if len(steps) < LEAST_STEPS:
+        raise NotMeasuredError(f"{LEAST_STEPS} steps of training at which both were looked at")
+    return steps
+
+
 # Trees
 
 
@@ -512,6 +618,33 @@ def training_adds_trees(tables: Tables) -> Parts:
 )
 def trees_best_in_the_middle(tables: Tables) -> Parts:
     return rise_and_fall(edges(tables, "mlm"))
+
+
+@claim(
+    measure="structural_probe",
+    statement="A masked model has syntax in its layers before it shows in what it predicts.",
+    section="Chen et al. 2024 (Sudden Drops in the Loss), arXiv 2309.07311",
+    statistic="MLM, midpoint of a rise from the first to the last step looked at: that of "
+    "the share of verbs whose form that agrees is the more probable one, less that of the share of "
+    "edges found (UUAS) in the middle third of the layers, doublings of updates; only if both rise",
+    where=lambda tables: rises(*behavior_and_trees(tables)),
+    published=DOUBLINGS,
+    differs="Another: trees in a linear map and verbs of held-out text, where the paper has heads "
+    "that follow relations, and made-up sentences. Wider: later, by whatever time.",
+    contradicted_if="verbs agree before there are trees",
+    undecided_until=STEPS,
+    of_training=False,  # it is about training, not about what was there before
+)
+def trees_before_agreement(tables: Tables) -> Parts:
+    return later(*behavior_and_trees(tables))
+
+
+def behavior_and_trees(tables: Tables) -> tuple[dict[int, np.ndarray], dict[int, np.ndarray]]:
+    """After each number of updates of MLM, how often verbs agree, and the share of edges found."""
+    return (
+        at_steps(tables, "agreement", "mlm", lambda name: agreeing(tables, name, "all")),
+        at_steps(tables, "structural_probe", "mlm", lambda name: mean(middle(edges(tables, name)))),
+    )
 
 
 # Behavior
@@ -572,3 +705,203 @@ def lm_beats_ngrams(tables: Tables) -> Parts:
         return agreeing(tables, "lm", "all", "sentence", by)
 
     return [of("model") - of("5-grams")]
+
+
+@claim(
+    measure="agreement",
+    statement="A model that learns LM and MLM in turns is as good at either as one that learns it "
+    "alone, or better.",
+    section="Charpentier and Samuel 2024 (GPT-BERT), arXiv 2410.24159",
+    statistic="share of verbs whose form that agrees is the more probable one: the smaller of what "
+    "the model of both has more than MLM, seeing both sides, and than LM, seeing no later token",
+    published=SHARE,
+    differs="Narrower: better. Another: verbs of held-out text, and half of the text for each, "
+    "where the paper has made-up sentences, and one batch in sixteen for LM.",
+    contradicted_if="it is worse at one of them",
+    undecided_until=SWITCH,
+)
+def both_are_better_than_either(tables: Tables) -> Parts:
+    alone = {"mlm": "lm_with_mlm", "lm": "lm_with_mlm_as_lm"}
+    return [
+        agreeing(tables, both, "all") - agreeing(tables, one, "all") for one, both in alone.items()
+    ]
+
+
+# Order of words
+
+
+def followed(tables: Tables, objective: str, part: str) -> Curve:
+    """How far tokens follow the move of a word, from layer 1 up."""
+    wanted = {"order": "moved", "quantity": "distance", "part": part}
+    return layers(tables, "word_order", objective, **wanted)
+
+
+@claim(
+    measure="word_order",
+    statement="Of a language model's context, order matters near by and hardly far away.",
+    section="Khandelwal et al. 2018 (Sharp Nearby, Fuzzy Far Away), arXiv 1805.04623",
+    statistic="LM, by how much its loss is above that of true sentences: with words shuffled in "
+    "windows of four, less half of that with words shuffled in the whole sentence, nats",
+    published=NATS,
+    differs="Another: windows of a sentence, where the paper shuffles what is more than so many "
+    "tokens away, up to hundreds.",
+    contradicted_if="most of the loss is due to order beyond four words",
+    undecided_until=LONGER,
+    of_training=False,  # a network that was not trained predicts nothing
+)
+def order_matters_near_by(tables: Tables) -> Parts:
+    def above(order: str) -> np.ndarray:
+        wanted = {"order": order, "quantity": "loss_nats", "part": "all"}
+        return rows(tables, "word_order", objective="lm", **wanted).values("value")[0]
+
+    return [above("within_4") - above("shuffled") / 2]
+
+
+@claim(
+    measure="word_order",
+    statement="A masked model's lower layers hold the places of words, its upper layers less so.",
+    section="Lin et al. 2019 (Open Sesame), arXiv 1906.01698",
+    statistic="MLM, distance of words between the old and the new place of a word that moved, "
+    "which make room by one place, less that of the words before and after, which keep theirs, as "
+    "a share of that of other occurrences: bottom third of the layers less top third",
+    published=SHARE,
+    differs="Another: how far representations follow, where the paper has a classifier for places.",
+    contradicted_if="the upper layers follow more",
+    undecided_until=LONGER,
+)
+def mlm_forgets_places(tables: Tables) -> Parts:
+    kept = mean([followed(tables, "mlm", part) for part in ("before", "after")])
+    of_place = followed(tables, "mlm", "between") - kept
+    return [mean(bottom(of_place)) - mean(top(of_place))]
+
+
+@claim(
+    measure="bertscore",
+    statement="How alike two sentences are is best told near the top of a masked model (in layer 5 "
+    "of 6, 10 of 12).",
+    section="Zhang et al. 2020 (BERTScore), arXiv 1904.09675",
+    statistic="MLM, rank correlation of BERTScore with how alike the translations of two sentences "
+    "are: top third of the layers less the larger of bottom and middle third",
+    published=SHARE,
+    differs="Another: likeness of translations, where the paper has ratings of people. Wider: the "
+    "top third, the last layer included.",
+    contradicted_if="lower layers tell it better",
+    undecided_until=LONGER,
+)
+def likeness_best_near_the_top(tables: Tables) -> Parts:
+    told = layers(tables, "bertscore", "mlm", pairs="translation", centered=False)
+    return [mean(top(told)) - mean(part(told)) for part in (bottom, middle)]
+
+
+# Stitching
+
+
+def cost(tables: Tables, objective: str, other: str) -> np.ndarray:
+    """What it costs a model to go on from the states of another one, in nats, mean over layers; of
+    its own objective it is that of another seed."""
+    return mean(layers(tables, "stitching", objective, from_objective=other, fit="loss"))
+
+
+@claim(
+    measure="stitching",
+    statement="Another seed's states stand in better than another objective's.",
+    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
+    statistic="loss of a model that goes on from another one's states through an affine map, mean "
+    "over layers: from the two other objectives, mean, less from another seed, the smallest of "
+    "LM's, MLM's and MT's, nats",
+    published=NATS,
+    differs="Another: of images, the paper finds that objectives stand in for each other as seeds "
+    "do.",
+    contradicted_if="under one of the objectives another one's states cost less",
+    undecided_until=MORE_TEXT,
+    of_training=False,  # models that are not trained predict nothing
+)
+def seeds_stand_in_better(tables: Tables) -> Parts:
+    def more(objective: str) -> np.ndarray:
+        others = [cost(tables, objective, other) for other in START if other != objective]
+        return mean(others) - cost(tables, objective, objective)
+
+    return every(tuple(START), more)
+
+
+@claim(
+    measure="stitching",
+    statement="MT's states cannot stand in for LM's, nor LM's for MT's.",
+    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
+    statistic="loss of a model that goes on from another one's states through an affine map, mean "
+    "over layers: the other objective's, less half-way from another seed to what that objective "
+    "started from, the smaller of LM's and MT's, nats",
+    published=NATS,
+    differs="Another: the paper finds that objectives can, of images. Wider: at least half as bad "
+    "as an untrained network.",
+    contradicted_if="one of them is nearer to a seed than to an untrained network",
+    undecided_until=MORE_TEXT,
+    of_training=False,  # it already includes the initial models
+)
+def mt_and_lm_do_not_stand_in(tables: Tables) -> Parts:
+    def beyond_half(objective: str, other: str) -> np.ndarray:
+        ends = [cost(tables, objective, name) for name in (objective, START[other])]
+        return cost(tables, objective, other) - mean(ends)
+
+    return [beyond_half("lm", "mt"), beyond_half("mt", "lm")]
+
+
+@claim(
+    measure="stitching",
+    statement="What training made of a network stands in better than what it started from.",
+    section="Bansal et al. 2021 (Revisiting Model Stitching), arXiv 2106.07682",
+    statistic="loss of a model that goes on from another one's states through an affine map, mean "
+    "over layers: from an untrained network with its mask, less from another seed, the smallest of "
+    "LM's, MLM's and MT's, nats",
+    published=NATS,
+    contradicted_if="under one of the objectives an untrained network's states cost less",
+    undecided_until=MORE_TEXT,
+    of_training=False,  # it already includes the initial models
+)
+def untrained_states_cost_more(tables: Tables) -> Parts:
+    def more(objective: str) -> np.ndarray:
+        return cost(tables, objective, START[objective]) - cost(tables, objective, objective)
+
+    return every(tuple(START), more)
+
+
+# Diffusion and switched objectives
+
+
+@claim(
+    measure="pwcca_between_layers",
+    statement="The lower layers of masked diffusion are redundant, those of a language model are "
+    "not.",
+    section="arXiv 2603.07475 (2026; of LLaDA, Qwen2.5 and Dream-7B)",
+    statistic="PWCCA distance between consecutive layers, bottom third of the steps less the mean "
+    "of all: LM's less that of diffusion",
+    published=PWCCA,
+    differs="Another: how much less a layer changes than others of its model, where the paper "
+    "leaves layers out.",
+    contradicted_if="lower layers of diffusion change more",
+    undecided_until=f"{DEEPER}, and more seeds of studies/diffusion.yaml",
+)
+def diffusion_changes_less_below(tables: Tables) -> Parts:
+    def below(objective: str) -> np.ndarray:
+        steps = between_layers(tables, objective)
+        return mean(bottom(steps)) - mean(steps)
+
+    return [below("lm") - below("diffusion")]
+
+
+@claim(
+    measure="pwcca_between_runs",
+    statement="A model that goes on from an LM stays like it, whatever it learns afterwards.",
+    section="arXiv 2603.07475 (2026; of Dream-7B, which started as Qwen2.5)",
+    statistic="PWCCA distance of a model that learned LM, then MLM, and sees both sides, to models "
+    "of its seed, mean over layers: to one that learned MLM alone less to one that learned LM "
+    "alone",
+    published=PWCCA,
+    differs="Another: MLM, where the paper has diffusion.",
+    contradicted_if="it is nearer to MLM",
+    undecided_until=SWITCH,
+    of_training=False,  # LM alone starts from a network with another mask
+)
+def mlm_stays_like_lm(tables: Tables) -> Parts:
+    to_mlm, to_lm = (between_objectives(tables, "lm_then_mlm", name) for name in ("mlm", "lm"))
+    return [mean(to_mlm) - mean(to_lm)]

@@ -268,14 +268,17 @@ def find_all(
 def priors(findings: Mapping[str, Finding]) -> dict[str, Prior]:
     """By claim, how much runs usually vary in the statistics of its table.
 
-    They are pooled in units of the published effect, and are in the unit of each claim.
+    They are pooled in units of the published effect, and are in the unit of each claim. Claims of
+    the field are pooled by themselves, whose number changes more often than that of the papers'.
     """
-    by_measure: dict[str, list[Evidence]] = {}
+    by_measure: dict[tuple[str, bool], list[Evidence]] = {}
     for one in findings.values():
-        pooled = by_measure.setdefault(one.claim.measure, [])
+        pooled = by_measure.setdefault(_pool(one.claim), [])
         unit = one.claim.published**2
         pooled += [replace(part, run=part.run / unit) for part in (one.parts, one.added) if part]
-    found = {measure: usual(pooled) for measure, pooled in by_measure.items()}
-    return {
-        name: found[one.claim.measure].of(one.claim.published) for name, one in findings.items()
-    }
+    found = {pool: usual(pooled) for pool, pooled in by_measure.items()}
+    return {name: found[_pool(one.claim)].of(one.claim.published) for name, one in findings.items()}
+
+
+def _pool(claim: Claim) -> tuple[str, bool]:
+    return claim.measure, claim.paper == "field"

@@ -39,20 +39,16 @@ def with_first_steps(subjects: "Subjects") -> list[str]:
 
 
 def reading_alone(subjects: "Subjects") -> list[str]:
-    """The runs of each objective that is compared, predicts tokens of what it reads and reads no
-    text from its end, of those at earlier steps the first seed's; and checkpoints."""
+    """The runs, at their end and at earlier steps, of each objective that is compared, predicts
+    tokens of what it reads and reads no text from its end; and checkpoints."""
 
     def alone(name: str) -> bool:
         objective = subjects.study.objective_options(names.whole(name))
         of_tokens = subjects.predicts_tokens(names.whole(name))
         return of_tokens and not objective.decodes() and not subjects.from_end(name)
 
-    steps = [name for name in subjects.steps if alone(name)]
-    ours = [name for name in subjects.compared if alone(name)]
-    return [
-        *subjects.runs(ours),
-        *subjects.first_runs([*steps, *subjects.checkpoints]),
-    ]
+    ours = [name for name in subjects.compared + subjects.steps if alone(name)]
+    return subjects.runs(ours + subjects.checkpoints)
 
 
 @dataclass(frozen=True)

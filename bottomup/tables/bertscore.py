@@ -24,6 +24,8 @@ TABLE = Table(
     batch_tokens=2048,
     seconds=15,
     over_layers=True,
+    judged=True,
+    enlarge="measures.bertscore.sentences",
     category="5 What a layer represents",
 )
 

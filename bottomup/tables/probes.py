@@ -14,13 +14,12 @@ from pydantic import AfterValidator
 
 from bottomup.core.seeds import generator
 from bottomup.core.settings import Section, Seed, key, unique
-from bottomup.tables import Table, with_first_steps
+from bottomup.tables import Table
 from bottomup.views.seen import Seen
 
 TABLE = Table(
     "run",
     reads=("views", "annotations"),
-    parts=with_first_steps,
     seconds=55,
     over_layers=True,
     judged=True,

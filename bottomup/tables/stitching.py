@@ -44,6 +44,8 @@ TABLE = Table(
     memory=(2000, 40, 4),
     minutes=(60, 1),
     seconds=120,
+    judged=True,
+    enlarge="measures.stitching.sentences",
 )
 
 

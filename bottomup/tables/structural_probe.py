@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from bottomup.core.settings import Section, Seed, key
-from bottomup.tables import Table, with_first_steps
+from bottomup.tables import Table
 
 if TYPE_CHECKING:
     from bottomup.subjects.seen import Seen
@@ -18,7 +18,6 @@ TABLE = Table(
     reads=("model", "held_out", "known"),
     sees="subjects",
     annotated=True,
-    parts=with_first_steps,
     memory=(900, 30, 8),
     minutes=(30, 1),
     batch_tokens=2048,

@@ -37,6 +37,8 @@ TABLE = Table(
     batch_tokens=2048,
     seconds=15,
     over_layers=True,
+    judged=True,
+    enlarge="measures.word_order.sentences",
     category="5 What a layer represents",
 )
 BATCH_TOKENS = 2048  # it affects results: masks are drawn by batch

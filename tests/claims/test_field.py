@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from bottomup.claims import NotMeasuredError, beyond, evolution, heads
+from bottomup.claims import NotMeasuredError, beyond, evolution
 from bottomup.claims.field import CLAIMS, apart
 from bottomup.claims.finding import find_all, priors
 from bottomup.claims.verdicts import corrected
@@ -19,6 +19,7 @@ from tests.claims.made_up import (
     value,
     where,
 )
+from tests.claims.null_studies import of_field, of_papers
 
 NAMES = [claim.name for claim in CLAIMS]
 # Asked only where attention rests on special tokens.
@@ -74,11 +75,17 @@ def test_what_untrained_models_show_as_well_is_not_reproduced(true):
     known = {"lm": "untrained_causal", "mlm": "untrained"}
     alike = {}
     for name, frame in true.items():
+        if "objective" not in frame:
+            continue
         trained = frame[frame["objective"].isin(["lm", "mlm", "mt"])]
         copies = [trained[trained["objective"] == a].assign(objective=b) for a, b in known.items()]
         alike[name] = pd.concat([trained, *copies], ignore_index=True)
-    # MT does not start from these.
-    others = {"mt_special_tokens_do_little", "lm_teaches_more_syntax"}
+    # Of what does not start from these.
+    others = {
+        *("mt_special_tokens_do_little", "lm_teaches_more_syntax", "translation_beats_denoising"),
+        *("translations_help_two_stacks_more", "lm_first_helps_mlm"),
+        *("both_are_better_than_either", "diffusion_changes_less_below"),
+    }
     names = [name for name in NAMES if BY_NAME[name].of_training and name not in others]
     every = found(alike, names)
     for name, one in every.items():
@@ -94,10 +101,20 @@ def test_much_noise_leaves_every_sentence_undecided():
     assert (words == "undecided").all(), words
 
 
-def test_no_sentence_rests_on_a_table_of_the_papers_claims():
-    """They would change how much runs usually vary there, and so verdicts on the papers."""
-    of_papers = {claim.measure for room in (evolution, heads, beyond) for claim in room.CLAIMS}
-    assert of_papers.isdisjoint(claim.measure for claim in CLAIMS)
+def test_no_sentence_changes_how_much_runs_vary_in_the_papers_claims():
+    """Some rest on the papers' tables; counted with theirs, they would change their verdicts."""
+    rng = np.random.default_rng(0)
+    others = of_field((1, 2, 3), "alike", rng)
+    of_runs = {name: others[name] for name in ("pwcca_between_layers", "pwcca_between_runs")}
+    theirs = of_papers((1, 2, 3), "alike", rng)
+    papers = [c for c in [*evolution.CLAIMS, *beyond.CLAIMS] if c.measure in of_runs]
+    every, _ = find_all(papers, tables({name: theirs[name] for name in of_runs}), INITIAL)
+    ours = found(others, [name for name in NAMES if BY_NAME[name].measure in of_runs])
+    alone, beside = priors(every), priors(every | ours)
+    assert len(every) > 5 and len(ours) == 2
+    assert {name: beside[name] for name in every} == alone
+    # They are not told the papers' either.
+    assert all(beside[name] != alone[other] for name in ours for other in every)
 
 
 def test_the_embeddings_are_no_layer(true):
@@ -105,10 +122,10 @@ def test_the_embeddings_are_no_layer(true):
     moved_below = {
         name: moved(frame, frame["value"] + 0.05 * (frame["layer"] == 0))
         for name, frame in true.items()
-        if "layer" in frame and name not in ("isotropy", "attention_patterns")
+        if {"layer", "value"} <= {*frame} and name not in ("isotropy", "attention_patterns")
     }
     names = [name for name in NAMES if BY_NAME[name].measure in moved_below]
-    before, after = found({n: true[n] for n in moved_below}, names), found(moved_below, names)
+    before, after = found(true, names), found(true | moved_below, names)
     for name in names:
         assert after[name].found.whole[:, 0] == pytest.approx(before[name].found.whole[:, 0])
 
@@ -166,6 +183,36 @@ def test_heads_that_attend_before_and_after_an_earlier_token_alike_are_no_induct
     others = frame[~where(frame, quantity="previous_of_earlier")]
     alike = {"attention_patterns": pd.concat([others, mirrored], ignore_index=True)}
     assert value("lm_has_induction_heads", alike) == 0
+
+
+def test_a_seed_stands_in_no_better_where_all_states_cost_the_same():
+    """Costs of one model in each other; MT and LM are as far apart as half-way to no training."""
+    known = field_tables.frames(size=0.0)
+    for name in (name for name in NAMES if BY_NAME[name].measure == "stitching"):
+        assert value(name, {"stitching": known["stitching"]}) == pytest.approx(0)
+    # Of LM: 0.2 from MT, 0.1 from another seed, 0.4 from what MT started from: half-way is 0.25.
+    costs = {("lm", "mt"): 0.2, ("lm", "lm"): 0.1, ("lm", "untrained"): 0.4}
+    frame = known["stitching"]
+    pairs = zip(frame["objective"], frame["from_objective"], strict=True)
+    of_lm = [costs.get(pair, of) for pair, of in zip(pairs, frame["value"], strict=True)]
+    parts = finding("mt_and_lm_do_not_stand_in", {"stitching": moved(frame, of_lm)}).found.whole
+    assert parts[:, 0] == pytest.approx([0.2 - 0.25, 0])
+
+
+def test_steps_are_as_many_as_a_midpoint_needs(true):
+    frame = true["probes"]
+    late = frame["objective"].str.fullmatch(r"mlm_step(1|2|4|8|16)")
+    with pytest.raises(NotMeasuredError, match="4 steps of training at which both"):
+        finding("lm_learns_earlier", {"probes": frame[~late].reset_index(drop=True)})
+
+
+def test_what_does_not_rise_is_not_later(true):
+    """MLM's accuracy is the same at all steps, up to noise: its midpoint would be anywhere."""
+    frame = true["probes"]
+    of_mlm = frame["objective"].str.startswith("mlm_step")
+    noise = 1e-3 * np.random.default_rng(0).standard_normal(len(frame))
+    flat = moved(frame, frame["value"].mask(of_mlm, 0.3 + noise))
+    assert verdicts({"probes": flat}, ["lm_learns_earlier"]).item() == "undecided"
 
 
 def test_relations_need_their_task(true):

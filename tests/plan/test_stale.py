@@ -53,15 +53,15 @@ EDGES = ["measure_edge_probes", "collect_*:measures/edge_probes.*", "plot_edge_p
 ISOTROPY = ["measure_isotropy", "collect_*:measures/isotropy.*", "plot_isotropy", *JUDGED]
 GEOMETRY = ["measure_geometry", "collect_*:measures/geometry.*", "plot_geometry", *JUDGED]
 SENSES = ["measure_senses", "collect_*:measures/senses.*", "plot_senses", *PAGES]
-ORDERS = ["measure_word_order", "collect_*:measures/word_order.*", "plot_word_order", *PAGES]
-BERTSCORE = ["measure_bertscore", "collect_*:measures/bertscore.*", "plot_bertscore", *PAGES]
+ORDERS = ["measure_word_order", "collect_*:measures/word_order.*", "plot_word_order", *JUDGED]
+BERTSCORE = ["measure_bertscore", "collect_*:measures/bertscore.*", "plot_bertscore", *JUDGED]
 # These are not in the explorer.
 DICTIONARY = [
     *("measure_dictionary", "collect_tables:measures/dictionary.csv", "plot_dictionary"),
     "show_index",
 ]
 STITCHING = [
-    *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", "show_index"),
+    *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", *JUDGED),
 ]
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
