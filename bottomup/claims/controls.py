@@ -14,7 +14,8 @@ RUNS = ["objective_a", "seed_a", "objective_b", "seed_b"]
 
 def untrained(tables: Tables, initial: Mapping[str, str]) -> Tables:
     """The tables before training: the rows of initial models, named after the objectives that start
-    from them. Rows under the initial models' own names stay beside them.
+    from them. Rows under the initial models' own names stay beside them. Of tables of pairs only
+    distances are known of initial models.
 
     initial: for each objective, the one whose models it starts from; `untrained` starts from
     itself.
@@ -27,7 +28,7 @@ def untrained(tables: Tables, initial: Mapping[str, str]) -> Tables:
     return {
         name: table.once(by, before)
         for name, table in tables.items()
-        if {"objective", "objective_a"} & set(table.rows)
+        if "objective" in table.rows or {"objective_a", "distance"} <= {*table.rows}
     }
 
 

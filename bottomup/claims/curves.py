@@ -217,6 +217,19 @@ def midpoint(times: np.ndarray, curve: Curve) -> np.ndarray:
     return (times[1:] + times[:-1]) / 2 @ rises / rises.sum(axis=0)
 
 
+def of_pairs(found: Table, objectives: set[str], same_seed: bool) -> Table:
+    """The pairs of runs of these two objectives, or of this one, that have one seed, or two."""
+    names = found.rows[["objective_a", "objective_b"]]
+    of_both = names.isin(objectives).all(axis="columns")
+    distinct = (names["objective_a"] != names["objective_b"]) == (len(objectives) == 2)
+    as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed
+    kept = found.filtered(of_both & distinct & as_wanted)
+    if kept.rows.empty:
+        kind = "one seed" if same_seed else "two seeds"
+        raise NotMeasuredError(f"pair of runs of {kind} under {' and '.join(sorted(objectives))}")
+    return kept
+
+
 @contextmanager
 def parts_of_layers(n: int) -> Iterator[None]:
     """Within it, the bottom and the top are an n-th of the layers each, in place of a third."""
@@ -278,13 +291,6 @@ def _steps(found: Table) -> Table:
 
 def _between_runs(tables: Tables, objectives: set[str], same_seed: bool) -> Curve:
     found = rows(tables, "pwcca_between_runs")
-    names = found.rows[["objective_a", "objective_b"]]
-    of_both = names.isin(objectives).all(axis="columns")
-    distinct = (names["objective_a"] != names["objective_b"]) == (len(objectives) == 2)
-    as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed
-    found = found.filtered(of_both & distinct & as_wanted & (found.rows["layer"] > 0))
-    if found.rows.empty:
-        kind = "one seed" if same_seed else "two seeds"
-        raise NotMeasuredError(f"pair of runs of {kind} under {' and '.join(sorted(objectives))}")
+    found = of_pairs(found.filtered(found.rows["layer"] > 0), objectives, same_seed)
     runs = found.rows.groupby(["objective_a", "seed_a", "objective_b", "seed_b"])
     return mean([curve(found.with_rows(pair), "layer", "distance") for _, pair in runs])

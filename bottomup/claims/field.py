@@ -26,6 +26,7 @@ from bottomup.claims.curves import (
     middle,
     midpoint,
     of_heads,
+    of_pairs,
     rows,
     top,
 )
@@ -863,6 +864,39 @@ def untrained_states_cost_more(tables: Tables) -> Parts:
         return cost(tables, objective, START[objective]) - cost(tables, objective, objective)
 
     return every(tuple(START), more)
+
+
+# Features
+
+
+def imbalance(tables: Tables, *objectives: str) -> np.ndarray:
+    """How unequal the features of two objectives are, or of two seeds of one, mean over layers and
+    pairs of runs."""
+    found = rows(tables, "dictionary", measure="imbalance")
+    return mean(of_pairs(found, {*objectives}, len(objectives) == 2).values("value"))
+
+
+@claim(
+    measure="dictionary",
+    statement="Two objectives differ in their features more than two seeds of one do.",
+    section="Lindsey et al. 2024 (Sparse Crosscoders)",
+    statistic="how far the norms of a feature's two decoders are from equal, mean over what "
+    "is active and over layers: of two objectives with one seed, less the mean of two seeds of "
+    "either one, the smallest of LM and MLM, LM and MT, MLM and MT",
+    published=SHARE,
+    differs="Another: how unequal features are, where such work counts those that one model alone "
+    "has, and has no second seed beside.",
+    contradicted_if="two seeds of one objective differ more",
+    undecided_until="more seeds",
+    across_seeds=True,
+    of_training=False,  # models that are not trained have no dictionary
+)
+def features_tell_objectives_apart(tables: Tables) -> Parts:
+    def more(a: str, b: str) -> np.ndarray:
+        of_one = mean([imbalance(tables, name) for name in (a, b)])
+        return imbalance(tables, a, b) - of_one
+
+    return [more(*pair) for pair in combinations(START, 2)]
 
 
 # Diffusion and switched objectives

@@ -7,7 +7,7 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
-from bottomup.figures.points import Tables, of_one_run, points, table
+from bottomup.figures.points import Tables, over_seeds, points, table
 
 NEEDED = [*pairs.RUNS, "layer", "measure", "of", "value", "ci_low", "ci_high", "n"]
 # By panel: its title, and the rows that are added up or averaged.
@@ -23,7 +23,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     """The figure and its points, from `dictionary`; series are pairs of runs."""
     measured = pairs.named(table(tables, "dictionary", NEEDED))
     only = measured[(measured["measure"] == "share") & (measured["of"] != "both")]
-    by = ["series", "x"]
+    by = ["series", *pairs.RUNS, "x"]
     parts = {
         "exclusive": only.groupby(by, as_index=False)["value"].sum(),
         **{
@@ -33,8 +33,7 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         },
     }
     every = pd.concat([part.assign(panel=name) for name, part in parts.items()])
-    every = every.assign(ci_low=float("nan"), ci_high=float("nan")).sort_values("x")
-    drawn = points(of_one_run(every), quantity="share")
+    drawn = points(over_seeds(every, "value", ["panel", "series", "x"]), quantity="share")
     figure = Figure(figsize=(9.2, 3.4), layout="constrained")
     for axes, (name, (title, label)) in zip(
         figure.subplots(1, len(PANELS)), PANELS.items(), strict=True
@@ -47,5 +46,5 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
         axes.set_ylim(bottom=-0.01)
         axes.set_title(title)
         axes.set_ylabel(label)
-    style.legend(figure, style.key(drawn, pairs.looks(drawn["series"])), columns=4)
+    style.legend(figure, style.key(drawn, pairs.looks(drawn["series"]), style.SEEDS), columns=4)
     return figure, drawn

@@ -24,6 +24,7 @@ from torch import Tensor
 
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
+from bottomup.measures.jackknife import Range
 
 BATCH = 512  # occurrences of an update, among which the largest activations are kept
 LEARNING_RATE = 3e-3  # at the start; it falls to 0
@@ -134,20 +135,22 @@ def dictionary(
     seed: int,
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
-    """Rows of a table for two views of the same occurrences: measure, of, value, its interval and
-    n.
+    """Rows of a table for two views of the same occurrences: measure, of, value, its interval,
+    `WITHOUT` and n.
 
     x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. Every second block of documents fits the
     dictionary, of `times` features for each neuron of the wider view; the others measure it.
 
-    explained, of a or b: the share of a run's variance, over the occurrences that measure; with
-    an interval over documents, the dictionary given. dead, of all: the share of features that no
+    explained, of a or b: the share of a run's variance, over the occurrences that measure. dead, of
+    all: the share of features that no
     such occurrence has. imbalance, of all: how far decoders' norms are from equal, |2 r - 1| of the
     relative norm r, mean over what is active: 0 if all is alike in both runs, 1 if nothing is in
     both. share, of each of `KINDS`: its share of all that is active, so that rare
     features, which take up what is left, count for little; n is how many there are. token,
     next_token, position, of the same: how alike the occurrences are that have most of a feature:
     the share of the most frequent one among `TOP`, mean over features.
+
+    Intervals of explained, imbalance and share are over documents, the dictionary given.
     """
     both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
     blocks = occurrences["block"].to_numpy()
@@ -165,20 +168,22 @@ def dictionary(
             for part in (error, whole)
         )
         value = 1 - jackknife.ratio(lost, all_of_it)
-        low, high = jackknife.interval(value[0], value[1:], jackknife.Range(high=1))
-        yield _row("explained", side, float(value[0]), int(held.sum()), (low, high))
-    uses = (code > 0).sum(dim=0).cpu().numpy()
+        yield _row("explained", side, value, int(held.sum()), jackknife.Range(high=1))
+    uses = jackknife.sums((code > 0).double().cpu().numpy(), within, count)
     relative = relative_norms(decoder, found.split)
-    live = (uses > 0) & np.isfinite(relative)
-    yield _row("dead", "all", float(1 - live.mean()), len(live))
-    apart = np.average(np.abs(2 * relative[live] - 1), weights=uses[live])
-    yield _row("imbalance", "all", apart, int(live.sum()))
+    live = (uses[0] > 0) & np.isfinite(relative)
+    in_all: np.ndarray = uses[:, live].sum(axis=1)
+    unknown = np.full(count, np.nan)
+    yield _row("dead", "all", np.append(1 - live.mean(), unknown), len(live))
+    apart = uses[:, live] @ np.abs(2 * relative[live] - 1)
+    yield _row("imbalance", "all", jackknife.ratio(apart, in_all), int(live.sum()))
     of_each = kinds(relative)
     for kind in KINDS:
         some = live & (of_each == kind)
-        yield _row("share", kind, uses[some].sum() / uses[live].sum(), int(some.sum()))
+        share = jackknife.ratio(uses[:, some].sum(axis=1), in_all)
+        yield _row("share", kind, share, int(some.sum()))
         for name, alike in alikeness(code.cpu().numpy()[:, some], occurrences[held]).items():
-            yield _row(name, kind, alike, int(some.sum()))
+            yield _row(name, kind, np.append(alike, unknown), int(some.sum()))
 
 
 def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
@@ -197,6 +202,7 @@ def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
     return found
 
 
-def _row(measure: str, of: str, value: float, n: int, ends: tuple = (np.nan, np.nan)) -> dict:
-    about = {"measure": measure, "of": of, "value": float(value)}
-    return about | {"ci_low": ends[0], "ci_high": ends[1], "n": n}
+def _row(measure: str, of: str, values: np.ndarray, n: int, within: Range = jackknife.UNIT) -> dict:
+    """values: over all documents, then without each block."""
+    estimate = jackknife.estimate("value", values[0], values[1:], within)
+    return {"measure": measure, "of": of, **estimate, "n": n}

@@ -1,7 +1,7 @@
 """What two runs have in common, feature by feature of one sparse dictionary of both.
 
 Rows: one for each layer, measure and kind of features, see `bottomup.measures.dictionary`. Pairs
-are of trained objectives that are compared: the first runs of two, and two runs of one.
+are of trained objectives that are compared: runs of one seed of two, and two seeds of one.
 """
 
 from collections.abc import Iterator
@@ -20,16 +20,17 @@ def trained_pairs(subjects: "Subjects") -> list[str]:
     shown = {*subjects.compared} & {*subjects.trained}
     return [
         pair
-        for pair in subjects.first_pairs()
-        if {names.objective_and_seed(run)[0] for run in names.runs_of(pair)} <= shown
+        for pair in subjects.pairs_of_runs()
+        for (a, seed_a), (b, seed_b) in [map(names.objective_and_seed, names.runs_of(pair))]
+        if {a, b} <= shown and (a == b) != (seed_a == seed_b)
     ]
 
 
 TABLE = Table(
     "pair",
     parts=trained_pairs,
-    writes=("csv",),
     seconds=150,
+    judged=True,
     category="3 Distance",
 )
 

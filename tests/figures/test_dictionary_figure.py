@@ -6,7 +6,7 @@ import pytest
 from bottomup.core.errors import UserError
 from bottomup.figures import dictionary
 
-PAIRS = {("lm", 1, "mlm", 1): 0.2, ("lm", 1, "lm", 2): 0.1}
+PAIRS = {("lm", 1, "mlm", 1): 0.1, ("lm", 2, "mlm", 2): 0.3, ("lm", 1, "lm", 2): 0.1}
 VALUES = {
     ("share", "only_a"): 1.0,
     ("share", "only_b"): 0.5,
@@ -39,8 +39,10 @@ def test_points_add_what_one_has_alone_and_average_what_is_explained(nothing_cut
             curve = drawn[panel, series]
             assert [*curve.index] == [3, 6]
             assert [*curve] == pytest.approx([of_pair * value / 2, of_pair * value])
+    lm_and_mlm = points[(points["panel"] == "exclusive") & (points["series"] == "lm-mlm")]
+    assert [*lm_and_mlm.iloc[-1][["low", "high", "runs"]]] == pytest.approx([0.15, 0.45, 2])
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert labels == ["LM–MLM", "LM, two seeds"]
+    assert labels == ["LM–MLM", "LM, two seeds", "lowest to highest seed"]
 
 
 def test_without_rows_one_line():

@@ -78,6 +78,14 @@ def test_rows_say_how_alike_occurrences_are_and_intervals_are_within_documents()
     assert rows.loc[("next_token", "both"), "value"] == 1
     assert rows.loc[("token", "both"), "value"] < 0.5
     assert rows.loc["share", "value"].sum() == pytest.approx(1)
+    # Also without each block; those with even numbers fit the dictionary and measure nothing.
+    without = np.stack([*rows.loc["share", "without"]])
+    assert without.sum(axis=0) == pytest.approx(1)
+    unequal = rows.loc[("imbalance", "all")]
+    assert unequal["ci_low"] < unequal["value"] < unequal["ci_high"]
+    assert unequal["without"][::2] == pytest.approx(unequal["value"])
+    assert (np.abs(unequal["without"][1::2] - unequal["value"]) > 1e-6).all()
+    assert rows.loc[["dead", "token"], ["ci_low", "ci_high"]].isna().all(axis=None)
 
 
 def test_a_batch_keeps_its_largest_activations_whatever_row_they_are_of():

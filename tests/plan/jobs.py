@@ -101,7 +101,7 @@ measure_structural_probe=measure --reads model(runs/mlm-1/model) text=corpus/tok
 = run.objective mlm; run.seed 1; sees subjects; options.sentences 400
 measure_edge_probes=measure --reads model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/edge_probes/mlm-1.csv measures/edge_probes/mlm-1.parquet
 = run.objective mlm; run.seed 1; sees subjects; options.sentences 600
-measure_dictionary=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/dictionary/lm-1.mlm-1.csv
+measure_dictionary=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/dictionary/lm-1.mlm-1.csv measures/dictionary/lm-1.mlm-1.parquet
 = run.objective_a lm; run.objective_b mlm; options.times 4; options.steps 90
 measure_stitching=measure --reads model(runs/mlm-1/model) stitched(runs/lm-1/model) stitched(runs/mt-1/model) stitched(runs/untrained-1/model) stitched(runs/mlm-2/model) train=corpus/tokens/train.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/stitching/mlm-1.csv measures/stitching/mlm-1.parquet
 = run.objective mlm; run.seed 1; options.run.module mlm; options.choose 0.15; options.layers 3; options.sentences 30
@@ -150,12 +150,12 @@ shrink_pruned --model runs/mt-1/model --smaller pruned/mt-1/all/none_0/smaller
 measure_pruned_functions=measure --reads model(pruned/mt-1/encoder/gates_0.7/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/pruned_functions/mt-1.encoder.gates_0.7.csv measures/pruned_functions/mt-1.encoder.gates_0.7.parquet
 = run.objective mt; run.attention encoder; run.method gates; run.penalty 0.7
 compare_with_published --figures figures/mutual_information_{input,lm,mlm}.csv figures/distance_between_{tasks,layers}.csv figures/{change,influence}_frequency_rank.csv figures/{change,influence}_pos.csv figures/neighbors_{token,position,left_right,ccg,ccg_left_right}.csv figures/head_{importance,functions}.csv figures/{syntactic_heads,quality_against_heads,functions_kept,heads_kept_by_attention,decoder_heads_by_layers}.csv --table measures/comparison.csv --correlations measures/rank_correlations.csv
-judge_claims --tables measures/{agreement,attention_patterns,bertscore,change,geometry,head_functions,head_importance,influence,isotropy,mutual_information,neighbors,probes,pruned_functions,pruning,pwcca_between_layers,pwcca_between_runs,stitching,structural_probe,word_order}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
+judge_claims --tables measures/{agreement,attention_patterns,bertscore,change,dictionary,geometry,head_functions,head_importance,influence,isotropy,mutual_information,neighbors,probes,pruned_functions,pruning,pwcca_between_layers,pwcca_between_runs,stitching,structural_probe,word_order}.parquet measures/gates.csv --correlations measures/rank_correlations.csv --quality measures/quality.csv --metrics runs/{lm,mt,mlm}-{1,2}/metrics.jsonl --table measures/claims.csv --specifications measures/specifications.csv
 = initial.mlm untrained; initial.mt untrained; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100; estimators.mutual_information.estimator clusters; estimators.pwcca_between_layers {"variant": "definition", "weights": "x"}; estimators.change.matching matched; estimators.influence.matching matched; estimators.neighbors.metric cosine; estimators.head_importance.importance ["confidence", "relevance_alpha_beta"]; others.weighted by the second run ["pwcca_between_runs", {"variant": "definition", "weights": "y"}]; others.20 clusters ["mutual_information", {"estimator": "clusters", "n_clusters": 20, "n_tokens": 100}]; others.60 tokens ["mutual_information", {"estimator": "clusters", "n_clusters": 50, "n_tokens": 60}]; others.scikit-learn ["mutual_information", {"estimator": "scikit-learn"}]; others.relevance by ratios ["head_importance", {"importance": ["confidence", "relevance_ratio"]}]
 plan_next_look --claims measures/claims.csv --look next_look.yaml
 > next_look.yaml
 = planned [2]; seeds.lm 2; initial.mlm untrained; tokens.untrained 0
-calibrate_claims --tables measures/{agreement,attention_patterns,bertscore,change,geometry,head_functions,head_importance,influence,isotropy,mutual_information,neighbors,probes,pruned_functions,pruning,pwcca_between_layers,pwcca_between_runs,stitching,structural_probe,word_order}.parquet measures/gates.csv --table measures/calibration.csv
+calibrate_claims --tables measures/{agreement,attention_patterns,bertscore,change,dictionary,geometry,head_functions,head_importance,influence,isotropy,mutual_information,neighbors,probes,pruned_functions,pruning,pwcca_between_layers,pwcca_between_runs,stitching,structural_probe,word_order}.parquet measures/gates.csv --table measures/calibration.csv
 < bottomup/published/curves/{ib_mi_tasks,ib_src_dst_lm_mlm,change_between_tasks,change_by_task,change_freq,change_pos,influence_freq,influence_freq_iwd,influence_pos,evolution_token,evolution_position,same_left_right_tokens,evolution_same_ccg,evolution_ccg_left_right,lrp_confidence,functions_ru_de_fr,heads_dying_enc_bleu_linear_x,bleu_all_attns,heads_dying_by_attn_type_both,heads_dying_decoder}.csv
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
@@ -332,8 +332,9 @@ FIGURES = {
     "sentence": (f"sentence/{FIRST}.csv", ""),
     "lens": ("lens/{lm,mt,mlm}-1.parquet", ""),
     "dictionary": (
-        "dictionary/lm-1.{lm-2,mt-1,mlm-1}.csv dictionary/mt-1.{mt-2,mlm-1}.csv "
-        "dictionary/mlm-1.mlm-2.csv",
+        "dictionary/lm-1.{lm-2,mt-1,mlm-1}.parquet dictionary/lm-2.{mt-2,mlm-2}.parquet "
+        "dictionary/mt-1.{mt-2,mlm-1}.parquet dictionary/mt-2.mlm-2.parquet "
+        "dictionary/mlm-1.mlm-2.parquet",
         "",
     ),
     "stitching": (

@@ -57,8 +57,7 @@ ORDERS = ["measure_word_order", "collect_*:measures/word_order.*", "plot_word_or
 BERTSCORE = ["measure_bertscore", "collect_*:measures/bertscore.*", "plot_bertscore", *JUDGED]
 # These are not in the explorer.
 DICTIONARY = [
-    *("measure_dictionary", "collect_tables:measures/dictionary.csv", "plot_dictionary"),
-    "show_index",
+    *("measure_dictionary", "collect_*:measures/dictionary.*", "plot_dictionary", *JUDGED),
 ]
 STITCHING = [
     *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", *JUDGED),
