@@ -381,7 +381,8 @@ MISTAKES = [
         ("norms[:, 1] / norms", "norms[:, 0] / norms"),
         ("np.square(centered).mean()", "np.square(centered).max()"),
         ("np.abs(2 * relative[live] - 1)", "np.abs(relative[live] - 1)"),
-        ("uses[some].sum() / uses[live].sum()", "some.sum() / live.sum()"),
+        ("ratio(uses[:, some].sum(axis=1), in_all)", "ratio(some.sum() + 0 * in_all, in_all)"),
+        ("jackknife.ratio(apart, in_all)", "np.full(1 + count, apart[0] / in_all[0])"),
         ("relative >= 1 - EXCLUSIVE", "relative >= 1"),
     ),
     *of(
@@ -570,6 +571,13 @@ MISTAKES = [
         ("[half - difference, half + difference]", "[half - difference]"),
         ("after.max(axis=0) - before.max(axis=0)", "after.max(axis=0)"),
         ("distances.min(axis=1).mean(axis=1) +", "distances.min(axis=2).mean(axis=1) +"),
+        ("    times = np.log2(steps)", "    times = np.array(steps)"),
+        ("if len(steps) < LEAST_STEPS:", "if not steps:"),
+        (
+            'where=lambda tables: rises(tagging_at_steps(tables, "mlm")',
+            'where=lambda tables: rises(tagging_at_steps(tables, "lm")',
+        ),
+        ("(objective, START[other])]", "(objective, START[objective])]"),
     ),
     *of("claims", "training_text.py", ("mean(halves)[0] /", "mean(of_seeds)[0] /")),
     *of(
@@ -617,6 +625,8 @@ MISTAKES = [
         "curves.py",
         ("len(curve) // PARTS.get()", "len(curve) // 2"),
         ("PARTS.reset(before)", "pass"),
+        ("rises / rises.sum(axis=0)", "rises / np.abs(rises).sum(axis=0)"),
+        ("if of == objective and step is not None:", "if step is not None:"),
         (
             'as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed',
             'as_wanted = found.rows["seed_a"] > 0',
@@ -642,6 +652,7 @@ MISTAKES = [
         ("[slower - 1, 2 - slower]", "[slower - 1]"),
     ),
     *of("claims", "curves.py", ('found["dev_loss_nats"].cummin()', 'found["dev_loss_nats"]')),
+    *of("claims", "finding.py", ('claim.measure, claim.paper == "field"', "claim.measure, True")),
     *of("claims", "finding.py", ("(values.sum(0) - values) / (len(values) - 1)", "values")),
     *of(
         "figures",
