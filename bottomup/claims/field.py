@@ -778,8 +778,8 @@ def mlm_forgets_places(tables: Tables) -> Parts:
 
 @claim(
     measure="bertscore",
-    statement="How alike two sentences are is best told near the top of a masked model (in layer 5 "
-    "of 6, 10 of 12).",
+    statement="How alike two sentences are is best told near the top of a masked model (of six "
+    "layers, in the fifth).",
     section="Zhang et al. 2020 (BERTScore), arXiv 1904.09675",
     statistic="MLM, rank correlation of BERTScore with how alike the translations of two sentences "
     "are: top third of the layers less the larger of bottom and middle third",
