@@ -108,12 +108,32 @@ def test_the_config_loads_without_torch():
     subprocess.run([sys.executable, "-c", code], input=text, text=True, cwd=ROOT, check=True)
 
 
-@pytest.mark.parametrize("name", ["agreement", "isotropy", "probes", "structural_probe"])
-def test_what_claims_rest_on_is_of_all_seeds_and_at_earlier_steps_of_the_first(name):
+FIRST, BOTH = ["lm_step16-4"], ["lm_step16-4", "lm_step16-5"]
+
+
+@pytest.mark.parametrize(
+    ("name", "at_steps"),
+    [
+        *(("agreement", BOTH), ("probes", BOTH), ("structural_probe", BOTH)),
+        *(("isotropy", FIRST), ("word_order", FIRST), ("bertscore", FIRST)),
+    ],
+)
+def test_what_claims_rest_on_is_of_all_seeds(name, at_steps):
+    """At earlier steps, too, where claims ask when something appears."""
     subjects = Subjects(load(changed(seeds=[4, 5], training_steps={"lm": [16]})))
     parts = tables()[name].TABLE.parts(subjects)
     assert {"lm-4", "lm-5", "mlm-4", "mlm-5", "untrained-4", "untrained-5"} <= {*parts}
-    assert [part for part in parts if "step" in part] == ["lm_step16-4"]
+    assert [part for part in parts if "step" in part] == at_steps
+
+
+def test_dictionaries_are_of_two_objectives_or_two_seeds():
+    two = {"objectives": {"mt": None}, "pruning": {"penalties": {"mt": None}}}
+    config = changed(seeds=[4, 5, 6], training_steps={"lm": [16]})
+    subjects = Subjects(load(overlaid(config, two)))
+    assert {*tables()["dictionary"].TABLE.parts(subjects)} == {
+        *("lm-4.mlm-4", "lm-5.mlm-5", "lm-6.mlm-6"),
+        *("lm-4.lm-5", "lm-4.lm-6", "lm-5.lm-6", "mlm-4.mlm-5", "mlm-4.mlm-6", "mlm-5.mlm-6"),
+    }
 
 
 @pytest.mark.parametrize(
