@@ -29,7 +29,7 @@ def trained_pairs(subjects: "Subjects") -> list[str]:
 TABLE = Table(
     "pair",
     parts=trained_pairs,
-    seconds=150,
+    seconds=60,
     judged=True,
     category="3 Distance",
 )
