@@ -210,8 +210,12 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
             6,
             "model.layer: unknown key; allowed: attention_dropout, d_ff, d_model, ",
         ),
-        ("corpus__source", "filez", 'corpus.source: found "filez"; allowed: conllu, files, '),
-        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: conllu, "),
+        (
+            "corpus__source",
+            "filez",
+            'corpus.source: found "filez"; allowed: brackets, conllu, files, ',
+        ),
+        ("corpus__sources__filez", {}, "corpus.sources.filez: unknown key; allowed: brackets, "),
         (
             "objectives__mllm",
             {},
@@ -492,7 +496,7 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
         (
             "corpus__source",
             ["libreoffice_help", "file"],
-            'corpus.source: found "file"; allowed: conllu, files, ',
+            'corpus.source: found "file"; allowed: brackets, conllu, files, ',
         ),
         ("objectives__a", {"objective": ["lm"]}, 'objectives.a.objective: found ["lm"]; allowed: '),
         ("training_halves", [["lm"]], 'training_halves[0]: found ["lm"]; allowed: list (text)'),
