@@ -136,6 +136,20 @@ def stitched_into(wildcards):
     return [path for folder in folders for path in model_in(folder).values()]
 
 
+def of_pair(path):
+    """A file of a run, for both runs of a pair; once for a run with itself."""
+
+    def paths(wildcards):
+        runs = [
+            (wildcards[f"objective_{side}"], wildcards[f"seed_{side}"]) for side in "ab"
+        ]
+        return [
+            path.format(objective=name, seed=seed) for name, seed in dict.fromkeys(runs)
+        ]
+
+    return paths
+
+
 def held_out_tokens(wildcards):
     """The test split, source side, in sub-words of ours or, for a checkpoint, in words."""
     side = "words" if of_checkpoint(wildcards) else "source"

@@ -48,6 +48,12 @@ READS = {
     # from.
     "train": {"train": text_of("train")},
     "stitched": {"stitched": stitched_into},
+    # Both runs of a pair, and what they read.
+    "models": {name: of_pair(path) for name, path in MODEL.items()},
+    "test_source": {
+        "text": expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        "blocks": "<results>/corpus/blocks.test.npy",
+    },
     "known": {"annotation": ANNOTATION, "frequencies": frequencies_of},
     # The split test as it was written, with its words and what is known of them; and the text of
     # training, in sub-words of ours.

@@ -29,6 +29,7 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_attention_patterns import test_the_program as test_attention_patterns
+from tests.measures.test_attention_trees import test_the_program as test_attention_trees
 from tests.measures.test_bertscore import (
     test_a_checkpoint_reads_its_own_tokens as test_bertscore,
 )
@@ -41,6 +42,7 @@ from tests.measures.test_edge_probes import (
 )
 from tests.measures.test_exact import known_files  # noqa: F401
 from tests.measures.test_exact import test_the_program as test_exact
+from tests.measures.test_head_distances import test_the_program as test_head_distances
 from tests.measures.test_lens import test_the_program as test_lens
 from tests.measures.test_lens import test_the_program_of_beliefs as test_beliefs
 from tests.measures.test_measure_scripts import (  # noqa: F401
@@ -114,6 +116,8 @@ TESTS = {
     "measure word_order": test_word_order,
     "measure bertscore": test_bertscore,
     "measure attention_patterns": test_attention_patterns,
+    "measure head_distances": test_head_distances,
+    "measure attention_trees": test_attention_trees,
     "measure probes": test_probes_of_each_layer,
     "measure neighbors": test_the_program_tells_value_interval_and_chance_of_each_property,
 }

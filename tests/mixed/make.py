@@ -102,6 +102,8 @@ STUDY = {
         "senses": {"k": 1, "occurrences": 20},
         "influence": {"sentences": 20},
         "attention_patterns": {"sentences": 20},
+        "attention_trees": {"sentences": 100},
+        "head_distances": {"sentences": 20},
         "minimal_pairs": {"pairs": 10},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
     },

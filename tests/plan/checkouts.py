@@ -63,6 +63,8 @@ measures:
   change: {occurrences: 300}
   influence: {sentences: 100}
   attention_patterns: {sentences: 90}
+  attention_trees: {sentences: 110}
+  head_distances: {sentences: 70}
   neighbors: {k: 10}
   senses: {k: 5}
   stitching: {sentences: 30}

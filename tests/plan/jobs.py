@@ -103,6 +103,12 @@ measure_edge_probes=measure --reads model(runs/mlm-1/model) text=corpus/tokens/t
 = run.objective mlm; run.seed 1; sees subjects; options.sentences 600
 measure_dictionary=measure --reads views=views/lm-1/plain.npy views=views/mlm-1/plain.npy occurrences=occurrences/plain/occurrences.parquet --writes measures/dictionary/lm-1.mlm-1.csv measures/dictionary/lm-1.mlm-1.parquet
 = run.objective_a lm; run.objective_b mlm; options.times 4; options.steps 90
+measure_attention_trees=measure --reads model(runs/mlm-2/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy annotation=corpus/annotation.parquet frequencies=corpus/frequencies.csv --writes measures/attention_trees/mlm-2.csv measures/attention_trees/mlm-2.parquet
+= run.objective mlm; run.seed 2; sees subjects; of_heads looked at; options.sentences 110; options.seed 1
+measure_head_distances=measure --reads model(runs/lm-1/model) model(runs/mlm-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/head_distances/lm-1.mlm-1.csv measures/head_distances/lm-1.mlm-1.parquet
+= run.objective_a lm; run.objective_b mlm; sees subjects; options.sentences 70; options.seed 1
+measure_head_distances=measure --reads model(runs/mt-1/model) text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/head_distances/mt-1.mt-1.csv measures/head_distances/mt-1.mt-1.parquet
+= run.objective_a mt; run.seed_a 1; run.objective_b mt; run.seed_b 1
 measure_stitching=measure --reads model(runs/mlm-1/model) stitched(runs/lm-1/model) stitched(runs/mt-1/model) stitched(runs/untrained-1/model) stitched(runs/mlm-2/model) train=corpus/tokens/train.source/{arrays} text=corpus/tokens/test.source/{arrays} blocks=corpus/blocks.test.npy --writes measures/stitching/mlm-1.csv measures/stitching/mlm-1.parquet
 = run.objective mlm; run.seed 1; options.run.module mlm; options.choose 0.15; options.layers 3; options.sentences 30
 measure_word_order=measure --reads model(runs/mt-2/model) text=corpus/tokens/test.{source,target}/{arrays} blocks=corpus/blocks.test.npy --writes measures/word_order/mt-2.csv measures/word_order/mt-2.parquet
@@ -335,6 +341,14 @@ FIGURES = {
         "dictionary/lm-1.{lm-2,mt-1,mlm-1}.parquet dictionary/lm-2.{mt-2,mlm-2}.parquet "
         "dictionary/mt-1.{mt-2,mlm-1}.parquet dictionary/mt-2.mlm-2.parquet "
         "dictionary/mlm-1.mlm-2.parquet",
+        "",
+    ),
+    "attention_trees": (f"attention_trees/{RUNS}.parquet", ""),
+    "head_distances": (
+        "head_distances/lm-1.lm-1.parquet head_distances/mt-1.mt-1.parquet "
+        "head_distances/mlm-1.mlm-1.parquet head_distances/untrained-1.untrained-1.parquet "
+        "head_distances/lm-1.{lm-2,mt-1,mlm-1}.parquet head_distances/mt-1.{mt-2,mlm-1}.parquet "
+        "head_distances/mlm-1.mlm-2.parquet head_distances/untrained-1.untrained-2.parquet",
         "",
     ),
     "stitching": (

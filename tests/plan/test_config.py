@@ -632,12 +632,13 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
     )
     without = load(changed(annotation__pipeline=None, leave_out=["quality"]))
     assert without.known_of_words() == [] and without.left_out() == [
-        *("quality", "probes", "agreement", "edge_probes", "senses", "structural_probe"),
-        "transfer",
+        *("quality", "probes", "agreement", "attention_trees", "edge_probes", "senses"),
+        *("structural_probe", "transfer"),
     ]
     line = without.without_annotation(["change_pos"])
     assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
-    assert "; tables agreement, edge_probes, senses, structural_probe, transfer; probes" in line
+    tables = "agreement, attention_trees, edge_probes, senses, structural_probe, transfer"
+    assert f"; tables {tables}; probes for tag; " in line
     require_packages(without)
 
 

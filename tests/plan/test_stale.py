@@ -62,6 +62,15 @@ DICTIONARY = [
 STITCHING = [
     *("measure_stitching", "collect_*:measures/stitching.*", "plot_stitching", *JUDGED),
 ]
+ATTENTION_TREES = [
+    *("measure_attention_trees", "collect_*:measures/attention_trees.*", "plot_attention_trees"),
+    "show_index",
+]
+HEAD_DISTANCES = [
+    *("measure_head_distances", "collect_*:measures/head_distances.*", "plot_head_distances"),
+    "show_index",
+]
+COMPARED_HEADS = [*HEAD_DISTANCES, *ATTENTION_TREES]
 SENTENCE = [
     *("measure_sentence", "collect_tables:measures/sentence.csv", "plot_sentence", "show_index"),
 ]
@@ -169,7 +178,7 @@ FROM_VIEWS = ["extract_views", *FROM_SEEN, *SENTENCE]
 OF_SUBJECTS = [
     *("measure_attention", "show_explorer", *QUALITY, *INFLUENCE, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*SENTENCE, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *(*EDGES, *STITCHING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE),
+    *(*EDGES, *STITCHING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE, *COMPARED_HEADS),
 ]
 MEASURED = [*OF_VIEWS, *PROJECTION, *OF_SUBJECTS]
 FROM_ANNOTATED = [
@@ -178,13 +187,13 @@ FROM_ANNOTATED = [
 ]
 FROM_ANNOTATION = [
     *("annotate_words", *FROM_ANNOTATED, *AGREEMENT, *LENS, *STRUCTURAL, *EDGES),
-    *(*FUNCTIONS, *PRUNED_FUNCTIONS),
+    *(*FUNCTIONS, *PRUNED_FUNCTIONS, *ATTENTION_TREES),
 ]
 FROM_OCCURRENCES = ["draw_occurrences", *FROM_ANNOTATED, *FROM_VIEWS]
 FROM_RUNS = [
     *(*QUALITY, *AGREEMENT, *LENS, *STRUCTURAL, *EDGES, *FROM_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE),
-    *STITCHING,
+    *(*STITCHING, *COMPARED_HEADS),
 ]
 FROM_TRAINING = [
     *("train_*", "plot_learning_curves", "measure_attention"),
@@ -202,7 +211,7 @@ FROM_BPE = [
 FROM_BLOCKS = [
     *("deal_blocks", *FROM_OCCURRENCES, *QUALITY, *LENS, *FROM_IMPORTANCE, *FUNCTIONS),
     *(*AGREEMENT, *BELIEFS, *STRUCTURAL, *EDGES, *PRUNED_QUALITY, *PRUNED_FUNCTIONS),
-    *(*STITCHING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE),
+    *(*STITCHING, *ATTENTION_PATTERNS, *ORDERS, *BERTSCORE, *COMPARED_HEADS),
 ]
 FROM_SPLITS = ["split_corpus", *FROM_BLOCKS, *FROM_BPE]
 FROM_CLEANING = ["clean_corpus", *FROM_SPLITS]
@@ -214,7 +223,7 @@ EVERYTHING = ["fetch_corpus", *FROM_CLEANING]
 ESTIMATES = [
     *(*QUALITY, *AGREEMENT, *LENS, *BELIEFS, *STRUCTURAL, *EDGES, *OF_VIEWS, *INFLUENCE),
     *(*FROM_IMPORTANCE, *FUNCTIONS, *PRUNED_QUALITY, *PRUNED_FUNCTIONS, *ATTENTION_PATTERNS),
-    *(*STITCHING, *ORDERS, *BERTSCORE),
+    *(*STITCHING, *ORDERS, *BERTSCORE, *COMPARED_HEADS),
 ]
 # The reading `as_trained`, which is MLM's alone.
 AS_TRAINED = [
@@ -241,7 +250,7 @@ AVERAGED = [
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
     *(*IMPORTANCE[3:], *FUNCTIONS[2:]),
-    *ATTENTION_PATTERNS[1:3],
+    *(*ATTENTION_PATTERNS[1:3], *ATTENTION_TREES[1:3], "plot_head_distances"),
 ]
 # The same for objectives, but for what only those show that do not translate.
 COMPARED = [
@@ -262,6 +271,7 @@ COMPARED = [
     # Of each run, beside one of every other objective.
     *STITCHING,
     *DICTIONARY[1:],
+    *(*HEAD_DISTANCES[1:], *ATTENTION_TREES[1:]),
     *PROBES[1:],
     "plot_similarity_*",
     "plot_learning_curves",
@@ -275,12 +285,13 @@ COMPARED = [
 MEANS = [
     *("plot_mutual_information_*", *DISTANCES),
     *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads", "plot_attention_patterns"),
-    *("plot_stitching", "plot_dictionary"),
+    *("plot_stitching", "plot_dictionary", "plot_head_distances", "plot_attention_trees"),
 ]
 # What of this is about attention.
 OF_ATTENTION = [
     *("collect_*:measures/head*", "collect_*:measures/influence*"),
     *("collect_*:measures/lens.*", "plot_lens", *ATTENTION_PATTERNS[1:3]),
+    *(*HEAD_DISTANCES[1:3], *ATTENTION_TREES[1:3]),
     *("plot_*head*", "plot_importance_agreement", "plot_influence_*", "plot_matching"),
     *STITCHING[:3],
 ]
@@ -310,6 +321,8 @@ def from_training(objective):
         f"measure_pwcca_between_layers:*/{objective}-*",
         f"measure_*_between_runs:*[/.]{objective}[-_]*",  # a pair of runs is named `a.b`
         f"measure_dictionary:*[/.]{objective}-*",
+        f"measure_attention_trees:*/{objective}-*",
+        f"measure_head_distances:*[/.]{objective}-*",
         f"measure_isotropy:*/{objective}-*",
         f"measure_geometry:*/{objective}-*",
         f"measure_sentence:*/{objective}-*",
@@ -393,6 +406,16 @@ CONFIG = {
         [*PWCCA, *SIMILARITY, *NEIGHBOURS, *SENSES],
     ),
     "updates of a dictionary": ("dictionary: {steps: 90", "dictionary: {steps: 91", DICTIONARY),
+    "sentences of trees from attention": (
+        "attention_trees: {sentences: 110",
+        "attention_trees: {sentences: 111",
+        ATTENTION_TREES,
+    ),
+    "sentences of heads compared": (
+        "head_distances: {sentences: 70",
+        "head_distances: {sentences: 71",
+        HEAD_DISTANCES,
+    ),
     "sentences of a map": ("stitching: {sentences: 30", "stitching: {sentences: 31", STITCHING),
     "sentences in another order": ("{sentences: 80}", "{sentences: 81}", ORDERS),
     "ratings of people": (
@@ -464,7 +487,7 @@ CODE = {
     "bottomup/training/loop.py": FROM_TRAINING,
     "bottomup/measures/quality.py": [*QUALITY, *PRUNED_QUALITY],
     "bottomup/heads/relevance.py": FROM_IMPORTANCE,
-    "bottomup/heads/functions.py": [*FUNCTIONS, *PRUNED_FUNCTIONS],
+    "bottomup/heads/functions.py": [*FUNCTIONS, *PRUNED_FUNCTIONS, *ATTENTION_TREES],
     "bottomup/heads/gates.py": PRUNING,
     "bottomup/heads/removal.py": ["shrink_pruned", *PRUNED_QUALITY],
     "scripts/collect_heads.py": ["collect_heads", "show_explorer"],
@@ -482,17 +505,20 @@ CODE = {
     "bottomup/measures/over_runs.py": [
         *(*MEANS, "plot_lens", "plot_geometry", "plot_attention_patterns", *COMPARISON, *JUDGED),
         *("plot_isotropy", "plot_probes", "plot_structural_probe", "plot_agreement", "plot_senses"),
-        *("plot_word_order", "plot_bertscore"),
+        *("plot_word_order", "plot_bertscore", "plot_head_distances"),
+        "plot_attention_trees",
     ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
     "bottomup/measures/context.py": CONTEXT,
-    "bottomup/measures/structural_probe.py": [*STRUCTURAL, *EDGES],
+    "bottomup/measures/structural_probe.py": [*STRUCTURAL, *EDGES, *ATTENTION_TREES],
     "bottomup/measures/edge_probes.py": EDGES,
     "bottomup/measures/stitching.py": STITCHING,
     "bottomup/measures/dictionary.py": DICTIONARY,
     "bottomup/measures/word_order.py": [*ORDERS, *BERTSCORE],
     "bottomup/measures/bertscore.py": BERTSCORE,
-    "bottomup/measures/attention_patterns.py": ATTENTION_PATTERNS,
+    "bottomup/measures/attention_patterns.py": [*ATTENTION_PATTERNS, *HEAD_DISTANCES],
+    "bottomup/measures/head_distances.py": HEAD_DISTANCES,
+    "bottomup/measures/attention_trees.py": ATTENTION_TREES,
     "bottomup/measures/ngram.py": AGREEMENT,
     "bottomup/measures/agreement.py": AGREEMENT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],
@@ -578,7 +604,7 @@ DONE = [
         "bottomup/heads/functions.py",
         "append(Related(",
         "extend(Related(",
-        FUNCTIONS,
+        [*FUNCTIONS, *ATTENTION_TREES],
         PRUNED_FUNCTIONS,
     ),
     (
@@ -920,6 +946,7 @@ def test_without_annotation_what_asks_for_it_is_left_out_and_said(checkout, outp
     figures = ["change_pos", "influence_pos", "neighbors_ccg", "neighbors_ccg_left_right"]
     figures += ["projection_ccg", "syntactic_heads"]
     probing = ["agreement", "probes", "structural_probe", "edge_probes", "senses"]
+    probing += ["attention_trees"]
     drawn = [f"plot_{name}" for name in [*figures, *probing]]
     of_probes = [
         f"{what}{name}*" for name in probing for what in ("measure_", "collect_*:measures/")

@@ -1,0 +1,63 @@
+"""Whether attention joins the words that syntax trees join: by the best head of each layer, by the
+mean of its heads, and how much of it by place alone.
+
+Not in the papers; trees from attention are those of Raganato and Tiedemann (2018) and Htut et al.
+(2019).
+"""
+
+import pandas as pd
+from matplotlib.figure import Figure
+from matplotlib.ticker import MaxNLocator
+
+from bottomup.figures import style
+from bottomup.figures.means import over_runs
+from bottomup.figures.points import Tables, join, points, table
+from bottomup.measures.attention_trees import HEAD, MEAN
+from bottomup.measures.jackknife import UNIT, WITHOUT
+
+NEEDED = [
+    *("objective", "seed", "layer", "of", "value", "ci_low", "ci_high", WITHOUT),
+    *("by_place", "chain", "permuted", "n"),
+]
+BY_PLACE = "by_place"
+# By panel: its title, and of what it is.
+PANELS = {
+    HEAD: ("best head, chosen in other documents", HEAD),
+    BY_PLACE: ("this head in another sentence", HEAD),
+    MEAN: ("mean of all heads", MEAN),
+}
+CONTROLS = {"chain": "chain", "permuted": "other tree"}
+
+
+@style.paper()
+def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
+    """The figure and its points, from `attention_trees`.
+
+    Lines across a panel are what a chain of words reaches, and the tree of another sentence.
+    """
+    measured = table(tables, "attention_trees", NEEDED)
+    names = {"objective": "series", "layer": "x"}
+    measured = measured.rename(columns=names).sort_values("x")
+    figure = Figure(figsize=(9.6, 3.4), layout="constrained")
+    grid, parts = figure.subplots(1, len(PANELS), sharey=True), []
+    for axes, (name, (title, of)) in zip(grid, PANELS.items(), strict=True):
+        shown = measured[measured["of"] == of]
+        if name == BY_PLACE:
+            nothing = {"ci_low": None, "ci_high": None, WITHOUT: None}
+            shown = shown.assign(value=shown[BY_PLACE], **nothing)
+        parts.append(points(over_runs(shown, ["series", "x"], UNIT), panel=name, quantity="share"))
+        style.curves(axes, parts[-1], style.objective)
+        axes.set_title(f"{title}\n{style.count(shown['n'])} sentences")
+        axes.set_xlabel("layer")
+        axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    grid[0].set_ylabel("edges found (UUAS), share")
+    grid[0].set_ylim(bottom=0)
+    for control, label in CONTROLS.items():
+        if measured[control].notna().any():
+            style.level(grid[-1], measured[control].mean(), label)
+            for axes in grid[:-1]:
+                axes.axhline(measured[control].mean(), color="black", linewidth=0.7)
+    drawn = join(parts)
+    looks = {name: style.objective(name) for name in style.ordered(drawn["series"])}
+    style.legend(figure, style.key(drawn, looks))
+    return figure, drawn

@@ -1,0 +1,169 @@
+"""Whether the attention of a head joins the words that the syntax tree joins.
+
+The weights between two words, both ways, are added, and the tree of largest total weight that joins
+all words is taken (Raganato and Tiedemann 2018; Htut et al. 2019, arXiv 1911.12246, without
+directions). Weights to the sub-words of a word are added, those from them averaged (Clark et al.
+2019). The score is the share of the parser's edges that it has (UUAS), without punctuation.
+
+The best of many heads looks better than it is, so a head is chosen on half of the documents and
+scored on the other half. A chain of neighboring words, which is what a tree that branches to the
+right is without directions, needs no model. And a head that attends to places finds part of a tree,
+too: `by_place` is what it finds with its attention in another sentence of as many words.
+"""
+
+from collections.abc import Iterator, Sequence
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bottomup.corpus.encoding import NO_WORD
+from bottomup.corpus.tokens import TokenFile
+from bottomup.heads.functions import word_attention
+from bottomup.measures import jackknife
+from bottomup.measures.structural_probe import (
+    NEEDED,
+    Trees,
+    chain,
+    permuted,
+    spanning_trees,
+    uuas,
+)
+from bottomup.subjects import Subject
+from bottomup.subjects.batches import batches
+
+HEAD, MEAN, MODEL = "head", "mean", "model"
+
+
+def between_words(
+    subject: Subject, text: TokenFile, length: int, batch_tokens: int, device: torch.device | str
+) -> np.ndarray:
+    """The attention between each two words of sentences of `length` words, both ways: `[n, columns,
+    length, length]`. Columns are the open heads, layer by layer, then the mean of each layer's."""
+    found: list[Tensor] = []
+    order = []
+    for batch in batches(subject, text, batch_tokens):
+        numbers = torch.from_numpy(np.where(batch.tokens, text.words[batch.index], NO_WORD))
+        layers = [
+            word_attention(weights[:, some].float(), numbers.to(device), length).cpu()
+            for weights, some in zip(
+                subject.attentions(batch.ids.to(device), lengths=batch.lengths),
+                subject.open_heads,
+                strict=True,
+            )
+        ]
+        means = [of.mean(dim=1, keepdim=True) for of in layers]
+        found.append(torch.cat([*layers, *means], dim=1))
+        order.append(batch.sentences)
+    weights = torch.cat(found)[np.argsort(np.concatenate(order))]
+    return (weights + weights.mT).numpy()
+
+
+def edges_found(
+    subject: Subject,
+    text: TokenFile,
+    told: Sequence[Trees],
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+) -> list[np.ndarray]:
+    """For the sentences of each length, how many edges of each tree are found: `[2, n, columns]`,
+    in the sentence itself and in another one of that length, NaN where it has no other.
+
+    text: the sentences as the subject reads them. told: their trees, as `trees` has them. Columns
+    as in `between_words`.
+    """
+    subject.model.to(device)
+    starts = np.sort(np.concatenate([one.rows[:, 0] for one in told]))
+    found = []
+    for one in told:
+        n, length = one.rows.shape
+        some = text.select(np.searchsorted(starts, one.rows[:, 0]))
+        weights = between_words(subject, some, length, batch_tokens, device)
+        counted = one.counted.repeat(weights.shape[1], axis=0)
+        both = [
+            spanning_trees(-of.reshape(-1, length, length), counted).reshape(of.shape)
+            for of in (weights, np.roll(weights, 1, axis=0))
+        ]
+        edges = np.stack([(of & one.edges[:, None]).sum((2, 3)) / 2 for of in both])
+        edges[1] = edges[1] if n > 1 else np.nan
+        found.append(edges)
+    return found
+
+
+def attention_trees(
+    subject: Subject,
+    texts: Sequence[TokenFile],
+    told: Sequence[Sequence[Trees]],
+    count: int,
+    seed: int,
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+) -> Iterator[dict]:
+    """Rows of a table: for each layer its best head and the mean of its heads, and the best head of
+    all; layers and heads count from 1.
+
+    texts, told: sentences on which a head is chosen, with their trees, and those on which it is
+    scored. count: of blocks. seed: of whose trees change places for `permuted`.
+
+    value, with its interval over documents for the head that was chosen, and `chosen_at`, what it
+    has where it was chosen: UUAS, 0 to 1. by_place, chain, permuted: what it finds in another
+    sentence, what a chain finds, and the tree of another sentence. n: sentences; with fewer than
+    `n_needed` in either half there is no value, and `n` is the lesser number.
+    """
+    sizes = [sum(len(one.rows) for one in of) for of in told]
+    enough = min(sizes) >= NEEDED
+    to_choose, to_score = told
+    controls = dict.fromkeys(("chain", "permuted"), np.nan)
+    heads = [(layer, head) for layer, of in enumerate(subject.open_heads) for head in of.tolist()]
+    if enough:
+        chosen, scored = (
+            edges_found(subject, text, of, batch_tokens, device)
+            for text, of in zip(texts, told, strict=True)
+        )
+        at = sum(of[0].sum(axis=0) for of in chosen) / _edges(to_choose)
+        controls["chain"] = chain(to_score, count)["uuas"]
+        controls["permuted"] = permuted(to_score, count, seed)["uuas"]
+    else:
+        at = np.full(len(heads) + subject.layers, np.nan)
+    for of, layer, head, column in _columns(at, heads, subject.layers):
+        named = {"layer": layer + 1, "of": of, "head": None if head is None else head + 1}
+        found = np.full(1 + count, np.nan), np.nan
+        if enough:
+            found = _scores(scored, to_score, column, count)
+        yield {
+            **named,
+            **jackknife.estimate("value", found[0][0], found[0][1:], jackknife.UNIT),
+            **{"chosen_at": float(at[column]), "by_place": float(found[1]), **controls},
+            **{"n": sizes[1] if enough else min(sizes), "n_needed": NEEDED},
+        }
+
+
+def _columns(
+    at: np.ndarray, heads: list[tuple[int, int]], layers: int
+) -> Iterator[tuple[str, int, int | None, int]]:
+    """What the rows are of: its kind, layer, head and column; at: UUAS by column."""
+    of_heads = np.nan_to_num(at[: len(heads)])
+    for layer in range(layers):
+        columns = [column for column, (of, _) in enumerate(heads) if of == layer]
+        if columns:
+            best = max(columns, key=of_heads.__getitem__)
+            yield HEAD, *heads[best], best
+            yield MEAN, layer, None, len(heads) + layer
+    if heads:
+        column = int(of_heads.argmax())
+        yield MODEL, *heads[column], column
+
+
+def _scores(
+    found: Sequence[np.ndarray], told: Sequence[Trees], column: int, count: int
+) -> tuple[np.ndarray, float]:
+    """UUAS of a column, with all blocks and without each, `[1 + count]`; and in other sentences."""
+    own = uuas([of[0, :, column] for of in found], told, count)
+    pairs = [(of, one) for of, one in zip(found, told, strict=True) if len(one.rows) > 1]
+    elsewhere = sum(of[1, :, column].sum() for of, _ in pairs)
+    edges = _edges([one for _, one in pairs])
+    return own, elsewhere / edges if edges else np.nan
+
+
+def _edges(told: Sequence[Trees]) -> int:
+    return sum(int(one.edges.sum()) // 2 for one in told)

@@ -1,0 +1,164 @@
+"""How far apart heads are by what they attend to, within one model and between two.
+
+The distance of two heads is the Jensen-Shannon divergence of their attention from one query, mean
+over the queries of a text (Clark et al. 2019, "What Does BERT Look At?", section 6): 0 where they
+attend alike, ln 2 nats where nothing that one attends to has any of the other's attention. Queries
+are tokens of the text, but for those that see nothing besides themselves in one of the models.
+
+Heads that attend evenly are all alike, and much of attention is a matter of place. So a small
+distance alone says little. Beside the nearest head stand the mean distance of the others, and what
+is nearest where the second model reads another sentence of the same length: with its tokens
+changed, only place is left in common.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from bottomup.core.seeds import generator
+from bottomup.corpus.tokens import TokenFile
+from bottomup.measures import jackknife
+from bottomup.measures.attention_patterns import seen_by
+from bottomup.measures.jackknife import Range
+from bottomup.subjects import Subject
+from bottomup.subjects.batches import Batch, batches, side_by_side
+
+SAME, OTHERS = "layer", "other_layers"
+NEAREST, MEAN, BY_PLACE = "nearest", "mean", "nearest_by_place"
+WITHIN = Range(0, float(np.log(2)))
+
+
+@dataclass(frozen=True)
+class Distances:
+    """Of each two heads, with all blocks of documents, then without each of `count`.
+
+    values: on the same sentences, by_place: on others of the same length, both `[1 + count,
+    heads_a, heads_b]`, in nats. n, n_by_place: on how many queries they rest.
+    """
+
+    values: np.ndarray
+    by_place: np.ndarray
+    n: int
+    n_by_place: int
+
+
+def others_of_length(lengths: np.ndarray, seed: int) -> np.ndarray:
+    """For each sentence another one, drawn among those of its length; itself, if it is the only
+    one: `[n]`."""
+    random, found = generator(seed, "head distances"), np.arange(len(lengths))
+    for length in np.unique(lengths):
+        order = random.permutation(np.flatnonzero(lengths == length))
+        found[order] = np.roll(order, 1)
+    return found
+
+
+def divergences(a: Tensor, b: Tensor) -> Tensor:
+    """The Jensen-Shannon divergences of each two heads in one sentence, summed over queries, in
+    nats: from `[heads_a, queries, keys]` and `[heads_b, queries, keys]` to `[heads_a, heads_b]`.
+
+    Queries of which all weights are 0 add nothing.
+    """
+    own, others = (entropies(of) / 2 for of in (a, b))
+    mixed = torch.stack([entropies((head + b) / 2) for head in a])
+    return (mixed - own[:, None] - others).clamp(min=0)  # what rounding leaves of equal heads
+
+
+def entropies(attention: Tensor) -> Tensor:
+    """Summed over queries, in nats: `[heads]`."""
+    # It takes half the time of torch.special.entr.
+    tiny = torch.finfo(attention.dtype).tiny
+    return -(attention * attention.clamp(min=tiny).log()).sum(dim=(-2, -1))
+
+
+def distances(
+    a: Subject,
+    b: Subject,
+    text: TokenFile,
+    blocks: np.ndarray,
+    count: int,
+    seed: int,
+    batch_tokens: int,
+    device: torch.device | str = "cpu",
+) -> Distances:
+    """The distances of the open heads of two models, by layer, that read the same tokens.
+
+    blocks: of documents, that of each sentence, of `count`. seed: of the other sentences.
+    batch_tokens: padded tokens to read at once.
+    """
+    others = others_of_length(text.lengths, seed)
+    totals = np.zeros((2, len(text), *(sum(map(len, of.open_heads)) for of in (a, b))))
+    queries = np.zeros((2, len(text)))
+    for model in (a, b):
+        model.model.to(device)
+    for batch in batches(a, text, batch_tokens):
+        elsewhere = side_by_side(b, text, others[batch.sentences])
+        seen = [seen_by(batch, of) for of in (a, b)]
+        asked = seen[0].any(dim=-1) & seen[1].any(dim=-1)
+        see_a, see_b = (see & asked[..., None] for see in seen)
+        maps = [
+            attention(a, batch, see_a, device),
+            attention(b, batch, see_b, device),
+            attention(b, elsewhere, see_b, device),
+        ]
+        # One sentence at a time: larger arrays do not fit a core's cache.
+        for place, (sentence, n) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
+            of_a, *both = (of[place, :, :n, :n] for of in maps)
+            totals[:, sentence] = np.stack([divergences(of_a, of_b) for of_b in both])
+        queries[0, batch.sentences] = asked.sum(dim=-1)
+    # A sentence that is read twice says nothing of others.
+    queries[1] = np.where(others == np.arange(len(text)), 0, queries[0])
+    totals[1, queries[1] == 0] = 0
+    sums, n = ([jackknife.sums(of, blocks, count) for of in both] for both in (totals, queries))
+    values = [jackknife.ratio(*of) for of in zip(sums, (m[:, None, None] for m in n), strict=True)]
+    return Distances(values[0], values[1], int(n[0][0]), int(n[1][0]))
+
+
+def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:
+    """Of the open heads of all layers, one layer after another, `[batch, heads, queries, keys]`;
+    seen: which keys the queries that count see, bool `[batch, queries, keys]`."""
+    layers = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
+    found = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
+    return torch.cat(found, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
+
+
+def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
+    """The layer and the number of each open head, both from 1."""
+    heads = [of.cpu().numpy() + 1 for of in subject.open_heads]
+    return np.repeat(np.arange(1, len(heads) + 1), [*map(len, heads)]), np.concatenate(heads)
+
+
+def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
+    """Rows of a table: for each head of a, among the heads of the same layer of b and among those
+    of its other layers, each quantity; layers and heads count from 1.
+
+    The same layer is that at the same share of the depth. In one model, where a is b, no head is
+    compared with itself. quantity: distance of the `nearest`, `mean` distance, and that of the
+    nearest on other sentences of the same length, `nearest_by_place`; `value`, `ci_low`, `ci_high`
+    and `without` are in nats, 0 to ln 2. to_layer, to_head: which one is nearest.
+    """
+    (layers, heads), (other_layers, other_heads) = places(a), places(b)
+    for row, (layer, head) in enumerate(zip(layers, heads, strict=True)):
+        same = other_layers == max(1, (2 * layer * b.layers + a.layers) // (2 * a.layers))
+        kept = np.arange(len(other_heads)) != (row if a is b else -1)
+        for among, some in ((SAME, same & kept), (OTHERS, ~same & kept)):
+            if not some.any():
+                continue
+            values, by_place = (of[:, row, some] for of in (found.values, found.by_place))
+            named = {"layer": int(layer), "head": int(head), "among": among}
+            for quantity, of, n in (
+                (NEAREST, values.min(axis=1), found.n),
+                (MEAN, values.mean(axis=1), found.n),
+                (BY_PLACE, by_place.min(axis=1), found.n_by_place),
+            ):
+                best = np.flatnonzero(some)[values[0].argmin()] if quantity == NEAREST else None
+                yield {
+                    **named,
+                    "quantity": quantity,
+                    **jackknife.estimate("value", of[0], of[1:], WITHIN),
+                    "to_layer": None if best is None else int(other_layers[best]),
+                    "to_head": None if best is None else int(other_heads[best]),
+                    "n": n,
+                }

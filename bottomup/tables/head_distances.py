@@ -1,0 +1,75 @@
+"""How far apart heads are by what they attend to: of one run, and of two.
+
+Rows: one for each head of the first run, layers of the second, and quantity, see
+`bottomup.measures.head_distances.rows`. Pairs are a run with itself, the first of each objective
+that is compared; any two runs of one objective; and the first runs of two that are trained.
+"""
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+from bottomup.core import names
+from bottomup.core.settings import Section, Seed, key
+from bottomup.tables import Table
+
+if TYPE_CHECKING:
+    from bottomup.plan.subjects import Subjects
+    from bottomup.subjects.seen import Seen
+
+
+def with_heads(subjects: "Subjects") -> list[str]:
+    """A run with itself, two runs of one objective, and the first runs of trained ones."""
+    shown = subjects.attending(subjects.compared)
+    found = [names.pair(run, run) for run in subjects.first_runs(shown)]
+    first = set(subjects.first_pairs())
+    for pair in subjects.pairs_of_runs():
+        a, b = (names.objective_and_seed(run)[0] for run in names.runs_of(pair))
+        trained = pair in first and {a, b} <= {*subjects.trained}
+        if {a, b} <= {*shown} and (a == b or trained):
+            found.append(pair)
+    return found
+
+
+TABLE = Table(
+    "pair",
+    reads=("models", "test_source"),
+    sees="subjects",
+    parts=with_heads,
+    memory=(1200, 30, 6),
+    batch_tokens=2048,
+    seconds=10,
+    category="6 Attention heads",
+)
+
+
+class Settings(Section):
+    """How far apart heads are by what they attend to."""
+
+    sentences: int = key(
+        "held-out sentences that are drawn, all if there are fewer", "sentences", ge=1, le=10**6
+    )
+    seed: Seed = key("seed of the draw, and of other sentences of the same length")
+
+
+def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
+    import numpy as np
+
+    from bottomup import subjects
+    from bottomup.core.device import device
+    from bottomup.core.files.arrays import load_array
+    from bottomup.core.seeds import generator
+    from bottomup.measures import head_distances, jackknife
+    from bottomup.subjects.words import held_out
+
+    _, *second = [path.parent for path in seen.paths("model")]
+    a = seen.subject
+    b = subjects.load(*second) if second else a
+    blocks = load_array(seen.needed("blocks"))
+    drawn = generator(settings.seed, "heads compared").permutation(len(blocks))
+    some = np.sort(drawn[: settings.sentences])
+    text, count = held_out(seen, some), jackknife.n_blocks(blocks)
+    read = settings.seed, seen.batch_tokens, device()
+    found = head_distances.distances(a, b, text, blocks[some], count, *read)
+    table = pd.DataFrame(head_distances.rows(found, a, b))
+    return table.astype(dict.fromkeys(["to_layer", "to_head"], "Int64"))
