@@ -12,7 +12,6 @@ from matplotlib.ticker import MaxNLocator
 from bottomup.figures import style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, join, points, table
-from bottomup.measures.attention_trees import HEAD, MEAN
 from bottomup.measures.jackknife import UNIT, WITHOUT
 
 NEEDED = [
@@ -22,9 +21,9 @@ NEEDED = [
 BY_PLACE = "by_place"
 # By panel: its title, and of what it is.
 PANELS = {
-    HEAD: ("best head, chosen in other documents", HEAD),
-    BY_PLACE: ("this head in another sentence", HEAD),
-    MEAN: ("mean of all heads", MEAN),
+    "head": ("best head, chosen in other documents", "head"),
+    BY_PLACE: ("this head in another sentence", "head"),
+    "mean": ("mean of all heads", "mean"),
 }
 CONTROLS = {"chain": "chain", "permuted": "other tree"}
 

@@ -16,12 +16,13 @@ from bottomup.figures import pairs, style
 from bottomup.figures.means import over_runs
 from bottomup.figures.points import Tables, join, points, table
 from bottomup.measures import jackknife
-from bottomup.measures.head_distances import BY_PLACE, MEAN, NEAREST, OTHERS, SAME, WITHIN
 from bottomup.measures.jackknife import WITHOUT, Range
 from bottomup.measures.over_runs import without_blocks
 
 NEEDED = [*pairs.RUNS, "layer", "head", "among", "quantity", "value", WITHOUT, "n"]
 ONE, TWO = "one", "two"
+SAME, OTHERS = "layer", "other_layers"  # among which heads
+WITHIN = Range(0, float(np.log(2)))
 NATS = "divergence, nats\n(0 = alike, 0.69 = disjoint)"
 # By panel, in the order of the figure: its title, unit, and where its values can be.
 PANELS: dict[str, tuple[str, str, Range]] = {
@@ -92,14 +93,15 @@ def of_layers(rows: pd.DataFrame) -> Iterator[dict]:
             name: np.column_stack([some["value"], without_blocks(some[WITHOUT])]).mean(axis=0)
             for name, some in of.groupby(["among", "quantity"])
         }
-        found = {
-            "mean": values[SAME, MEAN],
-            "mean_others": values.get((OTHERS, MEAN)),
-            "nearest": values[SAME, NEAREST],
-            "beyond_place": 1 - jackknife.ratio(values[SAME, NEAREST], values[SAME, BY_PLACE]),
-        }
+        found = {}
+        if (OTHERS, "mean") in values:
+            found["mean_others"] = values[OTHERS, "mean"]
+        if (SAME, "mean") in values:  # not of one model with one head
+            found["mean"], found["nearest"] = values[SAME, "mean"], values[SAME, "nearest"]
+            by_place = values[SAME, "nearest_by_place"]
+            found["beyond_place"] = 1 - jackknife.ratio(found["nearest"], by_place)
         for name, of_panel in found.items():
             panel = f"{ONE if alone else TWO} {name}"
-            if panel in PANELS and of_panel is not None:
+            if panel in PANELS:
                 estimate = jackknife.estimate("value", of_panel[0], of_panel[1:], PANELS[panel][2])
                 yield named | {"panel": panel} | estimate

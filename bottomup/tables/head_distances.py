@@ -43,6 +43,12 @@ TABLE = Table(
 )
 
 
+COLUMNS = [
+    *("layer", "head", "among", "quantity", "value", "ci_low", "ci_high", "without"),
+    *("to_layer", "to_head", "n"),
+]
+
+
 class Settings(Section):
     """How far apart heads are by what they attend to."""
 
@@ -71,5 +77,5 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)
     read = settings.seed, seen.batch_tokens, device()
     found = head_distances.distances(a, b, text, blocks[some], count, *read)
-    table = pd.DataFrame(head_distances.rows(found, a, b))
+    table = pd.DataFrame(head_distances.rows(found, a, b), columns=COLUMNS)
     return table.astype(dict.fromkeys(["to_layer", "to_head"], "Int64"))

@@ -73,3 +73,14 @@ def test_without_pairs_one_row_and_without_other_layers_a_panel_that_says_so():
 def test_without_rows_one_line():
     with pytest.raises(UserError, match="table 'head_distances' has no rows"):
         head_distances.draw({"head_distances": rows().iloc[:0]})
+
+
+def test_a_model_of_one_head_a_layer_has_none_beside_it(nothing_cut_off):
+    found = rows()
+    alone = (found["objective_a"] == found["objective_b"]) & (found["seed_a"] == found["seed_b"])
+    figure, points = head_distances.draw(
+        {"head_distances": found[~alone | (found["among"] == "other_layers")]}
+    )
+    nothing_cut_off(figure)
+    panels = set(points["panel"])
+    assert "one mean_others" in panels and not {"one mean", "one nearest"} & panels

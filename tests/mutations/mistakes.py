@@ -1657,7 +1657,7 @@ MISTAKES = [
     *of(
         "measures",
         "exact.py",
-        ("drawn - len(elements) > MOST_LOST * drawn", "drawn < len(elements)"),
+        ("there - len(elements) > MOST_LOST * there", "there < len(elements)"),
         ("whole.mean() < LEAST_WHOLE", "not whole.any()"),
         ("whole &= ((read", "whole |= ((read"),
         ("1 - chosen + chosen * kept", "1 - chosen"),
@@ -1673,7 +1673,7 @@ MISTAKES = [
     *of(
         "tables",
         "exact.py",
-        ("!= [SOURCE]", "== []"),
+        ("others or not isinstance", "not isinstance"),
         ('update={"choose": settings.choose}', "update={}"),
         ("maskings = [None, objective] if", "maskings = [None] if"),
         ("order[: settings.sentences]", "order[:10]"),
