@@ -572,7 +572,8 @@ def rises(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> Parts:
 
 
 def shared(one: dict[int, np.ndarray], other: dict[int, np.ndarray]) -> list[int]:
-    steps = sorted(one.keys() & other.keys())
+    """The steps of both, in order, but for the initial model, which no doubling reaches."""
+    steps = sorted(one.keys() & other.keys() - {0})
     if len(steps) < LEAST_STEPS:
         raise NotMeasuredError(f"{LEAST_STEPS} steps of training at which both were looked at")
     return steps

@@ -55,3 +55,12 @@ def test_of_curves_that_rise_together_few_studies_find_that_one_is_later():
     together = ttest_1samp(apart((5.5, 5.5), rng, 4000), 0.0).pvalue
     assert 0.03 < np.mean(together <= 0.05) <= 0.06
     assert apart((5.5, 6.5), rng, 4000).mean() == pytest.approx(1.0, abs=0.05)
+
+
+def test_the_initial_model_has_no_place_among_doublings():
+    """It may be looked at, as step 0; steps count from the first update on."""
+    rise = dict(zip([1, 2, 4, 8], np.array([[0.0], [1], [1], [2]]), strict=True))
+    other = dict(zip([1, 2, 4, 8], np.array([[0.0], [0], [0], [2]]), strict=True))
+    assert later(other, rise) == pytest.approx([1.0])  # 2.5 and (0.5 + 2.5) / 2 doublings
+    initial = {0: np.array([-9.0])}
+    assert later(initial | other, initial | rise) == pytest.approx([1.0])
