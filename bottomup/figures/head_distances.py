@@ -83,6 +83,7 @@ def _look(series: str) -> style.Look:
 def of_layers(rows: pd.DataFrame) -> Iterator[dict]:
     """What the panels show of each layer of each pair, as in `means.over_runs`."""
     by = [*pairs.RUNS, "x", "series"]
+    rows = rows[rows["among"].isin([SAME, OTHERS])]
     for key, of in pairs.named(rows).groupby(by, sort=False):
         named = dict(zip(by, key, strict=True)) | {"n": of["n"].min()}
         alone = key[:2] == key[2:4]

@@ -26,8 +26,8 @@ from bottomup.measures.jackknife import Range
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import Batch, batches, side_by_side
 
-SAME, OTHERS = "layer", "other_layers"
-NEAREST, MEAN, BY_PLACE = "nearest", "mean", "nearest_by_place"
+SAME, OTHERS, ONE = "layer", "other_layers", "one"
+NEAREST, MEAN, BY_PLACE, DISTANCE = "nearest", "mean", "nearest_by_place", "distance"
 WITHIN = Range(0, float(np.log(2)))
 
 
@@ -132,33 +132,43 @@ def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
 
 def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
     """Rows of a table: for each head of a, among the heads of the same layer of b and among those
-    of its other layers, each quantity; layers and heads count from 1.
+    of its other layers, each quantity; and in one model, where a is b, the `distance` of each head
+    from each `one` after it. Layers and heads count from 1.
 
-    The same layer is that at the same share of the depth. In one model, where a is b, no head is
-    compared with itself. quantity: distance of the `nearest`, `mean` distance, and that of the
-    nearest on other sentences of the same length, `nearest_by_place`; `value`, `ci_low`, `ci_high`
-    and `without` are in nats, 0 to ln 2. to_layer, to_head: which one is nearest.
+    The same layer is that at the same share of the depth. In one model no head is compared with
+    itself. quantity: distance of the `nearest`, `mean` distance, and that of the nearest on other
+    sentences of the same length, `nearest_by_place`; `value`, `ci_low`, `ci_high` and `without` are
+    in nats, 0 to ln 2. to_layer, to_head: which one is nearest, or the `one`.
     """
     (layers, heads), (other_layers, other_heads) = places(a), places(b)
-    for row, (layer, head) in enumerate(zip(layers, heads, strict=True)):
+
+    def one_row(
+        among: str, quantity: str, row: int, to: int | None, values: np.ndarray, n: int
+    ) -> dict:
+        return {
+            "layer": int(layers[row]),
+            "head": int(heads[row]),
+            "among": among,
+            "quantity": quantity,
+            **jackknife.estimate("value", values[0], values[1:], WITHIN),
+            "to_layer": None if to is None else int(other_layers[to]),
+            "to_head": None if to is None else int(other_heads[to]),
+            "n": n,
+        }
+
+    for row, layer in enumerate(layers):
         same = other_layers == max(1, (2 * layer * b.layers + a.layers) // (2 * a.layers))
         kept = np.arange(len(other_heads)) != (row if a is b else -1)
         for among, some in ((SAME, same & kept), (OTHERS, ~same & kept)):
             if not some.any():
                 continue
             values, by_place = (of[:, row, some] for of in (found.values, found.by_place))
-            named = {"layer": int(layer), "head": int(head), "among": among}
-            for quantity, of, n in (
-                (NEAREST, values.min(axis=1), found.n),
-                (MEAN, values.mean(axis=1), found.n),
-                (BY_PLACE, by_place.min(axis=1), found.n_by_place),
+            best = np.flatnonzero(some)[values[0].argmin()]
+            for quantity, of, to, n in (
+                (NEAREST, values.min(axis=1), best, found.n),
+                (MEAN, values.mean(axis=1), None, found.n),
+                (BY_PLACE, by_place.min(axis=1), None, found.n_by_place),
             ):
-                best = np.flatnonzero(some)[values[0].argmin()] if quantity == NEAREST else None
-                yield {
-                    **named,
-                    "quantity": quantity,
-                    **jackknife.estimate("value", of[0], of[1:], WITHIN),
-                    "to_layer": None if best is None else int(other_layers[best]),
-                    "to_head": None if best is None else int(other_heads[best]),
-                    "n": n,
-                }
+                yield one_row(among, quantity, row, to, of, n)
+        for other in range(row + 1, len(heads)) if a is b else ():
+            yield one_row(ONE, DISTANCE, row, other, found.values[:, row, other], found.n)

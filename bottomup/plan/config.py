@@ -60,6 +60,7 @@ if TYPE_CHECKING:
         stitching,
         transfer,
         word_order,
+        wordnet,
     )
 
 LARGEST = 2**63 - 1  # whole number: larger ones overflow somewhere
@@ -123,6 +124,7 @@ if TYPE_CHECKING:
         stitching: stitching.Keys
         transfer: transfer.Settings
         word_order: word_order.Keys
+        wordnet: wordnet.Keys
 
 else:
     Measures = create_model(
@@ -235,14 +237,20 @@ class Study(Section):
         """The tables that are not made: those that the config leaves out or does not name, and what
         annotation is missing for."""
         known = set(self.measures.probes.tasks) & set(self.known_of_words())
+        return [*self._not_asked(), *([] if known else ["probes"]), *self._unannotated()]
+
+    def _not_asked(self) -> list[str]:
+        """The tables that the config leaves out or does not name."""
         others = [name for name in TABLE_NAMES if self.only and name not in self.only]
-        return [*self.leave_out, *others, *([] if known else ["probes"]), *self._unannotated()]
+        return [*self.leave_out, *others]
 
     def _unannotated(self) -> list[str]:
-        """The tables about annotated words alone, if nothing is known of words."""
+        """The tables about annotated words alone that are asked for, if nothing is known of
+        words."""
         if self.known_of_words():
             return []
-        return [name for name, module in tables().items() if module.TABLE.annotated]
+        annotated = [name for name, module in tables().items() if module.TABLE.annotated]
+        return [name for name in annotated if name not in self._not_asked()]
 
     def without_annotation(self, figures: list[str]) -> str | None:
         """One line about what is left out for lack of annotation, if anything; figures: the figures

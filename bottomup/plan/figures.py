@@ -250,6 +250,9 @@ class Figures:
                 HEADS,
                 options={"initial": others},
             ),
+            "heads_on_plane": Figure(
+                self._of("head_distances", [names.pair(run, run) for run in first]), HEADS
+            ),
             "importance_agreement": Figure(self._of("head_importance", self.trained + ours), HEADS),
             "head_functions": Figure(
                 functions | importance, HEADS, published=("functions_ru_de_fr",)

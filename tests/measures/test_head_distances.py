@@ -113,6 +113,12 @@ def test_in_one_model_no_head_is_compared_with_itself():
     upper = every.query("layer == 2 and head == 2").set_index(["among", "quantity"])["value"]
     assert upper["layer", "nearest"] == of[3, [2, 4]].min()
     assert 1 not in set(every.query("layer == 1")["head"] - 1)
+    each = every.query("among == 'one'")
+    assert (each["quantity"] == "distance").all() and len(each) == 5 * 4 / 2
+    [last] = each.query("layer == 2 and head == 1 and to_head == 3")["value"]
+    assert last == of[2, 4] and "one" not in set(
+        table(a, Run(a.model, Named()), random_text())["among"]
+    )
 
 
 def test_of_models_that_read_one_side_and_both_only_queries_of_both_count():

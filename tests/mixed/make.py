@@ -24,6 +24,7 @@ from transformers import (
     RobertaForMaskedLM,
 )
 
+from bottomup.corpus.wordnet import FILES
 from tests.tiny import ROOT, noise
 
 VOCAB = 400
@@ -105,6 +106,7 @@ STUDY = {
         "attention_trees": {"sentences": 100},
         "head_distances": {"sentences": 20},
         "minimal_pairs": {"pairs": 10},
+        "wordnet": {"seen": 5},
         "neighbors": {"k": 3, "tokens": 5, "occurrences": 5, "within_occurrences": 10},
     },
     "heads": {"sentences": 4},
@@ -136,6 +138,7 @@ def main(folder: Path) -> None:
     checkpoints = {name: {"folder": str(folder / name)} for name in CHECKPOINTS}
     study = STUDY | {"checkpoints": checkpoints}
     study["measures"]["minimal_pairs"]["folder"] = str(minimal_pairs(folder / "pairs"))
+    study["measures"]["wordnet"]["folder"] = str(wordnet(folder / "dict"))
     (folder / "study.yaml").write_text(yaml.safe_dump(study))
 
 
@@ -150,6 +153,26 @@ def minimal_pairs(folder: Path) -> Path:
     ]
     lines = [json.dumps(pair) for pair in pairs]
     (folder / "plural_subjects.jsonl").write_text("\n".join(lines) + "\n")
+    return folder
+
+
+def wordnet(folder: Path) -> Path:
+    """A folder with the examples of a dictionary, in the form of WordNet."""
+    folder.mkdir(exist_ok=True)
+    for name in FILES:
+        (folder / name).write_text(
+            "  the license\n" if name.startswith("data") else "opened open\n"
+        )
+    words = ("file", "page", "folder", "key", "image", "name", "line", "menu", "tool", "user")
+    words += ("window", "text", "list", "table", "document", "color", "size", "option", "value")
+    words += ("command", "button", "box")
+    lines = [
+        f"{number}{sense} 06 n 01 {word} 0 000 | a {word}; "
+        f'"{before} {word} is the first"; "it is {before} {word}"'
+        for number, word in enumerate(words)
+        for sense, before in enumerate(("in this", "with each"))
+    ]
+    (folder / "data.noun").write_text("\n".join(lines) + "\n")
     return folder
 
 

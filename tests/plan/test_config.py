@@ -13,11 +13,13 @@ import yaml
 from bottomup.core.errors import UserError
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
+from bottomup.corpus.wordnet import FILES
 from bottomup.plan.config import TABLE_NAMES, load, modules, require_packages, tables
 from bottomup.plan.contents import content
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
 from bottomup.plan.subjects import Subjects
+from bottomup.tables import wordnet
 from bottomup.tables.minimal_pairs import if_given
 from bottomup.tables.transfer import if_asked
 from scripts import annotate_words
@@ -636,6 +638,8 @@ def test_what_is_known_of_words_and_a_line_on_what_is_not():
         *("structural_probe", "transfer"),
     ]
     line = without.without_annotation(["change_pos"])
+    asked = load(changed(annotation__pipeline=None, only=["agreement"]))
+    assert ": tables agreement; probes" in asked.without_annotation([]), "of what is asked for"
     assert "null gives no parts of speech, relations, CCG categories: figures change_pos; " in line
     tables = "agreement, attention_trees, edge_probes, senses, structural_probe, transfer"
     assert f"; tables {tables}; probes for tag; " in line
@@ -760,6 +764,30 @@ def test_minimal_pairs_count_by_content_and_are_asked_of_what_predicts_the_sourc
     before = of_lm()
     file.write_text("b")
     assert of_lm() != before
+
+
+def test_examples_of_wordnet_count_by_content_and_are_asked_of_all_that_read_english(tmp_path):
+    key = {"measures__wordnet__folder": str(tmp_path)}
+    for name in FILES:
+        [line] = mistakes(changed(**key))
+        assert line.startswith("measures.wordnet.folder: ") and f"missing: {name}" in line
+        (tmp_path / name).write_text("a")
+
+    def study(**more):
+        content.cache_clear()
+        return load(changed(**key, **more))
+
+    assert wordnet.if_given(Subjects(load(changed()))) == []
+    german = study(corpus__languages=["de", "en"], annotation__pipeline="de_a")
+    assert wordnet.if_given(Subjects(german)) == []
+    found = sorted(wordnet.if_given(Subjects(study(seeds=[1]))))
+    assert found == [f"{name}-1" for name in ("lm", "mlm", "mt", "untrained", "untrained_causal")]
+    digests = set()
+    for text in ("a", "b"):
+        (tmp_path / "data.verb").write_text(text)
+        run = SimpleNamespace(objective="lm", seed="1")
+        digests.add(Slices(study()).measure("wordnet", run)["options"]["content"])
+    assert len(digests) == 2
 
 
 def test_gold_annotation_needs_a_treebank(tmp_path):

@@ -1,0 +1,88 @@
+"""Examples of the senses of words, from the database of WordNet (Fellbaum 1998).
+
+A folder has the files data.CLASS, a line for each sense with the words that have it and its gloss,
+in which examples stand in quotation marks; and CLASS.exc, irregular forms with their base
+(https://wordnet.princeton.edu/documentation/wndb5wn).
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pandas as pd
+
+from bottomup.core.errors import UserError
+from bottomup.corpus.sources.files import lines
+
+# By class, its files' name, and how the end of a form is replaced for its base: WordNet's rules
+# (https://wordnet.princeton.edu/documentation/morphy7wn).
+ENDINGS = {
+    "noun": ("s ", "ses s", "xes x", "zes z", "ches ch", "shes sh", "men man", "ies y"),
+    "verb": ("s ", "ies y", "es e", "es ", "ed e", "ed ", "ing e", "ing "),
+    "adj": ("er ", "est ", "er e", "est e"),
+    "adv": (),
+}
+FILES = sorted(file for name in ENDINGS for file in (f"data.{name}", f"{name}.exc"))
+LEAST = 4  # words of an example; shorter ones are phrases
+WORD = re.compile(r"[^\W\d_]+(?:['-][^\W\d_]+)*")
+QUOTED = re.compile(r'"([^"]+)"')
+
+
+def examples(folder: Path) -> pd.DataFrame:
+    """All examples that have their word once: columns word (its base), class, sense (the number of
+    the line, as the file has it), text, and start and end of the word in it, in characters.
+
+    One example may be of several words of one sense. Words of several parts are left out, and so
+    are examples of two senses of a word.
+
+    Raises UserError, with file and line, for what is no line of WordNet.
+    """
+    rows = [row for name in ENDINGS for row in _of_class(folder, name)]
+    found = pd.DataFrame(rows, columns=["word", "class", "sense", "text", "start", "end"])
+    return found.drop_duplicates(["word", "class", "text"], keep=False).reset_index(drop=True)
+
+
+def _of_class(folder: Path, name: str) -> Iterator[tuple[str, str, str, str, int, int]]:
+    path = folder / f"data.{name}"
+    irregular = exceptions(folder / f"{name}.exc")
+    for number, line in enumerate(lines(path), start=1):
+        if line.startswith("  "):  # the license
+            continue
+        entry, bar, gloss = line.partition("|")
+        fields = entry.split()
+        try:
+            words = fields[4 : 4 + 2 * int(fields[3], 16) : 2]
+        except (IndexError, ValueError):
+            words = []
+        if not (bar and words):
+            raise UserError(f"{path}, line {number}: is no line of WordNet's database; mend it")
+        # Of adjectives, in parentheses, where they may stand.
+        bases = {word.partition("(")[0].lower() for word in words}
+        for text in QUOTED.findall(gloss):
+            found = [*WORD.finditer(text)]
+            if len(found) < LEAST:
+                continue
+            forms = [bases & bases_of(one[0].lower(), name, irregular) for one in found]
+            for base in sorted(bases):
+                places = [one for one, of in zip(found, forms, strict=True) if base in of]
+                if len(places) == 1:
+                    yield base, name, fields[0], text, places[0].start(), places[0].end()
+
+
+def exceptions(path: Path) -> dict[str, set[str]]:
+    """The bases of irregular forms."""
+    return {form: {*bases} for form, *bases in map(str.split, lines(path)) if bases}
+
+
+def bases_of(form: str, name: str, irregular: dict[str, set[str]]) -> set[str]:
+    """What a form in lower case can be a form of, as a word of a class; not all of it are words.
+
+    >>> sorted(bases_of("flies", "noun", {}) | bases_of("went", "verb", {"went": {"go"}}))
+    ['flie', 'flies', 'fly', 'go', 'went']
+    """
+    found = {form} | irregular.get(form, set())
+    for ending in ENDINGS[name]:
+        end, _, base = ending.partition(" ")
+        if form.endswith(end) and len(form) > len(end):
+            found.add(form.removesuffix(end) + base)
+    return found

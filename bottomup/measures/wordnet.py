@@ -1,0 +1,94 @@
+"""Whether a layer tells the senses of a word apart, where senses are those of a dictionary.
+
+The text is the examples of WordNet: sentences and phrases with a word of which the sense is given.
+Among the examples of one word, the nearest one tells the sense if it has the same (Wiedemann et al.
+2019, arXiv 1909.10430), and pairs of one sense should be more alike than pairs of two (the question
+of Pilehvar and Camacho-Collados 2019, "WiC"). A layer that holds nothing but the word finds all its
+examples alike.
+"""
+
+from collections.abc import Iterator, Set
+
+import numpy as np
+import pandas as pd
+from sklearn.metrics import roc_auc_score
+from sklearn.metrics.pairwise import cosine_similarity
+from sklearn.preprocessing import LabelEncoder
+
+from bottomup.core.seeds import generator
+from bottomup.corpus.blocks import N_BLOCKS
+from bottomup.measures import jackknife
+from bottomup.measures.neighbors import nearest
+from bottomup.measures.senses import shared
+
+WORD = ["word", "class"]
+PROPERTIES = NEAREST, PAIRS = "nearest", "pairs"
+WITHIN = {NEAREST: jackknife.COSINE, PAIRS: jackknife.UNIT}
+NEEDED = 20  # words; of fewer nothing is said
+
+
+def known(found: pd.DataFrame, words: Set[str]) -> pd.DataFrame:
+    """The examples whose word, in the form that it has there, is one of `words`.
+
+    found: as from `corpus.wordnet.examples`.
+    """
+    places = zip(found["text"], found["start"], found["end"], strict=True)
+    forms = [text[start:end] for text, start, end in places]
+    kept = [bool({form, form.lower()} & words) for form in forms]
+    return found[np.array(kept, dtype=bool)]
+
+
+def asked(found: pd.DataFrame, seed: int) -> pd.DataFrame:
+    """The examples of words with two senses or more, of two examples or more, and the `block` of
+    each, to which words are dealt at random. The order is random, so that chance decides between
+    equally near ones."""
+    found = found[found.groupby([*WORD, "sense"])["text"].transform("size") > 1]
+    found = found[found.groupby(WORD)["sense"].transform("nunique") > 1]
+    number, random = found.groupby(WORD).ngroup().to_numpy(), generator(seed, "wordnet")
+    order = random.permutation(number.max(initial=-1) + 1)
+    found = found.assign(block=order[number] % N_BLOCKS)
+    return found.iloc[random.permutation(len(found))].reset_index(drop=True)
+
+
+def told(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:
+    """Of one word: the share of examples whose nearest one has the same sense, that of all, and how
+    often a pair of one sense is more alike than a pair of two, a tie counting half.
+
+    view: `[n, d]`. senses: `[n]`. Senses count equally in the shares. Nearness is by cosine.
+    """
+    labels = LabelEncoder().fit_transform(senses)[:, None]
+    alike = cosine_similarity(view.astype(float))
+    others = ~np.eye(len(labels), dtype=bool)
+    ones = np.full((len(labels), 1), True)
+    near = nearest(view, len(labels) - 1)
+    share, chance, _ = shared(near, others, labels, labels, ones, 1)[:, 0]
+    pairs = np.triu_indices(len(labels), 1)
+    return share, chance, roc_auc_score((labels == labels.T)[pairs], alike[pairs].round(9))
+
+
+def rows(views: np.ndarray, some: pd.DataFrame) -> Iterator[dict]:
+    """Rows of a table: layer, property, value, ci_low, ci_high, without, n and n_needed.
+
+    views: of the examples, `[layers + 1, n, d_model]`. some: as from `asked`.
+
+    property: `nearest`, the share of examples whose nearest one has the same sense, above that of
+    all, as a share of what is possible: 0 at random, 1 for all; `pairs`, how often a pair of one
+    sense is more alike than a pair of two: 1/2 at random. Words count equally; the interval is over
+    words, which are n. Empty with fewer than `NEEDED`.
+    """
+    words = [*some.groupby(WORD).indices.values()]
+    senses = some["sense"].to_numpy()
+    blocks = some["block"].to_numpy()[[of[0] for of in words]] if words else np.zeros(0, int)
+    for layer, view in enumerate(views):
+        found = np.array([told(view[of], senses[of]) for of in words]).reshape(-1, 3)
+        share, chance, alike = jackknife.sums(found, blocks, N_BLOCKS).T
+        n = jackknife.sums(np.ones(len(words)), blocks, N_BLOCKS)
+        values = {
+            NEAREST: jackknife.ratio(share - chance, n - chance),
+            PAIRS: jackknife.ratio(alike, n),
+        }
+        for name, of in values.items():
+            value, *without = of if len(words) >= NEEDED else np.full_like(of, np.nan)
+            estimate = jackknife.estimate("value", value, np.array(without), WITHIN[name])
+            about = {"layer": layer, "property": name}
+            yield about | estimate | {"n": len(words), "n_needed": NEEDED}

@@ -1,0 +1,112 @@
+"""Whether each layer of one subject tells the senses of WordNet's examples apart.
+
+Rows: one for each layer and property, see `bottomup.measures.wordnet.rows`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+from pydantic import AfterValidator
+
+from bottomup.core.settings import Folder, Section, Seed, key
+from bottomup.corpus.segmentation import base
+from bottomup.tables import Table, looked_at
+
+if TYPE_CHECKING:
+    from bottomup.plan.slices import Slices
+    from bottomup.plan.subjects import Subjects
+    from bottomup.subjects.seen import Seen
+
+
+def if_given(subjects: "Subjects") -> list[str]:
+    """All that is compared, by run, if there are examples and the text is English."""
+    english = base(subjects.study.corpus.languages[0]) == "en"
+    given = subjects.study.measures.wordnet.folder
+    return looked_at(subjects) if english and given else []
+
+
+def options(slices: "Slices", of: Any) -> dict:
+    from bottomup.corpus.wordnet import FILES
+    from bottomup.plan.contents import content
+
+    keys = slices.study.measures.wordnet
+    assert keys.folder is not None  # or there is no such job
+    return {**dict(keys), "content": content(*(str(keys.folder / name) for name in FILES))}
+
+
+TABLE = Table(
+    "run",
+    reads=("model", "word_tokenizer", "training_text"),
+    sees="subjects",
+    parts=if_given,
+    options=options,
+    memory=(900, 30, 8),
+    minutes=(30, 1),
+    batch_tokens=2048,
+    seconds=20,
+    over_layers=True,
+    category="5 What a layer represents",
+)
+
+
+def with_examples(folder: Path) -> Path:
+    """The folder, if it has the files of WordNet's database."""
+    from bottomup.corpus.wordnet import FILES
+
+    if missing := [name for name in FILES if not (folder / name).is_file()]:
+        raise ValueError(
+            f"allowed: a folder with WordNet's {', '.join(FILES)}; missing: {', '.join(missing)}"
+        )
+    return folder
+
+
+class Keys(Section):
+    """Whether a layer tells the senses of a word apart, by WordNet's examples."""
+
+    folder: Annotated[Folder, AfterValidator(with_examples)] | None = key(
+        "folder of WordNet's database, with data.noun and the like; null for none, which leaves "
+        "out the table"
+    )
+    seen: int = key(
+        "how often the training text must have a word in the form that an example has it",
+        "times",
+        ge=0,
+        le=10**9,
+    )
+    seed: Seed = key("seed with which words are dealt to blocks, for intervals")
+
+
+class Settings(Keys):
+    """Also a digest of the examples."""
+
+    content: str
+
+
+def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
+    import numpy as np
+
+    from bottomup.core.device import device
+    from bottomup.core.files.tokenizers import load_tokenizer
+    from bottomup.corpus.encoding import NO_WORD
+    from bottomup.corpus.tokens import TokenFile
+    from bottomup.corpus.wordnet import examples
+    from bottomup.measures import wordnet
+    from bottomup.measures.agreement import frequent_words
+    from bottomup.subjects.batches import states
+    from bottomup.subjects.words import encode
+
+    assert settings.folder is not None  # or there is no such job
+    found, subject = examples(settings.folder), seen.subject
+    if settings.seen:
+        train = TokenFile.load(seen.needed("train").parent)
+        tokenizer = load_tokenizer(seen.needed("word_tokenizer"))
+        found = wordnet.known(found, frequent_words(train, tokenizer, settings.seen))
+    places = [[place] for place in zip(found["start"], found["end"], strict=True)]
+    read = encode(subject.tokenizer, found["text"].tolist(), places, subject.max_length)
+    found = found.assign(number=np.arange(len(found)))
+    some = wordnet.asked(found[read.last != NO_WORD], settings.seed)
+    text = read.tokens.select(some["number"].to_numpy())
+    last = np.zeros(len(text.ids), dtype=bool)
+    last[text.offsets[:-1] + read.last[some["number"]]] = True
+    return wordnet.rows(states(subject, text, last, seen.batch_tokens, device()), some)

@@ -1,0 +1,99 @@
+"""Senses of a dictionary: cases worked out by hand, senses planted in vectors."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.measures.wordnet import NEEDED, asked, known, rows, told
+from bottomup.training.run import save
+from tests import tiny
+from tests.corpus.test_wordnet import folder_of
+from tests.measures.test_agreement import encoded, learned
+
+
+def table_of(n_words, n_senses=2, n=3):
+    senses = [(f"w{w}", "noun", f"{w}.{s}") for w in range(n_words) for s in range(n_senses)]
+    found = [(*of, f"the {of[0]} is {i}", 4, 4 + len(of[0])) for of in senses for i in range(n)]
+    return pd.DataFrame(found, columns=["word", "class", "sense", "text", "start", "end"])
+
+
+def test_words_of_the_training_text_with_two_senses_of_two_examples():
+    found = table_of(3)
+    few = found.drop([1, 2, 6, 7, 8])  # one example of a sense of w0; one sense of w1
+    assert set(asked(few, 1)["word"]) == {"w2"}
+    assert set(known(found, {"w0", "w2"})["word"]) == {"w0", "w2"}
+    assert len(known(found.assign(text=found["text"].str.upper()), {"w1"})) == 6
+    assert len(known(found, set())) == 0 == len(asked(found.iloc[:0], 1))
+    many = asked(table_of(50), 1)
+    assert (many.groupby("word")["block"].nunique() == 1).all() and many["block"].nunique() == 20
+    assert not many["sense"].is_monotonic_increasing, "of equal rows the first one is nearest"
+
+
+def test_one_word_by_hand():
+    """Three of sense a, two of b. On a circle at 0, 10, 50 and 60, 100 degrees.
+
+    Nearest: 10, 0, 60 (wrong), 50 (wrong), 60. By sense 2/3 and 1/2, 7/12 on average. Others of the
+    same sense: 2 of 4 for a, 1 of 4 for b, 3/8 on average. Angles of one sense: 10, 50, 40, 40; of
+    two: 60, 100, 50, 90, 10, 50. Nearer than so many of these six: 5.5, 4 (two ties), 5, 5.
+    """
+    angles = np.deg2rad([0, 10, 50, 60, 100])
+    view = np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1], [2], [3], [4], [5]]
+    share, chance, alike = told(view, np.array([*"aaabb"]))
+    assert (share, chance) == (pytest.approx(7 / 12), pytest.approx(3 / 8))
+    assert alike == pytest.approx((5.5 + 4 + 5 + 5) / 24)
+
+
+def test_senses_planted_in_one_layer_are_found_there_alone():
+    some, random = asked(table_of(60, 3, 4), 1), np.random.default_rng(2)
+    noise = random.standard_normal((len(some), 8))
+    word, sense = (pd.factorize(some[name])[0] for name in ("word", "sense"))
+    vectors = 9 * random.standard_normal((200, 8))
+    views = np.stack([np.tile(vectors[word], 1), vectors[word] + noise, vectors[sense] + noise])
+    found = pd.DataFrame(rows(views, some)).set_index(["property", "layer"])
+    assert (found["n"] == 60).all()
+    assert found.loc[("nearest", 2), "value"] > 0.95 and found.loc[("pairs", 2), "value"] > 0.95
+    for layer in (0, 1):  # the same vectors, and noise
+        low, high = found.loc[("nearest", layer), ["ci_low", "ci_high"]]
+        assert low < 0 < high
+    assert found.loc[("pairs", 0), "value"] == 0.5
+    assert found.loc[("pairs", 1), "ci_low"] < 0.5 < found.loc[("pairs", 1), "ci_high"]
+
+
+def test_of_few_words_nothing_is_said():
+    for n in (0, NEEDED - 1, NEEDED):
+        some = asked(table_of(n), 1)
+        found = pd.DataFrame(rows(np.random.default_rng(1).random((2, len(some), 4)), some))
+        assert found["value"].notna().all() == (n == NEEDED) and (found["n"] == n).all()
+
+
+@pytest.mark.parametrize("name", ["lm", "mt"])
+def test_the_program(name, measure, tmp_path):
+    """Each sense is told by the word before; a state of the first layer on has it."""
+    texts = ["the file a key in on of is open x"] * 9
+    tokenizer = learned(texts)
+    (tmp_path / "train.source").mkdir()
+    encoded(tokenizer, texts, tmp_path / "train.source")
+    path = tmp_path / "tokenizer.source.json"
+    tokenizer.save(str(path))
+    vocab = load_tokenizer(path).get_vocab_size()
+    model = tiny.drawn(name, vocab=vocab)
+    save(model, {"source": path, "target": path} if name == "mt" else {"source": path},
+         tmp_path / "model")  # fmt: skip
+    lines = [
+        f'0000000{sense} 14 n 01 {word} 0 000 | "{before} {word} is open"; "x {before} {word} of"'
+        for word in ("key", "file", "a")
+        for sense, before in enumerate(("in", "on"))
+    ]
+    folder = folder_of(tmp_path / "dict", nouns="\n".join(lines) + "\n", adjectives="")
+    run = {"objective": name, "seed": 1}
+    options = {"folder": str(folder), "seen": 9, "seed": 1, "content": ""}
+    files = {"word_tokenizer": path, "train": tmp_path / "train.source"}
+    table = tmp_path / "wordnet.csv"
+    measure("wordnet", run, options, model=tmp_path / "model", table=table, **files)
+    found = pd.read_csv(table)
+    assert (found["n"] == 3).all() and (found["n_needed"] == NEEDED).all()
+    assert len(found) == 2 * (model.config.encoder_layers + 1)
+    options["seen"] = 10
+    measure("wordnet", run, options, model=tmp_path / "model", table=table, **files)
+    assert (pd.read_csv(table)["n"] == 0).all()
