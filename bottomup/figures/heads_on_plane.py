@@ -6,6 +6,8 @@ distributions"), so classical scaling finds these points, and the plane that hol
 between them.
 """
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from matplotlib import colormaps
@@ -23,7 +25,7 @@ NEEDED = [
 EACH = "one"  # among which heads: each one
 LAYERS, LIGHTEST = colormaps["viridis"], 0.92
 INCHES = 2.3  # of a panel
-MARK = {"marker": "o", "linestyle": "", "markersize": 5, "markeredgecolor": "white"}
+MARK: dict[str, Any] = {"marker": "o", "linestyle": "", "markersize": 5, "markeredgecolor": "white"}
 
 
 @style.paper()

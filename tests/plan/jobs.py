@@ -372,6 +372,11 @@ FIGURES = {
     ),
     "syntactic_heads": (f"head_functions/{TRAINED}.parquet", "syntactic_accuracy"),
     "attention_of_heads": (f"head_importance/{FIRST}.parquet head_functions/{FIRST}.parquet", ""),
+    "heads_on_plane": (
+        "head_distances/lm-1.lm-1.parquet head_distances/mt-1.mt-1.parquet "
+        "head_distances/mlm-1.mlm-1.parquet head_distances/untrained-1.untrained-1.parquet",
+        "",
+    ),
     "quality_against_heads": (
         "pruning/lm-1.encoder.none_0.parquet pruning/mt-1.{all,encoder}.none_0.parquet "
         "pruning/mlm-1.encoder.none_0.parquet "
