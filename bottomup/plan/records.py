@@ -193,7 +193,7 @@ def _changed(job: Job, stamps: dict) -> Iterator[str]:
     for path, before in stamps.items():
         if before and contents.stamp(path) != before:
             yield f"{path} was written or replaced while a job read it; run again"
-    planned = (job.params.get("settings") or {}).get("content")
-    files = contents.FILES.get(planned, ()) if planned else ()
-    if files and contents.content_now(files) != planned:
-        yield f"{files[0]} or a file with it has changed since the study was planned; run again"
+    told = slice_of(job) or ""
+    for planned, files in contents.FILES.items():
+        if planned in told and contents.content_now(files) != planned:
+            yield f"{files[0]} or a file with it has changed since the study was planned; run again"

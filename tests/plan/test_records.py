@@ -7,7 +7,8 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import InputFiles
 
-from bottomup.plan.records import ordered, slice_of
+from bottomup.plan import contents
+from bottomup.plan.records import _changed, ordered, slice_of
 from bottomup.plan.slices import Slice
 from tests.plan.checkouts import RESULTS
 from tests.plan.test_stale import NEIGHBOURS
@@ -94,6 +95,23 @@ def test_a_text_that_is_edited_between_plan_and_job(checkout):
     checkout.edit("Snakefile", "onstart:\n", f"onstart:\n{edit}")
     done = run_of_text(checkout)
     assert done.returncode == 1 and "has changed since the study was planned" in done.stderr
+
+
+@pytest.mark.parametrize("place", [{}, {"options": {}}, {"options": {"of": [{}]}}])
+def test_files_count_wherever_settings_have_their_digest(place, tmp_path):
+    """As tables have it, whose folders are no inputs of a rule."""
+    file = tmp_path / "a.jsonl"
+    file.write_text("a")
+    contents.content.cache_clear()
+    settings = json.loads(json.dumps(place).replace("{}", '{"content": "CONTENT"}'))
+    told = json.dumps(settings).replace("CONTENT", contents.content(str(file)))
+    job = SimpleNamespace(params={"settings": Slice(json.loads(told))}, input=InputFiles())
+    assert [*_changed(job, {})] == []
+    file.write_text("b")
+    [line] = _changed(job, {})
+    assert line.startswith(f"{file} or a file with it has changed since the study was planned")
+    other = SimpleNamespace(params={"settings": Slice({"k": 1})}, input=InputFiles())
+    assert [*_changed(other, {})] == []
 
 
 def test_code_that_is_edited_between_plan_and_job(checkout):
