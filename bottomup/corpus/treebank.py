@@ -15,6 +15,7 @@ from conllu.models import TokenList
 
 from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import normalize
+from bottomup.corpus.folders import below
 from bottomup.corpus.losses import Loss, of_texts
 from bottomup.corpus.sources.files import lines
 
@@ -46,7 +47,7 @@ class Sentence:
 
 def files_in(folder: Path) -> list[Path]:
     """The files of a treebank, in the order of their names."""
-    return sorted(folder.rglob("*.conllu"))
+    return below(folder, "*.conllu")
 
 
 def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:

@@ -15,6 +15,7 @@ from bottomup.core import names
 from bottomup.core.names import TWIN
 from bottomup.core.settings import GOLD
 from bottomup.corpus.detokenization import keeps_spaces
+from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
 from bottomup.objectives import Objective
 from bottomup.plan.config import Study, tables
@@ -146,8 +147,7 @@ class Slices:
         }
         files = []
         if annotation.depccg_model:
-            model = annotation.depccg_model.rglob("*")
-            files += [str(path) for path in model if path.is_file()]
+            files += map(str, below(annotation.depccg_model))
         assert annotation.pipeline is not None  # or no word is annotated
         modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
         if annotation.pipeline == GOLD:

@@ -58,7 +58,9 @@ COLUMNS = [
 
 def with_pairs(folder: Path) -> Path:
     """The folder, if it has files of pairs."""
-    if not any(folder.rglob("*.jsonl")):
+    from bottomup.corpus.minimal_pairs import files_in
+
+    if not files_in(folder):
         raise ValueError("allowed: a folder with .jsonl files, such as `data` of BLiMP")
     return folder
 

@@ -386,6 +386,15 @@ MISTAKES = [
     ),
     *of(
         "corpus",
+        "folders.py",
+        ("not in within", "not in ()"),
+        ("not path.is_symlink()", "True"),
+        ("in reversed(files)", "in files"),
+        ("fnmatchcase(path.name, pattern)", "True"),
+        ("return sorted(path for path in _all", "return list(path for path in _all"),
+    ),
+    *of(
+        "corpus",
         "wordnet.py",
         ("if len(places) == 1", "if places"),
         ("len(found) < LEAST", "not found"),

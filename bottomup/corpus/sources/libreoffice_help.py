@@ -28,6 +28,7 @@ from bottomup.core.files import digest
 from bottomup.core.settings import Folder, open_to_all
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
+from bottomup.corpus.folders import below
 from bottomup.corpus.losses import carry, of_texts, tell
 
 log = logging.getLogger(__name__)
@@ -92,7 +93,7 @@ class Options(debian.DebianOptions):
         return languages
 
     def read_files(self) -> list[str]:
-        return [str(path) for path in self.folder.rglob("*.html")] if self.folder else []
+        return [str(path) for path in below(self.folder, "*.html")] if self.folder else []
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
@@ -161,7 +162,7 @@ def _files(
 
 
 def _in_folder(folder: Path, is_page: re.Pattern) -> Iterator[tuple[str, bytes]]:
-    for path in sorted(folder.rglob("*.html")):
+    for path in below(folder, "*.html"):
         if not is_page.search(path.as_posix()):
             continue
         try:

@@ -221,6 +221,18 @@ def test_a_link_out_of_the_folder_is_refused(folder):
         of_folder(folder)
 
 
+def test_a_linked_folder_counts_as_its_pages_do(folder):
+    """One that leads out of the folder is refused, and no page of it is left out in silence."""
+    (folder / "de/text/swriter").rename(folder / "elsewhere")
+    (folder / "de/text/swriter").symlink_to(folder / "elsewhere")
+    check(of_folder(folder))
+    (folder / "elsewhere").rename(folder.parent / "elsewhere")
+    (folder / "de/text/swriter").unlink()
+    (folder / "de/text/swriter").symlink_to(folder.parent / "elsewhere")
+    with pytest.raises(UserError, match=r"swriter/\w+\.html is a link to .*, outside .*help;"):
+        of_folder(folder)
+
+
 def test_links_within_the_folder_and_to_it_are_followed(folder):
     page = folder / "de/text/swriter/main.html"
     page.rename(folder / "else.html")
