@@ -145,7 +145,7 @@ class Slices:
             "categories": "ccg" in self.study.known_of_words(),
             "depccg_model": annotation.depccg_model,
         }
-        files = []
+        files: list[str] = []
         if annotation.depccg_model:
             files += map(str, below(annotation.depccg_model))
         assert annotation.pipeline is not None  # or no word is annotated
