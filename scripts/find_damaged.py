@@ -1,8 +1,8 @@
 """Find the damaged results of a study, and delete them on request.
 
 A file is damaged if its bytes are not those that a job wrote, or if it cannot be read. Each damaged
-file is a line, and the exit status is 1 if there are any. --delete deletes them, and the last line
-then says how to make them again.
+file is a line, and the exit status is 1 if there are any. --delete deletes those that a job is on
+record as having made, and the last line then says how to make them again. Others stay.
 
 Inputs: the study's folder, results/<study>; trained/, the finished runs of all studies.
 """
@@ -15,7 +15,7 @@ from pathlib import Path
 from bottomup.plan import program
 from bottomup.core.errors import UserError
 from bottomup.core.running import require_idle
-from bottomup.plan.damage import find
+from bottomup.plan.damage import find, in_checkpoint
 from bottomup.plan.metadata import records
 
 
@@ -24,20 +24,24 @@ def main(arguments: argparse.Namespace) -> None:
         raise UserError(f"no folder {arguments.study}; expected results/<study>, where it was made")
     require_idle(arguments.study)
     made = records()
-    found = []
+    found, left = [], 0
     for path, line in find(arguments.study, arguments.trained, made):
+        ours = path in made or in_checkpoint(path) or path.parent == arguments.trained
+        print(line if ours else f"{line}; no job is on record as having made it", flush=True)
         found.append(path)
-        print(line, flush=True)
-        if arguments.delete:
+        if arguments.delete and ours:
             path.unlink()
+        left += path.exists()
     if not found:
         logging.info("no file is damaged")
-    elif not arguments.delete:
-        logging.info(f"{len(found)} damaged: --delete removes them")
-        sys.exit(1)
+    if left:
+        ours = "" if arguments.delete else ": --delete removes those that a job made"
+        logging.info(f"{left} damaged{ours}")
     # Snakemake does not make a missing file by itself if everything made from it is there.
-    elif again := [str(path) for path in found if path in made]:
+    if arguments.delete and (again := [str(path) for path in found if path in made]):
         logging.info("with the options of the study: snakemake %s; then the study", " ".join(again))
+    if left:
+        sys.exit(1)
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -20,8 +20,8 @@ from bottomup.plan.kept import Kept
 
 # A file that was changed as recently may change again within one tick of its clock.
 SETTLED_NS = 2 * 10**9
-# The files behind each digest of several that this process was asked for.
-FILES: dict[str, tuple[str, ...]] = {}
+# By digest of several files that this process was asked for, what lists them.
+FILES: dict[str, Callable[[], Iterable[str]]] = {}
 
 _known = Kept(Path(".snakemake/contents.json"))  # by path, its stamp and its digest
 
@@ -36,14 +36,19 @@ def stamp(path: str | Path) -> list[int] | None:
     return None
 
 
+def known(path: str | Path) -> str | None:
+    """The digest of a file, if it was computed of the bytes that are there now."""
+    before, now = _known.get(str(path)), stamp(path)
+    return before[1] if now and isinstance(before, list) and before[:1] == [now] else None
+
+
 def digest(path: str | Path) -> str | None:
     """The SHA-256 of a file's bytes, in hexadecimal; None if they cannot be read."""
     path, now = str(path), stamp(path)
-    before = _known.get(path)
     if now is None:
         return None
-    if isinstance(before, list) and before[:1] == [now]:
-        return before[1]
+    if found := known(path):
+        return found
     with suppress(OSError), open(path, "rb") as file:
         found = hashlib.file_digest(file, "sha256").hexdigest()
         if stamp(path) == now and max(now[-2:]) < time.time_ns() - SETTLED_NS:
@@ -52,18 +57,21 @@ def digest(path: str | Path) -> str | None:
     return None
 
 
-@cache
-def content(*files: str) -> str:
-    """A digest of the names and bytes of files, as they are when this process first asks. An
-    unreadable file counts as empty, since the program that reads it reports the error."""
-    found = content_now(files)
-    FILES[found] = files
+def content(listed: Callable[[], Iterable[str]]) -> str:
+    """A digest of the names and bytes of the files that are listed, as they are when this process
+    first asks for these. An unreadable file counts as empty, since the program that reads it
+    reports the error."""
+    found = first_content(tuple(listed()))
+    FILES[found] = listed
     return found
 
 
-def content_now(files: Sequence[str]) -> str:
-    """The same, as they are now."""
+def content_now(files: Iterable[str]) -> str:
+    """The same of files, as they are now."""
     found = hashlib.sha256()
     for file in sorted(files):
         found.update(f"{file}\0{digest(file) or ''}\0".encode(errors="surrogateescape"))
     return found.hexdigest()[:16]
+
+
+first_content = cache(content_now)

@@ -65,8 +65,12 @@ def _first_read(made: dict[Path, dict]) -> dict[Path, str]:
 
 
 def _is_result(path: Path) -> bool:
-    in_checkpoint = any(part.partition(".")[0] == "checkpoint" for part in path.parts[:-1])
-    return path.parts[0] not in NOT_RESULTS and not in_checkpoint
+    return path.parts[0] not in NOT_RESULTS and not in_checkpoint(path)
+
+
+def in_checkpoint(path: Path) -> bool:
+    """Whether a file is of a checkpoint from which a training goes on."""
+    return any(part.partition(".")[0] == "checkpoint" for part in path.parts[:-1])
 
 
 def _flaw(path: Path, digest: str | None) -> Iterator[tuple[Path, str]]:

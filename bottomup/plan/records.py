@@ -137,7 +137,8 @@ def _write_record(persistence: FilePersistence, key: str, record) -> None:
 
 
 _start = PersistenceBase.started
-_stamps: dict[Job, dict[str, list[int] | None]] = {}
+# By job and input, what the system says of its bytes, and their digest, if known.
+_stamps: dict[Job, dict[str, tuple[list[int] | None, str | None]]] = {}
 
 
 def _started(persistence: PersistenceBase, job: Job, external_jobid: str | None = None) -> None:
@@ -149,8 +150,8 @@ def _started(persistence: PersistenceBase, job: Job, external_jobid: str | None 
         if dag.needrun(maker) and not dag.finished(maker)
         for path in paths
     }
-    _stamps[job] = {path: contents.stamp(path) for path in map(str, job.input)}
-    _stamps[job] = {path: of for path, of in _stamps[job].items() if path not in unmade}
+    made = (path for path in map(str, job.input) if path not in unmade)
+    _stamps[job] = {path: (contents.stamp(path), contents.known(path)) for path in made}
     _start(persistence, job, external_jobid)
 
 
@@ -190,10 +191,20 @@ async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> 
 def _changed(job: Job, stamps: dict) -> Iterator[str]:
     """A line for each input that was not the same from the plan, or from the job's start, to its
     end."""
-    for path, before in stamps.items():
-        if before and contents.stamp(path) != before:
+    for path, (before, known) in stamps.items():
+        if before and not _is_same(path, before, known):
             yield f"{path} was written or replaced while a job read it; run again"
     told = slice_of(job) or ""
-    for planned, files in contents.FILES.items():
-        if planned in told and contents.content_now(files) != planned:
-            yield f"{files[0]} or a file with it has changed since the study was planned; run again"
+    for planned, listed in contents.FILES.items():
+        if planned in told and contents.content_now(files := [*listed()]) != planned:
+            first = files[0] if files else "a file"
+            yield f"{first} or a file with it has changed since the study was planned; run again"
+
+
+def _is_same(path: str, before: list[int], known: str | None) -> bool:
+    """Whether a file was not written since it had this stamp and digest; a backup by hard links, or
+    new permissions, change no more of the stamp than its last number."""
+    now = contents.stamp(path)
+    if now is None or now[:-1] != before[:-1]:
+        return False
+    return now == before or (known is not None and contents.digest(path) == known)

@@ -65,8 +65,8 @@ class Slices:
         source, options = wildcards.origin, self.study.source_options(wildcards.origin)
         values = {"source": source, "options": options.model_dump(mode="json", by_alias=True)}
         # Snakemake compares the content of a newer file, but not of a folder.
-        if files := options.read_files():
-            values["content"] = content(*files)
+        if options.read_files():
+            values["content"] = content(options.read_files)
         return settings("fetch_corpus", values, f"bottomup.corpus.sources.{source}")
 
     def clean_corpus(self) -> Slice:
@@ -145,19 +145,25 @@ class Slices:
             "categories": "ccg" in self.study.known_of_words(),
             "depccg_model": annotation.depccg_model,
         }
-        files: list[str] = []
-        if annotation.depccg_model:
-            files += map(str, below(annotation.depccg_model))
         assert annotation.pipeline is not None  # or no word is annotated
         modules = [f"{ANNOTATORS}.pipeline", annotation.pipeline]
         if annotation.pipeline == GOLD:
             treebank = self.study.source_options("conllu")
             values |= {"annotator": GOLD, "told_by": dict(treebank)["folder"]}
-            files += treebank.read_files()
             modules = [f"{ANNOTATORS}.{GOLD}"]
-        if files:
-            values["content"] = content(*files)
+        if self._read_by_annotation():
+            values["content"] = content(self._read_by_annotation)
         return settings("annotate_words", values, *modules)
+
+    def _read_by_annotation(self) -> list[str]:
+        """The files of treebank and supertagger, if there are any."""
+        annotation = self.study.annotation
+        files: list[str] = []
+        if annotation.depccg_model:
+            files += map(str, below(annotation.depccg_model))
+        if annotation.pipeline == GOLD:
+            files += self.study.source_options("conllu").read_files()
+        return files
 
     def align_words(self) -> Slice:
         return settings("align_words", {})

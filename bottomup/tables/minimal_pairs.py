@@ -32,8 +32,9 @@ def options(slices: "Slices", of: Any) -> dict:
     from bottomup.plan.contents import content
 
     keys = slices.study.measures.minimal_pairs
-    assert keys.folder is not None  # or there is no such job
-    pairs = content(*map(str, files_in(keys.folder)))
+    folder = keys.folder
+    assert folder is not None  # or there is no such job
+    pairs = content(lambda: map(str, files_in(folder)))
     return {"run": slices.run(of), **dict(keys), "content": pairs}
 
 

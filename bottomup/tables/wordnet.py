@@ -31,8 +31,9 @@ def options(slices: "Slices", of: Any) -> dict:
     from bottomup.plan.contents import content
 
     keys = slices.study.measures.wordnet
-    assert keys.folder is not None  # or there is no such job
-    return {**dict(keys), "content": content(*(str(keys.folder / name) for name in FILES))}
+    folder = keys.folder
+    assert folder is not None  # or there is no such job
+    return {**dict(keys), "content": content(lambda: [str(folder / name) for name in FILES])}
 
 
 TABLE = Table(

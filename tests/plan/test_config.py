@@ -15,7 +15,7 @@ from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
 from bottomup.corpus.wordnet import FILES
 from bottomup.plan.config import TABLE_NAMES, load, modules, require_packages, tables
-from bottomup.plan.contents import content
+from bottomup.plan.contents import first_content
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
 from bottomup.plan.subjects import Subjects
@@ -683,7 +683,7 @@ def test_pages_of_a_folder_count_by_name_and_content(tmp_path):
     page.parent.mkdir(parents=True)
 
     def settings():
-        content.cache_clear()
+        first_content.cache_clear()
         options = {"from": "folder", "folder": str(tmp_path)}
         return Slices(load(changed(corpus__sources__libreoffice_help=options))).fetch_corpus(HELP)
 
@@ -720,7 +720,7 @@ def test_a_treebank_counts_by_content_for_its_text_and_for_what_it_says_of_words
     file = tmp_path / "a.conllu"
 
     def both():
-        content.cache_clear()
+        first_content.cache_clear()
         slices = Slices(load(of_treebank(tmp_path)))
         return slices.fetch_corpus(SimpleNamespace(origin="conllu")), slices.annotate_words(None)
 
@@ -753,7 +753,7 @@ def test_minimal_pairs_count_by_content_and_are_asked_of_what_predicts_the_sourc
     file = tmp_path / "data/a.jsonl"
 
     def of_lm():
-        content.cache_clear()
+        first_content.cache_clear()
         study = load(changed(**key, seeds=[1]))
         parts = if_given(Subjects(study))
         assert parts == ["lm-1", "mlm-1", "untrained-1", "untrained_causal-1"]
@@ -774,7 +774,7 @@ def test_examples_of_wordnet_count_by_content_and_are_asked_of_all_that_read_eng
         (tmp_path / name).write_text("a")
 
     def study(**more):
-        content.cache_clear()
+        first_content.cache_clear()
         return load(changed(**key, **more))
 
     assert wordnet.if_given(Subjects(load(changed()))) == []
@@ -1552,7 +1552,7 @@ def test_words_are_annotated_anew_by_another_model_in_the_same_folder(tmp_path):
     study, found = load(changed(annotation__depccg_model=str(tmp_path))), []
     for text in "ab":
         (tmp_path / "model.pt").write_text(text)
-        content.cache_clear()
+        first_content.cache_clear()
         found.append(Slices(study).annotate_words(None))
         assert annotate_words.Settings(**{k: v for k, v in found[-1].items() if k != "code"})
     assert found[0] != found[1]

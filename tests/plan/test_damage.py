@@ -171,7 +171,9 @@ def test_the_program_removes_only_what_it_is_asked_to(study, run_script, caplog,
     before = {path for path in study.parents[1].rglob("*") if path.is_file()}
     with pytest.raises(SystemExit) as ended:
         run_script("find_damaged", {}, study)
-    assert ended.value.code == 1 and "3 damaged: --delete removes them" in caplog.text
+    assert (
+        ended.value.code == 1 and "3 damaged: --delete removes those that a job made" in caplog.text
+    )
     lines = capsys.readouterr().out.splitlines()
     assert [line.partition(" is damaged")[0] for line in lines] == [str(path) for path in damaged]
     assert {path for path in study.parents[1].rglob("*") if path.is_file()} == before
@@ -179,6 +181,26 @@ def test_the_program_removes_only_what_it_is_asked_to(study, run_script, caplog,
     left = {path for path in study.parents[1].rglob("*") if path.is_file()}
     assert left == before - {*damaged}
     run_script("find_damaged", {}, study)
+
+
+def test_what_no_job_made_is_not_removed(study, run_script, capsys, caplog):
+    """Notes that lie among the results, and results whose records are gone."""
+    caplog.set_level("INFO")
+    notes = study / "my_notes.csv"
+    notes.write_text("a,b\n1")  # a table of a job ends its last line
+    flip(damaged := study / RESULTS[0])
+    with pytest.raises(SystemExit):
+        run_script("find_damaged", {}, study, "--delete")
+    assert notes.exists() and not damaged.exists()
+    assert "my_notes.csv is damaged" in (said := capsys.readouterr().out)
+    assert "no job is on record as having made it" in said.splitlines()[-1] + said.splitlines()[0]
+    assert "1 damaged" in caplog.text
+
+
+def test_nothing_says_how_to_run_what_is_in_an_array(study):
+    (study / "a.npy").write_bytes(b"no array")
+    [line] = [line for path, line in find(study, study / "none", records()) if path.stem == "a"]
+    assert "it is no array of numbers" in line and "pickle" not in line
 
 
 def test_not_while_snakemake_works(study, run_script):

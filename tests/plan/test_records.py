@@ -2,6 +2,7 @@
 that were written while a job ran."""
 
 import json
+import os
 from types import SimpleNamespace
 
 import pytest
@@ -102,9 +103,9 @@ def test_files_count_wherever_settings_have_their_digest(place, tmp_path):
     """As tables have it, whose folders are no inputs of a rule."""
     file = tmp_path / "a.jsonl"
     file.write_text("a")
-    contents.content.cache_clear()
+    contents.first_content.cache_clear()
     settings = json.loads(json.dumps(place).replace("{}", '{"content": "CONTENT"}'))
-    told = json.dumps(settings).replace("CONTENT", contents.content(str(file)))
+    told = json.dumps(settings).replace("CONTENT", contents.content(lambda: [str(file)]))
     job = SimpleNamespace(params={"settings": Slice(json.loads(told))}, input=InputFiles())
     assert [*_changed(job, {})] == []
     file.write_text("b")
@@ -112,6 +113,37 @@ def test_files_count_wherever_settings_have_their_digest(place, tmp_path):
     assert line.startswith(f"{file} or a file with it has changed since the study was planned")
     other = SimpleNamespace(params={"settings": Slice({"k": 1})}, input=InputFiles())
     assert [*_changed(other, {})] == []
+
+
+def test_a_file_that_joins_a_folder_between_plan_and_job(tmp_path):
+    """The program lists the folder anew; if the file is gone later, nothing would be planned."""
+    (tmp_path / "a").write_text("a")
+    contents.first_content.cache_clear()
+    planned = contents.content(lambda: map(str, tmp_path.iterdir()))
+    job = SimpleNamespace(params={"settings": Slice({"content": planned})}, input=InputFiles())
+    assert [*_changed(job, {})] == []
+    (tmp_path / "b").write_text("b")
+    [line] = _changed(job, {})
+    assert "has changed since the study was planned" in line
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_permissions_and_other_links_to_an_input_are_no_other_bytes(tmp_path, known, monkeypatch):
+    """As a backup makes them: a job that reads the file goes on, if its digest was known."""
+    monkeypatch.setattr(contents, "SETTLED_NS", -(10**18) if known else 10**18)
+    file = tmp_path / "view.npy"
+    file.write_bytes(b"values")
+    contents.digest(file)
+    before = contents.stamp(file), contents.known(file)
+    assert (before[1] is not None) == known
+    job = SimpleNamespace(params={}, input=InputFiles())
+    assert [*_changed(job, {str(file): before})] == []
+    file.chmod(0o640)
+    (tmp_path / "backup").hardlink_to(file)
+    assert bool([*_changed(job, {str(file): before})]) == (not known)
+    file.write_bytes(b"VALUES")
+    os.utime(file, ns=(1, before[0][3]))
+    assert [*_changed(job, {str(file): before})], "the time of before, and other bytes"
 
 
 def test_code_that_is_edited_between_plan_and_job(checkout):

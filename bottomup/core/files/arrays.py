@@ -10,7 +10,13 @@ from bottomup.core.files import damaged, opening
 def load_array(path: Path | str, mapped: bool = False) -> np.ndarray:
     """The array in a file, `mapped` into memory or read; UserError if the file is damaged."""
     with opening(path):
-        array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        try:
+            array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
+        except ValueError as error:
+            if "pickle" not in str(error):
+                raise
+            # NumPy's words advise to run what is in the file.
+            raise damaged(path, "it is no array of numbers") from error
         if not array.dtype.isnative:  # torch reads no others
             raise damaged(path, f"its numbers are {array.dtype.str}, of another order of bytes")
         return array
