@@ -2,8 +2,9 @@
 
 import re
 
-# Of a web address, all after the protocol.
-_ADDRESS = re.compile(r"(?<=://)[^\s\"']+")
+# Of a web address, all after the protocol; and a user with a password before a host.
+_ADDRESS = re.compile(r"(?<=://)[^\s\"]+")
+_USER = re.compile(r"(?<![\w/.*-])[\w.+-]+:[^\s@\"/]+@(?=[\w-]+[.\w-]*)")
 
 
 class UserError(Exception):
@@ -22,12 +23,14 @@ def hidden(text: str) -> str:
     >>> hidden("no https://me:secret@host/a?key=1 here")
     'no https://***@host/a?*** here'
     """
-    return _ADDRESS.sub(_without_secrets, text)
+    return _USER.sub("***@", _ADDRESS.sub(_without_secrets, text))
 
 
 def _without_secrets(found: re.Match) -> str:
-    host, slash, path = found[0].partition("/")
-    if "@" in host:
-        host = f"***@{host.rpartition('@')[2]}"
-    address, *more = re.split("([?#])", f"{host}{slash}{path}", maxsplit=1)
-    return f"{address}{more[0]}***" if more else address
+    address = found[0].rstrip("'")
+    before, at, after = address.rpartition("@")
+    # Without a password before it, an @ may be part of the path.
+    if at and (":" in before or "/" not in before):
+        address = f"***@{after}"
+    address, *more = re.split("([?#])", address, maxsplit=1)
+    return (f"{address}{more[0]}***" if more else address) + "'" * found[0].endswith("'")

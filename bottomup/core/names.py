@@ -19,9 +19,8 @@ OF_CHECKPOINTS = (
 # Names that a config may give. Snakemake takes what is repeated 20 times for a rule that calls
 # itself.
 REPEATED = r"(?!.*?(.+)\1{19})"
-OBJECTIVE = (
-    rf"{REPEATED}(?!.*_(half[12]|step\d+|to_step)$|(input|estimators)$)[a-z][a-z0-9_]{{0,59}}"
-)
+RESERVED = r"half[12]|step\d+|to_step|untrained"  # ends of names
+OBJECTIVE = rf"{REPEATED}(?!.*_({RESERVED})$|(input|estimators)$)[a-z][a-z0-9_]{{0,59}}"
 CHECKPOINT = rf"{REPEATED}(?!.*_(half[12]|untrained)$)[a-z][a-z0-9_]{{0,59}}"
 HALF = re.compile(r"_half([12])$")
 STEP = re.compile(r"_step(\d+)$")

@@ -49,6 +49,13 @@ def meant(path: Path) -> Path:
     return path
 
 
+def readable(folder: Path) -> Path:
+    """`folder`, if its files can be listed and opened."""
+    if not os.access(folder, os.R_OK | os.X_OK):
+        raise ValueError("allowed: a folder that may be read; change its permissions")
+    return folder
+
+
 def open_to_all(address: str) -> str:
     """`address`, if nothing in it can be a secret: it stands in logs, tables and pages."""
     parts = urlsplit(address)
@@ -71,7 +78,9 @@ def of_home(path: object) -> object:
     return os.path.expanduser(path) if isinstance(path, str) else path
 
 
-Folder = Annotated[DirectoryPath, BeforeValidator(of_home), AfterValidator(meant)]
+Folder = Annotated[
+    DirectoryPath, BeforeValidator(of_home), AfterValidator(meant), AfterValidator(readable)
+]
 File = Annotated[FilePath, BeforeValidator(of_home), AfterValidator(meant)]
 Language = Annotated[str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$")]
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes

@@ -3,6 +3,7 @@
 import logging
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from fnmatch import fnmatchcase
 from pathlib import Path
 
@@ -20,19 +21,26 @@ def below(folder: Path, pattern: str = "*") -> list[Path]:
 def _all(folder: Path, above: tuple[str, ...]) -> Iterator[Path]:
     """above: the folders that this one is in, as they are without links."""
     within = (*above, os.path.realpath(folder))
-    try:
-        names = os.listdir(folder)
-    except PermissionError:
+    if not os.access(folder, os.R_OK | os.X_OK):
         log.warning("%s may not be read, and its files are left out", folder)
         return
-    for path in (folder / name for name in names):
-        if not os.path.isdir(path):  # of a link to itself, Path.is_dir raises an error
+    for name in os.listdir(folder):
+        path = folder / name
+        if not _is_utf8(name):
+            log.warning("%r is left out, since its name is not UTF-8; rename it", str(path))
+        elif not os.path.isdir(path):  # of a link to itself, Path.is_dir raises an error
             yield path
         elif os.path.realpath(path) not in within:
             yield from _all(path, within)
 
 
-def without_aliases(files: list[Path]) -> list[Path]:
-    """The first path of each file; those that are links are left out: these have no own text."""
-    real = {path.resolve(): path for path in reversed(files) if not path.is_symlink()}
-    return sorted(real.values())
+def _is_utf8(name: str) -> bool:
+    with suppress(UnicodeEncodeError):
+        return bool(name.encode())
+    return False
+
+
+def once(files: list[Path]) -> list[Path]:
+    """Each file by one path, in order: the first that is no link, or else the first."""
+    chosen = sorted(files, key=lambda path: (path.is_symlink(), path), reverse=True)
+    return sorted({os.path.realpath(path): path for path in chosen}.values())

@@ -12,7 +12,7 @@ from pathlib import Path
 import pandas as pd
 
 from bottomup.core.errors import UserError
-from bottomup.corpus.folders import below
+from bottomup.corpus.folders import below, once
 from bottomup.corpus.sources.files import lines
 
 KEYS = {
@@ -25,7 +25,7 @@ KEYS = {
 
 def files_in(folder: Path) -> list[Path]:
     """The files of pairs, in the order of their names."""
-    return below(folder, "*.jsonl")
+    return once(below(folder, "*.jsonl"))
 
 
 def load(folder: Path) -> pd.DataFrame:

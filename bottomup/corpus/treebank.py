@@ -15,7 +15,7 @@ from conllu.models import TokenList
 
 from bottomup.core.errors import UserError
 from bottomup.corpus.cleaning import normalize
-from bottomup.corpus.folders import below
+from bottomup.corpus.folders import below, once
 from bottomup.corpus.losses import Loss, of_texts
 from bottomup.corpus.sources.files import lines
 
@@ -47,7 +47,7 @@ class Sentence:
 
 def files_in(folder: Path) -> list[Path]:
     """The files of a treebank, in the order of their names."""
-    return below(folder, "*.conllu")
+    return once(below(folder, "*.conllu"))
 
 
 def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:

@@ -409,8 +409,10 @@ def _unsigned(value: Any) -> Any:
 def _plain(config: dict) -> dict:
     """A config as if it had been written in one file: without the null entries by which a later
     file removes one, and with numbers instead of their text."""
-    # In JSON all keys are text.
-    config = copy.deepcopy(unquoted(Study, json.loads(json.dumps(config, default=str))))
+    # In JSON all keys are text; what it has no text for was said before.
+    config = copy.deepcopy(
+        unquoted(Study, json.loads(json.dumps(config, default=str, skipkeys=True)))
+    )
     for path in REMOVABLE:
         *sections, last = path.split(".")
         parent = config
@@ -872,6 +874,7 @@ def _contradictions(config: dict) -> Iterator[str]:
 
     yield from _step_choices(config, trained)
     yield from _pictures(config)
+    yield from _asked_in_vain(config)
 
     checkpoints = _section(config, "checkpoints")
     unit = _section(config, "occurrences").get("unit")
@@ -897,6 +900,20 @@ def _contradictions(config: dict) -> Iterator[str]:
                 yield f"{path}: found {found:g}; allowed: numbers other than {name}"
             if found > at(most):
                 yield f"{path}: found {found:g}; allowed: <= {most} ({at(most):g})"
+
+
+def _asked_in_vain(config: dict) -> Iterator[str]:
+    """Tables that a config asks for and cannot have."""
+    only, left_out = _list(config, "only"), _list(config, "leave_out")
+    if only and all(name in left_out for name in only):
+        yield "leave_out: found all that only names; allowed: some of it, or no only"
+    folder = _section(_section(config, "measures"), "wordnet").get("folder")
+    [language, *_] = [*_list(_section(config, "corpus"), "languages"), None]
+    if folder and isinstance(language, str) and base(language) != "en":
+        yield (
+            f"measures.wordnet.folder: found one with text in {language}; allowed: null, since its "
+            "examples are English"
+        )
 
 
 def _trained(config: dict) -> list[str]:

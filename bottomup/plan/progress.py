@@ -259,7 +259,8 @@ class Progress:
 
 def warnings_in(logs: Iterable[Path]) -> list[str]:
     """What jobs warned of, from their logs."""
-    lines = [line for file in logs if file.exists() for line in file.read_text().splitlines()]
+    texts = (file.read_text(errors="replace") for file in logs if file.exists())
+    lines = [line for text in texts for line in text.splitlines()]
     return [match[1] for line in lines if (match := WARNED.match(line))]
 
 

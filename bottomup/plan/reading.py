@@ -166,6 +166,8 @@ def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tup
         for key, value in node.value:
             name, line = str(key.value), key.start_mark.line + 1
             where = f"{path}.{name}" if path else name
+            if (of_key := key.tag.rpartition(":")[2]) not in KINDS:
+                yield line, f"{where}: found a {of_key} as a key; allowed: text (in quotes)"
             if name in lines:
                 yield line, f"{where}: stands in line {lines[name]} already; allowed: each key once"
             lines[name] = line

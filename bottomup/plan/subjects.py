@@ -1,8 +1,10 @@
 """The subjects of a study, by their names in paths (bottomup/core/names.py): runs and models from
 elsewhere, with their readings, their pairs and their pruned versions."""
 
+import json
 import re
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from itertools import combinations
 
 from bottomup.core import names
@@ -10,6 +12,7 @@ from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.core.names import OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
 from bottomup.plan.config import WITH_TARGET, Study
+from bottomup.subjects.folder import INDEX
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs
@@ -312,6 +315,9 @@ class Subjects:
         if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
             return []
         found = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
+        with suppress(OSError, ValueError, LookupError, TypeError):  # what opens it says what
+            named = json.loads((folder / INDEX).read_text())["weight_map"].values()
+            found |= {path for path in map(folder.joinpath, set(named)) if path.is_file()}
         return sorted(map(str, found | {folder / "config.json"}))
 
     def wildcards(self) -> dict[str, str]:

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 from pydantic import AfterValidator
 
 from bottomup.core.settings import Folder, Section, Seed, key
-from bottomup.corpus.segmentation import base
 from bottomup.tables import Table, looked_at
 
 if TYPE_CHECKING:
@@ -20,10 +19,8 @@ if TYPE_CHECKING:
 
 
 def if_given(subjects: "Subjects") -> list[str]:
-    """All that is compared, by run, if there are examples and the text is English."""
-    english = base(subjects.study.corpus.languages[0]) == "en"
-    given = subjects.study.measures.wordnet.folder
-    return looked_at(subjects) if english and given else []
+    """All that is compared, by run, if there are examples."""
+    return looked_at(subjects) if subjects.study.measures.wordnet.folder else []
 
 
 def options(slices: "Slices", of: Any) -> dict:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from bottomup.corpus import folders, minimal_pairs, treebank
-from bottomup.corpus.folders import below, without_aliases
+from bottomup.corpus.folders import below, once
 
 
 @pytest.fixture
@@ -48,24 +48,27 @@ def test_the_order_is_that_of_paths(tmp_path):
     assert below(tmp_path) == plain
 
 
-def test_a_file_counts_once_by_its_first_path(folder, tmp_path):
+def test_a_file_counts_once_and_by_a_path_that_is_no_link_if_it_has_one(folder, tmp_path):
     (folder / "again").symlink_to(folder / "a")
-    assert names(without_aliases(below(folder, "*.txt")), folder) == [
-        *("a/first.txt", "linked/deep/far.txt", "own.txt"),
+    (folder / "a/alias.txt").symlink_to(folder / "own.txt")
+    (folder / "c.txt").symlink_to(tmp_path / "other/deep/far.txt")
+    (tmp_path / "outside.txt").write_text("")
+    (folder / "x.txt").symlink_to(tmp_path / "outside.txt")
+    files = [path for path in below(folder, "*.txt") if path.is_file()]
+    assert names(once(files), folder) == [
+        *("a/first.txt", "linked/deep/far.txt", "own.txt", "x.txt"),
     ]
 
 
-def test_a_folder_that_may_not_be_read_is_said(folder, monkeypatch, caplog):
-    def listdir(path):
-        if Path(path).name == "a":
-            raise PermissionError
-        return plain(path)
-
-    plain = folders.os.listdir
-    monkeypatch.setattr(folders.os, "listdir", listdir)
+def test_what_may_not_be_read_is_said(folder, monkeypatch, caplog):
+    """Folders that cannot be listed, or entered, and names in another encoding."""
+    monkeypatch.setattr(folders.os, "access", lambda path, mode: Path(path).name != "a")
+    (folder / "m\udce4n.txt").write_text("")
     with caplog.at_level(logging.WARNING):
-        assert "a/first.txt" not in names(below(folder), folder)
+        found = names(below(folder, "*.txt"), folder)
+    assert found == ["b.txt", "gone.txt", "linked/deep/far.txt", "own.txt"]
     assert f"{folder / 'a'} may not be read, and its files are left out" in caplog.text
+    assert "n.txt' is left out, since its name is not UTF-8" in caplog.text
 
 
 @pytest.mark.parametrize(

@@ -388,8 +388,8 @@ MISTAKES = [
         "corpus",
         "folders.py",
         ("not in within", "not in ()"),
-        ("not path.is_symlink()", "True"),
-        ("in reversed(files)", "in files"),
+        ("(path.is_symlink(), path)", "path"),
+        ("reverse=True", "reverse=False"),
         ("fnmatchcase(path.name, pattern)", "True"),
         ("return sorted(path for path in _all", "return list(path for path in _all"),
     ),
@@ -406,7 +406,6 @@ MISTAKES = [
     *of(
         "tables",
         "wordnet.py",
-        ("if english and given", "if given"),
         ("found[read.last != NO_WORD]", "found"),
         ('last[text.offsets[:-1] + read.last[some["number"]]] = True', "last[:len(some)] = True"),
     ),

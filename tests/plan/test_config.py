@@ -778,8 +778,9 @@ def test_examples_of_wordnet_count_by_content_and_are_asked_of_all_that_read_eng
         return load(changed(**key, **more))
 
     assert wordnet.if_given(Subjects(load(changed()))) == []
-    german = study(corpus__languages=["de", "en"], annotation__pipeline="de_a")
-    assert wordnet.if_given(Subjects(german)) == []
+    german = changed(**key, corpus__languages=["de", "en"], annotation__pipeline="de_a")
+    [line] = mistakes(german)
+    assert line.startswith("measures.wordnet.folder: found one with text in de; allowed: null")
     found = sorted(wordnet.if_given(Subjects(study(seeds=[1]))))
     assert found == [f"{name}-1" for name in ("lm", "mlm", "mt", "untrained", "untrained_causal")]
     digests = set()
@@ -788,6 +789,20 @@ def test_examples_of_wordnet_count_by_content_and_are_asked_of_all_that_read_eng
         run = SimpleNamespace(objective="lm", seed="1")
         digests.add(Slices(study()).measure("wordnet", run)["options"]["content"])
     assert len(digests) == 2
+
+
+def test_something_is_left_of_what_is_asked_for():
+    [line] = mistakes(changed(only=["probes"], leave_out=["probes", "lens"]))
+    assert line == "leave_out: found all that only names; allowed: some of it, or no only"
+
+
+def test_a_folder_must_be_readable(tmp_path, monkeypatch):
+    """A folder of mode 0711 has files that open by name and cannot be listed."""
+    (tmp_path / "a.html").write_text("a")
+    monkeypatch.setattr(os, "access", lambda path, mode: False)
+    key = "corpus__sources__libreoffice_help"
+    [line] = mistakes(changed(**{key: {"from": "folder", "folder": str(tmp_path)}}))
+    assert line.startswith("corpus.sources.libreoffice_help.folder: ") and "may be read" in line
 
 
 def test_gold_annotation_needs_a_treebank(tmp_path):

@@ -267,6 +267,16 @@ def test_results_that_are_a_file_are_said_before_any_job(tmp_path, monkeypatch):
         started(SimpleNamespace(**vars(a_start()) | {"basedir": str(tmp_path)}), [])
 
 
+@pytest.mark.parametrize(
+    ("key", "kind"), [("2026-11-25", "timestamp"), ('!!binary "AA=="', "binary")]
+)
+def test_keys_that_json_has_no_text_for(tmp_path, key, kind):
+    text = (ROOT / "config.yaml").read_text()
+    with pytest.raises(UserError) as raised:
+        load(*read(files(tmp_path, text, f"corpus:\n  {key}: note\n"), {}))
+    assert f"found a {kind} as a key; allowed: text (in quotes)" in str(raised.value)
+
+
 def test_keys_that_are_no_text_are_unknown_keys(tmp_path):
     text = (ROOT / "config.yaml").read_text()
     odd = "objectives: {1: {}, null: {}, false: {}}\ncorpus: {sources: {2: {}}}\n3: x"

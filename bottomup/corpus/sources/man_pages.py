@@ -24,7 +24,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed, members
-from bottomup.corpus.folders import below, without_aliases
+from bottomup.corpus.folders import below, once
 from bottomup.corpus.losses import Loss, carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
 
@@ -144,7 +144,7 @@ _PAGE = re.compile(r"(?:^|/)man/(?:([a-z]{2})(?:\.UTF-8)?/)?man\d\w*/([^/]+?\.\d
 
 def _files(folder: Path) -> list[Path]:
     """The packages and pages in a folder, without aliases: these are links and have no own text."""
-    return without_aliases(
+    return once(
         [
             path
             for path in below(folder)

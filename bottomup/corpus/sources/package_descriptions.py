@@ -20,7 +20,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
 from bottomup.corpus import debian, sentences
 from bottomup.corpus.archives import BROKEN, decompressed
-from bottomup.corpus.folders import below
+from bottomup.corpus.folders import below, once
 from bottomup.corpus.losses import carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
 
@@ -115,7 +115,7 @@ def _from_apt(languages: list[str], download_folder: Path) -> Path:
 def _indices(folder: Path, kind: str) -> list[Path]:
     """The indices of one kind in a folder and below, in the order of their paths."""
     name = re.compile(rf"(?:.*_)?{kind}(?:\.(?:gz|bz2|xz|zst))?")
-    return [path for path in below(folder) if name.fullmatch(path.name)]
+    return once([path for path in below(folder) if name.fullmatch(path.name)])
 
 
 def _source_packages(folder: Path) -> dict[str, str]:

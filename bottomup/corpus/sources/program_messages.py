@@ -19,7 +19,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.settings import Folder
 from bottomup.corpus import catalogs, debian
 from bottomup.corpus.archives import members
-from bottomup.corpus.folders import below, without_aliases
+from bottomup.corpus.folders import below, once
 from bottomup.corpus.losses import carry, of_texts, tell
 from bottomup.corpus.sources import COLUMNS
 
@@ -197,7 +197,7 @@ _CATALOG = r"(?:^|/){language}/LC_MESSAGES/[^/]+\.mo$"
 def _files(folder: Path) -> list[Path]:
     """The packages and catalogs in a folder, without aliases."""
     files = [path for path in below(folder) if path.suffix in (".deb", ".mo")]
-    return without_aliases([path for path in files if path.is_file()])
+    return once([path for path in files if path.is_file()])
 
 
 def _contents(file: Path, wanted: re.Pattern, folder: Path | None) -> Iterator[tuple[str, bytes]]:
