@@ -10,9 +10,10 @@ import os
 import re
 import sys
 import sysconfig
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
 from functools import cache
+from itertools import product
 from pathlib import Path
 
 from bottomup.plan.kept import Kept
@@ -40,6 +41,7 @@ SHOWN = {
     "bottomup.core.schema": "says what is wrong with settings",
     "bottomup.core.differences": "words for a log and for a dry run",
 }
+TEXTS = ("catches", "docstrings")  # facts of a file that make text count
 INSTALLED = {"site-packages", "dist-packages"}
 STANDARD = tuple(f"{sysconfig.get_path(name)}{os.sep}" for name in ("stdlib", "platstdlib"))
 SUFFIXES = [".py", *importlib.machinery.EXTENSION_SUFFIXES]
@@ -64,9 +66,10 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     files = [ROOT / script, *filter(None, map(_file, found))]
     names = set(modules).union(*map(_names, files))
     packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
-    # Where one of them does something with the text of errors, it counts for all.
-    messages = frozenset().union(*(facts(file)["catches"] for file in files))
-    digests = {key_of(file): _digest(file, bool(messages)) for file in files}
+    # Where one of them does something with the text of errors, or with docstrings, it counts for
+    # all.
+    messages, docstrings = (any(facts(file)[what] for file in files) for what in TEXTS)
+    digests = {key_of(file): _digest(file, messages, docstrings) for file in files}
     versions = {name: _version(name) for some in map(_distributions, packages) for name in some}
     versions[PYTHON] = _version(PYTHON)
     together = digests | {name: version for name, version in versions.items() if version}
@@ -91,22 +94,34 @@ def imported(script: str, *modules: str) -> list[str]:
     return [name for name in _modules(script, modules) if name.partition(".")[0] == PACKAGE]
 
 
+@cache
+def files_of_shown() -> frozenset[str]:
+    """The files of modules that no result depends on, and of what these import, as in digests."""
+    return frozenset(key_of(file) for file in map(_file, _reached(SHOWN, frozenset())) if file)
+
+
 def _modules(script: str, modules: tuple[str, ...]) -> list[str]:
     """The modules that are no part of an installed package, as above."""
     for module in modules:
         if module.partition(".")[0] == PACKAGE and not _file(module):
             raise FileNotFoundError(f"no module {module} under {ROOT}")
+    return sorted(_reached({*_names(ROOT / script), *modules}, frozenset(SHOWN)))
+
+
+def _reached(names: Iterable[str], without: frozenset[str]) -> set[str]:
+    """Of these modules and all that they import, directly or not, those that are no part of an
+    installed package, and not among some, nor imported by these alone."""
     found: set[str] = set()
-    waiting = [*_names(ROOT / script), *modules]
+    waiting = [*names]
     while waiting:
         module = waiting.pop()
-        if module in found or module in SHOWN or not _file(module):
+        if module in found or module in without or not _file(module):
             continue
         found.add(module)
         # Importing a.b.c runs a and a.b first.
         waiting.append(module.rpartition(".")[0] or module)
         waiting += _names(_file(module))
-    return sorted(found)
+    return found
 
 
 @cache
@@ -168,8 +183,8 @@ def _names(file: Path) -> frozenset[str]:
 
 
 @cache
-def _digest(file: Path, messages: bool) -> str:
-    return facts(file)["digests"][messages]
+def _digest(file: Path, messages: bool, docstrings: bool) -> str:
+    return facts(file)["digests"][messages + 2 * docstrings]
 
 
 @cache
@@ -179,19 +194,22 @@ def facts(file: Path) -> dict:
 
 
 def facts_of(file: Path, source: bytes) -> dict:
-    """What `source`, the content of `file`, imports and catches, and its `digests`: without the
-    text of exceptions, and with it."""
+    """What `source`, the content of `file`, imports, catches and reads, and its `digests`: without
+    the text of exceptions and with it, then both with docstrings."""
     package = ".".join(Path(key_of(file)).parts[:-1])
     key = hashlib.sha256(b"\0".join([_about(), package.encode(), source])).hexdigest()
     if key not in _facts:
         if file.suffix != ".py":
-            _facts[key] = {"imports": [], "catches": [], "digests": [key[:8]] * 2}
+            _facts[key] = {"imports": [], "catches": [], "docstrings": False}
+            _facts[key] |= {"digests": [key[:8]] * 4}
             return _facts[key]
         code = Code(source, package)
-        plain = [repr(code.plain(messages)).encode() for messages in (False, True)]
+        texts = product((False, True), repeat=2)
+        plain = [repr(code.plain(messages, docs)).encode() for docs, messages in texts]
         _facts[key] = {
             "imports": sorted(code.imports),
             "catches": sorted(code.catches),
+            "docstrings": code.reads_docstrings,
             "digests": [hashlib.sha256(tree).hexdigest()[:8] for tree in plain],
         }
     return _facts[key]

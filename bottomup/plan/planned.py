@@ -19,7 +19,7 @@ from pathlib import Path
 from types import CodeType, FrameType
 
 from bottomup.core.errors import UserError
-from bottomup.plan.digest import facts_of, installed, is_own, key_of
+from bottomup.plan.digest import ROOT, facts_of, files_of_shown, installed, is_own, key_of
 
 AGAIN = "run the same command again, which plans anew"
 
@@ -125,11 +125,20 @@ def _take(file: Path, source: bytes) -> None:
     name = key_of(file)
     if name in _plan:
         _read[name] = tuple(facts_of(file, source)["digests"])
-        if _is_strict:
-            _compare(name)
+    elif file.is_relative_to(ROOT):
+        _read[name] = ()
+    if _is_strict and name in _read:
+        _compare(name)
 
 
 def _compare(name: str) -> None:
+    if name not in _plan:
+        if name in files_of_shown():
+            return
+        raise UserError(
+            f"{name} is no part of what this job was planned with: added since, or another branch; "
+            f"{AGAIN}"
+        )
     if _plan[name] not in _read[name]:
         raise UserError(
             f"{name} is not as it was when this job was planned: edited since, or another branch; "

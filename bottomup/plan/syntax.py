@@ -57,11 +57,15 @@ COMPUTING = (
 )
 
 
+# What hands on the text of an exception that no handler names.
+CAUGHT_BY = {"traceback", "sys.exc_info"}
+
+
 class Code:
     """One file of code. package: the package that it is in, for its relative imports."""
 
     def __init__(self, source: bytes, package: str = ""):
-        self.tree, self.package = ast.parse(source), package
+        self.tree, self.package, self._with_docstrings = ast.parse(source), package, False
         self.tree.body = [node for node in self.tree.body if not self._is_for_types(node)]
 
     def _is_for_types(self, node: ast.stmt) -> bool:
@@ -86,18 +90,23 @@ class Code:
     @cached_property
     def catches(self) -> frozenset[str]:
         """Those of `MESSAGES` whose text the file uses for something else than to show it."""
+        named = {self.meaning(n) for n in ast.walk(self.tree) if isinstance(n, ast.Attribute)}
+        if not {*self.imports, *named}.isdisjoint(CAUGHT_BY):
+            return frozenset(MESSAGES)
         found: set[str] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ExceptHandler) and node.name and _used(self, node):
                 found |= self._caught(node.type)
         return frozenset(found)
 
-    def plain(self, messages: bool):
-        """The tree as nested tuples, without docstrings, text that is only shown, positions and
-        empty fields; messages: with the text of exceptions.
+    def plain(self, messages: bool, docstrings: bool):
+        """The tree as nested tuples, without text that is only shown, positions and empty fields.
+
+        messages, docstrings: with the text of exceptions, and with docstrings.
 
         `ast.dump` would do, but the empty fields that it prints depend on the version of Python.
         """
+        self._with_docstrings = docstrings
         return self._plain(self.tree, messages)
 
     def meaning(self, node: ast.AST | None) -> str | None:
@@ -122,16 +131,28 @@ class Code:
         return self.called(node.value if isinstance(node, ast.Expr) else node) in LOGGING
 
     def effects(self, shown: list[ast.AST]) -> tuple:
-        """What text that is shown does beside being shown: the calls and assignments in it."""
+        """What text that is shown does beside being shown: the calls and assignments in it, and
+        what goes through something, which then may have nothing left, or adds a key to it."""
         found: list[object] = []
         for node in shown:
             if isinstance(node, ast.Lambda):  # it is not called here
                 found += self.effects([node.args])
-            elif isinstance(node, COMPUTING) and self.called(node) not in PURE:
+            elif self._acts(node):
                 found.append(self._bare(node))
             else:
                 found += self.effects([*ast.iter_child_nodes(node)])
         return tuple(found)
+
+    def _acts(self, node: ast.AST) -> bool:
+        """Whether an expression may change something: it calls, assigns, goes through something
+        (`*a`, `b in a`), or asks a defaultdict of this file for a value."""
+        if isinstance(node, COMPUTING):
+            return self.called(node) not in PURE
+        if isinstance(node, ast.Compare):
+            return any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops)
+        if isinstance(node, ast.Subscript):
+            return self.meaning(node.value) == "collections.defaultdict()"
+        return isinstance(node, ast.Starred)
 
     @cached_property
     def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST | None]]:
@@ -193,17 +214,19 @@ class Code:
         return not own or any(_is_read(node) and id(node) not in within for node in uses)
 
     @cached_property
-    def _shows_docstrings(self) -> bool:
-        """Whether docstrings are read by nothing but the help of the program."""
+    def reads_docstrings(self) -> bool:
+        """Whether docstrings are read, here or of another file, by more than the help of a
+        program."""
         helps = {
             id(argument)
             for node in ast.walk(self.tree)
             if isinstance(node, ast.Call) and self.called(node) == "bottomup.plan.program.parser"
             for argument in node.args
         }
-        return not any(
+        return "inspect.getdoc" in self.imports or any(
             (isinstance(node, ast.Name) and node.id == "__doc__" and id(node) not in helps)
             or (isinstance(node, ast.Attribute) and node.attr in ("__doc__", "getdoc"))
+            or (isinstance(node, ast.Constant) and node.value == "__doc__")
             for node in ast.walk(self.tree)
         )
 
@@ -240,7 +263,7 @@ class Code:
     def _fields(self, node: ast.AST, messages: bool) -> Iterator[tuple[str, object]]:
         shown = {id(part) for part in self._shown(node, messages)}
         for name, value in ast.iter_fields(node):
-            if name == "body" and isinstance(node, DOCUMENTED) and self._shows_docstrings:
+            if name == "body" and isinstance(node, DOCUMENTED) and not self._with_docstrings:
                 value = value[1:] if ast.get_docstring(node) is not None else value
             if isinstance(node, ast.JoinedStr):
                 # Python 3.12 and newer end some f-strings in an empty constant.

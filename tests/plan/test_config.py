@@ -1,5 +1,6 @@
 import copy
 import functools
+import json
 import os
 import re
 import subprocess
@@ -1540,6 +1541,13 @@ def test_what_a_checkpoint_in_a_folder_is_read_from(tmp_path):
     subjects = Slices(load(with_checkpoint(folder=str(tmp_path)))).subjects
     found = {Path(path).name for path in subjects.checkpoint_files("bert_untrained")}
     assert found == {path.name for path in tmp_path.iterdir()} - {"a.bin"}
+    # Its index gives files of weights the names that it likes.
+    (tmp_path / "part-1.safetensors").touch()
+    named = {"a": "part-1.safetensors", "b": "gone.safetensors"}
+    for index, more in (("[", set()), (json.dumps({"weight_map": named}), {"part-1.safetensors"})):
+        (tmp_path / "model.safetensors.index.json").write_text(index)
+        read = {Path(path).name for path in subjects.checkpoint_files("bert")}
+        assert read == found | {"model.safetensors.index.json"} | more
 
 
 def test_a_later_look_trains_no_more_halves():

@@ -220,6 +220,12 @@ COUNTED = [
     (LOG, "log.info(f'{rows.pop(0)}')", "log.info(f'{rows.pop(1)}')"),
     (LOG, "log.info('%d', len([*map(f, x)]))", "log.info('%d', len(x))"),
     (LOG, "log.info('%d', sum(rows))", "log.info('%d', len(rows))"),
+    # What goes through something may leave nothing of it.
+    *((LOG, f"log.info('a', {of})\nx = 1", "x = 1") for of in ("*rows", "[*rows]", "3 in rows")),
+    (
+        LOG + "from collections import defaultdict\nd = defaultdict(int)\n",
+        *("log.info('%s', d['x'])", "log.info('%s', d)"),
+    ),
     (LOG, "log.setLevel(1)", "log.setLevel(2)"),
     ("import logging\nlen = print\nlog = logging.getLogger()\n", *("log.info(len(x))", "")),
     (
@@ -250,8 +256,30 @@ COUNTED = [
     ("from bottomup.tables import Table\n", *(f"TABLE = Table('{t}')\nx = TABLE" for t in "ab")),
     ("from bottomup.tables import Table\n", *(f"TABLE = Table(rows.pop({t}))" for t in "12")),
     ("", *(f"def f():\n    '{t}'\nx = f.__doc__" for t in "ab")),
+    ("", *(f"def f():\n    '{t}'\nx = getattr(f, '__doc__')" for t in "ab")),
+    ("from inspect import getdoc\n", *(f"def f():\n    '{t}'\nx = getdoc(f)" for t in "ab")),
+    (
+        "import traceback\n",
+        *(
+            f"try:\n    raise ValueError('{t}')\nexcept ValueError:\n    x = traceback.format_exc()"
+            for t in "ab"
+        ),
+    ),
     ("from x import *\n", "raise ValueError('a')", "raise ValueError('b')"),
 ]
+
+
+def test_docstrings_count_where_another_file_reads_them(project):
+    found = []
+    for reads in ("x = 1", "x = a.f.__doc__"):
+        for text in ("one", "two"):
+            project(
+                run="import bottomup.b",
+                bottomup__a=f"def f():\n    '{text}'\n",
+                bottomup__b=f"from bottomup import a\n{reads}",
+            )
+            found.append(digest.digest("run.py"))
+    assert found[0] == found[1] and found[2] != found[3]
 
 
 def of_both(project, head, before, after):

@@ -58,6 +58,22 @@ def test_code_that_was_edited_since_the_plan(copy, file):
     assert collected(copy).startswith(f"error: {file} is not as it was when this job was planned")
 
 
+def test_a_module_that_became_a_package_since_the_plan(copy):
+    """Who imports it is as it was, and the other file is in no plan."""
+    module = copy / "bottomup/core/files/tables.py"
+    (module.with_suffix("")).mkdir()
+    module.rename(module.with_suffix("") / "__init__.py")
+    name = "bottomup/core/files/tables/__init__.py"
+    assert collected(copy).startswith(f"error: {name} is no part of what this job was planned")
+
+
+def test_a_file_that_stands_before_an_installed_package_since_the_plan(copy):
+    lines = ["import sys", "here = sys.path.pop(0)", "del sys.modules['pandas']", "import pandas"]
+    (copy / "scripts/pandas.py").write_text("\n".join([*lines, "sys.path.insert(0, here)\n"]))
+    line = collected(copy)
+    assert line.startswith("error: scripts/pandas.py is no part of what this job was planned")
+
+
 def test_a_package_that_is_not_installed_as_planned(copy):
     [line] = [collected(copy, pandas="0.1")]
     assert line.startswith("error: planned with pandas 0.1, but runs with ")
@@ -91,7 +107,7 @@ def test_code_that_is_imported_later(copy):
 def digest_of(copy, file):
     """The digest of a file in the copy."""
     command = "import sys; from bottomup.plan import digest as d; from pathlib import Path; "
-    command += "print(d._digest(Path(sys.argv[1]).resolve(), False))"
+    command += "print(d._digest(Path(sys.argv[1]).resolve(), False, False))"
     done = subprocess.run(
         [sys.executable, "-c", command, file],
         cwd=copy,
