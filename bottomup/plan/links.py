@@ -17,8 +17,8 @@ def require_none(study: Path, written: Iterable[str]) -> None:
     below |= {folder for path in below for folder in path.parents if study in folder.parents}
     if links := sorted(path for path in below if path.is_symlink()):
         raise UserError(
-            f"{links[0]} is a link to {os.readlink(links[0])}, which a job would write over; "
-            "replace the link by a copy, or delete it"
+            f"{links[0]} is a link to {os.readlink(links[0])}, which would be written over or "
+            "deleted; replace the link by a copy, or delete it"
         )
 
 

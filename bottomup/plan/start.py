@@ -16,7 +16,9 @@ from snakemake.cli import get_argument_parser, parse_args
 from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
 from bottomup.core.errors import UserError
+from bottomup.core.running import require_idle
 from bottomup.core.schema import nearest
+from bottomup.plan.links import require_none
 
 STUDIES = Path("studies")
 DEFAULT = "default"  # config.yaml alone
@@ -27,11 +29,21 @@ TERMINAL = "terminal"  # the plugin by which Snakemake prints
 MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
 # Where Snakemake would not run jobs, and speaks by its own lines.
 SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
+# Those that delete, before which Snakemake tells nobody that it starts; options may be abbreviated.
+DELETES = ("--delete-a", "--delete-t")
 # What leaves figures of the report unmade.
 PARTS = ("targets", "until", "omit_from")
 
 _typed: list[str] = []  # the command, where it was ./study
 _folders: list[Path] = []
+
+
+def require_none_at_work(study: Path, arguments: list[str]) -> None:
+    """Raise UserError if these arguments of Snakemake delete results of a study that runs, or in
+    which a link leads elsewhere."""
+    if any(argument.startswith(DELETES) for argument in arguments):
+        require_idle(study)
+        require_none(study, map(str, study.rglob("*")))
 
 
 def by_study(given: list[str]) -> None:

@@ -1,12 +1,15 @@
 """A link among results: a job does not write through it."""
 
+import fcntl
 import os
 from types import SimpleNamespace
 
 import pytest
 
+from bottomup.core import running
 from bottomup.core.errors import UserError
 from bottomup.plan.links import require_none, written_by
+from tests.plan.checkouts import RESULTS
 
 
 @pytest.fixture
@@ -28,8 +31,28 @@ def test_what_leads_elsewhere_is_not_written(study, written):
     with pytest.raises(UserError) as error:
         require_none(study, [f"{study}/{written}"])
     assert str(error.value).startswith(
-        f"{link} is a link to {os.readlink(link)}, which a job would"
+        f"{link} is a link to {os.readlink(link)}, which would be written over"
     )
+
+
+def test_nothing_is_deleted_through_a_link_nor_of_a_study_that_runs(checkout):
+    thesis = checkout.path / "thesis.png"
+    thesis.write_text("mine")
+    figure = checkout.path / RESULTS / "figures/learning_curves.png"
+    before = figure.read_bytes()
+    delete = ("--delete-all-output", "--cores", "1", "--configfile", "study.yaml")
+    (figure.parent / "mine.png").symlink_to(thesis)
+    done = checkout.snakemake(*delete, check=False)
+    assert done.returncode == 1 and "mine.png is a link to " in done.stderr
+    (figure.parent / "mine.png").unlink()
+    with (checkout.path / RESULTS / running.MAY_RUN).open("w") as lock:
+        print("process 12 on a", end="", file=lock, flush=True)
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        done = checkout.snakemake(*delete, check=False)
+    assert done.returncode == 1 and "another Snakemake (process 12 on a) runs" in done.stderr
+    assert figure.read_bytes() == before and thesis.read_text() == "mine"
+    checkout.snakemake(*delete)
+    assert not figure.exists()
 
 
 def test_all_results_may_be_elsewhere(study):
