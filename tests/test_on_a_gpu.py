@@ -73,6 +73,7 @@ from tests.measures.test_transfer import test_the_program_measures_a_run as test
 from tests.measures.test_word_order import (
     test_the_program_measures_a_run as test_word_order,
 )
+from tests.measures.test_wordnet_senses import test_the_program as test_wordnet
 from tests.pretend_gpu import pretend_gpu
 from tests.tiny import ROOT
 from tests.training.test_run import settings_of
@@ -114,6 +115,7 @@ TESTS = {
     "measure transfer": test_transfer,
     "measure dictionary": test_dictionary,
     "measure word_order": test_word_order,
+    "measure wordnet": test_wordnet,
     "measure bertscore": test_bertscore,
     "measure attention_patterns": test_attention_patterns,
     "measure head_distances": test_head_distances,

@@ -125,7 +125,7 @@ def _take(file: Path, source: bytes) -> None:
     name = key_of(file)
     if name in _plan:
         _read[name] = tuple(facts_of(file, source)["digests"])
-    elif file.is_relative_to(ROOT):
+    elif _plan and file.is_relative_to(ROOT):
         _read[name] = ()
     if _is_strict and name in _read:
         _compare(name)

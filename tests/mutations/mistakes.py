@@ -491,7 +491,7 @@ MISTAKES = [
         "tables",
         "minimal_pairs.py",
         ('"content": pairs', '"content": ""'),
-        ("if not any(folder.rglob", "if any(folder.rglob"),
+        ("if not files_in(folder)", "if files_in(folder)"),
         ("settings.pairs, settings.seed", "settings.pairs, 1"),
     ),
     *of(
@@ -1006,7 +1006,7 @@ MISTAKES = [
         ("json.dumps([*map(str, paths)])", "json.dumps(sorted(map(str, paths)))"),
         ('named = dict(inputs.items()) or {"files": inputs}', 'named = {"files": inputs}'),
         ("if now and (line := nodes", "if not now and (line := nodes"),
-        ("if before and contents.stamp(path) != before", "if not before"),
+        ("if before and not _is_same(path, before, known)", "if not before"),
     ),
     *of("stale", "bottomup/plan/nodes.py", ("if planned != now:", "if not planned:")),
     *of(
@@ -1997,8 +1997,8 @@ MISTAKES = [
         "bottomup/plan/digest.py",
         ("if beside and beside.origin:", "if not beside:"),
         ("os.path.isabs(path) and INSTALLED.isdisjoint(path.split(os.sep))", "os.path.isabs(path)"),
-        ("if module in found or module in SHOWN or", "if module in found or"),
-        ('facts(file)["digests"][messages]', 'facts(file)["digests"][0]'),
+        ("if module in found or module in without or", "if module in found or"),
+        ('facts(file)["digests"][messages + 2 * docstrings]', 'facts(file)["digests"][0]'),
         ("    _version = lock.get", "    pass"),
         ('waiting.append(module.rpartition(".")[0] or module)', "pass"),
     ),
@@ -2027,7 +2027,7 @@ MISTAKES = [
             'ENDING = {"sys.exit", "builtins.isinstance", "builtins.print"}',
         ),
         ('LEVELS = ("debug", "info",', 'LEVELS = ("setLevel", "debug", "info",'),
-        ("if isinstance(node, COMPUTING) and self.called(node) not in PURE:", "if False:"),
+        ("return self.called(node) not in PURE", "return False"),
         (
             "if name in MESSAGES and not messages and id(node) in self._raised:",
             "if name in MESSAGES and not messages:",

@@ -271,12 +271,20 @@ def test_a_name_says_what_it_is(overlay, line):
     assert str(raised.value).startswith(line)
 
 
+def test_an_objective_is_not_called_as_a_twin_is():
+    """It would be drawn as the untrained model of MT, and left out of comparisons."""
+    default = yaml.safe_load((ROOT / "config.yaml").read_text())
+    default["objectives"] |= {"mt_untrained": {"objective": "lm"}}
+    with pytest.raises(UserError) as raised:
+        load(default)
+    assert str(raised.value).startswith("objectives.mt_untrained: unknown key; allowed: ")
+
+
 @pytest.mark.parametrize(
     ("objectives", "name"),
     [
         ({}, "mt_noise"),  # an objective's, though this study has none
         ({}, "mt_step8"),
-        ({"tiny_untrained": {"objective": "untrained"}}, "tiny"),
         ({"tiny": {"objective": "lm"}}, "tiny"),
         ({"tiny": {"objective": "lm"}}, "tiny_step8"),
         ({}, "tiny_untrained"),

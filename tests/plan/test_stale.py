@@ -66,8 +66,9 @@ ATTENTION_TREES = [
     *("measure_attention_trees", "collect_*:measures/attention_trees.*", "plot_attention_trees"),
     "show_index",
 ]
+HEADS_APART = ["plot_head_distances", "plot_heads_on_plane"]
 HEAD_DISTANCES = [
-    *("measure_head_distances", "collect_*:measures/head_distances.*", "plot_head_distances"),
+    *("measure_head_distances", "collect_*:measures/head_distances.*", *HEADS_APART),
     "show_index",
 ]
 COMPARED_HEADS = [*HEAD_DISTANCES, *ATTENTION_TREES]
@@ -250,7 +251,7 @@ AVERAGED = [
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
     *(*IMPORTANCE[3:], *FUNCTIONS[2:]),
-    *(*ATTENTION_PATTERNS[1:3], *ATTENTION_TREES[1:3], "plot_head_distances"),
+    *(*ATTENTION_PATTERNS[1:3], *ATTENTION_TREES[1:3], *HEADS_APART),
 ]
 # The same for objectives, but for what only those show that do not translate.
 COMPARED = [
@@ -285,7 +286,7 @@ COMPARED = [
 MEANS = [
     *("plot_mutual_information_*", *DISTANCES),
     *("plot_first_look", "plot_similarity_*", "plot_syntactic_heads", "plot_attention_patterns"),
-    *("plot_stitching", "plot_dictionary", "plot_head_distances", "plot_attention_trees"),
+    *("plot_stitching", "plot_dictionary", *HEADS_APART, "plot_attention_trees"),
 ]
 # What of this is about attention.
 OF_ATTENTION = [
@@ -505,7 +506,7 @@ CODE = {
     "bottomup/measures/over_runs.py": [
         *(*MEANS, "plot_lens", "plot_geometry", "plot_attention_patterns", *COMPARISON, *JUDGED),
         *("plot_isotropy", "plot_probes", "plot_structural_probe", "plot_agreement", "plot_senses"),
-        *("plot_word_order", "plot_bertscore", "plot_head_distances"),
+        *("plot_word_order", "plot_bertscore", *HEADS_APART),
         "plot_attention_trees",
     ],
     "bottomup/measures/mutual_information.py": [*MUTUAL_INFORMATION, *CONTEXT],
