@@ -5,7 +5,8 @@ weights, code. So transformers never opens the folder itself. It opens another o
 as it loads, with
 
 - config.json and tokenizer_config.json without what says how a model is run, not what it is;
-- the files of the tokenizer;
+- the files of the tokenizer, and of special_tokens_map.json what names tokens: transformers takes
+  all else in it for arguments, such as another file of the vocabulary;
 - model.safetensors, or the files that its index names, all of them bare names in the folder.
 
 What its config says must also be what its weights are, by their headers, before anything is built.
@@ -27,8 +28,9 @@ from bottomup.core.errors import UserError
 from bottomup.subjects.folder import AGAIN, INDEX, WEIGHTS, read_json, require_weights
 
 CONFIGS = ("config.json", "tokenizer_config.json")
+SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
 OF_TOKENIZERS = (
-    *("tokenizer.json", "vocab*.json", "special_tokens_map.json", "added_tokens.json"),
+    *("tokenizer.json", "vocab*.json", SPECIALS, "added_tokens.json"),
     *("*.txt", "*.spm", "*.model", "*.codes"),
 )
 # How a model is run: which attention, kernels, adapters, devices, formats of numbers, files. It is
@@ -84,7 +86,11 @@ def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
                 index = read_json(folder / INDEX)
                 (seen / INDEX).write_text(json.dumps({"metadata": {}, **_map_of(index, folder)}))
         for path in found:
-            (seen / path.name).symlink_to(path.resolve())
+            if path.name == SPECIALS:
+                named = {k: v for k, v in read_json(path).items() if k.endswith(NAMES_TOKENS)}
+                (seen / SPECIALS).write_text(json.dumps(named))
+            else:
+                (seen / path.name).symlink_to(path.resolve())
         yield seen
 
 

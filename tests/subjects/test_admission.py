@@ -68,6 +68,15 @@ def test_nothing_but_what_is_admitted_is_seen(folder):
     assert wanted <= seen <= wanted | {"special_tokens_map.json"}
 
 
+def test_of_the_map_of_special_tokens_only_names_of_tokens_are_seen(folder):
+    """transformers takes the rest for arguments, such as a vocabulary in another folder."""
+    written = {"vocab": "/elsewhere", "vocab_file": "/elsewhere", "unk_token": "<unk>"}
+    (folder / "special_tokens_map.json").write_text(json.dumps(written))
+    with admitted(folder) as there:
+        seen = json.loads((there / "special_tokens_map.json").read_text())
+    assert seen == {"unk_token": "<unk>"}
+
+
 @pytest.mark.parametrize("inside", [False, True])
 @pytest.mark.parametrize(
     ("key", "value"),

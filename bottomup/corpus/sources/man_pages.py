@@ -111,7 +111,9 @@ def _rows(
 ) -> tuple[list[tuple[str, ...]], list[Loss]]:
     """Document, element, English and translation, and what was lost; programs to run are unpacked
     to `own`."""
-    names = [name.replace("{language}", options.translation) for name in options.packages]
+    # Debian's names of packages have pt-br for pt_BR.
+    of_package = options.translation.replace("_", "-").lower()
+    names = [name.replace("{language}", of_package) for name in options.packages]
     if options.folder:
         files = _files(options.folder)
     else:
@@ -139,7 +141,8 @@ def _rows(
     ]
 
 
-_PAGE = re.compile(r"(?:^|/)man/(?:([a-z]{2})(?:\.UTF-8)?/)?man\d\w*/([^/]+?\.\d\w*)(?:\.gz)?$")
+_LANGUAGE = r"([a-z]{2,3}(?:_[A-Z]{2})?)(?:\.UTF-8)?"
+_PAGE = re.compile(rf"(?:^|/)man/(?:{_LANGUAGE}/)?man\d\w*/([^/]+?\.\d\w*)(?:\.gz)?$")
 
 
 def _files(folder: Path) -> list[Path]:

@@ -215,6 +215,11 @@ def test_packages_of_apt_have_the_language_in_their_names(mandoc, monkeypatch, t
     assert asked == ["manpages-de-dev", "coreutils"]
 
 
+def test_pages_of_a_language_with_a_region(folder):
+    (folder / "usr/share/man/de").rename(folder / "usr/share/man/pt_BR")
+    check(of_folder(folder, languages=("en", "pt_BR")))
+
+
 def test_no_page_in_both_languages_is_an_error(folder):
     with pytest.raises(UserError, match=r"^no man page in both languages in .*man/fr/man1/ls\.1"):
         of_folder(folder / "usr/share/man/man1", languages=("en", "fr"))
