@@ -144,15 +144,12 @@ class Code:
         return tuple(found)
 
     def _acts(self, node: ast.AST) -> bool:
-        """Whether an expression may change something: it calls, assigns, goes through something
-        (`*a`, `b in a`), or asks a defaultdict of this file for a value."""
+        """Whether an expression may change something: it calls, assigns, or asks a defaultdict of this file for a value."""
         if isinstance(node, COMPUTING):
             return self.called(node) not in PURE
-        if isinstance(node, ast.Compare):
-            return any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops)
         if isinstance(node, ast.Subscript):
             return self.meaning(node.value) == "collections.defaultdict()"
-        return isinstance(node, ast.Starred)
+        return False
 
     @cached_property
     def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST | None]]:
