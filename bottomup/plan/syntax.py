@@ -55,8 +55,6 @@ COMPUTING = (
     *(ast.Call, ast.NamedExpr, ast.Await, ast.Yield, ast.YieldFrom),
     *(ast.ListComp, ast.SetComp, ast.DictComp),
 )
-
-
 # What hands on the text of an exception that no handler names.
 CAUGHT_BY = {"traceback", "sys.exc_info"}
 
@@ -144,12 +142,15 @@ class Code:
         return tuple(found)
 
     def _acts(self, node: ast.AST) -> bool:
-        """Whether an expression may change something: it calls, assigns, or asks a defaultdict of this file for a value."""
+        """Whether an expression may change something: it calls, assigns, goes through something
+        (`*a`, `b in a`), or asks a defaultdict of this file for a value."""
         if isinstance(node, COMPUTING):
             return self.called(node) not in PURE
+        if isinstance(node, ast.Compare):
+            return any(isinstance(operator, ast.In | ast.NotIn) for operator in node.ops)
         if isinstance(node, ast.Subscript):
             return self.meaning(node.value) == "collections.defaultdict()"
-        return False
+        return isinstance(node, ast.Starred)
 
     @cached_property
     def _bindings(self) -> tuple[Counter, dict[str, str | ast.AST | None]]:

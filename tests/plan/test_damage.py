@@ -200,7 +200,7 @@ def test_what_no_job_made_is_not_removed(study, run_script, capsys, caplog):
 def test_nothing_says_how_to_run_what_is_in_an_array(study):
     (study / "a.npy").write_bytes(b"no array")
     [line] = [line for path, line in find(study, study / "none", records()) if path.stem == "a"]
-    assert "it is no array of numbers" in line and "pickle" not in line
+    assert "it is no array of numbers, or not whole" in line and "pickle" not in line
 
 
 def test_not_while_snakemake_works(study, run_script):

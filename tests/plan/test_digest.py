@@ -220,6 +220,8 @@ COUNTED = [
     (LOG, "log.info(f'{rows.pop(0)}')", "log.info(f'{rows.pop(1)}')"),
     (LOG, "log.info('%d', len([*map(f, x)]))", "log.info('%d', len(x))"),
     (LOG, "log.info('%d', sum(rows))", "log.info('%d', len(rows))"),
+    # What goes through something may leave nothing of it.
+    *((LOG, f"log.info('a', {of})\nx = 1", "x = 1") for of in ("*rows", "[*rows]", "3 in rows")),
     (
         LOG + "from collections import defaultdict\nd = defaultdict(int)\n",
         *("log.info('%s', d['x'])", "log.info('%s', d)"),

@@ -12,11 +12,8 @@ def load_array(path: Path | str, mapped: bool = False) -> np.ndarray:
     with opening(path):
         try:
             array = np.load(path, mmap_mode="r" if mapped else None, allow_pickle=False)
-        except ValueError as error:
-            if "pickle" not in str(error):
-                raise
-            # NumPy's words advise to run what is in the file.
-            raise damaged(path, "it is no array of numbers") from error
+        except ValueError as error:  # whose words advise to run what is in the file
+            raise damaged(path, "it is no array of numbers, or not whole") from error
         if not array.dtype.isnative:  # torch reads no others
             raise damaged(path, f"its numbers are {array.dtype.str}, of another order of bytes")
         return array
