@@ -107,12 +107,14 @@ def attention_trees(
 
     value, with its interval over documents for the head that was chosen, and `chosen_at`, what it
     has where it was chosen: UUAS, 0 to 1. by_place, chain, permuted: what it finds in another
-    sentence, what a chain finds, and the tree of another sentence. n: sentences; with fewer than
-    `n_needed` in either half there is no value, and `n` is the lesser number.
+    sentence, what a chain finds, and the tree of another sentence. All are of the same sentences,
+    those whose length another one has. n: how many; with fewer than `n_needed` in either half there
+    is no value, and `n` is the lesser number.
     """
-    sizes = [sum(len(one.rows) for one in of) for of in told]
+    to_choose, asked = told
+    to_score = [one for one in asked if len(one.rows) > 1]
+    sizes = [sum(len(one.rows) for one in of) for of in (to_choose, to_score)]
     enough = min(sizes) >= NEEDED
-    to_choose, to_score = told
     controls = dict.fromkeys(("chain", "permuted"), np.nan)
     heads = [(layer, head) for layer, of in enumerate(subject.open_heads) for head in of.tolist()]
     if enough:
@@ -120,6 +122,7 @@ def attention_trees(
             edges_found(subject, text, of, batch_tokens, device)
             for text, of in zip(texts, told, strict=True)
         )
+        scored = [of for of, one in zip(scored, asked, strict=True) if len(one.rows) > 1]
         at = sum(of[0].sum(axis=0) for of in chosen) / _edges(to_choose)
         controls["chain"] = chain(to_score, count)["uuas"]
         controls["permuted"] = permuted(to_score, count, seed)["uuas"]
@@ -159,10 +162,7 @@ def _scores(
 ) -> tuple[np.ndarray, float]:
     """UUAS of a column, with all blocks and without each, `[1 + count]`; and in other sentences."""
     own = uuas([of[0, :, column] for of in found], told, count)
-    pairs = [(of, one) for of, one in zip(found, told, strict=True) if len(one.rows) > 1]
-    elsewhere = sum(of[1, :, column].sum() for of, _ in pairs)
-    edges = _edges([one for _, one in pairs])
-    return own, elsewhere / edges if edges else np.nan
+    return own, sum(of[1, :, column].sum() for of in found) / _edges(told)
 
 
 def _edges(told: Sequence[Trees]) -> int:

@@ -44,12 +44,17 @@ LIKE = 5  # ranks by frequency between a word and the one in its place, at most
 
 class Pairs(NamedTuple):
     """Sentences beside others, and how alike the two of each pair are, `[n_pairs]`, as far as
-    something else than a model tells."""
+    something else than a model tells.
+
+    numbers: those of the sentences of each pair in the text that is measured, `[n_pairs, 1 or 2]`;
+    of rated ones, those of the pairs.
+    """
 
     kind: str
     text: TokenFile
     others: TokenFile
     scores: np.ndarray
+    numbers: np.ndarray
 
 
 def ratings(file: Path) -> list[tuple[str, str, float]]:
@@ -80,7 +85,8 @@ def rated(subject: Subject, found: Sequence[tuple[str, str, float]]) -> Pairs:
     no_words: list[list[Span]] = [[]] * len(found)
     sides = zip(*((a, b) for a, b, _ in found), strict=True)
     a, b = (encode(subject.tokenizer, side, no_words, subject.max_length) for side in sides)
-    return Pairs(RATED, a.tokens, b.tokens, np.array([score for *_, score in found]))
+    scores = np.array([score for *_, score in found])
+    return Pairs(RATED, a.tokens, b.tokens, scores, np.arange(len(found))[:, None])
 
 
 class LikeWords:
@@ -133,21 +139,25 @@ def graded(text: TokenFile, seed: int, most: int | None = None) -> Iterator[Pair
             inside = None if most is None else most - len(after)
             tokens.append(np.concatenate([read[:inside], after]))
             left.append(1 - len(some) / len(words))
-        yield Pairs(kind, text, made_of(text, tokens), np.array(left))
+        numbers = np.arange(len(text))[:, None]
+        yield Pairs(kind, text, made_of(text, tokens), np.array(left), numbers)
 
 
-def translated(text: TokenFile, translations: Sequence[str]) -> Pairs:
-    """Each sentence beside the one with most of its tokens, by how alike their translations are: by
-    chrF (Popovic 2015), 0 to 100, the mean of both directions."""
+def translated(text: TokenFile, translations: Sequence[str], seed: int) -> Pairs:
+    """Each sentence beside the one with most of its tokens, one of them drawn where several have as
+    many, and each pair once; by how alike their translations are: by chrF (Popovic 2015), 0 to 100,
+    the mean of both directions."""
     shares = overlaps(text, text)
     np.fill_diagonal(shares, -1)
-    nearest, of_chars = shares.argmax(axis=1), CHRF(lowercase=True)
-    pairs = [(translations[a], translations[b]) for a, b in enumerate(nearest)]
+    order = generator(seed, "bertscore", TRANSLATION).permutation(len(text))
+    nearest, of_chars = order[shares[:, order].argmax(axis=1)], CHRF(lowercase=True)
+    pairs = np.unique(np.sort(np.stack([np.arange(len(text)), nearest], axis=1)), axis=0)
+    texts = [(translations[a], translations[b]) for a, b in pairs]
     scores = [
         np.mean([of_chars.sentence_score(a, [b]).score, of_chars.sentence_score(b, [a]).score])
-        for a, b in pairs
+        for a, b in texts
     ]
-    return Pairs(TRANSLATION, text, text.select(nearest), np.array(scores))
+    return Pairs(TRANSLATION, *map(text.select, pairs.T), np.array(scores), pairs)
 
 
 def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
@@ -205,16 +215,17 @@ def bertscore(
     """
     cases = [*graded(text, seed, subject.max_length)]
     if translations is not None:
-        cases.insert(0, translated(text, translations))
+        cases.insert(0, translated(text, translations, seed))
     if of_people:
         cases.insert(0, rated(subject, of_people))
     views = _sentences(subject, text, batch_tokens, device)
-    for kind, first, others, scores in cases:
-        of_first, of_pair = views, blocks
-        if kind == RATED:
+    for kind, first, others, scores, numbers in cases:
+        of_first, of_pair = views, blocks[numbers] if kind != RATED else numbers % count
+        if first is not text:
             of_first = _sentences(subject, first, batch_tokens, device)
-            of_pair = np.arange(len(first)) % count
         of_others = _sentences(subject, others, batch_tokens, device)
+        # A pair of two documents says something of both.
+        held = [(of_pair != block).all(axis=1) for block in (-1, *range(count))]
         by_tokens = spearman(overlaps(first, others).diagonal(), scores)
         for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):
             mean = np.concatenate(a).mean(axis=0)
@@ -225,7 +236,6 @@ def bertscore(
                         for x, y in zip(a, b, strict=True)
                     ]
                 )
-                held = [np.full(len(fs), True), *(of_pair != block for block in range(count))]
                 value, *without = (spearman(fs[some], scores[some]) for some in held)
                 yield {
                     **{"pairs": kind, "layer": layer, "centered": centered},
@@ -245,6 +255,8 @@ def _sentences(
 
 
 def _unit(rows: np.ndarray) -> np.ndarray:
-    """Rows of length 1; those of length 0 stay."""
+    """Rows of length 1, in float64, in which one large neuron costs no digits; those of length 0
+    stay."""
+    rows = rows.astype(float)
     lengths = np.linalg.norm(rows, axis=1, keepdims=True)
     return rows / np.where(lengths > 0, lengths, 1)

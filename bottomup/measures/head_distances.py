@@ -3,7 +3,8 @@
 The distance of two heads is the Jensen-Shannon divergence of their attention from one query, mean
 over the queries of a text (Clark et al. 2019, "What Does BERT Look At?", section 6): 0 where they
 attend alike, ln 2 nats where nothing that one attends to has any of the other's attention. Queries
-are tokens of the text, but for those that see nothing besides themselves in one of the models.
+are tokens of the text, but for those that see nothing besides themselves in one of the models, and
+those in sentences of a length that no other one has.
 
 Heads that attend evenly are all alike, and much of attention is a matter of place. So a small
 distance alone says little. Beside the nearest head stand the mean distance of the others, and what
@@ -15,6 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
+import pandas as pd
 import torch
 from torch import Tensor
 
@@ -35,19 +37,18 @@ WITHIN = Range(0, float(np.log(2)))
 class Distances:
     """Of each two heads, with all blocks of documents, then without each of `count`.
 
-    values: on the same sentences, by_place: on others of the same length, both `[1 + count,
-    heads_a, heads_b]`, in nats. n, n_by_place: on how many queries they rest.
+    values: where both read the same sentence, by_place: where b reads another one of its length,
+    both `[1 + count, heads_a, heads_b]`, in nats. n: on how many queries they rest.
     """
 
     values: np.ndarray
     by_place: np.ndarray
     n: int
-    n_by_place: int
 
 
 def others_of_length(lengths: np.ndarray, seed: int) -> np.ndarray:
-    """For each sentence another one, drawn among those of its length; itself, if it is the only
-    one: `[n]`."""
+    """For each sentence another one, drawn among those of its length, of which there are two or
+    more: `[n]`."""
     random, found = generator(seed, "head distances"), np.arange(len(lengths))
     for length in np.unique(lengths):
         order = random.permutation(np.flatnonzero(lengths == length))
@@ -88,9 +89,12 @@ def distances(
     blocks: of documents, that of each sentence, of `count`. seed: of the other sentences.
     batch_tokens: padded tokens to read at once.
     """
+    alike = pd.Series(text.lengths).groupby(text.lengths).transform("size").to_numpy()
+    paired = np.flatnonzero(alike > 1)
+    text, blocks = text.select(paired), blocks[paired]
     others = others_of_length(text.lengths, seed)
     totals = np.zeros((2, len(text), *(sum(map(len, of.open_heads)) for of in (a, b))))
-    queries = np.zeros((2, len(text)))
+    queries = np.zeros(len(text))
     for model in (a, b):
         model.model.to(device)
     for batch in batches(a, text, batch_tokens):
@@ -107,13 +111,10 @@ def distances(
         for place, (sentence, n) in enumerate(zip(batch.sentences, batch.lengths, strict=True)):
             of_a, *both = (of[place, :, :n, :n] for of in maps)
             totals[:, sentence] = np.stack([divergences(of_a, of_b) for of_b in both])
-        queries[0, batch.sentences] = asked.sum(dim=-1)
-    # A sentence that is read twice says nothing of others.
-    queries[1] = np.where(others == np.arange(len(text)), 0, queries[0])
-    totals[1, queries[1] == 0] = 0
-    sums, n = ([jackknife.sums(of, blocks, count) for of in both] for both in (totals, queries))
-    values = [jackknife.ratio(*of) for of in zip(sums, (m[:, None, None] for m in n), strict=True)]
-    return Distances(values[0], values[1], int(n[0][0]), int(n[1][0]))
+        queries[batch.sentences] = asked.sum(dim=-1)
+    n = jackknife.sums(queries, blocks, count)
+    means = [jackknife.ratio(jackknife.sums(of, blocks, count), n[:, None, None]) for of in totals]
+    return Distances(*means, int(n[0]))
 
 
 def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:
@@ -142,9 +143,7 @@ def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
     """
     (layers, heads), (other_layers, other_heads) = places(a), places(b)
 
-    def one_row(
-        among: str, quantity: str, row: int, to: int | None, values: np.ndarray, n: int
-    ) -> dict:
+    def one_row(among: str, quantity: str, row: int, to: int | None, values: np.ndarray) -> dict:
         return {
             "layer": int(layers[row]),
             "head": int(heads[row]),
@@ -153,7 +152,7 @@ def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
             **jackknife.estimate("value", values[0], values[1:], WITHIN),
             "to_layer": None if to is None else int(other_layers[to]),
             "to_head": None if to is None else int(other_heads[to]),
-            "n": n,
+            "n": found.n,
         }
 
     for row, layer in enumerate(layers):
@@ -164,11 +163,11 @@ def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
                 continue
             values, by_place = (of[:, row, some] for of in (found.values, found.by_place))
             best = np.flatnonzero(some)[values[0].argmin()]
-            for quantity, of, to, n in (
-                (NEAREST, values.min(axis=1), best, found.n),
-                (MEAN, values.mean(axis=1), None, found.n),
-                (BY_PLACE, by_place.min(axis=1), None, found.n_by_place),
+            for quantity, of, to in (
+                (NEAREST, values.min(axis=1), best),
+                (MEAN, values.mean(axis=1), None),
+                (BY_PLACE, by_place.min(axis=1), None),
             ):
-                yield one_row(among, quantity, row, to, of, n)
+                yield one_row(among, quantity, row, to, of)
         for other in range(row + 1, len(heads)) if a is b else ():
-            yield one_row(ONE, DISTANCE, row, other, found.values[:, row, other], found.n)
+            yield one_row(ONE, DISTANCE, row, other, found.values[:, row, other])

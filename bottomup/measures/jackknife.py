@@ -119,8 +119,9 @@ def interval(
     of them each block has, `[n_blocks]`. noise: the standard error due to other draws than that of
     the text, such as the first centers of clusters.
 
-    Both ends are NaN where the text does not tell: if one block has all that the value is about, if
-    no block moves it, or (but for a share of cases) if it lies at an end of its range.
+    Both ends are NaN where the text does not tell: if one block has all that the value is about, or
+    all of a part without which there is no value; if no block moves it; or (but for a share of
+    cases) if it lies at an end of its range.
     """
     if cases is not None:
         return _of_share(value, without, np.asarray(cases))
@@ -145,7 +146,8 @@ def _of_share(value: float, without: np.ndarray, cases: np.ndarray) -> tuple[flo
     """
     held = cases[cases > 0]
     n, n_held = held.sum(), len(held)
-    if n_held < 2 or np.isnan(value):
+    # Without one of its blocks a mean of shares may have none of one of them.
+    if n_held < 2 or np.isnan(value) or np.isnan(without).any():
         return np.nan, np.nan
     value = min(max(value, 0.0), 1.0)
     spread = np.nan_to_num(deviations(value, np.asarray(without)))

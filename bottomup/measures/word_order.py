@@ -148,6 +148,19 @@ def from_others(view: np.ndarray, types: np.ndarray) -> np.ndarray:
     return np.where(n > 1, np.maximum(total, 0) / np.maximum(n - 1, 1), np.nan)
 
 
+def apart_without(
+    view: np.ndarray, types: np.ndarray, blocks: np.ndarray, count: int
+) -> np.ndarray:
+    """The same with all blocks of documents, then without each, as a row or as one of the others;
+    NaN for rows of the block that is left out: `[1 + count, n]`. blocks: of each row, `[n]`."""
+    found = np.full((1 + count, len(view)), np.nan)
+    found[0] = from_others(view, types)
+    for block in range(count):
+        held = blocks != block
+        found[1 + block, held] = from_others(view[held], types[held])
+    return found
+
+
 def word_order(
     subject: Subject,
     text: TokenFile,
@@ -173,8 +186,8 @@ def word_order(
     kept = ~text.special
     types = np.unique(text.ids[kept], return_inverse=True)[1]
     true = states(subject, text, kept, batch_tokens, device)
-    apart = np.stack([from_others(view, types) for view in true], axis=1)
     row, block_of = np.cumsum(kept) - 1, np.repeat(blocks, text.lengths)[kept]
+    apart = np.stack([apart_without(view, types, block_of, count) for view in true], axis=-1)
     usual = losses(text) if losses else None
     for name, arrange in ORDERS.items():
         changed = rearranged(text, arrange, generator(seed, "word order", name))
@@ -184,28 +197,28 @@ def word_order(
         pairs = zip(found, true, strict=True)
         squares = [np.square(a - b[there]).sum(axis=1, dtype=float) for a, b in pairs]
         distances = np.stack(squares, axis=1)
-        several = ~np.isnan(apart[there]).any(axis=1)
+        several = ~np.isnan(apart[0, there]).any(axis=1)
         for part in PARTS:
             some = several & (parts == part)
             rows = there[some]
             about = {"order": name, "part": part, "quantity": DISTANCE}
-            for row_of_layer in _shares(distances[some], apart[rows], block_of[rows], count):
+            for row_of_layer in _shares(distances[some], apart[:, rows]):
                 yield about | row_of_layer
         if losses and usual is not None and name != CUT:
             about = {"order": name, "part": ALL, "quantity": LOSS}
             yield about | _above(losses(changed.text), usual, blocks, count)
 
 
-def _shares(
-    distances: np.ndarray, apart: np.ndarray, blocks: np.ndarray, count: int
-) -> Iterator[dict]:
-    """The sum of distances as a share of that of others, both `[n, layers + 1]`, by layer: empty
-    where all others are the same, and no rows of no tokens."""
-    parts, wholes = (jackknife.sums(of, blocks, count) for of in (distances, apart))
+def _shares(distances: np.ndarray, apart: np.ndarray) -> Iterator[dict]:
+    """The sum of distances `[n, layers + 1]` as a share of that of others, `[1 + count, n, layers +
+    1]`, as from `apart_without`, by layer: empty where all others are the same, and no rows of no
+    tokens."""
+    known = ~np.isnan(apart)
+    parts, wholes = np.where(known, distances, 0).sum(axis=1), np.where(known, apart, 0).sum(axis=1)
     shares = jackknife.ratio(parts, np.where(wholes > 0, wholes, np.nan))
-    for layer, (value, *without) in enumerate(shares.T if len(blocks) else []):
+    for layer, (value, *without) in enumerate(shares.T if len(distances) else []):
         estimate = jackknife.estimate("value", value, np.array(without), jackknife.NOT_NEGATIVE)
-        yield {"layer": layer, **estimate, "n": len(blocks)}
+        yield {"layer": layer, **estimate, "n": len(distances)}
 
 
 def _above(found: np.ndarray, usual: np.ndarray, blocks: np.ndarray, count: int) -> dict:

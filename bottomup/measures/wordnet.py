@@ -11,9 +11,9 @@ from collections.abc import Iterator, Set
 
 import numpy as np
 import pandas as pd
+from scipy.spatial.distance import pdist
 from sklearn.metrics import roc_auc_score
-from sklearn.metrics.pairwise import cosine_similarity
-from sklearn.preprocessing import LabelEncoder
+from sklearn.preprocessing import LabelEncoder, normalize
 
 from bottomup.core.seeds import generator
 from bottomup.corpus.blocks import N_BLOCKS
@@ -56,14 +56,16 @@ def told(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:
 
     view: `[n, d]`. senses: `[n]`. Senses count equally in the shares. Nearness is by cosine.
     """
+    # As cosines, but exact for equal vectors, and where one neuron is much larger than the others.
+    apart = pdist(normalize(view.astype(float)), "sqeuclidean")
+    apart = (apart / (apart.max() or 1)).round(9)  # what differs by rounding alone is a tie
     labels = LabelEncoder().fit_transform(senses)[:, None]
-    alike = cosine_similarity(view.astype(float))
     others = ~np.eye(len(labels), dtype=bool)
     ones = np.full((len(labels), 1), True)
     near = nearest(view, len(labels) - 1)
     share, chance, _ = shared(near, others, labels, labels, ones, 1)[:, 0]
     pairs = np.triu_indices(len(labels), 1)
-    return share, chance, roc_auc_score((labels == labels.T)[pairs], alike[pairs].round(9))
+    return share, chance, roc_auc_score((labels == labels.T)[pairs], -apart)
 
 
 def rows(views: np.ndarray, some: pd.DataFrame) -> Iterator[dict]:

@@ -169,13 +169,53 @@ def test_sentences_with_most_tokens_in_common_and_how_alike_their_translations_a
     ]
     np.testing.assert_allclose(measure_of.overlaps(text, text), shared, rtol=1e-6)
     said = ["Eine Zeile", "eine zeile", "Zwei Wörter", "zwei andere Wörter"]
-    found = measure_of.translated(text, said)
-    assert [found.others.sentence(n).tolist()[:-1] for n in range(4)] == [
-        sentences[other] for other in (1, 0, 3, 2)
-    ]
+    found = measure_of.translated(text, said, 1)
+    # Each is the nearest of the other, so their pair counts once.
+    assert found.numbers.tolist() == [[0, 1], [2, 3]]
+    for side, wanted in ((found.text, (0, 2)), (found.others, (1, 3))):
+        assert [side.sentence(n).tolist()[:-1] for n in (0, 1)] == [sentences[n] for n in wanted]
     both = [(said[2], said[3]), (said[3], said[2])]
     chrf = [sacrebleu.sentence_chrf(a.lower(), [b.lower()]).score for a, b in both]
-    assert found.scores.tolist() == pytest.approx([100, 100, *[np.mean(chrf)] * 2])
+    assert found.scores.tolist() == pytest.approx([100, np.mean(chrf)])
+
+
+def test_of_sentences_that_are_as_near_one_is_drawn():
+    ids = np.tile([4, 5, 6, EOS], 30)
+    text = TokenFile(ids, np.zeros(120), np.arange(0, 121, 4))
+    first, again, other = (
+        measure_of.translated(text, ["Wort"] * 30, seed).numbers.tolist() for seed in (1, 1, 2)
+    )
+    assert first == again != other
+
+
+def test_a_pair_of_two_documents_is_left_out_with_either():
+    text, rng = text_of(30), np.random.default_rng(5)
+    said = ["".join(rng.choice([*"abcdef "], 20)) for _ in range(30)]
+    row = measured(OfTokens(longer), text, said).loc["translation", 0, False]
+    pairs = measure_of.translated(text, said, 1)
+    fs = [
+        measure_of.f_score(
+            *(measure_of._unit(longer(side.sentence(n)[:-1])) for side in pairs[1:3])
+        )
+        for n in range(len(pairs.scores))
+    ]
+    blocks = pairs.numbers % 4
+    assert row["n"] == len(fs) < 30 and (blocks[:, 0] != blocks[:, 1]).any()
+    for block, value in enumerate(row["without"]):
+        held = (blocks != block).all(axis=1)
+        expected = spearmanr(np.array(fs)[held], pairs.scores[held]).statistic
+        assert value == pytest.approx(expected)
+
+
+def test_one_large_neuron_costs_no_digits():
+    rng = np.random.default_rng(1)
+    a, b = (rng.normal(size=(6, 64)).astype(np.float32) for _ in range(2))
+    large = np.zeros(64, dtype=np.float32)
+    large[3] = 3e4
+    unit = [measure_of._unit((some + large).astype(float)) for some in (a, b)]
+    assert measure_of.f_score(*map(measure_of._unit, (a + large, b + large))) == pytest.approx(
+        measure_of.f_score(*unit), abs=1e-15
+    )
 
 
 def test_rank_correlation_with_ties_and_without_spread():
@@ -272,5 +312,8 @@ def test_a_checkpoint_reads_its_own_tokens(measure, tmp_path):
         table=tmp_path / "table.csv",
     )
     table = pd.read_csv(tmp_path / "table.csv")
-    assert list(table) == COLUMNS and (table["n"] == 12).all()
+    assert list(table) == COLUMNS
+    # The thirteenth is too short; of the nearest of each, some are the same pair.
+    graded = table["pairs"] != "translation"
+    assert (table.loc[graded, "n"] == 12).all() and table.loc[~graded, "n"].between(6, 12).all()
     assert set(table["layer"]) == {*range(families.LAYERS + 1)}

@@ -247,3 +247,10 @@ def test_a_table_without_rows_has_the_same_columns(tmp_path):
     write_estimates(frame, [tmp_path / "none.csv", tmp_path / "none.parquet"])
     assert [*pd.read_csv(tmp_path / "none.csv")] == ["head", "accuracy"]
     assert [*pd.read_parquet(tmp_path / "none.parquet")] == ["head", "accuracy", "without"]
+
+
+def test_a_mean_of_shares_of_which_one_is_in_one_block_has_no_interval():
+    cases, known = np.full(4, 10), np.array([0.5, 0.6, 0.4, 0.5])
+    assert np.isfinite(jackknife.interval(0.5, known, UNIT, cases)).all()
+    without = np.where(np.arange(4) == 2, np.nan, known)
+    assert np.isnan(jackknife.interval(0.5, without, UNIT, cases)).all()

@@ -109,7 +109,8 @@ def test_places_alone_move_as_far_as_they_do():
     sentence, place = np.divmod(changed.tokens[changed.parts == "between"], 19)
     assert found["moved", "between", 0] == pytest.approx(two / apart[place].mean(), rel=1e-5)
     without = rows.loc["moved", "between", "distance", 0]["without"]
-    others = apart[place[sentence % 4 != 2]]
+    # The sentences that are left out are no others, either.
+    others = apart[place[sentence % 4 != 2]] * (60 * 9 - 1) / 60 * 45 / (45 * 9 - 1)
     assert without[2] == pytest.approx(two / others.mean(), rel=1e-5)
     assert found["moved", "before", 0] == found["moved", "after", 0] == 0
 
@@ -135,6 +136,20 @@ def test_distances_from_others_of_a_type_are_means_over_all_of_them():
         for i in range(40)
     ]
     np.testing.assert_allclose(order.from_others(view, types), wanted, rtol=1e-5)
+
+
+def test_without_a_block_its_rows_are_no_others_either():
+    rng = np.random.default_rng(0)
+    view, types = rng.normal(size=(40, D)).astype(np.float32), rng.integers(6, size=40)
+    blocks = np.arange(40) % 4
+    found = order.apart_without(view, types, blocks, 4)
+    np.testing.assert_array_equal(found[0], order.from_others(view, types))
+    for block in range(4):
+        held = blocks != block
+        np.testing.assert_array_equal(
+            found[1 + block, held], order.from_others(view[held], types[held])
+        )
+        assert np.isnan(found[1 + block, ~held]).all()
 
 
 @pytest.mark.parametrize("name", ["shuffled", "within_4", "within_2"])

@@ -44,6 +44,17 @@ def test_one_word_by_hand():
     assert alike == pytest.approx((5.5 + 4 + 5 + 5) / 24)
 
 
+def test_one_large_neuron_hides_no_senses():
+    random = np.random.default_rng(3)
+    senses = np.repeat(["a", "b", "c"], 4)
+    view = random.standard_normal((12, 8)) + 4 * (senses[:, None] == np.array([*"abc"])) @ np.eye(
+        3, 8
+    )
+    large = np.append(view, np.full((12, 1), 1e5), axis=1)
+    expected = np.append(view, np.full((12, 1), 1e2), axis=1)
+    assert told(large, senses)[2] == pytest.approx(told(expected, senses)[2], abs=0.03)
+
+
 def test_senses_planted_in_one_layer_are_found_there_alone():
     some, random = asked(table_of(60, 3, 4), 1), np.random.default_rng(2)
     noise = random.standard_normal((len(some), 8))
