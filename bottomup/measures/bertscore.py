@@ -157,7 +157,8 @@ def translated(text: TokenFile, translations: Sequence[str], seed: int) -> Pairs
         np.mean([of_chars.sentence_score(a, [b]).score, of_chars.sentence_score(b, [a]).score])
         for a, b in texts
     ]
-    return Pairs(TRANSLATION, *map(text.select, pairs.T), np.array(scores), pairs)
+    first, other = map(text.select, pairs.T)
+    return Pairs(TRANSLATION, first, other, np.array(scores), pairs)
 
 
 def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:

@@ -113,8 +113,10 @@ def distances(
             totals[:, sentence] = np.stack([divergences(of_a, of_b) for of_b in both])
         queries[batch.sentences] = asked.sum(dim=-1)
     n = jackknife.sums(queries, blocks, count)
-    means = [jackknife.ratio(jackknife.sums(of, blocks, count), n[:, None, None]) for of in totals]
-    return Distances(*means, int(n[0]))
+    values, by_place = (
+        jackknife.ratio(jackknife.sums(of, blocks, count), n[:, None, None]) for of in totals
+    )
+    return Distances(values, by_place, int(n[0]))
 
 
 def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:

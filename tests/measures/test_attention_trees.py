@@ -4,6 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import attention_trees as measure_of
 from bottomup.measures import structural_probe as probe
 from bottomup.tables.attention_trees import COLUMNS
@@ -55,6 +56,30 @@ def test_a_tree_by_hand():
     )
     assert found[0].tolist() == [[4, 3, 4, 4]], "the mean has more of the right edge"
     assert np.isnan(found[1]).all(), "there is no other sentence"
+
+
+def test_sentences_of_as_many_words_keep_their_order_however_many_sub_words_they_have():
+    """Batches are of sentences with about as many tokens."""
+    lengths = [3, 1, 2, 5, 1, 4]  # tokens of the first of two words
+    rng = np.random.default_rng(2)
+    ids = [rng.integers(4, VOCAB, n + 1).tolist() for n in lengths]
+    text = tokens_of(ids)
+    words = np.concatenate([[*np.zeros(n, int), 1, -1] for n in lengths])
+    text = TokenFile(text.ids, words.astype(np.int32), text.offsets)
+
+    def on_next(some):
+        """The more, the larger the first id."""
+        weights = np.eye(len(some), k=1) * some[0] / VOCAB
+        weights[:, -1] += 1 - weights.sum(axis=1)
+        return weights[None]
+
+    found = measure_of.between_words(Given(on_next), text, 2, 8, "cpu")
+    alone = [
+        measure_of.between_words(Given(on_next), text.select(np.array([n])), 2, 8, "cpu")[0]
+        for n in range(len(text))
+    ]
+    np.testing.assert_allclose(found, alone)
+    assert len({float(of[0, 0, 1]) for of in found}) == len(lengths)
 
 
 def halves(n=120):
