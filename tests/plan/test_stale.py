@@ -251,7 +251,7 @@ AVERAGED = [
     *("collect_*:measures/pwcca_*", "collect_*:measures/quality.*"),
     *("plot_learning_curves", "plot_mutual_information_*", *DISTANCES),
     *(*IMPORTANCE[3:], *FUNCTIONS[2:]),
-    *(*ATTENTION_PATTERNS[1:3], *ATTENTION_TREES[1:3], *HEADS_APART),
+    *(*ATTENTION_PATTERNS[1:3], *ATTENTION_TREES[1:3], "plot_head_distances"),
 ]
 # The same for objectives, but for what only those show that do not translate.
 COMPARED = [
