@@ -69,6 +69,7 @@ def serve(number: str, *modules: str) -> None:
     sys.path.pop(0)  # the folder of this file
     for module in modules:
         importlib.import_module(module)
+    sys.modules.pop("__mp_main__", None)  # joblib's second name of this file
     gc.freeze()  # so that no fork looks through all of that for garbage
     signal.signal(signal.SIGCHLD, signal.SIG_IGN)
     listener = socket.socket(fileno=int(number))

@@ -1,0 +1,21 @@
+"""What `tests/warm.py` imports before a program starts is nothing of this repository."""
+
+import subprocess
+
+from tests.plan.checkouts import ROOT
+from tests.warm import OF_PROGRAMS, warm
+
+
+def test_a_warm_program_finds_no_module_of_this_repository(tmp_path):
+    program = tmp_path / "program.py"
+    program.write_text(
+        "import sys\n"
+        "for module in sys.modules.values():\n"
+        "    print(getattr(module, '__file__', None))\n"
+    )
+    with warm(*OF_PROGRAMS) as python:
+        done = subprocess.run([python, program], capture_output=True, text=True, check=True)
+    files = done.stdout.split()
+    assert any("/torch/" in file for file in files)
+    own = [file for file in files if file.startswith(f"{ROOT}/") and ".venv" not in file]
+    assert own == []
