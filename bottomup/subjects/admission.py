@@ -34,11 +34,11 @@ OF_TOKENIZERS = (
     *("*.txt", "*.spm", "*.model", "*.codes"),
 )
 # How a model is run: which attention, kernels, adapters, devices, formats of numbers, files. It is
-# not needed, since `checkpoint` says all that.
+# not needed, since `checkpoint` says all that. Whole names: to families, part of one means a shape.
 MACHINERY = re.compile(
-    r"implementation|_kernels?$|^kernel_config$|kernel_mapping|trust_remote|fusion_config|"
-    r"distributed_config|device_map|transformers_weights|name_or_path|commit_hash|adapter|peft|"
-    r"^(torch_)?dtype$|chat_template|_file$"
+    r"\w*implementation(_\w+)?|use_kernels|kernel_(config|mapping)|trust_remote_code|"
+    r"(fusion|distributed|peft)_config|device_map|transformers_weights|\w*name_or_path|"
+    r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?"
 )
 # What weights mean, or code: without it a model would be another one.
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
@@ -180,7 +180,7 @@ def _admissible(path: Path) -> dict:
         return {
             key: clean(inner)
             for key, inner in section.items()
-            if not MACHINERY.search(key) and not QUANTIZED.search(key)
+            if not MACHINERY.fullmatch(key) and not QUANTIZED.search(key)
         }
 
     return without(read_json(path))

@@ -6,6 +6,8 @@ a width, becomes small. Where that does not do, `ODD` says what else a family wa
 """
 
 import contextlib
+import importlib
+import pkgutil
 import string
 from pathlib import Path
 
@@ -72,6 +74,18 @@ ODD = {
     "reformer": {"axial_pos_embds_dim": [16, 16], "axial_pos_shape": [8, 8]},
     "squeezebert": {"embedding_size": WIDTH},
 }
+
+
+def classes(kind: type, prefix: str) -> set[type]:
+    """The subclasses of `kind` in those modules of transformers' families whose names start with
+    `prefix`, as far as the packages that they need are there."""
+    found: set[type] = set()
+    for module in pkgutil.walk_packages(transformers.models.__path__, "transformers.models."):
+        if module.name.rpartition(".")[2].startswith(prefix):
+            with contextlib.suppress(ImportError, NameError):
+                of_module = vars(importlib.import_module(module.name)).values()
+                found |= {one for one in of_module if isinstance(one, type)}
+    return {one for one in found if issubclass(one, kind)}
 
 
 def tiny(family: str, **changed) -> PreTrainedConfig:

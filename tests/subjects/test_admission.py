@@ -1,5 +1,6 @@
 """What a folder of a checkpoint may not do: all but to hold safetensors and say what they are."""
 
+import dataclasses
 import json
 import pickle
 import shutil
@@ -8,12 +9,13 @@ import pytest
 import torch
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
+from transformers import PreTrainedConfig
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.subjects import admission
 from bottomup.subjects.admission import admitted, weight_files
-from tests.subjects import families
+from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES
 from tests.subjects.test_checkpoint_folders import edit, refused
 
@@ -91,6 +93,8 @@ def test_of_the_map_of_special_tokens_only_names_of_tokens_are_seen(folder):
         ("fusion_config", {"patch_embeddings": True}),
         ("_name_or_path", "a/model"),
         ("trust_remote_code", True),
+        ("extra_files", ["/elsewhere.safetensors"]),
+        ("fast_tokenizer_files", ["tokenizer.4.0.json"]),
     ],
 )
 def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside):
@@ -99,6 +103,20 @@ def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside
     assert torch.equal(states(folder), expected)
     with admitted(folder) as there:
         assert key not in (there / "config.json").read_text()
+
+
+def test_what_a_family_knows_of_its_shape_is_left(folder):
+    """In transformers as it is installed: adapters of X-MOD, kernels of Mamba and all others. The
+    type of numbers alone is known to all, and ours to say."""
+    known = {
+        field.name
+        for kind in every_family.classes(PreTrainedConfig, "configuration_")
+        for field in dataclasses.fields(kind)
+    }
+    assert {"adapter_reduction_factor", "conv_kernel", "id2label"} <= known
+    edit(folder / "config.json", **dict.fromkeys(known))
+    with admitted(folder) as there:
+        assert known - json.loads((there / "config.json").read_text()).keys() == {"dtype"}
 
 
 @pytest.mark.parametrize("opening", OPENINGS)
