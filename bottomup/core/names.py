@@ -11,11 +11,15 @@ RUN = "{objective}-{seed}"
 READING = f"{RUN}.{{reading}}"
 PAIR = "{objective_a}-{seed_a}.{objective_b}-{seed_b}"
 PRUNED = f"{RUN}.{{attention}}.{{method}}_{{penalty}}"
-# The files of a checkpoint that are fetched and read.
-OF_CHECKPOINTS = (
-    *("*.json", "*.txt", "model*.safetensors"),
-    *("*.spm", "*.model", "*.codes", "*.bpe", "*.tiktoken"),  # what tokenizers in Python read
+# The files that tokenizers of transformers read, and those of a checkpoint that are fetched and
+# counted as its content.
+OF_TOKENIZERS = (
+    *("tokenizer.json", "special_tokens_map.json", "added_tokens.json", "tekken.json"),
+    *("vocab*.json", "*_vocab.json", "word_*.json"),
+    *("byte_maps.json", "emoji.json", "normalizer.json"),
+    *("*.txt", "*.spm", "*.model", "*.codes", "*.bpe", "*.tiktoken", "*.tokenizer"),
 )
+OF_CHECKPOINTS = ("*.json", "model*.safetensors", *OF_TOKENIZERS)
 # Names that a config may give. Snakemake takes what is repeated 20 times for a rule that calls
 # itself.
 REPEATED = r"(?!.*?(.+)\1{19})"

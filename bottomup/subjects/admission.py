@@ -25,14 +25,11 @@ from huggingface_hub import constants
 from safetensors import safe_open
 
 from bottomup.core.errors import UserError
+from bottomup.core.names import OF_TOKENIZERS
 from bottomup.subjects.folder import AGAIN, INDEX, WEIGHTS, read_json, require_weights
 
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
-OF_TOKENIZERS = (
-    *("tokenizer.json", "vocab*.json", SPECIALS, "added_tokens.json"),
-    *("*.txt", "*.spm", "*.model", "*.codes"),
-)
 # How a model is run: which attention, kernels, adapters, devices, formats of numbers, files. It is
 # not needed, since `checkpoint` says all that. Whole names: to families, part of one means a shape.
 MACHINERY = re.compile(

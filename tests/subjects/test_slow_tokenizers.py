@@ -2,6 +2,7 @@
 
 import json
 import re
+from itertools import chain
 
 import numpy as np
 import pandas as pd
@@ -16,20 +17,23 @@ from transformers import (
     M2M100ForConditionalGeneration,
     MarianConfig,
     MarianMTModel,
+    PreTrainedTokenizerBase,
 )
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
+from bottomup.core.names import OF_CHECKPOINTS
 from bottomup.core.settings import Checkpoint
 from bottomup.corpus.encoding import NO_WORD
 from bottomup.corpus.segmentation import MARK
 from bottomup.heads.attention import attention
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
 from bottomup.heads.examples import references
+from bottomup.subjects.admission import admitted
 from bottomup.subjects.opening import open_checkpoint
 from bottomup.subjects.slow import places
 from bottomup.subjects.words import encode
-from tests.subjects import families
+from tests.subjects import every_family, families
 from tests.tiny import noise
 
 ENGLISH = ["the small dog eats a bone .", "click the green button .", "a big house is near ."]
@@ -181,6 +185,26 @@ def test_a_tokenizer_of_letters(tmp_path):
 )
 def test_pieces_are_found_in_the_text(text, parts, expected):
     assert places(text, parts) == expected
+
+
+def test_each_file_of_a_tokenizer_is_seen_and_counts_as_content(tmp_path):
+    """Of all classes in transformers as it is installed."""
+    kinds = every_family.classes(PreTrainedTokenizerBase, "tokenization_")
+    named = [flat(kind.vocab_files_names) for kind in kinds]
+    files = {*chain.from_iterable(named)}
+    assert {"vocab.txt", "entity_vocab.json", "prophetnet.tokenizer"} <= files
+    for name in files:
+        (tmp_path / name).write_text("{}")
+    with admitted(tmp_path) as there:
+        assert {path.name for path in there.iterdir()} == files
+    assert {path.name for kind in OF_CHECKPOINTS for path in tmp_path.glob(kind)} == files
+
+
+def flat(names):
+    """What is at the leaves; some classes have more than one name for a file."""
+    if isinstance(names, str):
+        return [names]
+    return chain.from_iterable(map(flat, names.values() if isinstance(names, dict) else names))
 
 
 def test_what_a_tokenizer_lacks_is_named(marian, tmp_path):
