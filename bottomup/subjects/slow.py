@@ -1,15 +1,21 @@
 """Tokenizers that transformers has in Python alone, behind the calls that we make of a fast one.
 
 Such a tokenizer does not tell where in the text its pieces stand. They are found again: pieces come
-in the order of the text, and differ from it in case, accents, compatible characters and marks.
+in the order of the text, and differ from it in case, accents, compatible characters and marks. Only
+where pieces are bytes is nothing of the text in them, and the tokenizer is asked what they spell.
 """
 
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from itertools import accumulate, takewhile
+from operator import eq
 
 from transformers import PreTrainedTokenizerBase
 
+NOT_ASCII = "é"  # more than one byte
+NO_CHARACTER = "\ufffd"  # what a part of a character is shown as
 # What families write before or after a piece whose word goes on.
 BEFORE, AFTER = "##", "@@"  # besides the marks ▁ and </w>, which are spaces
 
@@ -34,8 +40,33 @@ class SlowTokenizer:
         starts = range(len(ids) - len(inner) + 1)
         before = next(i for i in starts if ids[i : i + len(inner)] == inner)
         after = len(ids) - before - len(inner)
-        offsets = [(0, 0)] * before + places(text, pieces) + [(0, 0)] * after
+        found = self._spelled(text, pieces) or places(text, pieces)
+        offsets = [(0, 0)] * before + found + [(0, 0)] * after
         return Encoded(ids, offsets, [1] * before + [0] * len(inner) + [1] * after)
+
+    @cached_property
+    def over_bytes(self) -> bool:
+        """Whether its pieces are bytes under names of their own, or codes for several."""
+        pieces = self.pretrained.tokenize(NOT_ASCII)
+        spelled = _plain("".join(map(_shown, pieces))) == _plain(NOT_ASCII)
+        return not spelled and self.pretrained.convert_tokens_to_string(pieces) == NOT_ASCII
+
+    def _spelled(self, text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
+        """As `places`, by what more and more of the pieces spell; nothing where they are no bytes,
+        or do not spell the text.
+
+        A piece holds the characters that it ends; one that ends none, the next that are ended.
+        """
+        spell = self.pretrained.convert_tokens_to_string
+        if not self.over_bytes or spell([*pieces]) != text:
+            return []
+        parts = (spell([*pieces[:n]]) for n in range(len(pieces) + 1))
+        ended = [*accumulate((sum(takewhile(bool, map(eq, text, part))) for part in parts), max)]
+        found, end = [], (0, 0)
+        for start, after in zip(ended[-2::-1], ended[:0:-1], strict=True):
+            end = (start, after) if after > start else end
+            found.append(end)
+        return found[::-1]
 
     def _pieces(self, text: str) -> tuple[list[str], list[int], list[int]]:
         """The pieces of a text, their ids, and these with what is added."""
@@ -55,7 +86,11 @@ class SlowTokenizer:
     def decode(self, ids: Sequence[int], skip_special_tokens: bool = True) -> str:
         special = set(self.pretrained.all_special_ids) if skip_special_tokens else set()
         pieces = self.pretrained.convert_ids_to_tokens([i for i in ids if i not in special])
-        return "".join(_shown(piece) for piece in pieces)
+        shown = "".join(map(_shown, pieces))
+        if not self.over_bytes:
+            return shown
+        spelled = self.pretrained.convert_tokens_to_string(pieces)
+        return spelled or (shown if shown.isascii() else NO_CHARACTER)
 
     def get_vocab(self) -> dict[str, int]:
         return self.pretrained.get_vocab()

@@ -11,12 +11,14 @@ import sentencepiece
 import torch
 from transformers import (
     AutoTokenizer,
+    ByT5Tokenizer,
     EsmConfig,
     EsmForMaskedLM,
     M2M100Config,
     M2M100ForConditionalGeneration,
     MarianConfig,
     MarianMTModel,
+    MyT5Tokenizer,
     PreTrainedTokenizerBase,
 )
 
@@ -29,9 +31,10 @@ from bottomup.corpus.segmentation import MARK
 from bottomup.heads.attention import attention
 from bottomup.heads.checkpoints.predictor import CheckpointPredictor, objective_of
 from bottomup.heads.examples import references
+from bottomup.measures.attention_patterns import punctuation
 from bottomup.subjects.admission import admitted
 from bottomup.subjects.opening import open_checkpoint
-from bottomup.subjects.slow import places
+from bottomup.subjects.slow import SlowTokenizer, places
 from bottomup.subjects.words import encode
 from tests.subjects import every_family, families
 from tests.tiny import noise
@@ -185,6 +188,34 @@ def test_a_tokenizer_of_letters(tmp_path):
 )
 def test_pieces_are_found_in_the_text(text, parts, expected):
     assert places(text, parts) == expected
+
+
+def of_codes(folder):
+    """MyT5's tokenizer, with a code of two bytes for one word, and one before capital letters."""
+    maps = {"merge_map": {"68 75 6e 64": "fa 81"}, "decompose_map": {"48": "fb 68"}}
+    (folder / "byte_maps.json").write_text(json.dumps(maps))
+    return MyT5Tokenizer(folder / "byte_maps.json")
+
+
+@pytest.mark.parametrize(
+    ("kind", "n_tokens"),
+    [(lambda _: ByT5Tokenizer(), [6, 7, 6, 4]), (of_codes, [6, 7, 6, 3])],
+    ids=["ByT5", "MyT5"],
+)
+def test_words_of_bytes(kind, n_tokens, tmp_path):
+    """Bytes look like letters, marks and white space of another alphabet: à has that of a space
+    that does not break."""
+    tokenizer = SlowTokenizer(kind(tmp_path))
+    sentence = "naïve «là» 你好 Hund"
+    words = [m.span() for m in re.finditer(r"\S+", sentence)]
+    found = encode(tokenizer, [sentence], [words], None)
+    assert (found.last - found.first + 1).tolist() == n_tokens
+    assert found.tokens.words.tolist() == [
+        *(0, 0, 0, 0, 0, 0, NO_WORD, 1, 1, 1, 1, 1, 1, 1, NO_WORD, *[2] * 6, NO_WORD),
+        *([3] * n_tokens[3] + [NO_WORD]),
+    ]
+    assert not punctuation(tokenizer, found.tokens).any()
+    assert tokenizer.decode(found.tokens.ids.tolist()) == sentence
 
 
 def test_each_file_of_a_tokenizer_is_seen_and_counts_as_content(tmp_path):
