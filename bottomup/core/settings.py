@@ -23,6 +23,7 @@ from pydantic import (
     model_validator,
 )
 
+from bottomup.core import languages
 from bottomup.core.kinds import GATED
 
 
@@ -82,7 +83,9 @@ Folder = Annotated[
     DirectoryPath, BeforeValidator(of_home), AfterValidator(meant), AfterValidator(readable)
 ]
 File = Annotated[FilePath, BeforeValidator(of_home), AfterValidator(meant)]
-Language = Annotated[str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$")]
+Language = Annotated[
+    str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$"), AfterValidator(languages.short)
+]
 LARGEST_SEED = 2**32 - 1  # that scikit-learn takes
 Seed = Annotated[int, Field(ge=0, le=LARGEST_SEED)]
 Step = Annotated[int, Field(ge=0, le=10**9)]

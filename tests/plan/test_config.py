@@ -196,6 +196,14 @@ def test_a_sentence_has_words_to_compare_and_not_too_many_to_show(n):
         ),
         ("corpus__languages", ["en", "en"], 'corpus.languages: found ["en", "en"]; allowed: each '),
         ("corpus__languages", "en", 'corpus.languages: found "en"; allowed: list (text, '),
+        *(
+            (
+                "corpus__languages",
+                ["en", code],
+                f'corpus.languages[1]: found "{code}"; allowed: {short}, its shortest code',
+            )
+            for code, short in [("deu", "de"), ("cmn_TW", "zh_TW"), ("jpn", "ja"), ("fre", "fr")]
+        ),
         (
             "corpus__sources__libreoffice_help__languages",
             ["en", "de"],
