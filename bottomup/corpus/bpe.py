@@ -10,9 +10,9 @@ papers, and which words had a space between them is lost.
 
 Departures from Moses: there is no list of abbreviations, so a period ends its word unless single
 letters and periods alternate (`e.g.`); the case of the next word does not matter; there are no
-escapes such as `&apos;`; and every language but French and Italian keeps an apostrophe with what
-follows it. Departure from subword-nmt: the mark is on the first sub-word of a word, not on all but
-the last.
+escapes such as `&apos;`; every language but French and Italian keeps an apostrophe with what
+follows it; and joiners, marks and signs inside words are those of Unicode, in all languages.
+Departure from subword-nmt: the mark is on the first sub-word of a word, not on all but the last.
 """
 
 from collections.abc import Iterable
@@ -35,17 +35,24 @@ from bottomup.corpus.specials import EOS, SPECIALS, UNK
 WORD_START = "▁"
 # After a letter, and before none, whatever marks and apostrophes are between (Unicode, 3.13).
 FINAL_SIGMA = r"(?<=[\p{L}\p{M}]|\p{L}['’.:·])Σ(?![\p{M}'’.:·]*\p{L})"
+# What Unicode's words have inside (UAX #29): joiners and other unseen signs, beside marks, but not
+# those of `segmentation`; signs of Armenian and Hebrew that stand for sounds or stress; and signs
+# between letters, of which the middle dot also multiplies, outside the languages that write it.
+MARKS = rf"\p{{M}}[\p{{Cf}}&&[^{MARK}]]"
+LETTERS = rf"\p{{L}}՚՛՜՞׳{MARKS}"
+SIGNS, DOT, DOTTED_LANGUAGES = "״՟‧", "·", frozenset(["ca", "oc"])
 # An apostrophe stays with the letters before it (l' homme), not with those after it (don 't).
 ELIDING_LANGUAGES = frozenset(["fr", "it"])
 
 
 def word_pattern(language: str) -> str:
     """The regular expression (of Oniguruma) whose matches, left to right, are a text's words."""
-    letter, digit, inner = r"[\p{L}\p{M}]", r"\p{N}", r"[\p{L}\p{M}\p{N}\-]"
+    letter, digit, inner = f"[{LETTERS}]", r"\p{N}", rf"[{LETTERS}\p{{N}}\-\u058a]"
     if base(language) in ELIDING_LANGUAGES:
         apostrophe = rf"{letter}+['’](?={letter})"
     else:
-        apostrophe = rf"(?<=[\p{{L}}\p{{M}}\p{{N}}])['’]{letter}+"
+        apostrophe = rf"(?<=[{LETTERS}\p{{N}}])['’]{letter}+"
+    signs = SIGNS + DOT * (base(language) in DOTTED_LANGUAGES)
     return "|".join(
         [
             r"\.{2,}",
@@ -53,8 +60,9 @@ def word_pattern(language: str) -> str:
             # e.g., though not at the end of the text, where the period ends the sentence
             rf"(?:\p{{L}}\.){{2,}}(?!{inner}|\s*$)",
             # numbers with periods and commas, names with periods, words with hyphens
-            rf"\.?{inner}+(?:(?:\.|(?<={digit}),(?={digit})){inner}+)*",
-            r"\S",
+            rf"\.?{inner}+(?:(?:\.|(?<={digit})[,٫٬](?={digit})|(?<={letter})[{signs}](?={letter}))"
+            rf"{inner}+)*",
+            rf"\S[{MARKS}]*",
         ]
     )
 

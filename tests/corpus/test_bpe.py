@@ -7,6 +7,7 @@ import pytest
 from moses_words import words
 
 from bottomup.corpus.bpe import learn
+from bottomup.corpus.segmentation import MARK
 from bottomup.corpus.specials import EOS, MASK, N_SPECIAL, PAD, UNK
 
 SENTENCES = [
@@ -37,6 +38,20 @@ WORDS = {
     "fr": [("L'homme qu'il n’aime pas", "L' homme qu' il n’ aime pas")],
     "ru": [("«Файл» — это т.е. меню", "« Файл » — это т.е. меню")],
 }
+# Checked by hand against Unicode's boundaries of words.
+WITH_SIGNS_INSIDE = [
+    ("fa", "می‌خواهم خانه‌ها.", "می‌خواهم خانه‌ها ."),
+    ("fa", "۱۲٫۵ و ۱٬۰۰۰", "۱۲٫۵ و ۱٬۰۰۰"),
+    ("hi", "क्‍षत्रिय हिन्दी।", "क्‍षत्रिय हिन्दी ।"),
+    ("ml", "അവന്‍ വന്നു", "അവന്‍ വന്നു"),
+    ("si", "ශ්‍රී ලංකාව", "ශ්‍රී ලංකාව"),
+    ("he", "צה״ל, ג׳ירפה", "צה״ל , ג׳ירפה"),
+    ("hy", "Ի՞նչ, ա՛յդ արեւ֊ելք։", "Ի՞նչ , ա՛յդ արեւ֊ելք ։"),
+    ("ca", "col·legi · l'any", "col·legi · l 'any"),
+    ("en", "y=a·x", "y = a · x"),
+    ("en", "I ❤️ 👩‍👩 it", "I ❤️ 👩‍ 👩 it"),
+    ("en", f"a{MARK}b", f"a {MARK} b"),
+]
 
 
 @pytest.fixture(scope="module")
@@ -49,6 +64,11 @@ def tokenizer():
     [(language, *case) for language, cases in WORDS.items() for case in cases],
 )
 def test_words_are_those_of_moses(language, text, expected):
+    assert words(text, language) == expected
+
+
+@pytest.mark.parametrize(("language", "text", "expected"), WITH_SIGNS_INSIDE)
+def test_words_are_not_cut_at_joiners_and_signs_inside(language, text, expected):
     assert words(text, language) == expected
 
 
