@@ -40,7 +40,8 @@ class Reader:
 
 def of_model(seen: Seen, run: Trained) -> Reader | None:
     """The model as a reader; None if it does not predict tokens of what it reads."""
-    subject, mask = seen.subject, MASK
+    subject = seen.subject
+    mask: int | None = MASK
     predictor = tasks.opened(run, subject, seen.folder)
     if run.module is None:
         from bottomup.subjects.checkpoint import Checkpoint
@@ -48,7 +49,7 @@ def of_model(seen: Seen, run: Trained) -> Reader | None:
         assert isinstance(subject, Checkpoint)
         if predictor.objective.predicts != "source":
             return None
-        mask = subject.pretrained.mask_token_id
+        mask = subject.mask
 
     @torch.inference_mode()
     def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:

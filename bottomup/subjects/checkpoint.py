@@ -149,8 +149,13 @@ class Checkpoint(Subject):
         """Whether it was trained to predict masked tokens: its tokenizer has a mask, it sees both
         sides, and its trained layers predict tokens. ELECTRA detects replaced tokens instead, and a
         sentence model predicts no tokens."""
-        mask = self.pretrained.mask_token_id
-        return mask is not None and not self.causal and self.predicts_tokens
+        return self.mask is not None and not self.causal and self.predicts_tokens
+
+    @property
+    def mask(self) -> int | None:
+        """The token that hides others; None without one, or if the tokenizer alone knows it."""
+        mask, known = self.pretrained.mask_token_id, self.vocab_size
+        return None if mask is None or (known is not None and mask >= known) else mask
 
     @cached_property
     def predicts_tokens(self) -> bool:

@@ -293,13 +293,8 @@ class Subject(ABC):
             raise UserError(
                 f"a sentence has {length} tokens; {self._name} reads at most {most}; cut it"
             )
-        tokens, known = self.tokens(ids, lengths), self.vocab_size
-        read = ids[tokens]
-        if known is not None and ((read < 0) | (read >= known)).any():
-            raise UserError(
-                f"a sentence has ids from {int(read.min())} to {int(read.max())}; {self._name} "
-                f"knows 0 to {known - 1}; text and model have different tokenizers: make both again"
-            )
+        tokens = self.tokens(ids, lengths)
+        self.require_known(ids[tokens], self.vocab_size)
         changed = gates is not None or hidden is not None
         if changed and not self.heads:
             raise UserError(self.without_heads("changed"))
@@ -311,6 +306,14 @@ class Subject(ABC):
         if hidden is not None:
             hidden = hidden.expand(self.layers, *ids.shape)
         return self._read(self.filled(ids, tokens), tokens, gates, hidden, **wanted)
+
+    def require_known(self, ids: Tensor, known: int | None) -> None:
+        """Raise UserError unless all ids are from 0 to below `known`; None: any are known."""
+        if known is not None and ((ids < 0) | (ids >= known)).any():
+            raise UserError(
+                f"a sentence has ids from {int(ids.min())} to {int(ids.max())}; {self._name} "
+                f"knows 0 to {known - 1}; text and model have different tokenizers: make both again"
+            )
 
     def filled(self, ids: Tensor, tokens: Tensor) -> Tensor:
         """Ids with `padding` wherever there are no `tokens`, both `[batch, length]`."""

@@ -7,6 +7,7 @@ import torch
 import transformers
 
 from bottomup import subjects
+from bottomup.core.errors import UserError
 from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text
 from bottomup.corpus.specials import EOS, N_SPECIAL
@@ -249,6 +250,30 @@ def test_what_is_read_and_predicted(name, predictor, tmp_path):
     targets = [[8, 9], [4, 5, 6] * 4]
     assert [example.target[0].tolist() for example in found] == targets
     assert [example.labels[0].tolist() for example in found] == targets
+
+
+def test_a_mask_that_the_tokenizer_alone_knows_hides_nothing(tmp_path):
+    """It was added later, and the model has no embedding of it."""
+    folder = families.save(FAMILIES["bert"], tmp_path)
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder)
+    tokenizer.add_special_tokens({"mask_token": "<hidden>"})
+    tokenizer.save_pretrained(folder)
+    subject = subjects.load(folder)
+    assert subject.pretrained.mask_token_id == VOCAB and subject.mask is None
+    assert objective_of(subject) is None
+
+
+@pytest.mark.parametrize(
+    ("name", "side"),
+    [*((name, "source") for name in OBJECTIVES), ("marian", "target"), ("marian", "start")],
+)
+def test_ids_that_the_model_does_not_know_are_refused_in_a_line(name, side, predictor, example):
+    if side == "start":
+        predictor.model.config.decoder_start_token_id = VOCAB + 3
+    else:
+        getattr(example, side)[0, 0] = VOCAB + 3
+    with pytest.raises(UserError, match=f"a sentence has ids from .* to {VOCAB + 3}; .* knows 0"):
+        predictor.losses(example)
 
 
 @pytest.mark.parametrize("there", [True, False])

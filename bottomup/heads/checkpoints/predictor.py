@@ -146,8 +146,8 @@ class CheckpointPredictor(Predictor):
         found = self.objective.example(ids, predicted, min(known) + N_SPECIAL, rng)
         read = source.ids.numpy()
         if masks:
-            mask = subject.pretrained.mask_token_id
-            changed = np.where(found.source == MASK, mask, found.source - N_SPECIAL)
+            assert subject.mask is not None  # or it would have another objective
+            changed = np.where(found.source == MASK, subject.mask, found.source - N_SPECIAL)
             read = np.where(found.source == ids, read, changed)
         labels = np.where(found.labels == IGNORE, IGNORE, found.labels - N_SPECIAL)
         return Example(read, of_target, labels, source.lengths.numpy())
@@ -170,12 +170,16 @@ class CheckpointPredictor(Predictor):
         `Subject.hidden_states`."""
         source = source.to(self.model.device)
         tokens = self.subject.tokens(source, lengths)
+        self.subject.require_known(source[tokens], self.subject.vocab_size)
         source = self.subject.filled(source, tokens)
         read: dict[str, Tensor | bool] = {"input_ids": source, "attention_mask": tokens.long()}
         if target is not None:
             start = torch.full((len(target), 1), self.model.config.decoder_start_token_id)
             # A decoder does not see what follows, so it does not matter what fills it up.
-            previous = torch.cat([start, target[:, :-1].clamp(min=0)], dim=1)
+            written = torch.cat([start, target.clamp(min=0)], dim=1)
+            known = self.model.get_decoder().get_input_embeddings().num_embeddings
+            self.subject.require_known(written, known)
+            previous = written[:, :-1]
             read |= {"decoder_input_ids": previous.to(self.model.device), "use_cache": False}
         return self.model(**read).logits
 
