@@ -28,7 +28,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.seeds import derive
 from bottomup.model.transformer import Encoding
 from bottomup.subjects import attending, going_on
-from bottomup.subjects.admission import admitted, require_numbers, require_size
+from bottomup.subjects.admission import BUFFERS, admitted, require_numbers, require_size
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
@@ -350,14 +350,8 @@ class Checkpoint(Subject):
         return self.encoder(read, attention_mask=torch.ones_like(read)).last_hidden_state[0]
 
     def _has_output(self, architecture: str) -> bool:
-        kind = getattr(transformers, architecture, None)
-        if kind is None:
-            return False
-        config = deepcopy(self.model.config)
-        # Some families, such as GIT, have a class for each attention, and none for ours.
-        config._attn_implementation = "eager"
-        with torch.device("meta"):
-            return kind(config).get_output_embeddings() is not None
+        whole = _outline(architecture, self.model.config)
+        return whole is not None and whole.get_output_embeddings() is not None
 
 
 @contextmanager
@@ -477,6 +471,11 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
             **FAMILY_OWN,
             **OFFLINE,
         )
+        left = [name for name in found["unexpected_keys"] if not BUFFERS.search(name)]
+        # Bare weights do not predict, whatever they were published with.
+        model.config.architectures = [
+            name for name in config.architectures or [] if left or not _adds_weights(name, model)
+        ]
     require_numbers(folder, learned(model))
     # transformers draws these at random, and only its log says so.
     drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
@@ -540,6 +539,27 @@ def _encoder_alone(config: PreTrainedConfig) -> type[PreTrainedModel] | None:
     """The class of a model that is the encoder of a family with decoders; None for any other."""
     names = [name for name in config.architectures or [] if name.endswith("EncoderModel")]
     return getattr(transformers, names[0], None) if names else None
+
+
+def _outline(architecture: str, config: PreTrainedConfig) -> PreTrainedModel | None:
+    """A model of one of transformers' classes, without weights; None if there is no such class."""
+    kind = getattr(transformers, architecture, None)
+    if kind is None:
+        return None
+    config = deepcopy(config)
+    # Some families, such as GIT, have a class for each attention, and none for ours.
+    config._attn_implementation = "eager"
+    with torch.device("meta"):
+        return kind(config)
+
+
+def _adds_weights(architecture: str, model: PreTrainedModel) -> bool:
+    """Whether a class has weights that are neither those of a model nor tied to others."""
+    if (whole := _outline(architecture, model.config)) is None:
+        return False
+    own = {name for name, _ in whole.named_parameters()} - whole.all_tied_weights_keys.keys()
+    known = tuple(f".{name}" for name, _ in model.named_parameters())
+    return not all(f".{name}".endswith(known) for name in own)
 
 
 def _size(kind: type[AutoModel | PreTrainedModel], config: PreTrainedConfig) -> int:

@@ -18,6 +18,7 @@ from bottomup.heads.importance import gate_gradient, loss_increase
 from bottomup.objectives import IGNORE, Example, mlm
 from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH
+from tests.subjects.test_checkpoint_folders import edit
 from tests.tiny import plausible
 
 OBJECTIVES = {
@@ -184,6 +185,22 @@ def test_a_model_without_a_head_has_no_objective(kind, tmp_path):
     getattr(transformers, kind)(family.config).save_pretrained(tmp_path)
     families.save_tokenizer(tmp_path, family.tokens)
     assert objective_of(subjects.load(tmp_path)) is None
+
+
+@pytest.mark.parametrize(
+    ("kind", "objective"),
+    [("BertModel", None), ("RobertaModel", None), ("GPT2Model", "lm"), ("MarianModel", "mt")],
+)
+def test_a_config_may_name_a_head_without_its_weights(kind, objective, tmp_path):
+    """What is tied to the embeddings is there: it predicts."""
+    family = FAMILIES[kind.removesuffix("Model").lower()]
+    getattr(transformers, kind)(family.config).save_pretrained(tmp_path)
+    edit(tmp_path / "config.json", architectures=[family.trained.__name__])
+    families.save_tokenizer(tmp_path, family.tokens)
+    subject = subjects.load(tmp_path)
+    assert objective_of(subject) == objective
+    if objective:
+        assert CheckpointPredictor(tmp_path, subject).model
 
 
 @pytest.mark.parametrize("name", ["bert-generation", "glmasr"])
