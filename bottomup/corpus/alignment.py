@@ -11,6 +11,7 @@ together, so that a word has one link at most. fast_align itself and eflomal wou
 compiled, and packages of systran-align, which is fast_align, end with Python 3.11.
 """
 
+from bisect import bisect_right
 from dataclasses import dataclass
 
 import numpy as np
@@ -25,7 +26,7 @@ DIAGONAL = 4.0  # how fast probability falls with the distance from it
 BY_NONE = 0.08  # share of words that no word makes
 CONCENTRATION = 0.01  # of the prior of what a word makes: few words
 ITERATIONS = 5
-# Pairs of words of one sentence to learn from, of the shortest sentences: about 1 GB of memory.
+# Pairs of words of one sentence to learn from: about 1 GB of memory.
 CELLS = 2**24
 
 
@@ -70,7 +71,7 @@ def links(source: Words, target: Words, wanted: int) -> np.ndarray:
     """The pairs of words that are linked in the first `wanted` sentences: `[2, n_links]`, numbers
     of words of source and target, in the order of the source.
 
-    All their pairs of words are learned from, and those of as many others as `CELLS` allows.
+    What is learned from: see `cells_of`.
     """
     cells = cells_of(source, target, wanted)
     both = np.minimum(*(posteriors(cells, (source, target), made) for made in (0, 1))) > 0.5
@@ -80,17 +81,26 @@ def links(source: Words, target: Words, wanted: int) -> np.ndarray:
 
 
 def cells_of(source: Words, target: Words, wanted: int) -> Cells:
-    """The cells of the first `wanted` sentences and the shortest others."""
+    """The cells of the first `wanted` sentences and, as far as `CELLS` allows, the shortest others.
+
+    If those of the first alone were too many, their words are paired with those near the diagonal.
+    """
     n = 1 + max(source.sentences.max(initial=-1), target.sentences.max(initial=-1))
     lengths = np.stack([np.bincount(side.sentences, minlength=n) for side in (source, target)])
     starts = np.cumsum(lengths, axis=1) - lengths
-    sizes = lengths[0] * lengths[1]
+    widths = lengths[1].copy()  # how many words of the target each one of the source is paired with
+    widths[:wanted] = _widths(*lengths[:, :wanted])
+    sizes = lengths[0] * widths
     order = np.argsort(np.where(np.arange(n) < wanted, 0, sizes), kind="stable")
     kept = order[: max(wanted, np.searchsorted(np.cumsum(sizes[order]), CELLS))]
-    sizes = sizes[kept]
-    sentence = np.repeat(kept, sizes)
-    cell = np.arange(len(sentence)) - np.repeat(np.cumsum(sizes) - sizes, sizes)
-    places = np.stack(np.divmod(cell, lengths[1, sentence])).astype(np.int32)
+    # Each word of the source, its first partner, and how many follow it.
+    read, sentence = _runs(lengths[0, kept])
+    sentence = kept[sentence]
+    width, (of_source, of_target) = widths[sentence], lengths[:, sentence]
+    first = ((2 * read + 1) * of_target // (2 * of_source) - width // 2).clip(0, of_target - width)
+    place, word = _runs(width)
+    places = np.stack([read[word], first[word] + place]).astype(np.int32)
+    sentence = sentence[word]
     shares = (places + 0.5) / lengths[:, sentence]
     near = np.exp(-DIAGONAL * np.abs(shares[0] - shares[1]))
     words = places + starts[:, sentence].astype(np.int32)
@@ -98,6 +108,23 @@ def cells_of(source: Words, target: Words, wanted: int) -> Cells:
     numbers = source.types[words[0]].astype(np.int64) * n_types + target.types[words[1]]
     pairs, found = pd.factorize(numbers)
     return Cells(words, near, pairs.astype(np.int32), np.stack(np.divmod(found, n_types)))
+
+
+def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The place in its run, and the number of its run, of each member of runs of some lengths."""
+    run = np.repeat(np.arange(len(lengths)), lengths)
+    return np.arange(len(run)) - np.repeat(np.cumsum(lengths) - lengths, lengths), run
+
+
+def _widths(source: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """With how many words of the target each one of the source is paired, for sentences of so many
+    words: with all, or as many as `CELLS` allows, but so many that all have a partner."""
+
+    def cells(most: int) -> int:
+        return int((source * np.minimum(target, most)).sum())
+
+    most = bisect_right(range(1, 1 + target.max(initial=0)), CELLS, key=cells)
+    return np.minimum(target, np.maximum(most, -(-target // source.clip(1))))
 
 
 def posteriors(cells: Cells, sides: tuple[Words, Words], made: int) -> np.ndarray:

@@ -97,6 +97,26 @@ def test_the_wanted_sentences_are_linked_and_learned_from_with_the_shortest_othe
     assert few.shape[1] < all_links.shape[1]
 
 
+def test_of_long_passages_words_near_the_diagonal_are_paired(monkeypatch):
+    """A hundred times more pairs than are learned from; words and translations in one order."""
+    read = np.random.default_rng(4).integers(0, N_TYPES, 1500).tolist()
+    both = words([read, read[:700]])
+    monkeypatch.setattr(alignment, "CELLS", 27_000)
+    cells = alignment.cells_of(both, both, 2)
+    assert 0.9 * alignment.CELLS < cells.words.shape[1] <= alignment.CELLS
+    found = links(both, both, 2)
+    assert (found[0] == found[1]).mean() > 0.95 and found.shape[1] > 0.9 * 2200
+
+
+@pytest.mark.parametrize("lengths", [(7, 100), (100, 7), (3, 3), (1, 50), (2, 5)])
+def test_however_few_pairs_there_are_each_word_is_in_one(lengths, monkeypatch):
+    monkeypatch.setattr(alignment, "CELLS", 1)
+    source, target = (words([[0] * length]) for length in lengths)
+    read, written = alignment.cells_of(source, target, 1).words
+    assert set(read) == set(range(lengths[0])) and set(written) == set(range(lengths[1]))
+    assert len(read) < 2 * sum(lengths)
+
+
 def test_a_diagonal_tells_apart_what_always_comes_together():
     """Two words that are only seen together, in one order, in sentences of both."""
     both = words([[0, 1, 2 + i % 5] for i in range(40)], 7)
