@@ -18,11 +18,14 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import count
 from math import prod
 from pathlib import Path
 
+import torch
 from huggingface_hub import constants
 from safetensors import safe_open
+from torch.nn.modules.module import register_module_module_registration_hook
 
 from bottomup.core.errors import UserError
 from bottomup.core.names import OF_TOKENIZERS
@@ -41,8 +44,11 @@ MACHINERY = re.compile(
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
 # Keys that say how often something is built, and how often at most.
 COUNTS = re.compile(r"layer|block|expert|depth|group|stack")
-SIZES = re.compile(r"size|len|dim|width|window|eps|_ids?$|freq|std|scale|every")
-MOST = 4096
+SIZES = re.compile(r"size|vocab|len|dim|width|window|eps|_ids?$|freq|std|scale|every")
+MOST = 2**15
+# What other numbers that say how often may be: of labels, which each get a name, and in lists.
+LABELS, MOST_LISTED = ("num_labels", "num_classes"), 2**20
+MOST_PARTS = 2**18  # modules of a model, each with some kB, whatever they hold
 # Buffers that older versions saved, which are no weights and may hold whole numbers.
 BUFFERS = re.compile(
     r"(position_ids|token_type_ids|masked_bias|attn\.bias|attention\.bias|num_batches_tracked|"
@@ -198,8 +204,38 @@ def _refuse(path: Path, key: str, value: object) -> None:
             "model, and save_pretrained it"
         )
     counts = COUNTS.search(key) and not SIZES.search(key)
-    if counts and isinstance(value, int) and value > MOST:
-        raise UserError(f"{path} has {key}: {value}; allowed: at most {MOST}; {AGAIN}")
+    if counts or key in LABELS or isinstance(value, list):
+        most, largest = MOST if counts else MOST_LISTED, max(_whole(value), default=0)
+        if largest > most:
+            raise UserError(f"{path} has {key}: {largest}; allowed: at most {most}; {AGAIN}")
+
+
+def _whole(value: object) -> Iterator[int]:
+    """The whole numbers in a value, but for those that have keys of their own."""
+    for one in value if isinstance(value, list) else [value]:
+        if isinstance(one, list):
+            yield from _whole(one)
+        elif isinstance(one, int):
+            yield one
+
+
+@contextmanager
+def on_paper() -> Iterator[None]:
+    """A context in which models are made without weights; UserError if one has too many parts."""
+    parts = count(1)
+
+    def counted(*_: object) -> None:
+        if next(parts) > MOST_PARTS:
+            raise UserError(
+                f"config.json describes a model of more than {MOST_PARTS} parts; {AGAIN}"
+            )
+
+    watching = register_module_module_registration_hook(counted)
+    try:
+        with torch.device("meta"):
+            yield
+    finally:
+        watching.remove()
 
 
 @contextmanager

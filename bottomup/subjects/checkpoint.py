@@ -28,7 +28,7 @@ from bottomup.core.errors import UserError
 from bottomup.core.seeds import derive
 from bottomup.model.transformer import Encoding
 from bottomup.subjects import attending, going_on
-from bottomup.subjects.admission import BUFFERS, admitted, require_numbers, require_size
+from bottomup.subjects.admission import BUFFERS, admitted, on_paper, require_numbers, require_size
 from bottomup.subjects.attending import one_pass
 from bottomup.subjects.folder import AGAIN, model_type
 from bottomup.subjects.slow import SlowTokenizer
@@ -549,7 +549,7 @@ def _outline(architecture: str, config: PreTrainedConfig) -> PreTrainedModel | N
     config = deepcopy(config)
     # Some families, such as GIT, have a class for each attention, and none for ours.
     config._attn_implementation = "eager"
-    with torch.device("meta"):
+    with on_paper():
         return kind(config)
 
 
@@ -565,7 +565,7 @@ def _adds_weights(architecture: str, model: PreTrainedModel) -> bool:
 def _size(kind: type[AutoModel | PreTrainedModel], config: PreTrainedConfig) -> int:
     """How many numbers a model has that a config describes, with its buffers."""
     build = getattr(kind, "from_config", None) or kind._from_config
-    with torch.device("meta"):
+    with on_paper():
         model = build(config, **FAMILY_OWN)
     return sum(part.numel() for part in [*model.parameters(), *model.buffers()])
 
@@ -573,7 +573,7 @@ def _size(kind: type[AutoModel | PreTrainedModel], config: PreTrainedConfig) -> 
 def learned(model: PreTrainedModel) -> set[str]:
     """The names of the weights that training changes; sinusoidal positions, for example, are not
     among them."""
-    with torch.device("meta"):
+    with on_paper():
         fresh = type(model)(model.config)
     return {name for name, weight in fresh.named_parameters() if weight.requires_grad}
 

@@ -10,6 +10,7 @@ import torch
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedConfig
+from transformers.models.auto.configuration_auto import CONFIG_MAPPING
 
 from bottomup import subjects
 from bottomup.core.errors import UserError
@@ -119,6 +120,26 @@ def test_what_a_family_knows_of_its_shape_is_left(folder):
         assert known - json.loads((there / "config.json").read_text()).keys() == {"dtype"}
 
 
+def test_no_family_is_larger_than_what_is_allowed(folder):
+    """As its config is without being told, which is of a published model."""
+    for family, kind in CONFIG_MAPPING.items():
+        try:
+            usual = kind().to_dict() | {"quantization_config": None}
+        except Exception:  # a family that is made of others
+            continue
+        (folder / "config.json").write_text(json.dumps(usual, default=str))
+        with admitted(folder):
+            assert family
+
+
+@pytest.mark.parametrize("opening", OPENINGS)
+def test_a_model_of_too_many_parts(folder, opening, monkeypatch):
+    monkeypatch.setattr(admission, "MOST_PARTS", 1000)
+    assert opening(folder).layers == 2
+    edit(folder / "config.json", num_hidden_layers=1000)
+    refused(folder, "config.json describes a model of more than 1000 parts; fetch", opening)
+
+
 @pytest.mark.parametrize("opening", OPENINGS)
 @pytest.mark.parametrize(
     ("values", "pattern"),
@@ -129,7 +150,10 @@ def test_what_a_family_knows_of_its_shape_is_left(folder):
             r"are quantized .*dequantize",
         ),
         ({"text_config": [{"auto_map": {}}]}, r"asks for code of its own \(auto_map\)"),
-        ({"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000; allowed: at most 4096"),
+        ({"num_hidden_layers": 10**9}, "num_hidden_layers: 1000000000; allowed: at most 32768"),
+        ({"num_labels": 10**12}, "num_labels: 1000000000000; allowed: at most 1048576"),
+        ({"attention_types": [[["global"], 10**9]]}, "attention_types: 1000000000; allowed: at m"),
+        ({"text_config": {"block_sizes": [1, 10**9]}}, "block_sizes: 1000000000; allowed: at most"),
         ({"hidden_size": 10**9}, r"describes a model of \d+ numbers, and its weights hold \d+"),
         ({"vocab_size": 10**12}, r"describes a model of \d+ numbers, and its weights hold \d+"),
     ],
