@@ -13,13 +13,12 @@ import pandas as pd
 from pydantic import Field, model_validator
 
 from bottomup.core.errors import UserError
+from bottomup.core.languages import canonical
 from bottomup.core.settings import Seed
 from bottomup.corpus.archives import BROKEN
 from bottomup.corpus.losses import Loss, carry
 from bottomup.corpus.sources import COLUMNS, SourceOptions
 
-# mtdata names languages by ISO 639-3.
-CODES = {"en": "eng", "de": "deu", "fr": "fra", "ru": "rus"}
 DatasetId = Annotated[str, Field(pattern=r"^[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+-[^-\s]+$")]
 
 
@@ -44,11 +43,10 @@ class Options(SourceOptions):
     def options_fit(self) -> "Options":
         if self.max_pairs is None and self.seed != type(self).model_fields["seed"].default:
             raise ValueError("`seed` goes with `max_pairs`, and only with it")
-        if not set(self.languages) <= CODES.keys():  # left to mtdata, which knows all languages
-            return self
-        wanted = {CODES[language] for language in self.languages}
+        wanted = {language.split("_")[0] for language in self.languages}
         for dataset in self.datasets:
-            found = {tag.split("_")[0] for tag in dataset.split("-")[3:]}
+            # mtdata names languages by ISO 639-3.
+            found = {canonical(tag.split("_")[0]) for tag in dataset.split("-")[3:]}
             if found != wanted:
                 raise ValueError(
                     f"the data set {dataset} has {' and '.join(sorted(found))}, "

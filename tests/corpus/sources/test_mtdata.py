@@ -58,8 +58,10 @@ def test_pairs_are_turned_to_the_asked_direction(mtdata, tmp_path):
 
 
 def test_a_data_set_in_other_languages(mtdata, tmp_path):
-    """Of languages that the config knows no long names for, mtdata itself says so."""
-    options = Options(languages=("en", "es"), datasets=[EUROPARL])
+    with pytest.raises(ValueError, match="has de and en, the corpus en and es; allowed: the same"):
+        Options(languages=("en", "es"), datasets=[EUROPARL])
+    # As regions and scripts, which mtdata alone compares.
+    options = Options(datasets=[EUROPARL]).model_copy(update={"languages": ("en", "es")})
     with pytest.raises(UserError, match="has deu and eng, the corpus eng and spa") as error:
         fetch(options, tmp_path)
     assert "\n" not in str(error.value)
