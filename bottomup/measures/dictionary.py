@@ -9,9 +9,10 @@ A feature is a row of both decoders. Its relative norm |D_b| / (|D_a| + |D_b|) i
 first run has it, 1 if only the second, 1/2 if both have it alike.
 
 The code keeps the largest activations of a batch, each times the norms of its decoders (BatchTopK,
-Bussmann et al. 2024, arXiv 2412.06410). An L1 penalty in its place shrinks the decoder of a feature
-that one run has weakly, so that it looks exclusive where it is not (Minder et al. 2025, arXiv
-2504.02922); here nothing is penalized.
+Bussmann et al. 2024, arXiv 2412.06410); once it is learned, those above one threshold, so that the
+code of an occurrence does not depend on the others. An L1 penalty in its place shrinks the decoder
+of a feature that one run has weakly, so that it looks exclusive where it is not (Minder et al.
+2025, arXiv 2504.02922); here nothing is penalized.
 """
 
 from collections.abc import Iterator
@@ -25,6 +26,7 @@ from torch import Tensor
 from bottomup.core.seeds import generator
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import Range
+from bottomup.measures.least_squares import rows_and_needed
 
 BATCH = 512  # occurrences of an update, among which the largest activations are kept
 LEARNING_RATE = 3e-3  # at the start; it falls to 0
@@ -46,13 +48,25 @@ class Dictionary:
     split: int
     active: int
 
-    def code(self, x: Tensor) -> Tensor:
-        """The code of rows `[n, d_a + d_b]`: `[n, size]`, n * active of it above 0, at most."""
-        norms = norms_of(self.decoder.detach(), self.split).sum(dim=1)
+    def code(self, x: Tensor, least: Tensor | None = None) -> Tensor:
+        """The code of rows `[n, d_a + d_b]`: `[n, size]`, what is at least so large; if not given,
+        as large as the n * active largest of these rows."""
+        found, sizes = self._activations(x)
+        least = self._least(sizes) if least is None else least
+        return found * ((sizes >= least) & (sizes > 0))
+
+    def least(self, x: Tensor) -> Tensor:
+        """The least of the n * active largest activations of rows, `[]`."""
+        return self._least(self._activations(x)[1])
+
+    def _activations(self, x: Tensor) -> tuple[Tensor, Tensor]:
+        """Those of each feature, and their sizes, which count both decoders' norms."""
         found = (x @ self.encoder + self.bias).relu()
-        size = (found * norms).detach()
-        least = size.flatten().topk(min(len(x) * self.active, size.numel())).values[-1]
-        return found * ((size >= least) & (size > 0))
+        norms = norms_of(self.decoder.detach(), self.split).sum(dim=1)
+        return found, (found * norms).detach()
+
+    def _least(self, sizes: Tensor) -> Tensor:
+        return sizes.flatten().topk(min(len(sizes) * self.active, sizes.numel())).values[-1]
 
 
 def norms_of(decoder: Tensor, split: int) -> Tensor:
@@ -89,11 +103,6 @@ def fitted(x: Tensor, split: int, size: int, active: int, steps: int, seed: int)
         loss.backward()
         adam.step()
     return Dictionary(encoder.detach(), bias.detach(), decoder.detach(), split, active)
-
-
-def codes(found: Dictionary, x: Tensor) -> Tensor:
-    """The code of all rows, batch by batch as in training."""
-    return torch.cat([found.code(batch) for batch in x.split(BATCH)])
 
 
 def best_decoder(code: Tensor, x: Tensor) -> tuple[Tensor, Tensor]:
@@ -136,30 +145,43 @@ def dictionary(
     device: torch.device | str = "cpu",
 ) -> Iterator[dict]:
     """Rows of a table for two views of the same occurrences: measure, of, value, its interval,
-    `WITHOUT` and n.
+    `WITHOUT`, n and n_needed.
 
     x, y: `[n_occurrences, d_a]`, `[n_occurrences, d_b]`. Every second block of documents fits the
     dictionary, of `times` features for each neuron of the wider view; the others measure it.
 
     explained, of a or b: the share of a run's variance, over the occurrences that measure. dead, of
-    all: the share of features that no
-    such occurrence has. imbalance, of all: how far decoders' norms are from equal, |2 r - 1| of the
-    relative norm r, mean over what is active: 0 if all is alike in both runs, 1 if nothing is in
-    both. share, of each of `KINDS`: its share of all that is active, so that rare
-    features, which take up what is left, count for little; n is how many there are. token,
-    next_token, position, of the same: how alike the occurrences are that have most of a feature:
-    the share of the most frequent one among `TOP`, mean over features.
+    all: the share of features that no such occurrence has. imbalance, of all: how far decoders'
+    norms are from equal, |2 r - 1| of the relative norm r, mean over what is active: 0 if all is
+    alike in both runs, 1 if nothing is in both. share, of each of `KINDS`: its share of all that is
+    active, so that rare features, which take up what is left, count for little; n is how many there
+    are. token, next_token, position, of the same: how alike the occurrences are that have most of a
+    feature: the share of the most frequent one among `TOP`, mean over features.
 
-    Intervals of explained, imbalance and share are over documents, the dictionary given.
+    Intervals of explained, imbalance and share are over documents, the dictionary given. With fewer
+    occurrences than the decoder of so many features needs there is no value, and n says how many
+    fit it.
     """
     both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
+    held = occurrences["block"].to_numpy() % 2 == 1
+    features = times * max(x.shape[1], y.shape[1])
+    found = fitted(both[~held], x.shape[1], features, active, steps, seed)
+    for measure, of, values, n, within in _values(found, both, held, occurrences):
+        size = rows_and_needed(n, int((~held).sum()), features)
+        if size["n"] < size["n_needed"]:
+            values = np.full_like(values, np.nan)
+        estimate = jackknife.estimate("value", values[0], values[1:], within)
+        yield {"measure": measure, "of": of, **estimate, **size}
+
+
+def _values(
+    found: Dictionary, both: Tensor, held: np.ndarray, occurrences: pd.DataFrame
+) -> Iterator[tuple[str, str, np.ndarray, int, Range]]:
+    """measure, of, the value over all documents and without each block, n, and its range."""
+    least = found.least(both[~held])
+    decoder, offset = best_decoder(found.code(both[~held], least), both[~held])
+    rest, code = both[held], found.code(both[held], least)
     blocks = occurrences["block"].to_numpy()
-    held = blocks % 2 == 1
-    found = fitted(
-        both[~held], x.shape[1], times * max(x.shape[1], y.shape[1]), active, steps, seed
-    )
-    decoder, offset = best_decoder(codes(found, both[~held]), both[~held])
-    rest, code = both[held], codes(found, both[held])
     within, count = blocks[held], jackknife.n_blocks(blocks)
     errors = zip(_sides(code @ decoder + offset - rest, found.split), "ab", strict=True)
     for (error, side), whole in zip(errors, _sides(rest, found.split), strict=True):
@@ -167,23 +189,24 @@ def dictionary(
             jackknife.sums(part.square().sum(dim=1).double().cpu().numpy(), within, count)
             for part in (error, whole)
         )
-        value = 1 - jackknife.ratio(lost, all_of_it)
-        yield _row("explained", side, value, int(held.sum()), jackknife.Range(high=1))
+        share = 1 - jackknife.ratio(lost, all_of_it)
+        yield "explained", side, share, int(held.sum()), jackknife.Range(high=1)
     uses = jackknife.sums((code > 0).double().cpu().numpy(), within, count)
     relative = relative_norms(decoder, found.split)
     live = (uses[0] > 0) & np.isfinite(relative)
     in_all: np.ndarray = uses[:, live].sum(axis=1)
     unknown = np.full(count, np.nan)
-    yield _row("dead", "all", np.append(1 - live.mean(), unknown), len(live))
-    apart = uses[:, live] @ np.abs(2 * relative[live] - 1)
-    yield _row("imbalance", "all", jackknife.ratio(apart, in_all), int(live.sum()))
+    yield "dead", "all", np.append(1 - live.mean(), unknown), len(live), jackknife.UNIT
+    apart = jackknife.ratio(uses[:, live] @ np.abs(2 * relative[live] - 1), in_all)
+    yield "imbalance", "all", np.full(1 + count, apart[0]), int(live.sum()), jackknife.UNIT
     of_each = kinds(relative)
     for kind in KINDS:
         some = live & (of_each == kind)
+        n = int(some.sum())
         share = jackknife.ratio(uses[:, some].sum(axis=1), in_all)
-        yield _row("share", kind, share, int(some.sum()))
+        yield "share", kind, share, n, jackknife.UNIT
         for name, alike in alikeness(code.cpu().numpy()[:, some], occurrences[held]).items():
-            yield _row(name, kind, np.append(alike, unknown), int(some.sum()))
+            yield name, kind, np.append(alike, unknown), n, jackknife.UNIT
 
 
 def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
@@ -200,9 +223,3 @@ def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
         most = [np.unique(of, return_counts=True)[1].max() / TOP for of in values]
         found[name] = float(np.mean(most)) if most else np.nan
     return found
-
-
-def _row(measure: str, of: str, values: np.ndarray, n: int, within: Range = jackknife.UNIT) -> dict:
-    """values: over all documents, then without each block."""
-    estimate = jackknife.estimate("value", values[0], values[1:], within)
-    return {"measure": measure, "of": of, **estimate, "n": n}

@@ -14,14 +14,13 @@ norm of the error it is the same. Belrose et al. map before the norm, and minimi
 from the model's prediction by gradients; docs/decisions.md has what that would change.
 """
 
+import logging
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
-from scipy.linalg import pinvh
 from torch import Tensor
 from torch.nn import functional
 
@@ -33,29 +32,22 @@ from bottomup.corpus.specials import N_SPECIAL
 from bottomup.corpus.tokens import TokenFile
 from bottomup.measures import jackknife
 from bottomup.measures.groups import groups
+from bottomup.measures.least_squares import Map, least_squares
 from bottomup.model.transformer import Transformer, padding_mask
 from bottomup.objectives import IGNORE, Example, Objective
 from bottomup.views.moments import Moments
+
+log = logging.getLogger(__name__)
 
 # It affects results: masks are drawn by batch, here as for quality.
 BATCH_TOKENS = 2048
 # Predictions that are read off each layer: to read one layer costs as much as to compute several.
 MOST = 20_000
-# Of the largest variance of a direction: what varies less does so by the rounding of float32, which
-# differs from device to device.
-ROUNDING = 1e-10
 TUNED, LOGIT = "tuned", "logit"
 ALL = ("all", "all")  # the grouping and the group of all predicted tokens
 # Of one sentence, in each of which other tokens are masked: of 15 %, 99 in 100 are in one of them.
 COPIES = 32
 NO_TOKEN = -1  # what a decoder reads first
-
-
-class Map(NamedTuple):
-    """`z -> z @ weight + bias`, from a layer to the top: `[d_model, d_model]`, `[d_model]`."""
-
-    weight: Tensor
-    bias: Tensor
 
 
 @dataclass(frozen=True)
@@ -131,24 +123,21 @@ def _examples(
 
 
 def fitted(model: Transformer, objective: Objective, text: Text, seed: int) -> list[Map]:
-    """The map of each layer to the top, by least squares over what is predicted in a text."""
+    """The map of each layer to the top, by least squares over what is predicted in a text; the log
+    says so if that is too little."""
     moments: list[Moments] = []
     for _, example in examples(model, objective, text, seed):
         *_, top = found = states(model, example)
         moments = moments or [Moments(*top.shape[-1:] * 2) for _ in found]
         for layer, of_layer in zip(found, moments, strict=True):
             of_layer.update(layer.cpu(), top.cpu())
-    return [least_squares(of_layer) for of_layer in moments]
-
-
-def least_squares(moments: Moments) -> Map:
-    """The affine map from x to y, of least norm where there are several.
-
-    A norm takes a direction from its states, along which x does not vary.
-    """
-    weight = pinvh(moments.xx, rtol=ROUNDING) @ moments.xy
-    bias = moments.mean_y - moments.mean_x @ weight
-    return Map(*(torch.from_numpy(part).float() for part in (weight, bias)))
+    maps = [least_squares(of_layer) for of_layer in moments]
+    size = maps[0].size(moments[0].n)
+    if size["n"] < size["n_needed"]:
+        log.warning(
+            f"the tuned lens is fitted on {size['n']:,} predictions; {size['n_needed']:,} would do"
+        )
+    return maps
 
 
 @torch.inference_mode()
@@ -289,11 +278,14 @@ def of_tokens(found: Predicted, known: pd.DataFrame | None) -> list[tuple[str, s
     return every + [(g.grouping, g.name, g.members) for g in groups(of_each, of_each)]
 
 
-def lens(found: Predicted, blocks: np.ndarray, known: pd.DataFrame | None = None) -> Iterator[dict]:
+def lens(
+    found: Predicted, maps: list[Map], blocks: np.ndarray, known: pd.DataFrame | None = None
+) -> Iterator[dict]:
     """Rows of a table: lens, measure, grouping, group, layer, the value with its interval over
-    documents (the maps given), and n.
+    documents (the maps given), n and n_needed.
 
-    blocks: the block of each sentence of the text. known: as in `of_tokens`.
+    blocks: the block of each sentence of the text. known: as in `of_tokens`. The tuned lens has no
+    value where its maps have fewer rows than they need.
 
     loss_nats: the mean cross-entropy. turned: the share of predictions whose most probable token is
     another than one layer below. turns: in how many layers that is so, on average. The logit lens
@@ -304,10 +296,13 @@ def lens(found: Predicted, blocks: np.ndarray, known: pd.DataFrame | None = None
         within = of_each[members]
         cases = jackknife.cases_of(within, count)
         for name in (TUNED, LOGIT) if (grouping, group) == ALL else (TUNED,):
-            about = {"lens": name, "grouping": grouping, "group": group, "n": int(members.sum())}
-            changes = turned(found.words[name][:, members])
+            n = int(members.sum())
+            size = maps[0].size(n) if name == TUNED else {"n": n, "n_needed": 1}
+            about = {"lens": name, "grouping": grouping, "group": group, **size}
+            known_as = 1.0 if size["n"] >= size["n_needed"] else np.nan
+            changes = turned(found.words[name][:, members]) * known_as
             for measure, first, values in (
-                ("loss_nats", 0, found.losses[name][:, members]),
+                ("loss_nats", 0, found.losses[name][:, members] * known_as),
                 ("turned", 1, changes),
             ):
                 shares = cases if measure == "turned" else None

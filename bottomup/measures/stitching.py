@@ -27,10 +27,11 @@ from bottomup.core.seeds import generator
 from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.specials import PAD
 from bottomup.measures import jackknife
-from bottomup.measures.lens import Map, least_squares
+from bottomup.measures.least_squares import Map, least_squares
 from bottomup.model.transformer import Encoder, Transformer, padding_mask
 from bottomup.objectives import IGNORE, Objective
 from bottomup.views.moments import Moments
+from bottomup.views.values import deviations
 
 # It affects results: masks are drawn by batch, and the loss of a batch is one update.
 BATCH_TOKENS = 2048
@@ -127,21 +128,21 @@ def by_loss(
 ) -> Map:
     """The map that Adam makes of another one by the frozen model's loss.
 
-    What is learned is what the map adds, between neurons of unit variance.
+    What is learned is what the map adds, between neurons of unit variance; to and from a constant
+    neuron it adds nothing.
     """
-    mean, *scales = (
-        torch.from_numpy(part).float().to(x[0])
-        for part in (moments.mean_x, *(np.sqrt(np.diag(of)) for of in (moments.xx, moments.yy)))
-    )
-    of_x, of_y = (scale.clamp(min=1e-6) for scale in scales)
-    first = Map(*(part.to(x[0]) for part in start))
-    added = [torch.zeros_like(part, requires_grad=True) for part in first]
+    of_x = deviations(moments.xx.diagonal(), moments.mean_x)
+    of_y = np.nan_to_num(deviations(moments.yy.diagonal(), moments.mean_y), posinf=0)
+    numbers = (moments.mean_x, of_y / of_x[:, None], of_y)
+    mean, of_weight, of_bias = (torch.from_numpy(part).float().to(x[0]) for part in numbers)
+    first = start._replace(weight=start.weight.to(x[0]), bias=start.bias.to(x[0]))
+    added = [torch.zeros_like(part, requires_grad=True) for part in (first.weight, first.bias)]
     adam = torch.optim.Adam(added, lr=LEARNING_RATE)
     falling = torch.optim.lr_scheduler.LinearLR(adam, 1.0, 0.0, PASSES * len(text))
 
     def whole() -> Map:
-        weight = added[0] / of_x[:, None] * of_y
-        return Map(first.weight + weight, first.bias + added[1] * of_y - mean @ weight)
+        weight, bias = added[0] * of_weight, added[1] * of_bias
+        return Map(first.weight + weight, first.bias + bias - mean @ weight, first.n)
 
     rng = generator(seed, "stitching", "order")
     for place in np.concatenate([rng.permutation(len(text)) for _ in range(PASSES)]):
@@ -151,7 +152,8 @@ def by_loss(
             loss.mean().backward()
             adam.step()
         falling.step()
-    return Map(*(part.detach() for part in whole()))
+    with torch.no_grad():
+        return whole()
 
 
 def mapped(states: Tensor, by: Map) -> Tensor:
@@ -178,7 +180,8 @@ def stitching(
     frozen model; of one with more or fewer layers, those at the same share. sentences: how many are
     drawn from each text.
 
-    own_nats: the loss with its own states.
+    own_nats: the loss with its own states. There is no cost where a map has fewer rows than it
+    needs.
     """
     model.requires_grad_(False)
     depth, causal = model.config.encoder_layers, model.encoder.causal
@@ -198,11 +201,14 @@ def stitching(
                 states = [mapped(part, by) for part in given[place]]
                 costs = _losses(model, measured, states, layer) - before
                 mean = jackknife.ratio(jackknife.sums(costs, within, count), n)
+                size = by.size(len(at))
+                if size["n"] < size["n_needed"]:
+                    mean[:] = np.nan
                 yield {
                     **name,
                     **{"from_layer": from_layer, "layer": layer, "fit": how},
                     **jackknife.estimate("value", mean[0], mean[1:], jackknife.ANY),
-                    **{"own_nats": float(before.mean()), "n": len(at)},
+                    **{"own_nats": float(before.mean()), **size},
                 }
 
 

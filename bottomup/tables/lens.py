@@ -50,7 +50,7 @@ TABLE = Table(
 )
 COLUMNS = [
     *("lens", "measure", "grouping", "group", "layer"),
-    *("value", "ci_low", "ci_high", "without", "n"),
+    *("value", "ci_low", "ci_high", "without", "n", "n_needed"),
 ]
 
 
@@ -108,5 +108,5 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
         read_table(seen.needed("frequencies"), usecols=["token_id", "rank"]),
         annotation and read_table(annotation, columns=["sentence", "word", "tag"]),
     )
-    for row in lens(found, blocks, known):
+    for row in lens(found, maps, blocks, known):
         yield {name: row[name] for name in COLUMNS}

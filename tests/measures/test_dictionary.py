@@ -16,6 +16,7 @@ from bottomup.measures.dictionary import (
     scaled,
 )
 
+VALUE = ["value", "ci_low", "ci_high", "n", "n_needed"]
 ACTIVE = 2  # features of an occurrence, on average
 
 
@@ -96,6 +97,62 @@ def test_a_batch_keeps_its_largest_activations_whatever_row_they_are_of():
     assert code.tolist() == [[5, 1], [0, 2], [0, 0]]
 
 
+def test_the_code_of_an_occurrence_does_not_depend_on_the_others():
+    decoder = torch.tensor([[1.0, 0.0], [0.0, 10.0]])
+    of = Dictionary(torch.eye(2), torch.zeros(2), decoder, split=1, active=1)
+    rows = torch.tensor([[5.0, 1.0], [2.0, 2.0], [-1.0, 0.0]])
+    least = of.least(rows)
+    assert least == 5 and torch.equal(of.code(rows, least), of.code(rows))
+    for some in ([0], [1], [2, 1]):
+        assert torch.equal(of.code(rows[some], least), of.code(rows)[some])
+
+
+def test_the_order_of_occurrences_that_measure_does_not_matter():
+    x, y = planted(6, 12, n=3000)
+    known = occurrences(3000)
+    order = np.arange(3000)
+    held = np.flatnonzero(known["block"] % 2 == 1)
+    order[held] = np.random.default_rng(5).permutation(held)
+    how = {"times": 2, "active": ACTIVE, "steps": 50, "seed": 1}
+    first, second = (
+        pd.DataFrame(dictionary.dictionary(x[of], y[of], known.iloc[of], **how))["value"]
+        for of in (np.arange(3000), order)
+    )
+    np.testing.assert_allclose(first, second, rtol=1e-4)
+
+
+def test_occurrences_without_a_feature_leave_the_others_their_code():
+    """As many again, of which nothing is active: no threshold falls for them."""
+    x, y = planted(6, 12, n=3000)
+    known = occurrences(3000)
+    both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1))
+    held = known["block"].to_numpy() % 2 == 1
+    learned = dictionary.fitted(both[~held], x.shape[1], 64, ACTIVE, 100, 1)
+    silent = known[held].reset_index(drop=True)
+    nothing = torch.zeros(len(silent), both.shape[1])
+    found = []
+    for rows, of_rows, which in (
+        (both, known, held),
+        (
+            torch.cat([both, nothing]),
+            pd.concat([known, silent], ignore_index=True),
+            np.append(held, np.full(len(silent), True)),
+        ),
+    ):
+        values = dictionary._values(learned, rows, which, of_rows)
+        found.append({(measure, of): value[0] for measure, of, value, *_ in values})
+    first, second = found
+    for name in ("imbalance", "all"), ("share", "both"), ("share", "only_a"), ("dead", "all"):
+        assert second[name] == pytest.approx(first[name], rel=1e-6)
+
+
+def test_too_few_occurrences_give_no_value():
+    """64 features need 640 that fit them; of 1,200 half do."""
+    rows = found(*planted(6, 12, n=1200), steps=5)
+    assert rows[["value", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert (rows["n"] < 640).all() and (rows["n_needed"] == 640).all()
+
+
 def test_the_best_decoder_is_least_squares():
     rng = np.random.default_rng(1)
     code, decoder = rng.random((50, 3)), rng.standard_normal((3, 4))
@@ -127,8 +184,8 @@ def test_alikeness_by_hand():
 
 
 def test_the_program(measure, tmp_path):
-    x, y = planted(2, 4, n=600)
-    occurrences(600).to_parquet(tmp_path / "occurrences.parquet")
+    x, y = planted(2, 4, n=1400)
+    occurrences(1400).to_parquet(tmp_path / "occurrences.parquet")
     for name, view in (("a", x), ("b", y)):
         np.save(tmp_path / f"{name}.npy", np.stack([view, view, view]).astype(np.float16))
     run = {"objective_a": "lm", "seed_a": 1, "objective_b": "mlm", "seed_b": 1}
@@ -139,5 +196,5 @@ def test_the_program(measure, tmp_path):
         table=tmp_path / "dictionary.csv",
     )
     table = pd.read_csv(tmp_path / "dictionary.csv")
-    assert list(table) == [*run, "layer", "measure", "of", "value", "ci_low", "ci_high", "n"]
+    assert list(table) == [*run, "layer", "measure", "of", *VALUE]
     assert (table["layer"] == 2).all() and len(table) == 4 + 3 * 4

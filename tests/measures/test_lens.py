@@ -15,6 +15,7 @@ from bottomup.heads.attention import START
 from bottomup.measures.lens import (
     COPIES,
     NO_TOKEN,
+    Map,
     Predicted,
     beliefs,
     examples,
@@ -29,6 +30,7 @@ from bottomup.measures.lens import (
 )
 from bottomup.measures.quality import predictions
 from bottomup.objectives import IGNORE
+from bottomup.tables import too_few
 from bottomup.tables.lens import COLUMNS
 from bottomup.training.run import save
 from bottomup.views.moments import Moments
@@ -55,14 +57,31 @@ def test_the_map_of_least_squares_finds_an_affine_map():
 
 
 def test_the_map_leaves_alone_a_direction_along_which_nothing_varies():
-    """As the sum of the neurons after a norm: the map is of least norm, and as good."""
+    """As the sum of the neurons after a norm: the map is as good, and of least norm between neurons
+    of unit variance."""
     generator = np.random.default_rng(0)
     x = generator.normal(size=(50, 4))
     x -= x.mean(axis=1, keepdims=True)
     y = x @ generator.normal(size=(4, 4))
     found = least_squares(moments_of(x, y))
     np.testing.assert_allclose(x @ found.weight.numpy() + found.bias.numpy(), y, atol=1e-5)
-    np.testing.assert_allclose(found.weight.sum(dim=0), 0, atol=1e-5)
+    np.testing.assert_allclose(x.var(axis=0) @ found.weight.numpy(), 0, atol=1e-5)
+
+
+@pytest.mark.parametrize("unit", [1e-6, 1e-3, 1e4])
+def test_the_unit_of_a_neuron_does_not_matter_to_a_map(unit):
+    """Neither where a neuron of 3,000 times the others' deviation stands beside it."""
+    generator = np.random.default_rng(0)
+    x = generator.normal(size=(500, 6)) * [1, 1, 1, 1, 1, 3000]
+    x[:, 4] = x[:, 0] - x[:, 1]
+    y = x[:, :4] @ generator.normal(size=(4, 2)) + generator.normal(size=(500, 2))
+    expected = x @ np.linalg.lstsq(np.c_[x[:, :5], x[:, 5:], np.ones(500)], y)[0][:6]
+    units = np.array([1, unit, 1, 1, 1, 1])
+    found = least_squares(moments_of(x * units, y))
+    predicted = (x * units) @ found.weight.double().numpy()
+    np.testing.assert_allclose(predicted, expected, atol=1e-4)
+    same = least_squares(moments_of(x, y)).weight.numpy()
+    np.testing.assert_allclose(found.weight.numpy() * units[:, None], same, rtol=1e-4, atol=1e-9)
 
 
 def test_the_map_is_the_mean_where_a_layer_tells_nothing():
@@ -211,8 +230,13 @@ def found_by_hand(place=(0, 3, 6, 7)):
     )
 
 
+def maps_of(n):
+    """Of two neurons, fitted on `n` rows."""
+    return [Map(torch.eye(2), torch.zeros(2), n)] * 3
+
+
 def rows_by_hand(known=None, **keys):
-    found = pd.DataFrame(lens(found_by_hand(**keys), BLOCKS, known))
+    found = pd.DataFrame(lens(found_by_hand(**keys), maps_of(20), BLOCKS, known))
     names = ["lens", "measure", "grouping", "group", "layer"]
     found = found.set_index(names).sort_index()
     return found["value"], found["n"]
@@ -228,8 +252,16 @@ def test_rows_by_hand():
     assert (n == 4).all() and list(value["tuned", "turned", "all", "all"].index) == [1, 2]
 
 
+def test_maps_of_too_few_rows_give_no_value():
+    rows = pd.DataFrame(lens(found_by_hand(), maps_of(19), BLOCKS, KNOWN))
+    tuned = rows["lens"] == "tuned"
+    assert rows.loc[tuned, ["value", "ci_low", "ci_high"]].isna().all(axis=None)
+    assert set(rows[tuned]["n"]) == {19} and set(rows[tuned]["n_needed"]) == {20}
+    assert rows.loc[~tuned, "value"].notna().all() and not too_few(rows[~tuned]).any()
+
+
 def test_intervals_leave_out_blocks_of_documents():
-    rows = pd.DataFrame(lens(found_by_hand(), BLOCKS, None))
+    rows = pd.DataFrame(lens(found_by_hand(), maps_of(20), BLOCKS))
     [first] = rows.query("lens == 'tuned' and measure == 'loss_nats' and layer == 0")["without"]
     # Without the first block, sentence 2 alone; without the second, sentences 0 and 1.
     assert first.tolist() == [3, 3]
@@ -336,7 +368,7 @@ def test_the_program(name, measure, corpus_files, tmp_path):
     ]
     save(drawn(name, vocab=max(sizes)), corpus_files.tokenizers(name), tmp_path / "model")
     run = {"objective": name, "seed": 1}
-    choose = 0.5 if name == "mlm" else None
+    choose = 0.8 if name == "mlm" else None
     settings = {"run": run | {"module": name, "options": {}}, "seed": 3, "choose": choose}
     files = {
         "model": tmp_path / "model",

@@ -129,7 +129,32 @@ def test_a_fit_by_loss_lowers_it_and_leaves_the_model_alone(monkeypatch):
     for parameter, same in zip(model.parameters(), before, strict=True):
         assert torch.equal(parameter, same)
     again = by_loss(model, some, x, 1, first, moments, 1)
-    assert all(torch.equal(a, b) for a, b in zip(second, again, strict=True))
+    assert torch.equal(second.weight, again.weight) and torch.equal(second.bias, again.bias)
+
+
+def test_a_fit_by_loss_adds_nothing_to_a_constant_neuron_and_knows_no_unit():
+    model, objective, (text, _) = drawn("lm"), objectives.load("lm", {}), texts("lm")
+    some = batches(model, objective, text, 60, 1)
+    y, x = (
+        [read(encoder, batch.source, [1], True)[0] for batch in some]
+        for encoder in (model.encoder, drawn("untrained", seed=9).encoder)
+    )
+    for states in x:
+        states[..., 3] = 0.1
+    units = torch.ones(16)
+    units[5] = 1e-8
+    found = []
+    for given in (x, [states * units for states in x]):
+        first, moments = stitching.least_squares_and_scale(some, given, y)
+        found.append(by_loss(model, some, given, 1, first, moments, 1).weight)
+    assert not found[0][3].any() and found[0][5].any()
+    torch.testing.assert_close(found[1] * units[:, None], found[0], rtol=1e-2, atol=1e-4)
+
+
+def test_a_map_of_too_few_tokens_costs_nothing_that_is_known():
+    found = rows_of("lm", [drawn("untrained", seed=9)], sentences=10)
+    assert found["value"].isna().all() and (found["n_needed"] == 160).all()
+    assert (found["n"] < 160).all() and found["own_nats"].notna().all()
 
 
 def test_padding_fits_no_map():
@@ -208,7 +233,7 @@ def test_the_program(name, measure, corpus_files, tmp_path):
     table = pd.read_csv(tmp_path / "stitching.csv")
     assert list(table) == [
         *("objective", "seed", "from_objective", "from_seed", "from_layer", "layer", "fit"),
-        *("value", "ci_low", "ci_high", "own_nats", "n"),
+        *("value", "ci_low", "ci_high", "own_nats", "n", "n_needed"),
     ]
     named = list(zip(table["from_objective"], table["from_seed"], strict=True))
     assert named[::2] == named[1::2] == others

@@ -1,0 +1,50 @@
+"""Affine maps by least squares, and how many rows they need."""
+
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from scipy.linalg import pinvh
+from torch import Tensor
+
+from bottomup.views.moments import Moments
+from bottomup.views.values import deviations
+
+# Of the largest variance of a direction, between neurons of unit variance: what varies less does so
+# by the rounding of float32, which differs from device to device.
+ROUNDING = 1e-10
+# With so many rows for each neuron that a map reads, its error on other rows is a tenth larger than
+# that of the best map.
+ROWS_FOR_A_NEURON = 10
+
+
+class Map(NamedTuple):
+    """`x -> x @ weight + bias`: `[d_x, d_y]`, `[d_y]`; fitted on `n` rows."""
+
+    weight: Tensor
+    bias: Tensor
+    n: int
+
+    def size(self, n: int) -> dict:
+        """See `rows_and_needed`."""
+        return rows_and_needed(n, self.n, len(self.weight))
+
+
+def least_squares(moments: Moments) -> Map:
+    """The affine map from x to y; where there are several, the one of least norm between neurons of
+    unit variance, so that the scale of a neuron does not matter.
+
+    A norm takes a direction from its states, along which x does not vary.
+    """
+    scale = deviations(moments.xx.diagonal(), moments.mean_x)  # infinite if constant
+    inverse = pinvh(moments.xx / np.outer(scale, scale), rtol=ROUNDING) / np.outer(scale, scale)
+    weight = inverse @ moments.xy
+    bias = moments.mean_y - moments.mean_x @ weight
+    return Map(torch.from_numpy(weight).float(), torch.from_numpy(bias).float(), moments.n)
+
+
+def rows_and_needed(n: int, rows: int, neurons: int) -> dict:
+    """The columns n and n_needed of a value over `n` cases that a fit on `rows` of so many neurons
+    gives. If these are too few, they are what is told, and the value must be NaN."""
+    needed = ROWS_FOR_A_NEURON * neurons
+    return {"n": n, "n_needed": 0} if rows >= needed else {"n": rows, "n_needed": needed}
