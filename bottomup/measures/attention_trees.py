@@ -28,6 +28,7 @@ from bottomup.measures.structural_probe import (
     permuted,
     spanning_trees,
     uuas,
+    with_others,
 )
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import batches
@@ -112,7 +113,7 @@ def attention_trees(
     is no value, and `n` is the lesser number.
     """
     to_choose, asked = told
-    to_score = [one for one in asked if len(one.rows) > 1]
+    to_score = with_others(asked)
     sizes = [sum(len(one.rows) for one in of) for of in (to_choose, to_score)]
     enough = min(sizes) >= NEEDED
     controls = dict.fromkeys(("chain", "permuted"), np.nan)

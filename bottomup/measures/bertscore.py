@@ -39,6 +39,9 @@ from bottomup.subjects.words import Span, encode
 
 RATED = "rated"
 TRANSLATION, REPLACED, DROPPED, REORDERED = "translation", "replaced", "dropped", "reordered"
+# Of F. What differs in later ones does so by rounding, as where a model is told no order and words
+# are reordered, and ranks must not count it.
+DIGITS = 10
 LIKE = 5  # ranks by frequency between a word and the one in its place, at most
 
 
@@ -178,12 +181,13 @@ def overlaps(text: TokenFile, others: TokenFile) -> np.ndarray:
 
 def f_score(a: np.ndarray, b: np.ndarray) -> float:
     """BERTScore's F of two sentences, of rows of length 1 `[n_a, d]` and `[n_b, d]`: the harmonic
-    mean of the mean best cosine of either's tokens; 0 if one of these is not positive."""
+    mean of the mean best cosine of either's tokens, to `DIGITS`; 0 if one of these is not
+    positive."""
     cosines = a @ b.T
     recall, precision = float(cosines.max(axis=1).mean()), float(cosines.max(axis=0).mean())
     if min(recall, precision) <= 0:
         return 0.0
-    return 2 * precision * recall / (precision + recall)
+    return round(2 * precision * recall / (precision + recall), DIGITS)
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:

@@ -256,10 +256,24 @@ def fit(
 
 def spanning_trees(distances: np.ndarray, counted: np.ndarray) -> np.ndarray:
     """The edges of least total distance that join all words that count, by Prim's algorithm: bool
-    `[n, length, length]`, symmetric. Of equally near words the first is taken.
+    `[n, length, length]`, symmetric. Of equally near words it takes the one that is first in an
+    order that was drawn, since the order of words would prefer the trees of some languages.
 
     distances: `[n, length, length]`. counted: bool `[n, length]`.
     """
+    order = _drawn_order(counted.shape[1])
+    found = _spanning_trees(distances[:, order[:, None], order], counted[:, order])
+    places = np.argsort(order)
+    return found[:, places[:, None], places]
+
+
+def _drawn_order(length: int) -> np.ndarray:
+    """An order of words that no language has, `[length]`, always the same."""
+    return generator(length, "order of words").random(length).argsort() * 0 + np.arange(length)
+
+
+def _spanning_trees(distances: np.ndarray, counted: np.ndarray) -> np.ndarray:
+    """Those that take the first of equally near words."""
     each, edges = np.arange(len(counted)), np.zeros(distances.shape, dtype=bool)
     start = counted.argmax(1)
     joined = ~counted  # what does not count is never joined
@@ -311,7 +325,8 @@ def measured(
     """
     roots, of_distances, of_depths = [], [], []
     for distance, depth, one in zip(distances, depths, told, strict=True):
-        least = np.where(one.counted, depth, np.inf).argmin(1)
+        order = _drawn_order(depth.shape[1])  # of equally low words
+        least = order[np.where(one.counted, depth, np.inf)[:, order].argmin(1)]
         roots.append(np.take_along_axis(one.depths, least[:, None], 1)[:, 0] == 0)
         of_distances.append(correlations(distance, one.distances).mean(1))
         of_depths.append(correlations(depth, one.depths))
@@ -348,20 +363,22 @@ def chain(told: Sequence[Trees], count: int) -> dict[str, float]:
     return {name: float(of[0]) for name, of in measured(apart, places, told, count).items()}
 
 
+def with_others(told: Sequence[Trees]) -> list[Trees]:
+    """The sentences whose length another one has: only of these is there a control."""
+    return [one for one in told if len(one.rows) > 1]
+
+
 def permuted(told: Sequence[Trees], count: int, seed: int) -> dict[str, float]:
     """By metric, what the tree of another sentence reaches, drawn among those of the same length;
-    sentences that have no such other are left out. NaN if all are."""
-    several = [one for one in told if len(one.rows) > 1]
-    if not several:
-        return dict.fromkeys(METRICS, np.nan)
+    told: as from `with_others`."""
     random, distances, depths = generator(seed, "permuted trees"), [], []
-    for one in several:
+    for one in told:
         order = random.permutation(len(one.rows))
         others = np.empty_like(order)
         others[order] = np.roll(order, 1)  # so that none keeps its own tree
         distances.append(one.distances[others])
         depths.append(one.depths[others])
-    found = measured(distances, depths, several, count)
+    found = measured(distances, depths, told, count)
     return {name: float(of[0]) for name, of in found.items()}
 
 
@@ -403,13 +420,15 @@ def structural_probe(
     depth_spearman: the rank correlation of depths in a sentence, averaged in the same way.
     rank: how many dimensions of M keep `KEPT` of the UUAS; without interval and controls.
 
-    chain, permuted: what `chain` and `permuted` reach. n: sentences to test. Intervals are over
-    documents, for a given probe. With fewer than `n_needed` sentences to train or to test, no
+    chain, permuted: what `chain` and `permuted` reach. n: sentences to test, as from `with_others`,
+    so that value and controls are of the same ones. Intervals are over documents, for a given
+    probe. With fewer than `n_needed` sentences to train or to test, no
     metric has a value, and `n` is the lesser number.
 
     Neurons are standardized. For depths there is one more, which is always 1, so that a depth may
     be counted from any point, and not only from where all neurons are 0.
     """
+    to_test = with_others(to_test)
     n_train, n = (sum(len(one.rows) for one in of) for of in (to_train, to_test))
     enough = min(n_train, n) >= NEEDED
     sizes = {"n": n if enough else min(n_train, n), "n_needed": NEEDED}

@@ -218,6 +218,14 @@ def test_one_large_neuron_costs_no_digits():
     )
 
 
+def test_what_differs_by_rounding_alone_has_no_ranks():
+    """A model that is told no order gives the same words in another order."""
+    rng = np.random.default_rng(1)
+    rows = measure_of._unit(rng.normal(size=(30, 64)))
+    orders = [rng.permutation(30) for _ in range(50)]
+    assert {measure_of.f_score(rows, rows[order]) for order in orders} == {1.0}
+
+
 def test_rank_correlation_with_ties_and_without_spread():
     rng = np.random.default_rng(0)
     a, b = rng.integers(6, size=(2, 50))

@@ -189,15 +189,37 @@ def test_a_chain_is_right_of_chains_and_roots_are_first(text):
 
 
 def test_permuted_trees_are_those_of_others_of_the_same_length():
-    """Two sentences of five words have each other's tree; the one of six stays out."""
+    """Two sentences of five words have each other's tree; the one of six has no control."""
     all_heads = [[0, 0, 0, 0, 0], [0, 0, 1, 2, 3], [0, 0, 1, 2, 3, 4]]
     told = probe.trees(annotated(all_heads), np.arange(3), np.arange(3))
-    found = probe.permuted(told, 3, seed=1)
+    assert len(told) == 2 and probe.with_others(told) == told[:1]
+    found = probe.permuted(told[:1], 3, seed=1)
     assert found["root_accuracy"] == 1 and found["uuas"] == pytest.approx((1 + 1) / 8)
     expected = spearmanr([0, 1, 1, 1, 1], [0, 1, 2, 3, 4]).statistic
     assert found["depth_spearman"] == pytest.approx(expected)
-    alone = probe.permuted(told[1:], 3, seed=1)
-    assert np.isnan(list(alone.values())).all() and [*alone] == [*probe.METRICS]
+
+
+def test_values_are_of_the_sentences_that_have_a_control(text):
+    _, blocks, to_train, to_test, vectors = text
+    lone = probe.trees(annotated([[0] * 49]), np.arange(1), blocks[:1])
+    usual, same = (
+        pd.DataFrame(probe.structural_probe(vectors[None], to_train, told, COUNT, 1))
+        for told in (to_test, [*to_test, *lone])
+    )
+    pd.testing.assert_frame_equal(usual, same)
+
+
+def test_of_equally_near_words_the_order_of_the_sentence_takes_none():
+    """Where all words are equally near, no chain of neighbors and no star of the first comes out;
+    where all are equally low, the root is not the first."""
+    n = 31
+    equal, counted = np.ones((1, n, n)), np.full((1, n), True)
+    rows, columns = np.nonzero(probe.spanning_trees(equal, counted)[0])
+    assert len(rows) == 2 * (n - 1)
+    assert ((rows == 0) | (columns == 0)).sum() < n and (abs(rows - columns) == 1).sum() < n
+    told = probe.trees(annotated([[0] * n] * 2), np.arange(2), np.arange(2))
+    found = probe.measured([np.ones((2, n, n))], [np.ones((2, n))], told, 2)
+    assert found["root_accuracy"][0] == 0
 
 
 def slope_in_m(b, view, rows, told, of_pairs):

@@ -1806,6 +1806,8 @@ MISTAKES = [
         ("PENALTY * b.square().sum()", "b.square().sum()"),
         ("(len(right) / right.numel() / SMOOTH)", "(1 / SMOOTH)"),
         ("np.where(one.counted, depth, np.inf)", "depth"),
+        ("to_test = with_others(to_test)", "pass"),
+        (".permutation(length)", ".random(length).argsort() * 0 + np.arange(length)"),
         ("np.nanmean(means, axis=0)", "np.nansum(means, axis=0)"),
         ("np.roll(order, 1)", "order"),
         ("torch.cat([of_words, torch.ones_like(of_words[:, :1])], dim=1)", "of_words"),
