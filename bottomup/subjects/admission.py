@@ -149,15 +149,18 @@ def require_size(folder: Path, size: int) -> None:
         )
 
 
-def require_numbers(folder: Path, learned: set[str]) -> None:
+def require_numbers(folder: Path, learned: set[str], whole: set[str]) -> None:
     """Raise UserError if a weight is stored as anything but floating-point numbers.
 
     learned: the names of the weights, which tell them from the buffers that older versions saved.
+    whole: of the model's own buffers of whole numbers, such as the expert of each token, the last
+        parts of their names; others may be published under other names.
     """
     wrong = {
         name: tensor.dtype
         for name, tensor in header(folder).items()
         if tensor.dtype not in NUMBERS
+        and name.rpartition(".")[2] not in whole
         and (not BUFFERS.search(name) or any(name.endswith(weight) for weight in learned))
     }
     if wrong:

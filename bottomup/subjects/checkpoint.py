@@ -476,7 +476,8 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
         model.config.architectures = [
             name for name in config.architectures or [] if left or not _adds_weights(name, model)
         ]
-    require_numbers(folder, learned(model))
+    buffers = [name for name, part in model.named_buffers() if not part.is_floating_point()]
+    require_numbers(folder, learned(model), {name.rpartition(".")[2] for name in buffers})
     # transformers draws these at random, and only its log says so.
     drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
     # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.

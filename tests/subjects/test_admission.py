@@ -199,3 +199,13 @@ def test_an_adapter_alone_is_named(folder):
         path.unlink()
     (folder / "adapter_config.json").write_text('{"base_model_name_or_path": "a/model"}')
     refused(folder, r"holds an adapter alone, for the model a/model; .*merge_and_unload")
+
+
+def test_whole_numbers_are_those_of_a_models_own_buffers(tmp_path):
+    """As the expert of each token; not quantized weights, nor others of the same end."""
+    part = torch.zeros(2, dtype=torch.int64)
+    save_file({"layers.0.ffn.gate.tid2eid": part}, tmp_path / "model.safetensors")
+    admission.require_numbers(tmp_path, set(), {"tid2eid"})
+    for whole in (set(), {"eid"}):
+        with pytest.raises(UserError, match=r"gate\.tid2eid is I64"):
+            admission.require_numbers(tmp_path, set(), whole)
