@@ -81,12 +81,14 @@ def bounds(
     seed: int,
     penalty: float = 0.0,
     device: torch.device | str | None = None,
+    read: Sequence[np.ndarray] | None = None,
 ) -> list[Bound]:
     """The bound of each of several views that say something of the same labels.
 
     views: each `[n, d_model]`, equally wide. penalty: what half the squared weights of standardized
-    neurons cost, in nats, beside the sum of all losses. All else as in `classifier_bound`; a view
-    has the same bound as it has alone, but for rounding.
+    neurons cost, in nats, beside the sum of all losses. read: of each view the blocks that its rows
+    are of, `[n]`, if not those of the labels; either is then left out with all that it says. All
+    else as in `classifier_bound`; a view has the same bound as it has alone, but for rounding.
     """
     views = [checked(view, "a classifier", labels=labels, blocks=blocks) for view in views]
     device = torch.device(device or best_device())
@@ -96,7 +98,10 @@ def bounds(
     x = torch.from_numpy(np.stack([standardized(view, fitted) for view in views])).to(device)
     classifier = _fit(x[:, fitted], y[fitted], len(distinct), seed, penalty)
     losses = _losses(x[:, held_out], y[held_out], classifier)
-    return [_bound(each, numbers[held_out], blocks[held_out], count) for each in losses]
+    said = [np.stack([blocks, of], axis=1)[held_out] for of in read or [blocks] * len(views)]
+    return [
+        _bound(each, numbers[held_out], of, count) for each, of in zip(losses, said, strict=True)
+    ]
 
 
 def _halves(blocks: np.ndarray, seed: int) -> tuple[np.ndarray, np.ndarray]:

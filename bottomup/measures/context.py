@@ -19,7 +19,7 @@ sentence, too, says something of tokens, and is lost with the change: at layer 0
 is due to it.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -56,12 +56,14 @@ class Sample:
     tokens, blocks: what is looked for, and its blocks of documents, `[n]`. rows: for each of
     `PLACES` the rows that are read, `[places, n]`; seen from such a row, the token stands at that
     place. changed: the same, where each row has changed places with another one of its token.
+    changed_blocks: the blocks of these, `[places, n]`.
     """
 
     tokens: np.ndarray
     blocks: np.ndarray
     rows: np.ndarray
     changed: np.ndarray
+    changed_blocks: np.ndarray
 
 
 def draw(
@@ -87,7 +89,8 @@ def draw(
     read = np.stack([*(rows - offset for offset in OFFSETS), elsewhere(occurrences, rows, seed)])
     own = occurrences["input_id"].to_numpy()
     changed = np.stack([_changed(some, own, seed) for some in read])
-    return Sample(labels[kept], occurrences["block"].to_numpy()[rows], read, changed)
+    blocks = occurrences["block"].to_numpy()
+    return Sample(labels[kept], blocks[rows], read, changed, blocks[changed])
 
 
 def _inside(occurrences: pd.DataFrame) -> np.ndarray:
@@ -149,16 +152,17 @@ def by_classifier(
     those held out. Shuffled tokens have nothing to do with any place, so one stands for all.
     """
 
-    def bounded(rows: np.ndarray, tokens: np.ndarray) -> list[Bound]:
-        views = [view[some] for some in rows]
-        penalty = PENALTY * view.shape[1]
-        return bounds(views, tokens, sample.blocks, count, seed, penalty, device)
+    def bounded(
+        rows: np.ndarray, tokens: np.ndarray, read: list[np.ndarray] | None = None
+    ) -> list[Bound]:
+        views, penalty = [view[some] for some in rows], PENALTY * view.shape[1]
+        return bounds(views, tokens, sample.blocks, count, seed, penalty, device, read)
 
     def values(found: list[Bound]) -> np.ndarray:
         return np.stack([np.append(bound.mi_nats, bound.without) for bound in found])
 
     information = bounded(sample.rows, sample.tokens)
-    by_token = bounded(sample.changed, sample.tokens)
+    by_token = bounded(sample.changed, sample.tokens, [*sample.changed_blocks])
     permuted = seeds.generator(seed, "shuffled labels").permutation(sample.tokens)
     [nothing] = bounded(sample.rows[[REACH]], permuted)
     yield from _rows(
@@ -187,20 +191,20 @@ def by_clusters(
     tokens, blocks = sample.tokens, sample.blocks
     clusters = cluster(view, n_clusters, seed, device)
 
-    def values(rows: np.ndarray) -> np.ndarray:
+    def values(rows: np.ndarray, read: Iterable[np.ndarray]) -> np.ndarray:
         found = [
             [
                 mutual_information(tokens, clusters[some]),
-                *without_blocks(tokens, clusters[some], blocks, count),
+                *without_blocks(tokens, clusters[some], np.stack([blocks, of], axis=1), count),
             ]
-            for some in rows
+            for some, of in zip(rows, read, strict=True)
         ]
         return np.array(found)
 
     yield from _rows(
         ("clusters", sample, len(tokens)),
-        values(sample.rows),
-        values(sample.changed),
+        values(sample.rows, [blocks] * len(PLACES)),
+        values(sample.changed, sample.changed_blocks),
         [shuffled(tokens, clusters[some], seed) for some in sample.rows],
         possible(tokens),
         entropy(tokens),

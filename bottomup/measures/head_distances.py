@@ -112,11 +112,14 @@ def distances(
             of_a, *both = (of[place, :, :n, :n] for of in maps)
             totals[:, sentence] = np.stack([divergences(of_a, of_b) for of_b in both])
         queries[batch.sentences] = asked.sum(dim=-1)
-    n = jackknife.sums(queries, blocks, count)
+    # Another sentence is mostly of another document, and says as much.
     values, by_place = (
-        jackknife.ratio(jackknife.sums(of, blocks, count), n[:, None, None]) for of in totals
+        jackknife.ratio(
+            jackknife.sums(of, some, count), jackknife.sums(queries, some, count)[:, None, None]
+        )
+        for of, some in zip(totals, (blocks, np.stack([blocks, blocks[others]], 1)), strict=True)
     )
-    return Distances(values, by_place, int(n[0]))
+    return Distances(values, by_place, int(queries.sum()))
 
 
 def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device | str) -> Tensor:

@@ -191,11 +191,20 @@ def cases_of(blocks: np.ndarray, count: int) -> np.ndarray:
 def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
     """For each block, the sum of `totals` `[n, ...]` over the rows of all others: `[count, ...]`.
 
-    blocks: the block of each row, `[n]`, below `count`.
+    blocks: the block of each row, `[n]`, below `count`; or of each thing that a row says something
+    of, `[n, k]`, of which it is left out with any.
     """
+    rows, of_each = once_each(blocks)
     by_block = np.zeros((count, *totals.shape[1:]))
-    np.add.at(by_block, blocks, totals)
-    return by_block.sum(0) - by_block
+    np.add.at(by_block, of_each, totals[rows])
+    return totals.sum(0) - by_block
+
+
+def once_each(blocks: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and their blocks, `[n]` or `[n, k]`, each pair of them once: two `[n_pairs]`."""
+    several = np.sort(blocks[:, None] if blocks.ndim == 1 else blocks, axis=1)
+    first = np.diff(several, axis=1, prepend=-1) > 0
+    return np.nonzero(first)[0], several[first]
 
 
 def sums(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:

@@ -126,8 +126,8 @@ def without_blocks(
 ) -> np.ndarray:
     """Mutual information without each block of documents `[count]`, in nats.
 
-    blocks: the block of each occurrence `[n]`, below `count`. Clusters stay as they are, so the
-    spread comes from the text and not from k-means.
+    blocks: as in `jackknife.sums_without`. Clusters stay as they are, so the spread comes from the
+    text and not from k-means.
     """
     of_labels, of_clusters, joint = (
         entropies_without(values, blocks, count)
@@ -139,17 +139,18 @@ def without_blocks(
 def entropies_without(values: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:
     """Plug-in entropy of a discrete variable without each block `[count]`, in nats.
 
-    values: `[n]`, of any kind that can be sorted; blocks: `[n]`, below `count`.
+    values: `[n]`, of any kind that can be sorted; blocks: as in `jackknife.sums_without`.
     """
     _, numbers = np.unique(values, return_inverse=True)
-    cells = (np.ones(len(numbers), dtype=np.int64), (numbers, blocks))
+    rows, of_each = jackknife.once_each(blocks)
+    cells = (np.ones(len(rows), dtype=np.int64), (numbers[rows], of_each))
     by_block = sparse.csr_array(cells, shape=(numbers.max() + 1, count))
-    total = np.zeros(count)
+    of_values, total = np.bincount(numbers)[:, None], np.zeros(count)
     for start in range(0, by_block.shape[0], VALUES_AT_ONCE):
-        of_blocks = by_block[start : start + VALUES_AT_ONCE].toarray()
-        n = of_blocks.sum(1, keepdims=True) - of_blocks  # [n_values, count]
+        some = slice(start, start + VALUES_AT_ONCE)
+        n = of_values[some] - by_block[some].toarray()  # [n_values, count]
         total += (n * np.log(np.maximum(n, 1))).sum(0)
-    sizes = len(numbers) - np.bincount(blocks, minlength=count)
+    sizes = len(numbers) - np.bincount(of_each, minlength=count)
     return np.log(sizes) - total / sizes
 
 

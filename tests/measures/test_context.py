@@ -8,6 +8,7 @@ from bottomup.core.errors import UserError
 from bottomup.measures import context
 from bottomup.measures.context import PLACES, by_classifier, by_clusters, draw
 from bottomup.measures.jackknife import error
+from bottomup.measures.mutual_information import cluster, mutual_information
 
 LENGTH, COUNT, WORDS = 12, 10, 16
 NOWHERE = 0.03  # nats, at most, where there is nothing
@@ -210,6 +211,31 @@ def test_what_is_added_varies_as_a_difference_of_pairs():
     np.testing.assert_allclose(without["added"], difference)
     errors = {name: error(here["nats"][name], without[name]) for name in without.index}
     assert errors["added"] < errors["information"]
+
+
+def test_a_row_that_changed_places_is_left_out_with_either_document():
+    tokens = chained(400)
+    occurrences = table(tokens)
+    every = np.arange(len(occurrences)), occurrences["input_id"].to_numpy()
+    sample = draw(occurrences, *every, n=10_000, seed=1)
+    np.testing.assert_array_equal(
+        sample.changed_blocks, occurrences["block"].to_numpy()[sample.changed]
+    )
+    view = at(tokens, 0) + at(tokens, 1)
+    found = measured(tokens, view, by_clusters, n_clusters=30)["without"]
+    clusters = cluster(view, 30, 1, "cpu")
+    for number, place in enumerate(PLACES):
+        for block in (0, COUNT - 1):
+            for quantity, rows, read in (
+                ("information", sample.rows[number], sample.blocks),
+                ("by_token", sample.changed[number], sample.changed_blocks[number]),
+            ):
+                held = (sample.blocks != block) & (read != block)
+                expected = mutual_information(sample.tokens[held], clusters[rows[held]])
+                assert found[quantity, place][block] == pytest.approx(expected)
+    # The classifier's text is half of the blocks; what a row reads may be of any.
+    by_token = measured(tokens, at(tokens, 0))["without"]["by_token", "+1"]
+    assert len(np.unique(by_token)) == COUNT
 
 
 def test_each_token_is_read_at_its_places():

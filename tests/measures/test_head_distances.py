@@ -66,7 +66,7 @@ def test_a_head_that_reads_tokens_is_nearer_on_the_same_sentence():
     assert of.by_place[0, 1, 1] > 0.2
     words = lengths - 1
     # What is place alone is as far where another sentence is read, on the same queries.
-    np.testing.assert_allclose(of.values[:, 0, 2], of.by_place[:, 0, 2], rtol=1e-6)
+    assert of.by_place[0, 0, 2] == pytest.approx(of.values[0, 0, 2], rel=1e-6)
     lengths, words = lengths[:-1], words[:-1]  # the last is alone with its length
     assert of.n == words.sum()
     # Evenly over n against one of n: the mixture has 1/2 + 1/2n there, and 1/2n elsewhere.
@@ -77,6 +77,11 @@ def test_a_head_that_reads_tokens_is_nearer_on_the_same_sentence():
     held = np.arange(12) % 3 != 1
     without = np.average((mixed - np.log(lengths) / 2)[held], weights=words[held])
     assert of.values[2, 0, 2] == pytest.approx(without, rel=1e-5)
+    # Another sentence is left out with its document, too.
+    held &= others_of_length(lengths, 1) % 3 != 1
+    assert 0 < held.sum() < 8
+    without = np.average((mixed - np.log(lengths) / 2)[held], weights=words[held])
+    assert of.by_place[2, 0, 2] == pytest.approx(without, rel=1e-5)
 
 
 def table(a, b, text):

@@ -21,6 +21,13 @@ def test_sums_of_all_and_of_what_is_left():
     assert jackknife.sums_without(totals, blocks, 3).tolist() == expected[1:]
 
 
+def test_a_row_of_two_blocks_is_left_out_with_either_and_once():
+    totals, blocks = np.array([1, 2, 4]), np.array([[0, 2], [2, 2], [1, 0]], dtype=np.int8)
+    assert jackknife.sums_without(totals, blocks, 3).tolist() == [2, 3, 4]
+    rows, of_each = jackknife.once_each(blocks)
+    assert [*zip(rows, of_each, strict=True)] == [(0, 0), (0, 2), (1, 2), (2, 0), (2, 1)]
+
+
 def test_the_error_of_a_mean_is_the_textbook_s_where_each_value_is_a_block():
     """1, 2, 3 and 7 have the variance 20.75 / 3; Student's quantile of 3 degrees is 3.1824."""
     without = np.array([12 / 3, 11 / 3, 10 / 3, 6 / 3])

@@ -350,7 +350,8 @@ MISTAKES = [
         "jackknife.py",
         ("np.sqrt(1 - 1 / np.maximum(n, 1))", "1.0"),
         ("stdtrit(df, 0.975)", "stdtrit(df, 0.95)"),
-        ("by_block.sum(0) - by_block", "by_block"),
+        ("totals.sum(0) - by_block", "by_block"),
+        ("axis=1, prepend=-1) > 0", "axis=1, prepend=-1) > -1"),
         ("np.hypot(of_text, noise)", "of_text"),
     ),
     *of(
@@ -429,6 +430,7 @@ MISTAKES = [
         ("seen[0].any(dim=-1) & seen[1].any(dim=-1)", "seen[0].any(dim=-1)"),
         ("attention(b, elsewhere, see_b, device)", "attention(b, batch, see_b, device)"),
         ("np.flatnonzero(alike > 1)", "np.arange(len(text))"),
+        ("np.stack([blocks, blocks[others]], 1)", "blocks"),
         ("(row if a is b else -1)", "-1"),
         ("values.min(axis=1)", "values.max(axis=1)"),
     ),
@@ -1570,6 +1572,8 @@ MISTAKES = [
     *of(
         "measures",
         "context.py",
+        ("read, changed, blocks[changed])", "read, changed, blocks[read])"),
+        ("[*sample.changed_blocks]", "None"),
         ("rows - offset for offset", "rows + offset for offset"),
         ("integers(1, sizes[of])", "integers(0, sizes[of])"),
         ("== 2 * REACH)", ">= 2 * REACH)"),
