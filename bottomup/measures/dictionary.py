@@ -198,7 +198,7 @@ def _values(
     unknown = np.full(count, np.nan)
     yield "dead", "all", np.append(1 - live.mean(), unknown), len(live), jackknife.UNIT
     apart = jackknife.ratio(uses[:, live] @ np.abs(2 * relative[live] - 1), in_all)
-    yield "imbalance", "all", np.full(1 + count, apart[0]), int(live.sum()), jackknife.UNIT
+    yield "imbalance", "all", apart, int(live.sum()), jackknife.UNIT
     of_each = kinds(relative)
     for kind in KINDS:
         some = live & (of_each == kind)

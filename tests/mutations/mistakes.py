@@ -1552,10 +1552,8 @@ MISTAKES = [
         "classifier_bound.py",
         ('seeds.generator(seed, "halves")', 'seeds.generator(1, "halves")'),
         ('seeds.generator(seed, "batches")', 'seeds.generator(1, "batches")'),
-        (
-            "numbers[held_out], blocks[held_out]",
-            "numbers[fitted][: len(held_out)], blocks[held_out]",
-        ),
+        ("_bound(each, numbers[held_out]", "_bound(each, numbers[fitted][: len(held_out)]"),
+        ("for of in read or", "for of in"),
     ),
     *of(
         "measures",
