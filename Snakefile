@@ -32,7 +32,7 @@ from bottomup.plan.failures import expect_a_stop, say_how_it_ended
 from bottomup.plan.lock import locked, unlike_the_lock
 from bottomup.plan.lost import make_again_what_was_lost
 from bottomup.plan.progress import Progress
-from bottomup.plan.reading import misleading, started
+from bottomup.plan.reading import misleading, started, typed
 from bottomup.plan.reasons import say_what_differs
 from bottomup.plan.records import REASONS, keep_exact, write_plan
 
@@ -42,9 +42,10 @@ say_what_differs()
 
 # Read before Snakemake reads it, which would run the code in a template.
 try:
-    if lines := [*misleading(workflow, sys.argv)]:
+    TYPED = typed(sys.argv[1:])
+    if lines := [*misleading(workflow, TYPED)]:
         raise UserError("\n".join(lines))
-    STUDY = load(*started(workflow, sys.argv))
+    STUDY = load(*started(workflow, TYPED))
     if workflow.deployment_settings.deployment_method:
         count_versions_of(locked())
     else:
@@ -54,7 +55,7 @@ except UserError as error:
 
 if workflow.is_main_process:
     try:
-        start.require_none_at_work(Path(f"results/{STUDY.study}"), sys.argv)
+        start.require_none_at_work(Path(f"results/{STUDY.study}"), TYPED)
     except UserError as error:
         sys.exit(f"error: {error}")
     start.run_in(Path(f"results/{STUDY.study}"))
@@ -114,7 +115,7 @@ if workflow.is_main_process:
         None, [STUDY.without_annotation(UNKNOWN), unlike_the_lock(), told_of_text()]
     ):
         print(line, file=sys.stderr)
-    if {"--touch", "-t"} & {*sys.argv}:
+    if (TYPED.touch or TYPED.executor == "touch") and not TYPED.dryrun:
         print(
             "--touch: results will count as made with today's settings, code, packages and inputs,"
             " whatever they were made with",

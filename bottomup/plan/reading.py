@@ -4,13 +4,17 @@ Snakemake reads the files, too. But if a key occurs twice it silently takes the 
 in a template, and no later file can bring back what one file removes.
 """
 
+import argparse
 import json
 import re
 from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr
+from io import StringIO
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import yaml
+from snakemake.cli import get_argument_parser
 from snakemake.settings.types import PersistenceBackend, RerunTrigger
 
 from bottomup.core.errors import UserError
@@ -41,19 +45,52 @@ MISLEADING = {
 }
 
 
-def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]]:
-    """The config of Snakemake's `workflow`, as from `read`; `arguments` are its command line.
+# Options of which Snakemake takes the last alone, where they are given several times.
+ONCE = {"configfile", "config"}
+
+
+def typed(arguments: list[str]) -> argparse.Namespace:
+    """What a command line asks of Snakemake, as Snakemake itself reads it: options may be
+    abbreviated, or stand together as in `-nt`. Each of `ONCE` has a list for each time it is given.
+
+    Raises UserError if Snakemake does not understand something.
+    """
+    parser = get_argument_parser()
+    for action in parser._actions:
+        if action.dest in ONCE:
+            action.__class__, action.default = argparse._AppendAction, []
+    with understood():
+        return parser.parse_known_args(arguments)[0]
+
+
+@contextmanager
+def understood() -> Iterator[None]:
+    """A context in which Snakemake reads its arguments; UserError if it does not understand one."""
+    with redirect_stderr(StringIO()) as said:
+        try:
+            yield
+        except SystemExit as error:  # its usage has a thousand lines, the last says what is wrong
+            if not error.code:
+                raise
+            *_, line = [*filter(None, said.getvalue().splitlines())]
+            raise UserError(
+                f"{line.partition('error: ')[2]}; allowed: what snakemake --help says"
+            ) from error
+
+
+def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list[str]]:
+    """The config of Snakemake's `workflow`, as from `read`; `given` is `typed`.
 
     Raises UserError if the workflow cannot run as it was started.
     """
     home, settings = Path(workflow.basedir), workflow.config_settings
     if not home.samefile(Path.cwd()):
         raise UserError(f"started in {Path.cwd()}; allowed: the repository's folder: cd {home}")
-    for options in (["--configfile", "--configfiles"], ["--config", "-C"]):
-        if sum(argument.partition("=")[0] in options for argument in arguments) > 1:
+    for option in sorted(ONCE):
+        if len(getattr(given, option)) > 1:
             raise UserError(
-                f"{options[0]}: given twice, but Snakemake takes the last alone; allowed: "
-                f"once, with all its values: {options[0]} ONE ANOTHER"
+                f"--{option}: given twice, but Snakemake takes the last alone; allowed: "
+                f"once, with all its values: --{option} ONE ANOTHER"
             )
     if 0 in (workflow.resource_settings.cores, workflow.resource_settings.nodes):
         raise UserError("--cores or --jobs: found 0, with which no job starts; allowed: >= 1, all")
@@ -64,9 +101,9 @@ def started(workflow: "Workflow", arguments: list[str]) -> tuple[dict, list[str]
     return read([*own, *settings.configfiles], settings.config)
 
 
-def misleading(workflow: "Workflow", arguments: list[str]) -> Iterator[str]:
+def misleading(workflow: "Workflow", given: argparse.Namespace) -> Iterator[str]:
     """A line for each option with which a result, now or at a later start, counts as made from
-    what it was not made from; `arguments` are the command line.
+    what it was not made from; `given` is `typed`.
 
     A Snakemake that another one started for one job has some of them for good reason. While a
     workflow is read, its settings for planning and running are not there yet.
@@ -88,8 +125,7 @@ def misleading(workflow: "Workflow", arguments: list[str]) -> Iterator[str]:
         "--consider-ancient": settings and settings.consider_ancient,
         "--persistence-backend": settings and settings.persistence_backend != files,
         "--cache": settings and settings.cache,
-        # Modes of their own; options may be abbreviated.
-        "--cleanup-metadata": any(a == "--cm" or a.startswith("--cleanup-m") for a in arguments),
+        "--cleanup-metadata": given.cleanup_metadata,  # a mode of its own
     }
     yield from (f"{name}: {MISLEADING[name]}; start without it" for name in asked if asked[name])
 

@@ -28,7 +28,7 @@ from snakemake.persistence.file import FilePersistence
 
 from bottomup.plan import contents, nodes
 from bottomup.core.differences import INPUTS
-from bottomup.plan.reading import misleading
+from bottomup.plan.reading import misleading, typed
 from bottomup.plan.slices import Slice
 
 ALGORITHM = "sha256"
@@ -51,7 +51,7 @@ _open_records = FilePersistence.__init__
 
 def _open(persistence: FilePersistence, *arguments, dag=None, **options) -> None:
     """Open the records, unless they would not say what was: all settings are there now."""
-    if lines := [*misleading(dag.workflow, sys.argv)]:
+    if lines := [*misleading(dag.workflow, typed(sys.argv[1:]))]:
         sys.exit("\n".join(["error: the study cannot start:", *lines]))
     _open_records(persistence, *arguments, dag=dag, **options)
 

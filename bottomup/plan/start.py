@@ -8,17 +8,16 @@ is `snakemake --cores all --configfile studies/smoke.yaml --dry-run`.
 import shlex
 import sys
 from argparse import Namespace
-from contextlib import redirect_stderr
-from io import StringIO
 from pathlib import Path
 
-from snakemake.cli import get_argument_parser, parse_args
+from snakemake.cli import parse_args
 from snakemake_interface_logger_plugins.common import logger_plugin_module_prefix
 
 from bottomup.core.errors import UserError
 from bottomup.core.running import require_idle
 from bottomup.core.schema import nearest
 from bottomup.plan.links import require_none
+from bottomup.plan.reading import typed, understood
 
 STUDIES = Path("studies")
 DEFAULT = "default"  # config.yaml alone
@@ -29,8 +28,6 @@ TERMINAL = "terminal"  # the plugin by which Snakemake prints
 MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
 # Where Snakemake would not run jobs, and speaks by its own lines.
 SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
-# Those that delete, before which Snakemake tells nobody that it starts; options may be abbreviated.
-DELETES = ("--delete-a", "--delete-t")
 # What leaves figures of the report unmade.
 PARTS = ("targets", "until", "omit_from")
 
@@ -38,10 +35,10 @@ _typed: list[str] = []  # the command, where it was ./study
 _folders: list[Path] = []
 
 
-def require_none_at_work(study: Path, arguments: list[str]) -> None:
-    """Raise UserError if these arguments of Snakemake delete results of a study that runs, or in
-    which a link leads elsewhere."""
-    if any(argument.startswith(DELETES) for argument in arguments):
+def require_none_at_work(study: Path, given: Namespace) -> None:
+    """Raise UserError if what was `typed` deletes results of a study that runs, or in which a link
+    leads elsewhere: Snakemake tells nobody that it starts to."""
+    if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
         require_idle(study)
         require_none(study, map(str, study.rglob("*")))
 
@@ -75,12 +72,12 @@ def command() -> str:
 def snakemake_arguments(given: list[str]) -> list[str]:
     """Snakemake's arguments from those of ./study: studies and config files come first.
 
-    Raises UserError if one of them is neither.
+    Raises UserError if one of them is neither, or if Snakemake does not understand its own.
     """
     n = next((i for i, argument in enumerate(given) if argument.startswith("-")), len(given))
     names, others = given[:n], given[n:]
     files = [str(config_file(name)) for name in names if name != DEFAULT]
-    if names and any(argument.startswith("--configf") for argument in others):
+    if names and typed(others).configfile:
         raise UserError(
             f"--configfile: found it behind {' '.join(names)}; allowed: all files of a config "
             "first, without --configfile: ./study ONE ANOTHER"
@@ -109,16 +106,8 @@ def parsed(arguments: list[str]) -> tuple[Namespace, object]:
 
     Raises UserError if it does not understand something, or if the report would replace a link.
     """
-    with redirect_stderr(StringIO()) as said:
-        try:
-            parser, known = parse_args(arguments)
-        except SystemExit as error:  # its usage has a thousand lines, the last says what is wrong
-            if not error.code:
-                raise
-            *_, line = [*filter(None, said.getvalue().splitlines())]
-            raise UserError(
-                f"{line.partition('error: ')[2]}; allowed: what snakemake --help says"
-            ) from error
+    with understood():
+        parser, known = parse_args(arguments)
     if any(getattr(known, mode) for mode in SPEAKS) or known.executor in SPEAKS:
         return known, parser
     known.logger = known.logger or [TERMINAL]
@@ -139,11 +128,11 @@ def require_config_files(arguments: list[str]) -> None:
     Snakemake takes all that follows `--configfile` for such files, up to the next option. Called by
     profiles/default, which Snakemake reads before them.
     """
-    known, _ = get_argument_parser().parse_known_args(arguments)
     try:
-        for number, file in enumerate(known.configfile):
+        files = [file for some in typed(arguments).configfile for file in some]
+        for number, file in enumerate(files):
             if number and file.suffix not in SUFFIXES and not file.is_file():
-                before = " ".join(map(str, known.configfile[:number]))
+                before = " ".join(map(str, files[:number]))
                 raise UserError(
                     f"--configfile: found {file}, no file; what is to be made stands behind --: "
                     f"--configfile {before} -- {file}"

@@ -15,7 +15,7 @@ from snakemake.settings.types import (
 
 from bottomup.core.errors import UserError
 from bottomup.plan.config import load
-from bottomup.plan.reading import MISLEADING, misleading, read, started
+from bottomup.plan.reading import MISLEADING, misleading, read, started, typed
 from tests.plan.checkouts import ROOT
 
 
@@ -173,9 +173,9 @@ def a_start(cores=1, nodes=None, configfiles=(), replaced=False, **command_line)
 def test_the_config_is_that_of_the_repository_below_all_else(tmp_path, monkeypatch):
     monkeypatch.chdir(ROOT)
     [over] = files(tmp_path, "seeds: [7]")
-    config, _ = started(a_start(configfiles=[over], study="mine"), ["snakemake"])
+    config, _ = started(a_start(configfiles=[over], study="mine"), typed([]))
     assert (config["study"], config["seeds"]) == ("mine", [7]) and config["model"]["layers"]
-    assert started(a_start(configfiles=[over], replaced=True), [])[0] == {"seeds": [7]}
+    assert started(a_start(configfiles=[over], replaced=True), typed([]))[0] == {"seeds": [7]}
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,10 @@ def test_the_config_is_that_of_the_repository_below_all_else(tmp_path, monkeypat
     [
         ({}, "--configfile a.yaml --configfile b.yaml", "--configfile: given twice, but "),
         ({}, "--configfile=a.yaml --configfiles b.yaml", "--configfile: given twice, but "),
+        ({}, "--configfile=a.yaml --configfiles=b.yaml", "--configfile: given twice, but "),
         ({}, "-C seeds=[1] --config study=x", "--config: given twice, but Snakemake takes "),
+        ({}, "-Ca=1 -Cb=2", "--config: given twice, but Snakemake takes the last alone; "),
+        ({}, "-nCa=1 --config=b=2", "--config: given twice, but Snakemake takes the last "),
         ({"cores": 0}, "--cores 0", "--cores or --jobs: found 0, with which no job starts; "),
         ({"cores": None, "nodes": 0}, "--jobs 0", "--cores or --jobs: found 0, with which no "),
     ],
@@ -191,14 +194,14 @@ def test_the_config_is_that_of_the_repository_below_all_else(tmp_path, monkeypat
 def test_a_start_that_leads_nowhere_is_one_line(monkeypatch, start, arguments, line):
     monkeypatch.chdir(ROOT)
     with pytest.raises(UserError) as raised:
-        started(a_start(**start), ["snakemake", *arguments.split()])
+        started(a_start(**start), typed(arguments.split()))
     assert str(raised.value).startswith(line)
 
 
 def test_a_start_in_another_folder_says_where_to_go(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UserError) as raised:
-        started(a_start(), [])
+        started(a_start(), typed([]))
     assert str(raised.value).endswith(f"allowed: the repository's folder: cd {ROOT}")
 
 
@@ -240,15 +243,27 @@ def asked(is_main_process=True, **settings):
 
 
 def test_every_option_that_misleads_is_named_alone():
-    assert [*misleading(asked(), ["snakemake", "--cores", "1"])] == []
+    assert [*misleading(asked(), typed(["--cores", "1"]))] == []
     for name, settings in ASKED.items():
-        [line] = misleading(asked(**settings), [])
+        [line] = misleading(asked(**settings), typed([]))
         assert line.startswith(f"{name}: ") and line.endswith("; start without it")
-        assert [*misleading(asked(is_main_process=False, **settings), [])] == []
+        assert [*misleading(asked(is_main_process=False, **settings), typed([]))] == []
     for argument in ("--cm", "--cleanup-metadata", "--cleanup-meta"):
-        [line] = misleading(asked(), ["snakemake", argument, "a"])
+        [line] = misleading(asked(), typed([argument, "a"]))
         assert line.startswith("--cleanup-metadata: ")
     assert ASKED.keys() | {"--cleanup-metadata"} == MISLEADING.keys()
+
+
+def test_what_is_written_once_may_have_several_values():
+    given = typed(["-nC", "a=1", "b=2", "--configfile", "a.yaml", "b.yaml", "-d.", "--", "-C"])
+    assert given.config == [["a=1", "b=2"]] and [*map(len, given.configfile)] == [2]
+    assert given.dryrun and given.directory == Path() and given.targets == ["-C"]
+
+
+def test_touching_is_said_however_it_is_asked_for(checkout):
+    for asked, said in (("-tc1", 1), ("--to", 1), ("-c1 --executor=touch", 1), ("-ntc1", 0)):
+        done = checkout.snakemake(*asked.split(), "--configfile", "study.yaml")
+        assert done.stderr.count("--touch: results will count as made with ") == said, asked
 
 
 def test_options_that_mislead_are_refused_before_anything_is_planned(checkout):
@@ -264,7 +279,7 @@ def test_results_that_are_a_file_are_said_before_any_job(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     Path("results").write_text("")
     with pytest.raises(UserError, match=r"^results: is a file; allowed: a folder"):
-        started(SimpleNamespace(**vars(a_start()) | {"basedir": str(tmp_path)}), [])
+        started(SimpleNamespace(**vars(a_start()) | {"basedir": str(tmp_path)}), typed([]))
 
 
 @pytest.mark.parametrize(

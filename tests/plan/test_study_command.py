@@ -59,6 +59,8 @@ def test_studies_and_config_files_come_first_and_all_else_is_snakemakes(folder, 
         (["smoke", "latex"], "found latex, no study", "./study STUDY -- latex"),
         (["gpu", "no.yaml"], "found no.yaml, and there is no such file in ", "a config file"),
         (["gpu", "--configfile", "mine.yaml"], "--configfile: found it behind gpu", "first"),
+        (["gpu", "-n", "--configfiles=mine.yaml"], "--configfile: found it behind gpu", "first"),
+        (["gpu", "--cores"], "argument --cores/-c: expected one argument", "--help says"),
     ],
     ids=str,
 )
