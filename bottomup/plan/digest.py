@@ -17,7 +17,7 @@ from itertools import product
 from pathlib import Path
 
 from bottomup.plan.kept import Kept
-from bottomup.plan.syntax import Code
+from bottomup.plan.syntax import Code, Texts
 
 ROOT = Path(__file__).resolve().parents[2]
 SCRIPTS = ROOT / "scripts"
@@ -204,8 +204,8 @@ def facts_of(file: Path, source: bytes) -> dict:
             _facts[key] |= {"digests": [key[:8]] * 4}
             return _facts[key]
         code = Code(source, package)
-        texts = product((False, True), repeat=2)
-        plain = [repr(code.plain(messages, docs)).encode() for docs, messages in texts]
+        texts = (Texts(messages, docs) for docs, messages in product((False, True), repeat=2))
+        plain = [repr(code.plain(some)).encode() for some in texts]
         _facts[key] = {
             "imports": sorted(code.imports),
             "catches": sorted(code.catches),

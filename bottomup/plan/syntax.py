@@ -11,6 +11,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from functools import cached_property
+from typing import NamedTuple
 
 LOGGER = "logging.getLogger()"
 LEVELS = ("debug", "info", "warning", "error", "exception", "critical")
@@ -59,11 +60,18 @@ COMPUTING = (
 CAUGHT_BY = {"traceback", "sys.exc_info"}
 
 
+class Texts(NamedTuple):
+    """Whether text counts that is otherwise only shown: that of exceptions, and docstrings."""
+
+    messages: bool
+    docstrings: bool
+
+
 class Code:
     """One file of code. package: the package that it is in, for its relative imports."""
 
     def __init__(self, source: bytes, package: str = ""):
-        self.tree, self.package, self._with_docstrings = ast.parse(source), package, False
+        self.tree, self.package = ast.parse(source), package
         self.tree.body = [node for node in self.tree.body if not self._is_for_types(node)]
 
     def _is_for_types(self, node: ast.stmt) -> bool:
@@ -97,15 +105,12 @@ class Code:
                 found |= self._caught(node.type)
         return frozenset(found)
 
-    def plain(self, messages: bool, docstrings: bool):
+    def plain(self, texts: Texts):
         """The tree as nested tuples, without text that is only shown, positions and empty fields.
-
-        messages, docstrings: with the text of exceptions, and with docstrings.
 
         `ast.dump` would do, but the empty fields that it prints depend on the version of Python.
         """
-        self._with_docstrings = docstrings
-        return self._plain(self.tree, messages)
+        return self._plain(self.tree, texts)
 
     def meaning(self, node: ast.AST | None) -> str | None:
         """What an expression is, in full, if its names are bound once: `logging.getLogger().info`.
@@ -228,27 +233,25 @@ class Code:
             for node in ast.walk(self.tree)
         )
 
-    def _plain(self, node, messages: bool):
+    def _plain(self, node, texts: Texts):
         if isinstance(node, list):
-            return tuple(filter(None, (self._statement(item, messages) for item in node)))
+            return tuple(filter(None, (self._statement(item, texts) for item in node)))
         if not isinstance(node, ast.AST):
             return node
-        fields = (
-            (name, value) for name, value in self._fields(node, messages) if value not in (None, [])
-        )
-        plain = ((name, self._plain(value, messages)) for name, value in fields)
+        shown = self._shown(node, texts)
+        fields = (field for field in self._fields(node, shown) if field[1] not in (None, []))
+        plain = ((name, self._plain(value, texts)) for name, value in fields)
         found = (type(node).__name__, *(field for field in plain if field[1] != ()))
-        shown = self._shown(node, messages)
-        return (*found, *self.effects(shown)) if shown else found
+        return (*found, *self.effects(shown))
 
-    def _statement(self, node, messages: bool):
+    def _statement(self, node, texts: Texts):
         """An item of a list; a statement that only shows is what it does beside that."""
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and self.logs(node):
             return self.effects([*node.value.args, *node.value.keywords])
         if self._planned(node):
             return self.effects([*node.value.args, *node.value.keywords])
         # An item may be None, as in `{**a}`, or text, as in `global a`.
-        return (self._plain(node, messages),) if node is None else self._plain(node, messages)
+        return (self._plain(node, texts),) if node is None else self._plain(node, texts)
 
     def _planned(self, node) -> bool:
         """Whether a statement only tells the plan about a table of measures."""
@@ -258,27 +261,26 @@ class Code:
         loaded = (n.id for n in ast.walk(self.tree) if isinstance(n, ast.Name) and _is_read(n))
         return None not in names and names.isdisjoint(loaded)
 
-    def _fields(self, node: ast.AST, messages: bool) -> Iterator[tuple[str, object]]:
-        shown = {id(part) for part in self._shown(node, messages)}
+    def _fields(self, node: ast.AST, without: list[ast.AST]) -> Iterator[tuple[str, object]]:
+        left_out = {id(part) for part in without}
         for name, value in ast.iter_fields(node):
-            if name == "body" and isinstance(node, DOCUMENTED) and not self._with_docstrings:
-                value = value[1:] if ast.get_docstring(node) is not None else value
             if isinstance(node, ast.JoinedStr):
                 # Python 3.12 and newer end some f-strings in an empty constant.
                 value = [part for part in value if getattr(part, "value", None) != ""]
             if isinstance(value, list):
-                value = [part for part in value if id(part) not in shown]
-            yield name, None if id(value) in shown else value
+                value = [part for part in value if id(part) not in left_out]
+            yield name, None if id(value) in left_out else value
 
-    def _shown(self, node: ast.AST, messages: bool) -> list[ast.AST]:
+    def _shown(self, node: ast.AST, texts: Texts) -> list[ast.AST]:
         """The parts of a node that are only shown."""
-        if isinstance(node, ast.Assert) and node.msg and not messages:
+        if isinstance(node, DOCUMENTED):
+            documented = ast.get_docstring(node, clean=False) is not None
+            return [*node.body[:1]] if documented and not texts.docstrings else []
+        if isinstance(node, ast.Assert) and node.msg and not texts.messages:
             return [node.msg]
-        if isinstance(node, ast.Raise | ast.Return) and not messages:
-            return []
         if not isinstance(node, ast.Call) or (name := self.called(node)) is None:
             return []
-        if name in MESSAGES and not messages and id(node) in self._raised:
+        if name in MESSAGES and not texts.messages and id(node) in self._raised:
             return [*node.args, *node.keywords]
         words = DESCRIBING.get(name, set())
         if PARSER.fullmatch(name.removesuffix(".add_argument")) and name.endswith(".add_argument"):
