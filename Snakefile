@@ -112,7 +112,11 @@ include: "rules/pages.smk"
 
 if workflow.is_main_process:
     for line in filter(
-        None, [STUDY.without_annotation(UNKNOWN), unlike_the_lock(), told_of_text()]
+        None,
+        [
+            *(STUDY.without_annotation(UNKNOWN), told_of_only()),
+            *(unlike_the_lock(), told_of_text()),
+        ],
     ):
         print(line, file=sys.stderr)
     if (TYPED.touch or TYPED.executor == "touch") and not TYPED.dryrun:
@@ -144,15 +148,11 @@ PROGRESS = Progress(
 rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
-        [f"<results>/measures/{name}.csv" for name in COLLECTED if MEASURES[name]],
-        (
-            ["<results>/measures/heads.csv"]
-            if MEASURES["head_importance"] and MEASURES["head_functions"]
-            else []
-        ),
+        [f"<results>/measures/{name}.csv" for name in COLLECTED],
+        HEADS,
         expand("<results>/figures/{figure}.png", figure=[*FIRST_LOOK, *FIGURES]),
         ["<results>/measures/calibration.csv", "<results>/claims.html"]
-        if JUDGED and BESIDE_PUBLISHED
+        if CLAIMS
         else [],
         rules.show_index.output.page,
         rules.show_explorer.output.page,

@@ -15,6 +15,7 @@ BESIDE_PUBLISHED = [
     for name, figure in FIGURES.items()
     if figure.published
 ]
+CLAIMS = []  # the table of claims, where some are judged
 TRAINED_RUNS = SUBJECTS.runs(SUBJECTS.trained)
 # Tables that the papers' curves can fill.
 CALIBRATING = [
@@ -28,67 +29,151 @@ CALIBRATING = [
 ]
 
 
-rule compare_with_published:
-    input:
-        figures=BESIDE_PUBLISHED,
-    output:
-        table="<results>/measures/comparison.csv",
-        correlations="<results>/measures/rank_correlations.csv",
-    log:
-        "<logs>/compare_with_published.log",
-    benchmark:
-        "<benchmarks>/compare_with_published.tsv"
-    priority: 30
-    localrule: True
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=5,
-    params:
-        settings=SLICES.compare_with_published(),
-    shell:
-        """
-        python scripts/compare_with_published.py --settings {params.settings:q} \
-            --figures {input.figures:q} --table {output.table:q} \
-            --correlations {output.correlations:q} &>{log:q}
-        """
+if JUDGED and BESIDE_PUBLISHED:
 
+    rule compare_with_published:
+        input:
+            figures=BESIDE_PUBLISHED,
+        output:
+            table="<results>/measures/comparison.csv",
+            correlations="<results>/measures/rank_correlations.csv",
+        log:
+            "<logs>/compare_with_published.log",
+        benchmark:
+            "<benchmarks>/compare_with_published.tsv"
+        priority: 30
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        params:
+            settings=SLICES.compare_with_published(),
+        shell:
+            """
+            python scripts/compare_with_published.py --settings {params.settings:q} \
+                --figures {input.figures:q} --table {output.table:q} \
+                --correlations {output.correlations:q} &>{log:q}
+            """
 
-rule judge_claims:
-    input:
-        tables=[f"<results>/measures/{name}" for name in JUDGED],
-        correlations=rules.compare_with_published.output.correlations,
-        quality=["<results>/measures/quality.csv"] if MEASURES["quality"] else [],
-        metrics=expand("<results>/runs/{run}/metrics.jsonl", run=TRAINED_RUNS),
-    output:
-        table="<results>/measures/claims.csv",
-        specifications="<results>/measures/specifications.csv",
-    log:
-        "<logs>/judge_claims.log",
-    benchmark:
-        "<benchmarks>/judge_claims.tsv"
-    priority: 30
-    localrule: True
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=5,
-    params:
-        settings=SLICES.judge_claims(),
-    shell:
-        """
-        python scripts/judge_claims.py --settings {params.settings:q} \
-            --tables {input.tables:q} --correlations {input.correlations:q} \
-            --quality {input.quality:q} --metrics {input.metrics:q} \
-            --table {output.table:q} --specifications {output.specifications:q} &>{log:q}
-        """
+    rule judge_claims:
+        input:
+            tables=[f"<results>/measures/{name}" for name in JUDGED],
+            correlations=rules.compare_with_published.output.correlations,
+            quality=["<results>/measures/quality.csv"] if MEASURES["quality"] else [],
+            metrics=expand("<results>/runs/{run}/metrics.jsonl", run=TRAINED_RUNS),
+        output:
+            table="<results>/measures/claims.csv",
+            specifications="<results>/measures/specifications.csv",
+        log:
+            "<logs>/judge_claims.log",
+        benchmark:
+            "<benchmarks>/judge_claims.tsv"
+        priority: 30
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        params:
+            settings=SLICES.judge_claims(),
+        shell:
+            """
+            python scripts/judge_claims.py --settings {params.settings:q} \
+                --tables {input.tables:q} --correlations {input.correlations:q} \
+                --quality {input.quality:q} --metrics {input.metrics:q} \
+                --table {output.table:q} --specifications {output.specifications:q} &>{log:q}
+            """
+
+    CLAIMS = rules.judge_claims.output.table
+
+    rule calibrate_claims:
+        input:
+            tables=rules.judge_claims.input.tables,
+            published=expand("bottomup/published/curves/{name}.csv", name=CALIBRATING),
+        output:
+            table="<results>/measures/calibration.csv",
+        log:
+            "<logs>/calibrate_claims.log",
+        benchmark:
+            "<benchmarks>/calibrate_claims.tsv"
+        priority: 30
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=2000,
+            runtime=15,
+        params:
+            settings=SLICES.calibrate_claims(),
+        shell:
+            """
+            python scripts/calibrate_claims.py --settings {params.settings:q} \
+                --tables {input.tables:q} --table {output.table:q} &>{log:q}
+            """
+
+    # What a claim's row links to: the figures of the tables that claims rest on.
+    SHOWN = [
+        {"name": name, "tables": tables, "published": list(figure.published)}
+        for name, figure in FIGURES.items()
+        if (
+            tables := [
+                f"measures/{table}.csv"
+                for table in figure.tables
+                if {f"{table}.parquet", f"{table}.csv"} & set(JUDGED)
+            ]
+        )
+    ]
+
+    rule show_claims:
+        input:
+            claims=rules.judge_claims.output.table,
+            specifications=rules.judge_claims.output.specifications,
+            between_runs=(
+                "<results>/measures/pwcca_between_runs.parquet"
+                if STUDY.training_halves and MEASURES["pwcca_between_runs"]
+                else []
+            ),
+            templates=[
+                f"bottomup/pages/{file}"
+                for file in (
+                    *("claims.html", "claims.css", "claims.js", "counts.html"),
+                    *("pages.css", "svg.html"),
+                )
+            ],
+        output:
+            page=report(
+                "<results>/claims.html",
+                caption="../docs/captions/claims.rst",
+                category="1 Claims",
+                labels={"figure": "claims"},
+            ),
+        log:
+            "<logs>/show_claims.log",
+        benchmark:
+            "<benchmarks>/show_claims.tsv"
+        priority: 30
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=1000,
+            runtime=5,
+        params:
+            settings=SLICES.show_claims(SHOWN),
+        shell:
+            """
+            python scripts/show_claims.py --settings {params.settings:q} \
+                --claims {input.claims:q} --specifications {input.specifications:q} \
+                --between-runs {input.between_runs:q} --page {output.page:q} &>{log:q}
+            """
 
 
 rule plan_next_look:
     input:
-        claims=rules.judge_claims.output.table,
+        claims=CLAIMS,
     output:
         look="<results>/next_look.yaml",
     log:
@@ -111,97 +196,9 @@ rule plan_next_look:
         """
 
 
-rule calibrate_claims:
-    input:
-        tables=rules.judge_claims.input.tables,
-        published=expand("bottomup/published/curves/{name}.csv", name=CALIBRATING),
-    output:
-        table="<results>/measures/calibration.csv",
-    log:
-        "<logs>/calibrate_claims.log",
-    benchmark:
-        "<benchmarks>/calibrate_claims.tsv"
-    priority: 30
-    localrule: True
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=2000,
-        runtime=15,
-    params:
-        settings=SLICES.calibrate_claims(),
-    shell:
-        """
-        python scripts/calibrate_claims.py --settings {params.settings:q} \
-            --tables {input.tables:q} --table {output.table:q} &>{log:q}
-        """
-
-
-# What a claim's row links to: the figures of the tables that claims rest on.
-SHOWN = [
-    {"name": name, "tables": tables, "published": list(figure.published)}
-    for name, figure in FIGURES.items()
-    if (
-        tables := [
-            f"measures/{table}.csv"
-            for table in figure.tables
-            if {f"{table}.parquet", f"{table}.csv"} & set(JUDGED)
-        ]
-    )
-]
-
-
-rule show_claims:
-    input:
-        claims=rules.judge_claims.output.table,
-        specifications=rules.judge_claims.output.specifications,
-        between_runs=(
-            "<results>/measures/pwcca_between_runs.parquet"
-            if STUDY.training_halves and MEASURES["pwcca_between_runs"]
-            else []
-        ),
-        templates=[
-            f"bottomup/pages/{file}"
-            for file in (
-                *("claims.html", "claims.css", "claims.js", "counts.html"),
-                *("pages.css", "svg.html"),
-            )
-        ],
-    output:
-        page=report(
-            "<results>/claims.html",
-            caption="../docs/captions/claims.rst",
-            category="1 Claims",
-            labels={"figure": "claims"},
-        ),
-    log:
-        "<logs>/show_claims.log",
-    benchmark:
-        "<benchmarks>/show_claims.tsv"
-    priority: 30
-    localrule: True
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=1000,
-        runtime=5,
-    params:
-        settings=SLICES.show_claims(SHOWN),
-    shell:
-        """
-        python scripts/show_claims.py --settings {params.settings:q} \
-            --claims {input.claims:q} --specifications {input.specifications:q} \
-            --between-runs {input.between_runs:q} --page {output.page:q} &>{log:q}
-        """
-
-
 # By the name of a LaTeX table, the measures that it is made from.
 LATEX = {
-    **(
-        {"claims": "claims", "verdicts": "claims"}
-        if JUDGED and BESIDE_PUBLISHED
-        else {}
-    ),
+    **({"claims": "claims", "verdicts": "claims"} if CLAIMS else {}),
     **{
         name: name
         for name in ("quality", "head_functions", "pruning", "mutual_information")

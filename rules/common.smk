@@ -28,10 +28,14 @@ TABLES = {name: module.TABLE for name, module in tables().items()}
 MEASURES = {name: table.parts(SUBJECTS) for name, table in TABLES.items()}
 MEASURES["gates"] = SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints()
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
+# Those that the config names, and of which the study has nothing.
+IN_VAIN = [name for name in STUDY.only if not MEASURES[name]]
 MEASURES |= dict.fromkeys(STUDY.left_out(), [])
 # Those that are collected to one table.
 COLLECTED = [
-    name for name in MEASURES if name == "gates" or "csv" in TABLES[name].writes
+    name
+    for name, parts in MEASURES.items()
+    if parts and (name == "gates" or "csv" in TABLES[name].writes)
 ]
 # What is known of the words of the test split.
 KNOWN = STUDY.known_of_words()
@@ -469,6 +473,14 @@ def told_of_text():
     splits = Path(f"results/{STUDY.study}/corpus/splits.csv")
     with suppress(UserError):  # who reads it as a result tells of damage
         return splits.exists() and said(settings_of(STUDY.corpus), splits)
+
+
+def told_of_only():
+    """What the config asks for in vain, in a line."""
+    return IN_VAIN and (
+        f"only: found {', '.join(IN_VAIN)}, of which this study has nothing to measure: left out; "
+        "docs/tables.md says what each is about"
+    )
 
 
 def files_of_table(table, paths):

@@ -1,31 +1,35 @@
 # Attention heads: models -> models with fewer heads. What is measured of them: measures.smk.
 
+HEADS = []  # the table of heads, where both are measured
+if MEASURES["head_importance"] and MEASURES["head_functions"]:
 
-rule collect_heads:
-    input:
-        importance="<results>/measures/head_importance.csv",
-        functions="<results>/measures/head_functions.csv",
-    output:
-        table="<results>/measures/heads.csv",
-    log:
-        "<logs>/collect_heads.log",
-    benchmark:
-        "<benchmarks>/collect_heads.tsv"
-    priority: 20
-    localrule: True
-    conda:
-        "../envs/bottomup.yaml"
-    resources:
-        mem_mb=500,
-        runtime=5,
-    params:
-        settings=SLICES.collect_heads(),
-    shell:
-        """
-        python scripts/collect_heads.py --settings {params.settings:q} \
-            --importance {input.importance:q} --functions {input.functions:q} \
-            --table {output.table:q} &>{log:q}
-        """
+    rule collect_heads:
+        input:
+            importance="<results>/measures/head_importance.csv",
+            functions="<results>/measures/head_functions.csv",
+        output:
+            table="<results>/measures/heads.csv",
+        log:
+            "<logs>/collect_heads.log",
+        benchmark:
+            "<benchmarks>/collect_heads.tsv"
+        priority: 20
+        localrule: True
+        conda:
+            "../envs/bottomup.yaml"
+        resources:
+            mem_mb=500,
+            runtime=5,
+        params:
+            settings=SLICES.collect_heads(),
+        shell:
+            """
+            python scripts/collect_heads.py --settings {params.settings:q} \
+                --importance {input.importance:q} --functions {input.functions:q} \
+                --table {output.table:q} &>{log:q}
+            """
+
+    HEADS = rules.collect_heads.output.table
 
 
 # A checkpoint with its own objective, in its own tokens.

@@ -128,7 +128,7 @@ rule collect_tables:
     benchmark:
         "<benchmarks>/collect_tables.{measure}.tsv"
     wildcard_constraints:
-        measure="|".join(COLLECTED),
+        measure="|".join(COLLECTED) or "(?!)",
     priority: 20
     localrule: True
     conda:

@@ -1,8 +1,5 @@
 # Pages: figures, claims and tables -> the site of the study, which a browser opens from a disk.
 
-CLAIMS = rules.judge_claims.output.table if JUDGED and BESIDE_PUBLISHED else []
-
-
 # With curves over the layers; in the order of the figures that draw them.
 OVER_LAYERS = [name for name, table in TABLES.items() if table.over_layers]
 DRAWN = [table for figure in FIGURES.values() for table in figure.tables]
@@ -69,13 +66,10 @@ rule show_index:
         """
 
 
-HEADS = MEASURES["head_importance"] and MEASURES["head_functions"]
-
-
 rule show_explorer:
     input:
         tables=expand("<results>/measures/{name}.csv", name=EXPLORED),
-        heads="<results>/measures/heads.csv" if HEADS else [],
+        heads=HEADS,
         attention=expand(
             "<results>/measures/attention/{run}.parquet",
             run=MEASURES["attention"] if HEADS else [],

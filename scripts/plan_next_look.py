@@ -3,7 +3,7 @@
 Settings: planned (how many seeds each look has); seeds, tokens (by objective, how many seeds it has
           and on how many tokens each trains); initial (as for judge_claims.py); pruned (how many
           runs of an objective are pruned).
-Inputs:   the claims, a row each (.csv).
+Inputs:   the claims, a row each (.csv), if any are judged.
 Outputs:  a config to lay over the study's, which holds what changes; empty if nothing does.
 """
 
@@ -11,6 +11,7 @@ import argparse
 import logging
 from pathlib import Path
 
+import pandas as pd
 import yaml
 
 from bottomup.plan import program
@@ -27,9 +28,14 @@ class Settings(Section):
     pruned: int
 
 
+NONE = pd.DataFrame(columns=["claim", "verdict", "rests_on", "measure"])
+
+
 def main(arguments: argparse.Namespace) -> None:
     settings = arguments.settings
-    claims = read_table(arguments.claims, keep_default_na=False)
+    claims = NONE
+    if arguments.claims:
+        claims = read_table(arguments.claims, keep_default_na=False)
     found = next_look(claims, settings.planned, settings.seeds, settings.initial, settings.pruned)
     text = written(found, settings, arguments.look)
     arguments.look.write_text(text)
@@ -39,7 +45,7 @@ def main(arguments: argparse.Namespace) -> None:
 
 def written(found: Next | None, settings: Settings, path: Path) -> str:
     if not found:
-        return "# Nothing is undecided, or no look is left.\n{}\n"
+        return "# Nothing is undecided that more runs would decide, or no look is left.\n{}\n"
     overlay: dict[str, object] = {
         "objectives": {name: {"n_seeds": n} for name, n in found.seeds.items()}
     }
@@ -65,11 +71,12 @@ def costs(found: Next, settings: Settings) -> list[str]:
     more = sum(n * settings.tokens[name] for name, n in extra.items())
     so_far = sum(n * settings.tokens[name] for name, n in settings.seeds.items())
     pruned = f", and prunes {found.pruned} runs of each pruned objective" if found.pruned else ""
-    return [*lines, f"# It trains {more / so_far:.0%} of the tokens trained so far{pruned}."]
+    share = more / so_far if so_far else 0
+    return [*lines, f"# It trains {share:.0%} of the tokens trained so far{pruned}."]
 
 
 if __name__ == "__main__":
     parser = program.parser(__doc__)
-    for name in ("claims", "look"):
-        parser.add_argument(f"--{name}", required=True, type=Path)
+    parser.add_argument("--claims", type=Path, nargs="?")
+    parser.add_argument("--look", required=True, type=Path)
     program.run(main, parser, Settings)

