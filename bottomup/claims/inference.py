@@ -7,7 +7,7 @@ Variances are in units of the published effect (`Prior.of`): statistics of one t
 correlations or tokens, and only as parts of what is published do their variances compare.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -88,14 +88,22 @@ def _inverse_trigamma(value: float) -> float:
 
 @dataclass(frozen=True)
 class Decision:
-    """The value of a claim's statistic with its 95 % interval, and one-sided p-values that it is
-    above the margin or below minus the margin. Arrays `[...]`."""
+    """The value of a claim's statistic with one-sided p-values that it is above the margin or below
+    minus the margin, and its 95 % interval, of which simulated studies have no use: `ends` gives
+    both. Arrays `[...]`."""
 
     value: np.ndarray
-    low: np.ndarray
-    high: np.ndarray
     above: np.ndarray
     below: np.ndarray
+    ends: Callable[[], tuple[np.ndarray, np.ndarray]]
+
+    @property
+    def low(self) -> np.ndarray:
+        return self.ends()[0]
+
+    @property
+    def high(self) -> np.ndarray:
+        return self.ends()[1]
 
 
 def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False) -> Decision:
@@ -109,17 +117,26 @@ def decide(evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
     if one_of:
         mirrored = Evidence(**(vars(evidence) | {"values": -evidence.values}))
         turned = decide(mirrored, prior, margin)
-        return Decision(-turned.value, -turned.high, -turned.low, turned.below, turned.above)
+        return Decision(
+            value=-turned.value,
+            above=turned.below,
+            below=turned.above,
+            ends=lambda: (-turned.high, -turned.low),
+        )
     values, n = evidence.values, evidence.values.shape[-1]
     error, df = errors(evidence, prior)
-    below_each = values - student.ppf(1 - LEVEL / 2, df) * error
-    above_each = values + student.ppf(1 - LEVEL / 2 / n, df) * error
+
+    def each(level: float) -> np.ndarray:
+        return student.ppf(1 - level, df) * error
+
     return Decision(
         value=values.min(-1),
-        low=below_each.min(-1),
-        high=above_each.min(-1),
         above=_p(values - margin, error, df).max(-1),
         below=np.minimum(1.0, n * _p(-values - margin, error, df).min(-1)),
+        ends=lambda: (
+            (values - each(LEVEL / 2)).min(-1),
+            (values + each(LEVEL / 2 / n)).min(-1),
+        ),
     )
 
 

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from bottomup.claims import inference
 from bottomup.claims.calibration import COLUMNS, Simulation, Truth, calibrate
 from bottomup.claims.finding import find_all
 from bottomup.claims.inference import NO_PRIOR, Prior, enough
@@ -63,6 +64,14 @@ def test_the_made_up_study_has_the_variances_that_it_should():
     rng = np.random.default_rng(0)
     text = [found(study([0, 0], rng), [ONE])["one"].parts.text for _ in range(60)]
     assert np.mean(text) == pytest.approx(OF_TEXT**2, rel=0.15)
+
+
+def test_a_simulated_study_has_no_intervals_that_nobody_reads(monkeypatch):
+    """They took a third of the time."""
+    finding = found(study([1.5, 1.5]))["one"]
+    simulated = Simulation(finding, NO_PRIOR, 10, np.random.default_rng(0))
+    monkeypatch.setattr(inference.student, "ppf", None)
+    assert simulated.judged(Truth.of(ONE, finding, None)).p.holds.shape == (10,)
 
 
 def by_brute_force(truth, n_studies=150):
