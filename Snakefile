@@ -84,11 +84,8 @@ pathvars:
 
 onstart:
     try:
+        links.require_none(Path(f"results/{STUDY.study}"))
         running.start(Path(f"results/{STUDY.study}"))
-        links.require_none(
-            Path(f"results/{STUDY.study}"),
-            links.written_by(workflow.dag.needrun_jobs()),
-        )
         write_plan(workflow.dag.needrun_jobs())
     except UserError as error:
         sys.exit(f"error: {error}")

@@ -141,7 +141,8 @@ def alone(lock: Path) -> Iterator[None]:
 def _lock(path: Path) -> TextIO:
     """A file that stays locked while it is open; waits until nobody else holds it."""
     while True:
-        file = path.open("a")
+        # Nothing is made through a link in its place.
+        file = os.fdopen(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW, 0o666), "w")
         try:
             if not _take(file, fcntl.LOCK_EX):
                 log.info(f"another job holds {path}: waiting until it ends")

@@ -40,7 +40,7 @@ def require_none_at_work(study: Path, given: Namespace) -> None:
     leads elsewhere: Snakemake tells nobody that it starts to."""
     if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
         require_idle(study)
-        require_none(study, map(str, study.rglob("*")))
+        require_none(study)
 
 
 def by_study(given: list[str]) -> None:

@@ -194,6 +194,15 @@ def test_a_file_system_without_locks_has_jobs_that_follow_nobody(monkeypatch, tm
     assert running.FOLDER not in os.environ
 
 
+def test_a_lock_is_not_made_through_a_link(tmp_path):
+    lock = tmp_path / "a.lock"
+    lock.symlink_to("elsewhere")
+    said = r"a\.lock cannot be written: Too many levels of symbolic links"
+    with pytest.raises(UserError, match=said), running.alone(lock):
+        pass
+    assert not (tmp_path / "elsewhere").exists()
+
+
 @pytest.mark.parametrize("last", [1, 2])
 def test_a_lock_that_its_holder_deletes_while_another_looks(monkeypatch, tmp_path, last):
     """At the first look after opening it, or between two."""

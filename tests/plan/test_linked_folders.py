@@ -1,38 +1,58 @@
 """A link among results: a job does not write through it."""
 
 import fcntl
-import os
-from types import SimpleNamespace
+from pathlib import Path
 
 import pytest
 
 from bottomup.core import running
 from bottomup.core.errors import UserError
-from bottomup.plan.links import require_none, written_by
+from bottomup.plan.links import require_none
 from tests.plan.checkouts import RESULTS
 
 
 @pytest.fixture
 def study(tmp_path, monkeypatch):
-    """A study's folder with a run of another's, `runs/lm-1`, and a figure, `figures/a.png`."""
+    """A study's folder, which is elsewhere."""
     monkeypatch.chdir(tmp_path)
-    for folder in ("elsewhere/planned/figures", "elsewhere/planned/runs", "other/lm-1"):
-        (tmp_path / folder).mkdir(parents=True)
+    (tmp_path / "elsewhere/planned/figures").mkdir(parents=True)
     (tmp_path / "results").symlink_to("elsewhere")
-    study = tmp_path / "results/planned"
-    (study / "runs/lm-1").symlink_to(tmp_path / "other/lm-1")
-    (study / "figures/a.png").symlink_to(tmp_path / "thesis.png")
-    return study.relative_to(tmp_path)
+    return Path("results/planned")
 
 
-@pytest.mark.parametrize("written", ["runs/lm-1/model/config.json", "runs/lm-1", "figures/a.png"])
-def test_what_leads_elsewhere_is_not_written(study, written):
-    link = study / "/".join(written.split("/")[:2])
+LINKS = (
+    *("runs/lm-1", "runs/lm-2/model/target", "runs/lm-2/model/target/tokenizer.json"),
+    *("runs/lm-2/checkpoint/state.tmp", "pruned/mt-1/all/gates_0.1/checkpoint", "figures/a.png"),
+    *("figures/mine.png", running.MAY_RUN),
+)
+
+
+@pytest.mark.parametrize("link", LINKS)
+def test_what_leads_elsewhere_is_not_written(study, link):
+    """Declared as the output of a job or not."""
+    (study / link).parent.mkdir(parents=True, exist_ok=True)
+    (study / link).symlink_to("elsewhere")
     with pytest.raises(UserError) as error:
-        require_none(study, [f"{study}/{written}"])
-    assert str(error.value).startswith(
-        f"{link} is a link to {os.readlink(link)}, which would be written over"
-    )
+        require_none(study)
+    assert str(error.value).startswith(f"{study / link} is a link to elsewhere, and a study writes")
+
+
+def test_a_study_with_a_link_does_not_start(checkout):
+    mine = checkout.path / "mine.json"
+    mine.write_text("mine")
+    target = checkout.path / RESULTS / "runs/mt-1/model/target"
+    target.mkdir()
+    (target / "tokenizer.json").symlink_to(mine)
+    lock = checkout.path / RESULTS / running.MAY_RUN
+    lock.unlink()
+    lock.symlink_to(mine)
+    again = ("--forcerun", "train_mt", "--cores", "1", "--configfile", "study.yaml")
+    for link in (lock, target / "tokenizer.json"):
+        done = checkout.snakemake(*again, check=False)
+        assert done.returncode == 1
+        assert f"error: {link.relative_to(checkout.path)} is a link to {mine}, and" in done.stderr
+        assert mine.read_text() == "mine"
+        link.unlink()
 
 
 def test_nothing_is_deleted_through_a_link_nor_of_a_study_that_runs(checkout):
@@ -56,11 +76,7 @@ def test_nothing_is_deleted_through_a_link_nor_of_a_study_that_runs(checkout):
 
 
 def test_all_results_may_be_elsewhere(study):
-    require_none(study, [f"{study}/figures/b.png", f"{study}/runs/lm-2/model", "trained/x"])
+    require_none(study)
     (study.parent / "second").symlink_to("planned")
-    require_none(study.parent / "second", [f"{study.parent}/second/figures/b.png"])
-
-
-def test_what_a_job_writes():
-    job = SimpleNamespace(output=["a"], log=["b"], benchmark="c")
-    assert [*written_by([job, SimpleNamespace(output=["d"], log=[], benchmark=None)])] == [*"abcd"]
+    require_none(study.parent / "second")
+    require_none(study.parent / "not there")
