@@ -1,6 +1,7 @@
 """A link among results: a job does not write through it."""
 
 import fcntl
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -8,6 +9,8 @@ import pytest
 from bottomup.core import running
 from bottomup.core.errors import UserError
 from bottomup.plan.links import require_none
+from bottomup.plan.reading import typed
+from bottomup.plan.start import require_none_at_work
 from tests.plan.checkouts import RESULTS
 
 
@@ -73,6 +76,16 @@ def test_nothing_is_deleted_through_a_link_nor_of_a_study_that_runs(checkout):
     assert figure.read_bytes() == before and thesis.read_text() == "mine"
     checkout.snakemake(*delete)
     assert not figure.exists()
+
+
+@pytest.mark.parametrize(
+    ("asked", "deletes"),
+    [("--delete-temp-output", 1), ("--delete-al", 1), ("--delete-all-output -n", 0), ("-c1", 0)],
+)
+def test_who_would_delete_through_a_link_is_stopped(study, asked, deletes):
+    (study / "figures/a.png").symlink_to("elsewhere")
+    with pytest.raises(UserError) if deletes else nullcontext():
+        require_none_at_work(study, typed(asked.split()))
 
 
 def test_all_results_may_be_elsewhere(study):

@@ -4,11 +4,25 @@ import re
 from collections import Counter
 
 from bottomup.core import running
+from bottomup.plan.lost import lost
 from bottomup.plan.metadata import recorded
 from tests.plan.checkouts import RESULTS
 
 ENCODED = "encode_text:*/train.source/*"
 OPTIONS = ["--cores", "1", "--configfile", "study.yaml"]
+
+
+def test_only_what_a_result_that_is_there_was_made_from_is_lost(tmp_path):
+    study = tmp_path / "study"
+    study.mkdir()
+    names = ("text", "table", "figure", "gone")
+    text, table, figure, gone = (study / name for name in names)
+    table.touch()
+    made = {table: {"input": [f"{text}", f"{tmp_path}/study2/a"]}, gone: {"input": [f"{figure}"]}}
+    assert lost(study, made, set()) == {text}
+    # A user deleted it, if there is a record of it and its job was not killed.
+    assert lost(study, made | {text: {"input": []}}, set()) == set()
+    assert lost(study, made | {text: {"input": None}}, {text}) == {text}
 
 
 def jobs(checkout, *targets):
