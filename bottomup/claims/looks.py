@@ -77,7 +77,7 @@ def next_look(
     n = left[0]
     trained = {name for names in asked["rests_on"] for name in names.split() if name in now}
     wanted = trained | {initial[name] for name in trained if name in initial}
-    more = {name: n for name in now if name in wanted and now[name] < n}
+    more = {name: n for name in now if name in wanted}
     of_pruned = asked["measure"].isin(OF_PRUNED).any() and pruned < n
     if not more and not of_pruned:
         return None

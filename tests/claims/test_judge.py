@@ -122,6 +122,20 @@ def test_what_would_decide():
     )
 
 
+def test_more_runs_than_there_are_are_asked_for(monkeypatch):
+    monkeypatch.setattr("bottomup.claims.judge.enough", lambda *_: (2, 1.0))
+    row = judged(frame(mt=[1.0, 9.0, 2.0]), claim(of("mt"), of_training=False))
+    assert row["undecided_until"].startswith("4 runs, if the values stay")
+
+
+def test_power_is_that_of_what_is_known_worst():
+    """Of what training adds where initial models have most of the published size already."""
+    runs = {"mt": [3.0, 3.1, 3.2]}
+    alone = judged(frame(**runs), claim(of("mt"), of_training=False))["power"]
+    beside = judged(frame(**runs, untrained=[2.9, 3.2, 2.8]), claim(of("mt")))["power"]
+    assert beside < 0.5 < alone
+
+
 def test_one_part_of_several_may_be_near_to_none():
     row = judged(
         frame(mt=[1.0, 5.0], lm=[0.0, 0.01]), claim(of("mt", "lm"), one_of=True, of_training=False)

@@ -84,6 +84,7 @@ def test_a_later_look_brings_each_to_its_number():
 def test_claims_on_pruned_models_need_pruned_runs():
     found = claims(("a", "undecided", "mt", "pruning"))
     assert next_look(found, PLANNED, NOW, INITIAL, pruned=2).pruned == 5
+    assert next_look(found, PLANNED, NOW, INITIAL, pruned=5).pruned is None
 
 
 @pytest.mark.parametrize(

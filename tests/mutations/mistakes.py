@@ -2065,4 +2065,24 @@ MISTAKES = [
             "every = self.pruned_runs() + self.whole_runs()",
         ),
     ),
+    *of(
+        "claims",
+        "judge.py",
+        ("runs = max(runs, one.parts.n_runs + 1)", "runs = max(runs, one.parts.n_runs)"),
+        ("min(own, power(", "max(own, power("),
+        ("if words.get(name, UNDECIDED) == UNDECIDED:", "if True:"),
+        (" and initial.value != how.own.value", ""),
+        ("same.index[1:]", "same.index[:]"),
+    ),
+    *of(
+        "claims",
+        "looks.py",
+        ("and pruned < n", "and pruned <= n"),
+        ("n > max(now.values())", "n > min(now.values())"),
+    ),
+    *of(
+        "plan",
+        "bottomup/plan/slices.py",
+        ("of_seed = 3 if name in study.training_halves else 1", "of_seed = 1"),
+    ),
 ]

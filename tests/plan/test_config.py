@@ -1653,6 +1653,14 @@ def test_objectives_have_the_seeds_of_the_first_look_unless_they_ask_for_more():
     assert next_look["tokens"]["untrained"] == 0 < next_look["tokens"]["mt"]
 
 
+def test_a_seed_of_an_objective_with_halves_trains_three_models():
+    budget = {"max_tokens": 10**6}
+    study = changed(training_halves=["lm"], objectives__lm__training=budget)
+    study["objectives"]["mlm"] = {"training": budget}
+    tokens = Slices(load(study)).plan_next_look()["tokens"]
+    assert tokens["lm"] == 3 * tokens["mlm"] > 0
+
+
 def test_without_looks_all_seeds_are_one():
     assert Slices(load(changed(seeds=[4, 5]))).judge_claims()["looks"]["planned"] == [2]
 
