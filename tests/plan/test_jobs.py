@@ -275,6 +275,15 @@ def test_all_makes_each_table_and_figure(unbuilt):
     assert {f"results/planned/{path}" for path in nested(wanted)} <= made
 
 
+def test_a_job_that_failed_gets_more_memory_and_time(unbuilt):
+    jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("collect_heads",))
+    [job] = (job for job in jobs if job.rule.name == "train_mt" and job.wildcards.seed == "1")
+    before = dict(job.resources.items())
+    job.attempt = 2
+    assert job.resources["mem_mb"] == 2 * before["mem_mb"]
+    assert job.resources["runtime"] > before["runtime"]
+
+
 @pytest.fixture
 def only_isotropy(checkout):
     checkout.append("study.yaml", "only: [isotropy, exact, wordnet, agreement]")
