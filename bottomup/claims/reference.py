@@ -143,10 +143,9 @@ layers. If a claim is about several curves (named in the column `curves`), it is
 on heads have none: heads of two models have no common order, and pruned models no common size.
 
 `python -m bottomup.claims.reference > docs/claims.md` makes this page. The calibration is that of
-the default study, kept in `docs/calibration.csv`. It has no controls of pruning, nor objectives
-with another's mask or with token dropout, nor learning curves; claims about them, and claims that
-are newer than its last run, as those of the field, stand here without a calibration. What the field
-says is in the null studies below.
+the default study at commit 8e26b45, kept in `docs/calibration.csv`. It has no controls of pruning,
+nor objectives with another's mask or with token dropout, nor learning curves, nor what else other
+studies of the field need; claims about them stand here without a calibration.
 
 ## Null studies
 
