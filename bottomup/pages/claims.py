@@ -77,15 +77,14 @@ class Objective(Section):
 
 class Study(Section):
     """What the page says of its study: its name, the shape of its models, the runs of each
-    objective, checkpoints beside them, the words of held-out text, and its figures; the objectives
-    that are also trained on halves of the text, and which PWCCA compares these (values by column).
+    objective, checkpoints beside them, and its figures; the objectives that are also trained on
+    halves of the text, and which PWCCA compares these (values by column).
     """
 
     study: str
     model: dict[str, int]
     objectives: dict[str, Objective]
     checkpoints: list[str]
-    test_words: int
     figures: list[Figure]
     halves: list[str]
     pwcca: dict[str, str]

@@ -307,7 +307,6 @@ class Slices:
         """`figures`: each as `bottomup.pages.claims.Figure` has it."""
         study = self.study
         values = self._size() | {
-            "test_words": study.corpus.splits.test_words,
             "figures": figures,
             "halves": study.training_halves,
             "pwcca": self._estimators()["pwcca_between_runs"],

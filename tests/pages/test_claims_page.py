@@ -87,7 +87,6 @@ STUDY = {
         "untrained": {"seeds": [1], "tokens": None},
     },
     "checkpoints": ["bert"],
-    "test_words": 8000,
     "figures": [
         {"name": "of_both", "tables": ["measures/mutual_information.csv"], "published": ["ib"]},
         {"name": "of_neither", "tables": ["measures/change.csv"], "published": []},
@@ -310,10 +309,10 @@ def test_the_page_says_what_its_study_is(claims):
     assert "<title>Study made &lt;up&gt;: claims<" in page and "<h1>Study made &lt;up&gt;:" in page
     assert (
         "<p> Transformers of 3 layers, 4 heads and width 32: lm (2 seeds, 100,000 tokens), "
-        "untrained (1 seed), the checkpoint bert. 8,000 words held out.</p>"
+        "untrained (1 seed), the checkpoint bert. </p>"
     ) in " ".join(page.split())
     alone = " ".join(written(claims, objectives={}).split())
-    assert "<p> the checkpoint bert. 8,000 words held out.</p>" in alone
+    assert "<p> the checkpoint bert. </p>" in alone
 
 
 @pytest.mark.parametrize(

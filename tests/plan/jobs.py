@@ -166,7 +166,7 @@ calibrate_claims --tables measures/{agreement,attention_patterns,bertscore,chang
 = initial.mlm untrained; initial.mt untrained; studies 1000; seed 1; estimators.mutual_information.n_clusters 50; estimators.mutual_information.n_tokens 100
 show_claims --claims measures/claims.csv --specifications measures/specifications.csv --between-runs measures/pwcca_between_runs.parquet --page claims.html
 < bottomup/pages/{claims.html,claims.css,claims.js,counts.html,pages.css,svg.html}
-= study planned; test_words 200; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition
+= study planned; objectives.untrained.tokens null; model.layers 2; pwcca.variant definition
 write_latex --measured measures/claims.csv --latex latex/verdicts.tex
 write_latex --measured measures/quality.csv --latex latex/quality.tex
 = table quality
