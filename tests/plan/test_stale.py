@@ -1122,3 +1122,10 @@ def test_on_a_cluster_a_run_has_four_threads_whatever_the_cores_here(checkout):
     on_slurm = ["--profile", "profiles/slurm", "--cores", "8", "--forcerun", "train_lm"]
     dry_run = checkout.snakemake(*planned, *on_slurm)
     assert dry_run.stdout.count("rule train_lm:") == 2 == dry_run.stdout.count("threads: 4")
+
+
+def test_here_runs_share_the_cores(checkout):
+    """Two runs of three objectives, and two of halves of the text."""
+    planned = ["--dry-run", "--configfile", "study.yaml", "--until", "train_lm"]
+    dry_run = checkout.snakemake(*planned, "--cores", "20", "--forcerun", "train_lm")
+    assert dry_run.stdout.count("rule train_lm:") == 2 == dry_run.stdout.count("threads: 2\n")
