@@ -261,7 +261,7 @@ def test_what_is_written_once_may_have_several_values():
 
 
 def test_touching_is_said_however_it_is_asked_for(checkout):
-    for asked, said in (("-tc1", 1), ("--to", 1), ("-c1 --executor=touch", 1), ("-ntc1", 0)):
+    for asked, said in (("-tc1", 1), ("-c1 --executor=touch", 1), ("-ntc1", 0)):
         done = checkout.snakemake(*asked.split(), "--configfile", "study.yaml")
         assert done.stderr.count("--touch: results will count as made with ") == said, asked
 

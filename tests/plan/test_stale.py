@@ -5,7 +5,10 @@ import os
 import re
 import shutil
 from dataclasses import replace
+from fnmatch import fnmatch
 from importlib.metadata import version
+from itertools import product
+from types import SimpleNamespace
 
 import pytest
 
@@ -719,16 +722,38 @@ def test_a_new_source_is_one_new_file_and_is_fetched_alone(checkout, outputs):
     assert pending(summary) == new | outputs.of(*FROM_CLEANING)
 
 
-@pytest.mark.parametrize(("old", "new", "stale"), CONFIG.values(), ids=CONFIG)
-def test_the_config(checkout, outputs, old, new, stale):
-    checkout.edit("study.yaml", old, new)
-    assert checkout.planned() == outputs.of(*stale)
+def together(edits):
+    """Edits, each with what it makes stale at its end, in groups of which one plan tells: those of
+    a group share no result but what shows the others, and no edit is of that alone."""
+    groups = []
+    for name, (place, *_, stale) in edits.items():
+        own = {*stale} - {*SHOWN} or {"*" for _ in stale}
+        for group in groups:
+            apart = not any(fnmatch(a, b) or fnmatch(b, a) for a, b in product(own, group.stale))
+            if apart and place not in group.places:
+                break
+        else:
+            groups.append(group := SimpleNamespace(names=[], places=set(), stale=set()))
+        group.names.append(name)
+        group.places.add(place)
+        group.stale |= own
+    return [group.names for group in groups]
 
 
-@pytest.mark.parametrize(("file", "stale"), CODE.items(), ids=CODE)
-def test_code(checkout, outputs, file, stale):
-    checkout.append(file, "_EDITED = 1")
-    assert checkout.planned() == outputs.of(*stale)
+@pytest.mark.parametrize("edits", together(CONFIG), ids=", ".join)
+def test_the_config(checkout, outputs, edits):
+    for name in edits:
+        checkout.edit("study.yaml", *CONFIG[name][:2])
+    assert checkout.planned() == outputs.of(*(rule for name in edits for rule in CONFIG[name][2]))
+
+
+@pytest.mark.parametrize(
+    "files", together({file: (file, stale) for file, stale in CODE.items()}), ids=", ".join
+)
+def test_code(checkout, outputs, files):
+    for file in files:
+        checkout.append(file, "_EDITED = 1")
+    assert checkout.planned() == outputs.of(*(rule for file in files for rule in CODE[file]))
 
 
 def test_text_that_is_only_shown_and_blank_space_in_commands(checkout):
