@@ -422,8 +422,8 @@ def structural_probe(
 
     chain, permuted: what `chain` and `permuted` reach. n: sentences to test, as from `with_others`,
     so that value and controls are of the same ones. Intervals are over documents, for a given
-    probe. With fewer than `n_needed` sentences to train or to test, no
-    metric has a value, and `n` is the lesser number.
+    probe. With fewer than `n_needed` sentences to train or to test, no metric has a value, and `n`
+    is the lesser number.
 
     Neurons are standardized. For depths there is one more, which is always 1, so that a depth may
     be counted from any point, and not only from where all neurons are 0.
