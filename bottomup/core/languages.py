@@ -1,4 +1,6 @@
-"""Codes of languages: one for each, that of two letters where there is one."""
+"""Codes of languages: one for each, that of two letters where there is one; and their scripts."""
+
+from functools import cache
 
 
 def canonical(language: str) -> str:
@@ -15,3 +17,14 @@ def short(language: str) -> str:
     if (code := canonical(language)) != language:
         raise ValueError(f"allowed: {code}, its shortest code")
     return language
+
+
+@cache
+def script(language: str) -> str | None:
+    """The script in which a language is most likely written (ISO 15924): Hans for zh, Hant for yue.
+
+    Without regard to its region.
+    """
+    from langcodes import Language
+
+    return Language.get(language.partition("_")[0]).maximize().script

@@ -28,7 +28,8 @@ from tokenizers import (
     trainers,
 )
 
-from bottomup.corpus.segmentation import MARK, UNSPACED, base
+from bottomup.core.languages import script
+from bottomup.corpus.segmentation import MARK, base, spaced
 from bottomup.corpus.specials import EOS, SPECIALS, UNK
 
 # Marks the start of the first sub-word of a word.
@@ -37,10 +38,12 @@ WORD_START = "▁"
 FINAL_SIGMA = r"(?<=[\p{L}\p{M}]|\p{L}['’.:·])Σ(?![\p{M}'’.:·]*\p{L})"
 # What Unicode's words have inside (UAX #29): joiners and other unseen signs, beside marks, but not
 # those of `segmentation`; signs of Armenian and Hebrew that stand for sounds or stress; and signs
-# between letters, of which the middle dot also multiplies, outside the languages that write it.
+# between letters, of which the middle dot also multiplies and quotes also quote, outside the
+# languages and the script that write words with them.
 MARKS = rf"\p{{M}}[\p{{Cf}}&&[^{MARK}]]"
 LETTERS = rf"\p{{L}}՚՛՜՞׳{MARKS}"
 SIGNS, DOT, DOTTED_LANGUAGES = "״՟‧", "·", frozenset(["ca", "oc"])
+QUOTES, QUOTED_SCRIPT = "\"'", "Hebr"
 # An apostrophe stays with the letters before it (l' homme), not with those after it (don 't).
 ELIDING_LANGUAGES = frozenset(["fr", "it"])
 
@@ -53,6 +56,7 @@ def word_pattern(language: str) -> str:
     else:
         apostrophe = rf"(?<=[{LETTERS}\p{{N}}])['’]{letter}+"
     signs = SIGNS + DOT * (base(language) in DOTTED_LANGUAGES)
+    signs += QUOTES * (script(language) == QUOTED_SCRIPT)
     return "|".join(
         [
             r"\.{2,}",
@@ -99,7 +103,7 @@ def _train(
         ]
     )
     word = f" ?(?:{word_pattern(language)})" if spaces else word_pattern(language)
-    marks = [pre_tokenizers.Split(MARK, behavior="removed")] if base(language) in UNSPACED else []
+    marks = [] if spaced(language) else [pre_tokenizers.Split(MARK, behavior="removed")]
     tokenizer.pre_tokenizer = pre_tokenizers.Sequence(
         [
             *marks,

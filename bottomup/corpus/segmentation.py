@@ -1,22 +1,29 @@
 """Words of languages that are written without spaces, found by ICU's dictionaries.
 
 Everywhere in the corpus a word ends at white space or at a mark: the zero width space, which
-Unicode has for this. Cleaning sets the marks once, in the languages of `UNSPACED`; all that counts,
-compares, cuts or annotates words then goes by them. Text that is shown, scored or read by another
-model has none.
+Unicode has for this. Cleaning sets the marks once, in languages of the scripts of `UNSPACED`; all
+that counts, compares, cuts or annotates words then goes by them. Text that is shown, scored or read
+by another model has none.
 """
 
 from icu4py.breakers import WordBreaker
 from tokenizers import Tokenizer
 
+from bottomup.core.languages import script
+
 MARK = "\u200b"
-# Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan, Dzongkha; of the last two, syllables.
-UNSPACED = frozenset(["zh", "ja", "th", "lo", "km", "my", "bo", "dz"])
+# Chinese, Japanese, Thai, Lao, Khmer, Burmese, Tibetan; of the last one, syllables.
+UNSPACED = frozenset(["Hans", "Hant", "Jpan", "Thai", "Laoo", "Khmr", "Mymr", "Tibt"])
 
 
 def base(language: str) -> str:
     """A language's code without its region: zh of zh_CN."""
     return language.partition("_")[0]
+
+
+def spaced(language: str) -> bool:
+    """Whether words of a language have spaces between them."""
+    return script(language) not in UNSPACED
 
 
 def marked(text: str, language: str) -> str:
@@ -28,7 +35,7 @@ def marked(text: str, language: str) -> str:
     >>> marked("请单击“文件”菜单。", "zh").split(MARK)
     ['请', '单击“', '文件”', '菜单。']
     """
-    if base(language) not in UNSPACED:
+    if spaced(language):
         return text
     parts: list[str] = []
     for part in WordBreaker(text, base(language)):

@@ -15,11 +15,12 @@ from torch.nn import functional
 from bottomup.core.files.joins import require_equal_lengths
 from bottomup.core.files.tables import read_table
 from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.core.languages import script
 from bottomup.core.seeds import generator
 from bottomup.core.settings import Scoring
 from bottomup.corpus.batches import Text, in_order
 from bottomup.corpus.detokenization import detokenize
-from bottomup.corpus.segmentation import UNSPACED, base, unmarked
+from bottomup.corpus.segmentation import base, spaced, unmarked
 from bottomup.measures import jackknife
 from bottomup.measures.jackknife import UNIT, Range
 from bottomup.model.beam_search import translate
@@ -220,12 +221,14 @@ def translation_quality(
     """BLEU and chrF (0 to 100) with their signatures.
 
     references: the target side before tokenization. Case is ignored, since the models read and
-    write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language: zh, ja-mecab
-    and ko-mecab; char for others without spaces, as 13a would take a clause for a word; else 13a.
+    write lower case. BLEU counts the words of sacreBLEU's tokenizer for the language: zh for what
+    is written as Chinese is, ja-mecab and ko-mecab; char for others without spaces, as 13a would
+    take a clause for a word; else 13a.
     blocks: the block of each sentence, below `count`.
     """
-    code, of_sacrebleu = base(language), sacrebleu.BLEU._TOKENIZER_MAP
-    tokenizer = of_sacrebleu.get(code, "char" if code in UNSPACED else "13a")
+    code = "zh" if script(language) in ("Hans", "Hant") else base(language)
+    of_sacrebleu = sacrebleu.BLEU._TOKENIZER_MAP
+    tokenizer = of_sacrebleu.get(code, "13a" if spaced(language) else "char")
     scores = {}
     for name, metric in {
         "bleu": sacrebleu.BLEU(lowercase=True, tokenize=tokenizer),

@@ -2,15 +2,14 @@
 
 import pytest
 
-from bottomup.core.languages import canonical, short
-from bottomup.corpus.bpe import ELIDING_LANGUAGES
+from bottomup.core.languages import canonical, script, short
+from bottomup.corpus.bpe import DOTTED_LANGUAGES, ELIDING_LANGUAGES
 from bottomup.corpus.detokenization import GUESSED
-from bottomup.corpus.segmentation import UNSPACED
 from bottomup.corpus.sources import libreoffice_help
 
 
 def test_what_means_something_here_has_no_other_code():
-    codes = {GUESSED, *ELIDING_LANGUAGES, *UNSPACED, *libreoffice_help.TAGS}
+    codes = {GUESSED, *ELIDING_LANGUAGES, *DOTTED_LANGUAGES, *libreoffice_help.TAGS}
     assert {canonical(code) for code in codes} == codes
 
 
@@ -34,3 +33,9 @@ def test_the_shortest_code(code, known):
         return
     with pytest.raises(ValueError, match=f"allowed: {known}, its shortest code"):
         short(code)
+
+
+def test_the_script_of_a_language():
+    codes = "en de_AT ru zh zh_TW yue wuu ja ko th lo km my bo dz he yi"
+    scripts = "Latn Latn Cyrl Hans Hans Hant Hans Jpan Kore Thai Laoo Khmr Mymr Tibt Tibt Hebr Hebr"
+    assert [script(code) for code in codes.split()] == scripts.split()
