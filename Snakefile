@@ -89,6 +89,12 @@ onstart:
         write_plan(workflow.dag.needrun_jobs())
     except UserError as error:
         sys.exit(f"error: {error}")
+    if workflow.touch:
+        print(
+            "--touch: results will count as made with today's settings, code, packages and inputs,"
+            " whatever they were made with",
+            file=sys.stderr,
+        )
     if not ON_CLUSTER:
         # It limits nothing here, and takes a fifth of a core in the end: profiles/README.md.
         workflow.scheduler.job_rate_limiter = None
@@ -116,12 +122,6 @@ if workflow.is_main_process:
         ],
     ):
         print(line, file=sys.stderr)
-    if (TYPED.touch or TYPED.executor == "touch") and not TYPED.dryrun:
-        print(
-            "--touch: results will count as made with today's settings, code, packages and inputs,"
-            " whatever they were made with",
-            file=sys.stderr,
-        )
 
 
 for each in workflow.rules:

@@ -261,7 +261,11 @@ def test_what_is_written_once_may_have_several_values():
 
 
 def test_touching_is_said_however_it_is_asked_for(checkout):
-    for asked, said in (("-tc1", 1), ("-c1 --executor=touch", 1), ("-ntc1", 0)):
+    profile = checkout.path / "quick" / "config.yaml"
+    profile.parent.mkdir()
+    profile.write_text("touch: true\n")
+    ways = ("-Ftc1", 1), ("-Fc1 --executor=touch", 1), ("-Fc1 --profile quick", 1), ("-Fntc1", 0)
+    for asked, said in ways:
         done = checkout.snakemake(*asked.split(), "--configfile", "study.yaml")
         assert done.stderr.count("--touch: results will count as made with ") == said, asked
 
