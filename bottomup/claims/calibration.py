@@ -14,16 +14,16 @@ import pandas as pd
 from scipy.stats import chi2
 
 from bottomup.claims.claim import Claim
-from bottomup.claims.finding import Decided, Finding, Replicates, decided, of_condition
+from bottomup.claims.finding import Decided, Finding, Replicates, decided
 from bottomup.claims.inference import (
     ENOUGH,
     MOST_RUNS,
     Evidence,
     Prior,
-    enough,
     variance_of_a_run,
 )
 from bottomup.claims.tables import N_DRAWS, TEXT
+from bottomup.claims.until import enough_of_all
 from bottomup.claims.words import LEVEL
 from bottomup.core.seeds import generator
 
@@ -128,20 +128,14 @@ class Truth:
             yield replace(self, parts=np.where(weakest, 0.0, self.parts), added=0.0)
 
     def enough(self, finding: Finding, prior: Prior) -> tuple[int, float] | None:
-        """See `inference.enough`."""
-        margin, parts = finding.claim.margin, replace(finding.parts, values=self.parts)
-        wanted = [enough(parts, prior, margin, finding.claim.one_of)]
-        if finding.added:
-            added = replace(finding.added, values=np.array([self.added]))
-            wanted.append(enough(added, prior, margin))
+        """See `until.enough_of_all`."""
+        parts, added, condition = replace(finding.parts, values=self.parts), finding.added, None
+        if added:
+            added = replace(added, values=np.array([self.added]))
         if finding.condition:
             known = finding.condition.evidence(finding.blocks)
-            known = replace(known, values=self.condition)
-            wanted.append(enough(known, of_condition(finding.claim, prior), margin))
-        if not all(wanted):
-            return None
-        runs, text = zip(*wanted, strict=True)
-        return max(runs), max(text)
+            condition = replace(known, values=self.condition)
+        return enough_of_all(finding.claim, prior, parts, added, condition)
 
 
 class Simulation:

@@ -154,9 +154,7 @@ class Finding:
         )
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
         how = decided(claim, prior, self.parts, self.added, condition, initial)
-        if self.unrepeated:
-            how = replace(how, p=PValues(*(np.ones_like(p) for p in vars(how.p).values())))
-        return how
+        return replace(how, p=how.p.at_least(1.0)) if self.unrepeated else how
 
 
 def decided(
@@ -169,22 +167,23 @@ def decided(
 ) -> "Decided":
     """The sentence holds if its parts do and, where there is evidence, training adds to them. It is
     contradicted if its parts are reversed and training does not add but takes away. If its
-    condition is not met, nothing is decided."""
+    condition is not met, or if nothing tells how far a second run would be, nothing is decided."""
     own = decide(parts, prior, claim.margin, claim.one_of)
     more = decide(added, prior, claim.margin) if added else None
     holds, absent, contradicted = own.above, own.below, own.below
+    towards = smaller = np.ones_like(own.value)
     if more:
         holds = np.maximum(holds, more.above)
         contradicted = np.maximum(contradicted, more.below)
-    smaller = np.ones_like(own.value)
+        towards = more.above
     if claim.has_published_size:
         short = replace(parts, values=parts.values - claim.published)
         smaller = decide(short, prior, 0.0, claim.one_of).below
-    p = PValues(holds, absent, contradicted, smaller)
+    p = PValues(holds, absent, contradicted, towards, smaller)
     if condition:
-        unmet = decide(condition, of_condition(claim, prior), claim.margin).above
-        p = PValues(*(np.maximum(one, unmet) for one in vars(p).values()))
-    return Decided(own, more, initial, p)
+        p = p.at_least(decide(condition, of_condition(claim, prior), claim.margin).above)
+    unknown_runs = parts.n_runs == 1 and not prior.df
+    return Decided(own, more, initial, p.at_least(1.0) if unknown_runs else p, unknown_runs)
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
@@ -195,12 +194,14 @@ def of_condition(claim: Claim, prior: Prior) -> Prior:
 @dataclass(frozen=True)
 class Decided:
     """Decisions on the parts of a claim, on what training adds to its statistic and on the initial
-    models, and what follows: arrays `[...]` as in `Evidence`."""
+    models, and what follows: arrays `[...]` as in `Evidence`. unknown_runs: whether there is one
+    run, and nothing tells how far a second one would be."""
 
     own: Decision
     added: Decision | None
     initial: Decision | None
     p: PValues
+    unknown_runs: bool
 
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:

@@ -116,8 +116,9 @@ def agreement(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     "far they lie above the layer's mean, less how far the least relevant quarter lie below it, in "
     "multiples of it",
     published=0.0858,
-    differs="Wider: a mean over layers stands for each layer, and nothing shows the relevance "
-    "before training.",
+    differs="Wider: a mean over layers stands for each layer; heads whose shares are drawn at "
+    "random from a skewed distribution pass as well; and nothing shows the relevance before "
+    "training.",
     contradicted_if="the most relevant quarter has less than 1.25 times the relevance of the "
     "others, or a few heads stand out for less relevance",
     undecided_until=LONGER,

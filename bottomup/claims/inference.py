@@ -164,7 +164,7 @@ def power(
 
 
 def enough(
-    evidence: Evidence, prior: Prior, margin: float, one_of: bool = False
+    evidence: Evidence, prior: Prior, margin: float, one_of: bool = False, level: float = LEVEL
 ) -> tuple[int, float] | None:
     """How many runs, and how many times the text, would decide with a power of 80 % if the values
     stayed. None if no number would: a part lies within the margin and no other below it (with
@@ -181,7 +181,7 @@ def enough(
         return None
     run = variance_of_a_run(evidence, prior)
     for n_runs in range(2, MOST_RUNS + 1):
-        needed = student.ppf(1 - LEVEL / 2, n_runs - 1) + student.ppf(ENOUGH, n_runs)
+        needed = student.ppf(1 - level / 2, n_runs - 1) + student.ppf(ENOUGH, n_runs)
         left = (room / needed) ** 2 - run / n_runs  # for the text
         if (left >= evidence.text)[decisive].all():
             return n_runs, 1.0

@@ -3,15 +3,15 @@
 import math
 from collections.abc import Mapping, Sequence
 
-import numpy as np
 import pandas as pd
 
 from bottomup.claims.claim import Claim
-from bottomup.claims.finding import Decided, Finding, find_all, of_condition, priors, rests_on
-from bottomup.claims.inference import Prior, enough, power
+from bottomup.claims.finding import Decided, Finding, find_all, priors, rests_on
+from bottomup.claims.inference import Prior, power
 from bottomup.claims.looks import Looks
 from bottomup.claims.tables import Tables, objectives
-from bottomup.claims.verdicts import corrected
+from bottomup.claims.until import IN_OTHER_WORDS, until
+from bottomup.claims.verdicts import corrected, surest
 from bottomup.claims.words import (
     AGAINST,
     ALL,
@@ -84,9 +84,12 @@ def judge(
             row |= {"power": _power(one, how, usual[claim.name])}
             row |= {"look": at[claim.name], "rests_on": " ".join(about)}
             row |= _verdict(words[claim.name], how.p.alone, curve, why)
+            row |= {"undecided_until": IN_OTHER_WORDS.get(row["verdict"], "")}
             if row["verdict"] == UNDECIDED:
+                level = surest(sum(other.claim.paper == claim.paper for other in found.values()))
                 text_of = tables[claim.measure].text
-                row |= {"undecided_until": _until(one, how, usual[claim.name], text_of)}
+                said = until(one, how, usual[claim.name], level / len(looks.planned), text_of)
+                row |= {"undecided_until": said}
         else:
             row |= _not_measured(missing[claim.name])
         rows.append(row)
@@ -133,7 +136,7 @@ def _power(one: Finding, how: Decided, prior: Prior) -> float:
     """The chance that this study finds the claim reproduced, asked alone, where its statistic has
     the published size, and its initial models what they have here. NaN where that is not known."""
     claim = one.claim
-    if one.unrepeated:
+    if one.unrepeated or how.unknown_runs:
         return math.nan
     own = power(one.parts, prior, claim.published, claim.margin, claim.one_of)
     if not one.added or not how.initial:
@@ -155,6 +158,8 @@ def _marks(one: Finding, how: Decided) -> dict:
         marks.append("one pair of runs")
     elif one.parts.n_runs == 1:
         marks.append(f"one run of {len(one.asked)}" if one.unrepeated else "one run")
+    if how.own.above <= LEVEL / 2 and how.p.smaller <= LEVEL / 2:
+        marks.append("smaller than published")
     if one.claim.of_training and not one.added:
         marks.append("no initial models beside it")
     elif one.added and one.added.n_runs < one.parts.n_runs:
@@ -193,31 +198,6 @@ def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -
         "uncorrected": alone,
         "not_ready": "; ".join(not_ready),
     }
-
-
-def _until(one: Finding, how: Decided, prior: Prior, text_of: str) -> str:
-    """What would decide the claim if the values stayed; text_of: its text, and how to see more."""
-    claim = one.claim
-    if one.unrepeated and one.claim.across_seeds:
-        return "a third run, for more than one pair"
-    if one.unrepeated:
-        return f"more than one of {len(one.asked)} runs has what it asks for"
-    if how.p.alone != UNDECIDED:
-        return "it stands among fewer claims, or more runs: alone it is decided"
-    if np.isnan(how.own.low):
-        return f"more runs, or more documents, give it an interval; or {claim.undecided_until}"
-    wanted = [enough(one.parts, prior, claim.margin, claim.one_of)]
-    condition = one.condition and one.condition.evidence(one.blocks)
-    if one.added:
-        wanted.append(enough(one.added, prior, claim.margin))
-    if condition:
-        wanted.append(enough(condition, of_condition(claim, prior), claim.margin))
-    if not all(wanted):
-        return f"the value is too near to none: {claim.undecided_until}"
-    runs, text = (max(values) for values in zip(*wanted, strict=True))
-    runs = max(runs, one.parts.n_runs + 1)
-    with_text = f" and {text:.1f} times the {text_of}" if text > 1 else ""
-    return f"{runs} runs{with_text}, if the values stay; or {claim.undecided_until}"
 
 
 def _not_measured(error: Exception) -> dict:

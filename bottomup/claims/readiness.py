@@ -14,6 +14,10 @@ FLOORS = {"bleu": 10.0, "accuracy": 0.1, "masked_accuracy": 0.1}
 # Nats of dev loss over the second half of the tokens; the papers' models, trained until they no
 # longer improve, have less.
 STILL_FALLING = 0.05
+READY = (
+    f"dev loss falls by less than {STILL_FALLING:g} nats over the second half of the tokens, and "
+    "none is weak"
+)
 
 
 def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict[str, str]:

@@ -73,13 +73,13 @@ There are no initial models for importance other than confidence, nor for readin
 
 **Marks** in the column `provisional`; quote no verdict without them:
 
-- *one run*: other claims tell how much runs differ. If these have one run, too, that is unknown,
-  and the verdict is about this run. A value that other text does not change either, such as the
-  number of heads left, is undecided.
+- *one run*: other claims on its table tell how much runs differ. If these have one run, too, that
+  is unknown, and the claim is undecided.
 - *one pair of runs*: two seeds make one pair, and nothing tells how far another would be. The claim
   is undecided.
 - *one run of 3*: the others could show it and do not, as where they have no head with the function.
   That run was chosen by what it shows, so the claim is undecided.
+- *smaller than published*: it is reproduced, and surely below the published size.
 - *no initial models beside it*: the sentence is about training, and nothing shows the state before.
 - *initial models beside some of its runs*: what training adds is of fewer seeds than the rest.
 - *holds, but less than before training*, *only less than before training*: only what training takes
@@ -87,18 +87,21 @@ There are no initial models for importance other than confidence, nor for readin
 - *holds before training, too*: the sentence is not about training.
 
 **Many claims.** Of the claims of one paper that are said to lie on either side of the margin, of
-those said to be contradicted, and of those said to be smaller than published, the expected share of
+those said to be contradicted, learned in part, or smaller than published, the expected share of
 wrong ones is at most {LEVEL:.0%} each, however the claims depend on each other (Benjamini and
 Yekutieli 2001). In simulated families of 32 claims of which none is true, anything is decided in at
 most 3.6 % of studies of 2, 3 or 5 runs: whether all statistics vary alike from run to run, or as
 the usual variance has it, or a tenth of them at thirty times
-(tests/claims/test_families_of_claims.py). With one run the promise does not hold, and the mark *one
-run* says so. Whole studies are simulated, too, see [null studies](#null-studies). The column
-`uncorrected` has the verdict on the claim alone. Claims of the paper on heads about MT are asked
-again of LM and MLM, with the margin of MT's claim; for comparisons that the paper does not make,
-the published value is set to 0.03. These claims, those beyond the papers, and those of the field
-are families of their own. How much runs usually vary is told for claims of the field by these
-alone, so that they change no verdict on the papers.
+(tests/claims/test_families_of_claims.py). The promise is of a family. A single claim whose runs
+vary far more than is usual has p-values that are too small: with ten to thirty times the usual
+variance, p of three runs is below 0.5 % four times as often as it should be, and below 0.05 % up to
+17 times; p of five runs twice and five times; p of ten runs hardly more often
+(tests/claims/test_inference.py). Whole studies are simulated, too, see [null
+studies](#null-studies). The column `uncorrected` has the verdict on the claim alone. Claims of the
+paper on heads about MT are asked again of LM and MLM, with the margin of MT's claim; for
+comparisons that the paper does not make, the published value is set to 0.03. These claims, those
+beyond the papers, and those of the field are families of their own. How much runs usually vary is
+told for claims of the field by these alone, so that they change no verdict on the papers.
 
 **When something appears.** A claim that one thing is learned before another compares midpoints of
 what rises from the first to the last step looked at, within each run or seed, in doublings of
@@ -135,8 +138,8 @@ has the published size and the initial models what they have here: where it is l
 from *undecided*.
 
 `undecided_until` says how many runs would decide a claim four times out of five if the values
-stayed; if {MOST_RUNS} are not enough, how much more text would, with that many runs; and which
-larger study would decide it in any case.
+stayed, alone or, where it is decided alone, among all claims; if {MOST_RUNS} are not enough, how
+much more text would, with that many runs; and which larger study would decide it in any case.
 
 `rank_correlation` is Spearman's correlation between our curve and the published one over the
 layers. If a claim is about several curves (named in the column `curves`), it is their mean. Claims

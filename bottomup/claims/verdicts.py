@@ -10,7 +10,15 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.stats import false_discovery_control
 
-from bottomup.claims.words import ABSENT, CONTRADICTED, LEVEL, REPRODUCED, SMALLER, UNDECIDED
+from bottomup.claims.words import (
+    ABSENT,
+    CONTRADICTED,
+    IN_PART,
+    LEVEL,
+    REPRODUCED,
+    SMALLER,
+    UNDECIDED,
+)
 
 Numbers = float | np.ndarray
 
@@ -21,12 +29,14 @@ class PValues:
     of simulated studies.
 
     holds: the sentence holds. absent: the statistic is on the other side. contradicted: and
-    training moved it there. smaller: it is less than published; 1 where no size is published.
+    training moved it there. towards: training moves it towards the sentence; 1 where no initial
+    model tells. smaller: it is less than published; 1 where no size is published.
     """
 
     holds: Numbers
     absent: Numbers
     contradicted: Numbers
+    towards: Numbers
     smaller: Numbers
 
     @property
@@ -34,33 +44,49 @@ class PValues:
         """The two-sided p-value that the statistic is on either side of the margin."""
         return np.minimum(1.0, 2 * np.minimum(self.holds, self.absent))
 
+    def at_least(self, p: Numbers) -> "PValues":
+        """The same where nothing is surer than this."""
+        return PValues(*(np.maximum(one, p) for one in vars(self).values()))
+
     @property
     def alone(self) -> str:
         """The word for the claim alone."""
-        return self.word(self.side, 2 * self.contradicted, 2 * self.smaller)
+        return self.word(self.side, 2 * self.contradicted, 2 * self.towards, 2 * self.smaller)
 
-    def word(self, side: Numbers, contradicted: Numbers, smaller: Numbers) -> str:
+    def word(self, side: Numbers, contradicted: Numbers, towards: Numbers, smaller: Numbers) -> str:
         """The word by these two-sided p-values, which may be corrected for other claims."""
-        if side <= LEVEL and self.holds < self.absent:
+        if side > LEVEL:
+            return SMALLER if smaller <= LEVEL else UNDECIDED
+        if self.holds < self.absent:
             return REPRODUCED
-        if side <= LEVEL:
-            return CONTRADICTED if contradicted <= LEVEL else ABSENT
-        return SMALLER if smaller <= LEVEL else UNDECIDED
+        if contradicted <= LEVEL:
+            return CONTRADICTED
+        return IN_PART if towards <= LEVEL else ABSENT
 
 
 def corrected(claims: Mapping[str, PValues], looks: int = 1) -> dict[str, str]:
     """The word for each claim of one family, at one of several looks.
 
-    Of the claims on either side, of those that are contradicted and of those that are smaller than
-    published, the expected share of wrong ones is at most `LEVEL` each, however the claims depend
-    on each other (Benjamini and Yekutieli 2001). Each look has an equal share of the level.
+    Of the claims on either side, of those that are contradicted, of those that training moves
+    towards the sentence and of those that are smaller than published, the expected share of wrong
+    ones is at most `LEVEL` each, however the claims depend on each other (Benjamini and Yekutieli
+    2001). Each look has an equal share of the level.
     """
     each = [*claims.values()]
-    side = looks * _adjusted([one.side for one in each])
-    contradicted = looks * _adjusted([2 * one.contradicted for one in each])
-    smaller = looks * _adjusted([2 * one.smaller for one in each])
-    words = zip(each, side, contradicted, smaller, strict=True)
-    return dict(zip(claims, (one.word(*of) for one, *of in words), strict=True))
+    kinds = [
+        looks * _adjusted([one.side for one in each]),
+        *(
+            looks * _adjusted([2 * getattr(one, kind) for one in each])
+            for kind in ("contradicted", "towards", "smaller")
+        ),
+    ]
+    words = (one.word(*of) for one, *of in zip(each, *kinds, strict=True))
+    return dict(zip(claims, words, strict=True))
+
+
+def surest(n_claims: int) -> float:
+    """The level at which one of as many claims is decided whatever the others are."""
+    return LEVEL / (n_claims * sum(1 / rank for rank in range(1, n_claims + 1)))
 
 
 def _adjusted(p: Sequence[Numbers]) -> np.ndarray:

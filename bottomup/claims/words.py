@@ -11,6 +11,7 @@ PAPERS = {
 
 REPRODUCED = "reproduced"
 SMALLER = "smaller than published"
+IN_PART = "learned in part"
 ABSENT = "absent, as before training"
 CONTRADICTED = "contradicted"
 NOT_YET = "not yet"
@@ -20,13 +21,16 @@ NOT_MEASURED = "not measured"
 MEANING = {
     REPRODUCED: "The statistic is surely above the margin; where the sentence is about training, "
     "training surely adds to it.",
-    SMALLER: "It is not surely above the margin, but surely below the published size.",
-    ABSENT: "The statistic is surely on the other side, but training does not surely move it "
-    "there: what the paper's models learned is not there.",
+    SMALLER: "The statistic is surely below the published size, and not surely on either side: if "
+    "it is there at all, it is smaller.",
+    IN_PART: "The statistic is surely on the other side, but training surely moves it towards the "
+    "sentence.",
+    ABSENT: "The statistic is surely on the other side, and training does not surely move it "
+    "either way: what the paper's models learned is not there.",
     CONTRADICTED: "The statistic is surely on the other side, and where the sentence is about "
     "training, training surely moves it there.",
-    NOT_YET: "It is smaller, absent or contradicted in models that may still come to it: they are "
-    "weak, or their loss was still falling.",
+    NOT_YET: "It is smaller, in part, absent or contradicted in models that may still come to it: "
+    "they are weak, or their loss was still falling.",
     ESTIMATOR: "One estimator, or one choice of the layers that stand for bottom and top, finds it "
     "reproduced, another finds the statistic on the other side.",
     UNDECIDED: "None of these is sure: this study cannot tell.",
@@ -35,8 +39,8 @@ MEANING = {
 # A specification as a claim is judged otherwise: its estimator, its layers, its seeds.
 AS_JUDGED, THIRDS, ALL = "as judged", "thirds", "all"
 # What a longer training could turn.
-LACKING = (SMALLER, ABSENT, CONTRADICTED)
-AGAINST = (ABSENT, CONTRADICTED)
+LACKING = (SMALLER, IN_PART, ABSENT, CONTRADICTED)
+AGAINST = (IN_PART, ABSENT, CONTRADICTED)
 # What a published value is, if it is not the statistic on the paper's own curves.
 PUBLISHED_AS = {
     "": "",

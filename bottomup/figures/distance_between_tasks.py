@@ -1,5 +1,6 @@
 """PWCCA distance by layer between runs of different objectives, and between two runs of one
-objective: with two seeds, or on the two halves of the training text.
+objective: with two seeds, or on the two halves of the training text; and below how much further
+others are apart than MT and MLM.
 
 Source: evolution, figure on the distance between tasks.
 """
@@ -8,13 +9,16 @@ import pandas as pd
 from matplotlib.figure import Figure
 
 from bottomup.figures import pairs, style
-from bottomup.figures.means import over_runs
+from bottomup.figures.means import less, over_runs
 from bottomup.figures.points import Tables, join, points, table
-from bottomup.measures.jackknife import UNIT, WITHOUT
+from bottomup.measures.jackknife import ANY, UNIT, WITHOUT
 
 PUBLISHED = "change_between_tasks"
 NEEDED = [*pairs.RUNS, "layer", "variant", "weights", "distance", "ci_low", "ci_high", WITHOUT]
 APART = "definition, other initial weights"
+QUANTITY, FURTHER = "PWCCA distance", "further apart than MT and MLM"
+NEAREST, *OTHERS = pairs.PAPER_PAIRS
+BY = ["panel", "series", "x"]
 TITLES = style.VARIANTS | {APART: "as defined, no initial weights shared"}
 
 
@@ -27,8 +31,15 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
     objectives across seeds, so that neither kind of pair shares its initial weights.
     """
     measured = _comparable(table(tables, "pwcca_between_runs", NEEDED))
-    ours = points(over_runs(measured, ["panel", "series", "x"], UNIT))
-    drawn = join([ours, *_published(tables, ours)]).assign(quantity="PWCCA distance")
+    theirs = _published(tables, measured)
+    drawn = join(
+        [
+            points(over_runs(measured, BY, UNIT), quantity=QUANTITY),
+            points(theirs, "published", quantity=QUANTITY),
+            points(over_runs(_further(measured), BY, ANY), quantity=FURTHER),
+            points(_published_further(theirs), "published", quantity=FURTHER),
+        ]
+    )
     return _figure(drawn), drawn
 
 
@@ -42,26 +53,47 @@ def _comparable(measured: pd.DataFrame) -> pd.DataFrame:
     return kept.sort_values(["panel", "x"])
 
 
-def _published(tables: Tables, ours: pd.DataFrame) -> list[pd.DataFrame]:
+def _further(measured: pd.DataFrame) -> pd.DataFrame:
+    """The distance of LM from MT and from MLM, less that of MT and MLM with the same seeds."""
+    nearest = measured[measured["series"] == NEAREST]
+    others = measured[measured["series"].isin(OTHERS)]
+    return less(others, nearest, ["panel", "x", "seed_a", "seed_b"])
+
+
+def _published(tables: Tables, measured: pd.DataFrame) -> pd.DataFrame:
+    """The published curves of our pairs, in every panel of objectives within a seed."""
     if PUBLISHED not in tables:
-        return []
+        return pd.DataFrame(columns=[*BY, "y"])
     names = tables[PUBLISHED]["series"].str.lower().str.replace(" vs ", "-")
     names = names.str.replace(r"(\w+) init\.", r"\1-\1", regex=True)
     curves = tables[PUBLISHED].assign(series=names)
-    curves = curves[names.isin(ours["series"])]
-    panels = [panel for panel in ours["panel"].unique() if panel != APART]
-    return [points(curves.assign(panel=panel), "published") for panel in panels]
+    curves = curves[names.isin(measured["series"])]
+    panels = [panel for panel in measured["panel"].unique() if panel != APART]
+    return pd.concat([curves.assign(panel=panel) for panel in panels])
+
+
+def _published_further(curves: pd.DataFrame) -> pd.DataFrame:
+    nearest = curves.loc[curves["series"] == NEAREST, ["panel", "x", "y"]]
+    both = curves[curves["series"].isin(OTHERS)].merge(
+        nearest, on=["panel", "x"], suffixes=("", "_nearest")
+    )
+    return both.assign(y=both["y"] - both["y_nearest"])
 
 
 def _figure(drawn: pd.DataFrame) -> Figure:
     panels = list(drawn["panel"].unique())
-    figure = Figure(figsize=(3.6 * len(panels) + 0.4, 3.8), layout="constrained")
-    for axes, panel in zip(
-        figure.subplots(1, len(panels), sharey=True, squeeze=False)[0], panels, strict=True
-    ):
-        style.curves(axes, drawn[drawn["panel"] == panel], pairs.look)
+    rows = dict(list(drawn.groupby("quantity", sort=False)))
+    figure = Figure(figsize=(3.6 * len(panels) + 0.4, 1.2 + 2.6 * len(rows)), layout="constrained")
+    grid = figure.subplots(len(rows), len(panels), sharey="row", squeeze=False)
+    for axes_of_row, (quantity, shown) in zip(grid, rows.items(), strict=True):
+        for axes, panel in zip(axes_of_row, panels, strict=True):
+            style.curves(axes, shown[shown["panel"] == panel], pairs.look)
+            style.layer_axis(axes)
+        axes_of_row[0].set_ylabel(style.DISTANCE if quantity == QUANTITY else FURTHER)
+    for axes, panel in zip(grid[0], panels, strict=True):
         axes.set_title(TITLES[panel])
-        style.layer_axis(axes)
-    figure.axes[0].set_ylabel(style.DISTANCE)
-    style.legend(figure, style.key(drawn, pairs.looks(drawn["series"])), columns=4)
+    for axes in grid[1:].flat:
+        axes.axhline(0, color="black", linewidth=0.7)
+    looks = pairs.looks(rows[QUANTITY]["series"])
+    style.legend(figure, style.key(rows[QUANTITY], looks), columns=4)
     return figure

@@ -138,7 +138,8 @@ def curves(
 def whole(points: pd.DataFrame) -> float:
     """The number of all heads, from points of the pruned (`x`) and the active ones by series
     (`y`)."""
-    active = points.groupby("x")["y"].sum()
+    of_series = points.groupby(["x", "series"])["y"].mean()  # two models may have as many pruned
+    active = of_series.groupby("x").sum()
     return (active + active.index).max()
 
 

@@ -23,6 +23,7 @@ DIAMOND = "M10 0l10 10l-10 10l-10-10z"
 VERDICTS = {
     words.REPRODUCED: Sign("#0072B2", CIRCLE, "M6 10.5l3 3l5-7"),
     words.SMALLER: Sign("#56B4E9", CIRCLE, "M13 5l-6 5l6 5"),
+    words.IN_PART: Sign("#A6761D", SQUARE, "M5 12l5-5l5 5"),
     words.ABSENT: Sign("#E69F00", SQUARE, "M5 10h10"),
     words.CONTRADICTED: Sign("#D55E00", SQUARE, "M6 6l8 8m0-8l-8 8"),
     words.NOT_YET: Sign("#009E73", DIAMOND, "M10 5v5l3 3"),

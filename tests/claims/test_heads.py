@@ -129,14 +129,6 @@ def test_much_noise_leaves_every_claim_undecided():
     assert (claims["verdict"] == "undecided").all(), claims["verdict"]
 
 
-def test_one_run_shows_nothing_of_what_is_counted():
-    claims = judged(blurred(published.frames((3,)), 1e-4), [*BY_SWEEPS])
-    assert (claims["provisional"] == "one run").all()
-    # What no text changes, and no other run: nothing is known of how far it varies.
-    assert set(claims.index[claims["verdict"] == "undecided"]) == COUNTED
-    assert claims["undecided_until"][[*COUNTED]].str.startswith("more runs").all()
-
-
 @pytest.mark.parametrize("name", TABLES)
 def test_a_table_that_is_missing_leaves_its_claims_undecided(as_published, name):
     about = [claim for claim in NAMES if not claim.startswith(("lm_", "mlm_"))]

@@ -204,6 +204,20 @@ def test_error_rates_over_runs(n_runs, times, most):
     assert share_decided(simulated(n_runs, run=times), USUAL) <= most
 
 
+@pytest.mark.parametrize(
+    ("n_runs", "times", "level", "often"),
+    [
+        *((3, 30, 0.005, 3.5), (3, 30, 0.0005, 17), (3, 10, 0.0005, 12)),
+        *((5, 10, 0.005, 1.9), (5, 10, 0.0005, 5), (10, 10, 0.0005, 1.8)),
+    ],
+)
+def test_unusual_runs_are_far_in_the_tail_more_often_than_they_should(n_runs, times, level, often):
+    """As docs/claims.md says, of a single claim."""
+    decision = decide(simulated(n_runs, run=times, text=0.1, n=200_000), USUAL, 0.0)
+    p = 2 * np.minimum(decision.above, decision.below)
+    assert np.mean(p <= level) / level == pytest.approx(often, rel=0.25)
+
+
 def test_one_run_is_as_wrong_as_it_is_unusual():
     shares = [share_decided(simulated(1, run=times), USUAL) for times in (1, 3, 10)]
     assert shares[0] <= 0.01 and shares[1] <= 0.02 and shares[2] >= 0.1  # hence "one run"

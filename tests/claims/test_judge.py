@@ -118,12 +118,13 @@ def test_what_would_decide():
     one_block["without"] = [np.array([value]) for value in one_block["distance"]]
     row = judged(one_block, claim(of("mt")))
     assert row["undecided_until"] == (
-        "more runs, or more documents, give it an interval; or a larger model"
+        "more of the held-out text: without one block of documents a value that it rests on is "
+        "missing; or a larger model"
     )
 
 
 def test_more_runs_than_there_are_are_asked_for(monkeypatch):
-    monkeypatch.setattr("bottomup.claims.judge.enough", lambda *_: (2, 1.0))
+    monkeypatch.setattr("bottomup.claims.until.enough", lambda *_, **__: (2, 1.0))
     row = judged(frame(mt=[1.0, 9.0, 2.0]), claim(of("mt"), of_training=False))
     assert row["undecided_until"].startswith("4 runs, if the values stay")
 
@@ -145,7 +146,7 @@ def test_one_part_of_several_may_be_near_to_none():
 
 def for_it(p):
     """A claim that holds with this two-sided p-value."""
-    return PValues(holds=p / 2, absent=1.0, contradicted=1.0, smaller=1.0)
+    return PValues(holds=p / 2, absent=1.0, contradicted=1.0, towards=1.0, smaller=1.0)
 
 
 def test_verdicts_on_a_paper_are_corrected_together():
@@ -186,10 +187,15 @@ def test_claims_of_another_paper_are_another_family():
         # It is there, though smaller; it is on the other side, and so smaller.
         ({"smaller": 0.001, "holds": 0.001}, "reproduced"),
         ({"smaller": 0.001, "absent": 0.001}, "absent, as before training"),
+        ({"towards": 0.024, "absent": 0.024}, "learned in part"),
+        ({"towards": 0.026, "absent": 0.024}, "absent, as before training"),
+        ({"towards": 0.001}, "undecided"),
     ],
 )
 def test_the_word_follows_from_p_values(p, word):
-    one = PValues(**dict.fromkeys(("holds", "absent", "contradicted", "smaller"), 1.0) | p)
+    one = PValues(
+        **dict.fromkeys(("holds", "absent", "contradicted", "towards", "smaller"), 1.0) | p
+    )
     assert one.alone == word
     assert corrected({"a claim": one}) == {"a claim": word}
 
@@ -200,7 +206,7 @@ def test_the_word_follows_from_p_values(p, word):
         ([-3.0, -3.1, -3.2], [1.0, 1.1, 1.0], "contradicted"),
         # An untrained network says the same: training did not move it there.
         ([-3.0, -3.1, -3.2], [-3.1, -3.2, -3.0], "absent, as before training"),
-        ([-3.0, -3.1, -3.2], [-5.0, -5.1, -5.0], "absent, as before training"),
+        ([-3.0, -3.1, -3.2], [-5.0, -5.1, -5.0], "learned in part"),
         ([0.05, 0.1, 0.0], [0.0, 0.1, 0.05], "smaller than published"),
         ([1.9, 1.0, 0.1], [0.0, 0.1, 0.05], "undecided"),
     ],
@@ -241,7 +247,7 @@ def test_a_verdict_that_falls_to_the_others_says_so():
     row = judged(frame(**values), *claims)
     assert (row["verdict"], row["uncorrected"]) == ("undecided", "reproduced")
     assert row["undecided_until"] == (
-        "it stands among fewer claims, or more runs: alone it is decided"
+        "alone it is decided; among all claims, 5 runs, if the values stay; or a larger model"
     )
 
 

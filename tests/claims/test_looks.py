@@ -27,7 +27,7 @@ def decided_at(effect, level, planned, n=20_000):
         own = runs[:look]
         known = evidence(own.mean(0), run=own.var(0, ddof=1), n_runs=look)
         how = decide(known, Prior(1.0, 2.0), 0.0)
-        p = PValues(how.above, how.below, how.below, np.ones_like(how.below))
+        p = PValues(how.above, how.below, how.below, *2 * [np.ones_like(how.below)])
         now = (len(planned) * p.side <= level) & ~found
         found, used = found | now, np.where(now, look, used)
     return found.mean(), used.mean()
@@ -46,7 +46,7 @@ def test_three_deviations_of_a_run_are_found_at_the_level_of_a_family():
 
 
 def test_each_look_has_an_equal_share_of_the_level():
-    one = PValues(*(np.array(p) for p in (0.01, 0.99, 0.99, 1.0)))  # two-sided 0.02
+    one = PValues(*(np.array(p) for p in (0.01, 0.99, 0.99, 1.0, 1.0)))  # two-sided 0.02
     assert corrected({"a": one}, looks=2)["a"] == "reproduced"
     assert corrected({"a": one}, looks=3)["a"] == "undecided"
     small = replace(one, holds=np.array(0.4), smaller=np.array(0.01))

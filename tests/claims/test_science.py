@@ -10,7 +10,7 @@ from bottomup.claims import heads
 from bottomup.claims.finding import Runs
 from bottomup.claims.inference import NO_PRIOR, Evidence, decide
 from bottomup.claims.tables import TEXT, table
-from tests.claims.made_up import BY_NAME, N_BLOCKS, finding, judged, moved, tables, where
+from tests.claims.made_up import BY_NAME, N_BLOCKS, finding, judged, moved, tables, where, without
 
 RUNS = 120
 
@@ -180,6 +180,85 @@ def test_the_best_of_equal_heads_is_no_better_on_average():
     assert values.mean() == pytest.approx(0.4, abs=3 * values.std() / 80**0.5)
     # It varies no more than its draws say.
     assert values.std() <= np.mean([draws[TEXT].std() for draws in drawn])
+
+
+# Layers
+
+
+def between_layers(curves, spread=0.01, seeds=(1, 2, 3)):
+    """PWCCA distances of consecutive layers, by objective, of runs that differ by a share."""
+    rng = np.random.default_rng(3)
+    known = {"variant": "definition", "weights": "x"}
+    rows = [
+        {"objective": name, "seed": seed, "layer_a": layer, "layer_b": layer + 1, **known}
+        | {"distance": value * (1 + spread * rng.standard_normal())}
+        for name, curve in curves.items()
+        for seed in seeds
+        for layer, value in enumerate(curve, start=1)
+    ]
+    frame = pd.DataFrame(rows)
+    frame["without"] = [*without(frame["distance"], 0.01 * frame["distance"], rng)]
+    return {"pwcca_between_layers": frame}
+
+
+FALLING, RISING = [0.05, 0.04, 0.03, 0.02, 0.01], [0.01, 0.015, 0.02, 0.025, 0.03]
+
+
+@pytest.mark.parametrize(("mt", "word"), [(RISING, "contradicted"), (FALLING, "reproduced")])
+def test_mt_that_changes_more_and_more_does_not_change_less(mt, word):
+    """Though LM and MLM rise further."""
+    others = {"lm": [0.03, 0.04, 0.05, 0.06, 0.07], "mlm": [0.03, 0.045, 0.06, 0.075, 0.09]}
+    before = dict.fromkeys(("untrained", "untrained_causal"), FALLING if mt is RISING else RISING)
+    frames = between_layers({"mt": mt, **others, **before})
+    claims = judged(frames, [BY_NAME["mt_changes_less_and_less"]])
+    assert claims["verdict"].item() == word
+
+
+def test_many_runs_do_not_make_a_noisy_level_a_fall():
+    """All three keep one level, and MT has a tenth of the noise of LM and MLM: the largest of noisy
+    falls is biased, and ten runs would be sure of it."""
+    rng, claim = np.random.default_rng(0), BY_NAME["mt_changes_less_and_less"]
+    curves = {name: np.full(5, 0.05) for name in ("mt", "lm", "mlm")}
+    found = 0
+    for _ in range(100):
+        frame = between_layers(curves, 0, range(1, 11))["pwcca_between_layers"]
+        noise = frame["objective"].map({"mt": 0.001}).fillna(0.01)
+        new = frame["distance"] + noise * rng.standard_normal(len(frame))
+        evidence = finding(claim.name, {"pwcca_between_layers": moved(frame, new)})
+        found += evidence.decided(NO_PRIOR).p.alone == "reproduced"
+    assert found <= 5
+
+
+def test_objectives_that_are_nearest_before_training_are_so_by_their_mask():
+    """MT and MLM start as one model, LM 0.145 from it; training takes two thirds of that away."""
+    rng, rows = np.random.default_rng(4), []
+    runs = itertools.product(("mt", "mlm", "lm", "untrained", "untrained_causal"), (1, 2, 3))
+    far = {("mt", "mlm"): 0.45, ("untrained", "untrained_causal"): 0.145}
+    far |= {("mt", "lm"): 0.498, ("mlm", "lm"): 0.498}
+    for (a, seed_a), (b, seed_b) in itertools.combinations(runs, 2):
+        known = {"objective_a": a, "seed_a": seed_a, "objective_b": b, "seed_b": seed_b}
+        for layer in range(1, 7):
+            distance = far.get((a, b), 0.6) * (1 + 0.01 * rng.standard_normal())
+            rows.append(known | {"layer": layer, "distance": distance})
+    frame = pd.DataFrame(rows).assign(variant="definition", weights="x")
+    frame["without"] = [*without(frame["distance"], 0.005 * frame["distance"], rng)]
+    row = judged({"pwcca_between_runs": frame}, [BY_NAME["mt_and_mlm_closest"]]).iloc[0]
+    assert row["value"] == pytest.approx(0.048, abs=0.005) and row["ci_low"] > row["margin"]
+    assert (row["verdict"], row["provisional"]) == (
+        "undecided",
+        "holds, but less than before training",
+    )
+
+
+def test_a_block_without_a_number_asks_for_text_and_spoils_one_claim_alone(as_published):
+    frame = as_published["pwcca_between_layers"].copy()
+    rare = frame.index[where(frame, objective="mt", seed=2, layer_a=3)][0]
+    frame.at[rare, "without"] = np.where(np.arange(N_BLOCKS) == 7, np.nan, frame["without"][rare])
+    claims = judged({"pwcca_between_layers": frame})
+    claims = claims[claims["verdict"] != "not measured"]
+    spoiled = claims["undecided_until"].str.contains("without one block of documents a value")
+    assert spoiled["mt_changes_less_and_less"] and not spoiled["lm_change_not_monotonic"]
+    assert claims["ci_low"][spoiled].isna().all() and not claims["ci_low"][~spoiled].isna().any()
 
 
 # Replications that are perfect

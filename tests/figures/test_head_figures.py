@@ -680,6 +680,11 @@ def test_models_far_apart_are_not_joined(kept, joined):
     assert all(abs(b - a) <= 16 for line in lines for a, b in itertools.pairwise(line))
 
 
+def test_a_model_of_which_a_penalty_of_0_prunes_nothing_is_no_second_one():
+    figure, _ = draw(heads_kept_by_attention, pruned_to(48, 4), published=False)
+    assert [len(line.get_xdata()) for line in figure.axes[0].get_lines()][:2] == [2, 1]
+
+
 def test_pruned_models_far_apart_are_not_joined_in_quality():
     figure, _ = draw(quality_against_heads, pruned_to(40, 30, 4), published=False)
     lines = [[*line.get_xdata()] for line in figure.axes[0].get_lines()]

@@ -45,7 +45,7 @@ def test_seeds_are_compared_within_an_objective(study):
 def band(points, panel, series):
     """The band of one curve, by x."""
     rows = points[(points["panel"] == panel) & (points["series"] == series)]
-    rows = rows[rows["source"] == "ours"]
+    rows = rows[(rows["source"] == "ours") & (rows["quantity"] == "PWCCA distance")]
     return {row.x: (row.low, row.high) for row in rows.itertuples()}
 
 
@@ -70,6 +70,26 @@ def test_bands_are_of_the_mean_over_runs_and_documents(study, of_two_runs):
     assert dict(points.loc[of, ["series", "runs"]].itertuples(index=False)) == {
         **{"lm-mt": 2, "lm-lm": 1}
     }
+
+
+def test_how_much_further_others_are_apart_is_told_in_pairs(study):
+    tables = study(seeds=(1, 2, 3)) | {TASKS: load_published(TASKS)}
+    _, points = distance_between_tasks.draw(tables)
+    further = points[points["quantity"] == distance_between_tasks.FURTHER]
+    assert {*further["series"]} == {"lm-mt", "lm-mlm"}
+    for panel in ("definition", distance_between_tasks.APART):
+        ours = further[(further["panel"] == panel) & (further["source"] == "ours")]
+        found = dict(ours.loc[ours["series"] == "lm-mt", ["x", "y"]].itertuples(index=False))
+        lm, nearest = (y(points, panel, pair) for pair in ("lm-mt", "mt-mlm"))
+        assert found == pytest.approx({layer: lm[layer] - nearest[layer] for layer in lm})
+        known = ours.dropna(subset="low")
+        assert len(known) and known["y"].between(known["low"], known["high"]).all()
+    published = further[further["source"] == "published"]
+    # All but LM and MLM at the first layer.
+    assert (published[published["panel"] == "definition"]["y"] < 0).sum() == 1
+    alone = study(objectives=("lm", "untrained"))
+    _, points = distance_between_tasks.draw(alone)
+    assert {*points["quantity"]} == {"PWCCA distance"}
 
 
 def test_objectives_across_seeds_have_a_panel_of_their_own(study):

@@ -625,6 +625,16 @@ MISTAKES = [
     ),
     *of(
         "claims",
+        "until.py",
+        ("return max(runs), max(text)", "return max(runs), min(text)"),
+        ("max(found[0], one.parts.n_runs + 1)", "max(found[0], one.parts.n_runs)"),
+        ("LEVEL if alone == UNDECIDED else surest", "LEVEL"),
+        ("one.parts.values - claim.published", "one.parts.values"),
+        ("one.added if word in (UNDECIDED, REPRODUCED) else None", "None"),
+        ("np.isnan(one.parts.text).any()", "False"),
+    ),
+    *of(
+        "claims",
         "judge.py",
         (
             "in _corrected(claims, decided, len(looks.planned)).items():",
@@ -660,15 +670,18 @@ MISTAKES = [
         "claims",
         "words.py",
         ("LEVEL = 0.05", "LEVEL = 0.1"),
-        ("LACKING = (SMALLER, ABSENT, CONTRADICTED)", "LACKING = (SMALLER, ABSENT)"),
+        ("LACKING = (SMALLER, IN_PART, ABSENT, CONTRADICTED)", "LACKING = (SMALLER, ABSENT)"),
     ),
     *of(
         "claims",
         "verdicts.py",
         ('method="by"', 'method="bh"'),
-        ("CONTRADICTED if contradicted <= LEVEL else ABSENT", "CONTRADICTED"),
+        ("if contradicted <= LEVEL:", "if True:"),
+        ("IN_PART if towards <= LEVEL else ABSENT", "ABSENT"),
         ("self.holds < self.absent", "True"),
-        ("[2 * one.smaller", "[one.smaller"),
+        ("[2 * getattr(one, kind)", "[getattr(one, kind)"),
+        ("rank in range(1, n_claims + 1)", "rank in range(1, 2)"),
+        ("np.maximum(one, p) for", "np.minimum(one, p) for"),
     ),
     *of(
         "claims",
@@ -1986,7 +1999,6 @@ MISTAKES = [
         ("n_studies, rng, more, of_text)", "n_studies, rng, more)"),
         ("- whole[:, :1]) / np.sqrt(self.text)", "- whole[:, :1]) / self.text"),
         ("if share >= ENOUGH:", "if share >= ENOUGH / 2:"),
-        ("return max(runs), max(text)", "return max(runs), min(text)"),
         ('generator(seed, "calibration", name)', 'generator(1, "calibration", name)'),
     ),
     *of(
@@ -2068,7 +2080,8 @@ MISTAKES = [
     *of(
         "claims",
         "judge.py",
-        ("runs = max(runs, one.parts.n_runs + 1)", "runs = max(runs, one.parts.n_runs)"),
+        ("level / len(looks.planned)", "level"),
+        ("one.unrepeated or how.unknown_runs", "one.unrepeated"),
         ("min(own, power(", "max(own, power("),
         ("if words.get(name, UNDECIDED) == UNDECIDED:", "if True:"),
         (" and initial.value != how.own.value", ""),
