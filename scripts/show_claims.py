@@ -1,4 +1,4 @@
-"""Write the claims, with verdicts and evidence, as the first page of the report.
+"""Write the claims, with verdicts and evidence, as a page.
 
 Settings: study, its name; model, the shape of its models; objectives, with the seeds and the tokens
           of their runs; checkpoints; test_words; figures, each with name, tables and published;

@@ -20,8 +20,8 @@ from bottomup.pages.claims import Objective, checked, counts, figures_of
 from bottomup.pages.headlines import headlines
 from bottomup.pages.signs import VERDICTS, sign
 
-WIDTH = 1280  # of a light image, in pixels
-QUALITY = 60  # of WebP, 0 to 100
+WIDTH = 1024  # of a light image, in pixels
+QUALITY = 45  # of WebP, 0 to 100
 MOST_NAMES = 8  # of panels, or of curves, in place of an image
 
 

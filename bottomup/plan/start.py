@@ -22,14 +22,11 @@ from bottomup.plan.reading import typed, understood
 STUDIES = Path("studies")
 DEFAULT = "default"  # config.yaml alone
 SUFFIXES = (".yaml", ".yml", ".json")
-REPORT = Path("report.html")
 
 TERMINAL = "terminal"  # the plugin by which Snakemake prints
 MODULE = f"{logger_plugin_module_prefix}{TERMINAL}"
 # Where Snakemake would not run jobs, and speaks by its own lines.
 SPEAKS = ("dryrun", "touch", "unlock", "delete_all_output", "delete_temp_output", "archive")
-# What leaves figures of the report unmade.
-PARTS = ("targets", "until", "omit_from")
 
 _typed: list[str] = []  # the command, where it was ./study
 _folders: list[Path] = []
@@ -37,7 +34,13 @@ _folders: list[Path] = []
 
 def require_none_at_work(study: Path, given: Namespace) -> None:
     """Raise UserError if what was `typed` deletes results of a study that runs, or in which a link
-    leads elsewhere: Snakemake tells nobody that it starts to."""
+    leads elsewhere: Snakemake tells nobody that it starts to. Nor is a report written through a
+    link."""
+    if given.report and (report := Path(given.report)).is_symlink():
+        raise UserError(
+            f"{report} is a link to {report.readlink()}, which would be written over; delete the "
+            "link"
+        )
     if (given.delete_all_output or given.delete_temp_output) and not given.dryrun:
         require_idle(study)
         require_none(study)
@@ -101,24 +104,14 @@ def config_file(name: str) -> Path:
 
 
 def parsed(arguments: list[str]) -> tuple[Namespace, object]:
-    """What Snakemake understands, with our lines where jobs are run, a report where all
-    of a study is, and its parser.
+    """What Snakemake understands, with our lines where jobs are run, and its parser.
 
-    Raises UserError if it does not understand something, or if the report would replace a link.
+    Raises UserError if it does not understand something.
     """
     with understood():
         parser, known = parse_args(arguments)
-    if any(getattr(known, mode) for mode in SPEAKS) or known.executor in SPEAKS:
-        return known, parser
-    known.logger = known.logger or [TERMINAL]
-    if not any(getattr(known, choice) for choice in PARTS):
-        report = Path(known.report or REPORT)
-        if report.is_symlink():
-            raise UserError(
-                f"{report} is a link to {report.readlink()}, which would be written over; delete "
-                "the link"
-            )
-        known.report, known.report_after_run = report, True
+    if known.executor not in SPEAKS and not any(getattr(known, mode) for mode in SPEAKS):
+        known.logger = known.logger or [TERMINAL]
     return known, parser
 
 

@@ -59,7 +59,7 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
             self.handleError(record)
 
     def close(self) -> None:
-        """Say how it ended; after all records, and after the report."""
+        """Say how it ended; after all records."""
         if not self.has_ended:
             self.has_ended = True
             self._print(self._end())
@@ -111,12 +111,11 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         elif not self.failed and (self.has_begun or self.is_up_to_date):
             spent = duration(time.time() - self.began)
             done = f"Done in {spent}" if self.has_begun else "Nothing to do, all is up to date"
-            yield ". ".join([done, *where(start.folder(), self.began)])
+            yield ". ".join([done, *where(start.folder())])
 
 
-def where(folder: Path, since: float) -> Iterator[str]:
-    """Where the results of a study are, as far as there are any; the report if newer than `since`,
-    in seconds of the epoch."""
+def where(folder: Path) -> Iterator[str]:
+    """Where the results of a study are, as far as there are any."""
     if (site := folder / "index.html").exists():
         yield f"All of it: {site}"
     if figures := [*folder.glob("figures/*.png")]:
@@ -127,8 +126,6 @@ def where(folder: Path, since: float) -> Iterator[str]:
             verdicts = Counter(row["verdict"] for row in csv.DictReader(file))
         counted = ", ".join(f"{n} {verdict}" for verdict, n in verdicts.most_common())
         yield f"Verdicts: {page} ({counted})"
-    if start.REPORT.exists() and start.REPORT.stat().st_mtime >= since:
-        yield f"Report: {start.REPORT}"
 
 
 def duration(seconds: float) -> str:

@@ -88,6 +88,14 @@ def test_who_would_delete_through_a_link_is_stopped(study, asked, deletes):
         require_none_at_work(study, typed(asked.split()))
 
 
+def test_a_report_is_not_written_through_a_link(study, tmp_path):
+    asked = typed(["--report", str(tmp_path / "report.html")])
+    require_none_at_work(study, asked)
+    (tmp_path / "report.html").symlink_to("elsewhere.html")
+    with pytest.raises(UserError, match=r"is a link to elsewhere\.html.*delete the link"):
+        require_none_at_work(study, asked)
+
+
 def test_all_results_may_be_elsewhere(study):
     require_none(study)
     (study.parent / "second").symlink_to("planned")

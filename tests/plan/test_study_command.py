@@ -4,7 +4,6 @@ import re
 import shutil
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
@@ -76,57 +75,20 @@ def test_all_studies_are_named_where_one_is_unknown(folder):
 
 
 @pytest.mark.parametrize(
-    "arguments",
-    [
-        *(["-n"], ["-Fn"], ["-nF"], ["-pn"], ["-npk"], ["--dry-run"], ["--dryrun"], ["-t"]),
-        *(["--touch"], ["--executor", "dryrun"], ["--configfile", "mine.yaml", "-Fn"]),
-    ],
-    ids=" ".join,
-)
-def test_nothing_is_reported_of_what_is_not_run(folder, arguments):
-    known, _ = start.parsed(["--cores", "1", *arguments])
-    assert not known.report and not known.report_after_run
-
-
-@pytest.mark.parametrize(
-    ("arguments", "report"),
-    [
-        *(([], "report.html"), (["-F"], "report.html"), (["-k"], "report.html")),
-        (["--configfile", "n"], "report.html"),
-        (["--config", "study=-n"], "report.html"),
-        (["--report", "mine.html"], "mine.html"),
-    ],
-    ids=str,
-)
-def test_a_report_is_written_of_what_is_run(folder, arguments, report):
-    known, _ = start.parsed(["--cores", "1", *arguments])
-    assert known.report == Path(report) and known.report_after_run
-
-
-@pytest.mark.parametrize(
-    "part", [["--until", "train_lm"], ["--", "latex"], ["-O", "train_lm"]], ids=str
-)
-def test_nothing_is_reported_of_a_part(folder, part):
-    """Figures that are not made would end the report."""
-    known, _ = start.parsed(["--cores", "1", *part])
-    assert not known.report and known.logger == ["terminal"]
-
-
-@pytest.mark.parametrize(
     ("arguments", "logger"),
-    [([], ["terminal"]), (["-n"], []), (["--unlock"], [])],
+    [
+        *(([], ["terminal"]), (["-F"], ["terminal"]), (["-k"], ["terminal"])),
+        *((["--configfile", "n"], ["terminal"]), (["--config", "study=-n"], ["terminal"])),
+        *((["--until", "train_lm"], ["terminal"]), (["--", "latex"], ["terminal"])),
+        *((["-n"], []), (["-Fn"], []), (["-nF"], []), (["-pn"], []), (["-npk"], [])),
+        *((["--dry-run"], []), (["--dryrun"], []), (["-t"], []), (["--touch"], [])),
+        *((["--executor", "dryrun"], []), (["--unlock"], [])),
+    ],
     ids=str,
 )
 def test_our_lines_are_those_of_a_run(folder, arguments, logger):
     known, _ = start.parsed(["--cores", "1", *arguments])
     assert known.logger == logger
-
-
-def test_a_link_is_not_written_over(folder):
-    Path("report.html").symlink_to("elsewhere.html")
-    with pytest.raises(UserError, match=r"is a link to elsewhere\.html.*delete the link"):
-        start.parsed(["--cores", "1"])
-    start.parsed(["--cores", "1", "-n"])
 
 
 def test_what_snakemake_does_not_understand_is_one_line(folder):

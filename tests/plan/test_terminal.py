@@ -10,7 +10,6 @@ from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
-from snakemake.common import NOTHING_TO_BE_DONE_MSG
 from snakemake_interface_logger_plugins.common import LogEvent
 from snakemake_interface_logger_plugins.registry import LoggerPluginRegistry
 
@@ -124,20 +123,11 @@ def results(folder):
 
 def test_the_end_says_where_everything_is(said, tmp_path):
     results(tmp_path / "results/a")
-    (tmp_path / "report.html").write_text("")
-    os.utime(tmp_path / "report.html", (2**33, 2**33))
     said(LogEvent.RUN_INFO, stats={"total": 4})
     assert said.end() == [
         "Done in 0 s. All of it: results/a/index.html. Figures: results/a/figures (2). "
-        "Verdicts: results/a/claims.html (2 undecided, 1 reproduced). Report: report.html"
+        "Verdicts: results/a/claims.html (2 undecided, 1 reproduced)"
     ]
-
-
-def test_a_report_of_before_is_not_todays(said, tmp_path):
-    (tmp_path / "report.html").write_text("")
-    os.utime(tmp_path / "report.html", (0, 0))
-    said(msg=f"{NOTHING_TO_BE_DONE_MSG}")
-    assert said.end() == ["Nothing to do, all is up to date"]
 
 
 @pytest.mark.parametrize(
