@@ -68,7 +68,7 @@ def next_look(
     if (claims["verdict"] == NOT_MEASURED).all():
         raise UserError(
             "no claim of this study is judged, so none asks for more seeds; measure what claims "
-            "rest on: keys only and leave_out; docs/claims.md has the claims"
+            "rest on: keys only and leave_out; docs/verdicts.csv has the claims with their tables"
         )
     asked = claims[claims["verdict"] == UNDECIDED]
     left = [n for n in planned if n > max(now.values())]
