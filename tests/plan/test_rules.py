@@ -5,6 +5,7 @@ import re
 import textwrap
 
 import pytest
+from snakemake.scheduling.job_scheduler import JobScheduler
 
 from bottomup.claims import published, published_heads
 from bottomup.pages import latex
@@ -102,6 +103,7 @@ def test_calibration_has_the_published_curves_that_it_reads_among_its_inputs(rec
 
 def test_no_job_that_has_ended_makes_scheduling_dearer(checkout):
     """Snakemake's limit on jobs a second adds a timer for each (profiles/README.md)."""
+    assert "job_rate_limiter" in JobScheduler.__init__.__code__.co_names  # else nothing is set here
     said = 'print("limit:", workflow.scheduler.job_rate_limiter)'
     checkout.edit("Snakefile", "onsuccess:\n", f"onsuccess:\n    {said}\n")
     checkout.append("text/en.txt", "Another line.")
@@ -110,3 +112,5 @@ def test_no_job_that_has_ended_makes_scheduling_dearer(checkout):
         *("--cores", "1", "--configfile", "study.yaml", "--until", "fetch_corpus")
     )
     assert "limit: None" in done.stdout.splitlines()
+    planned = checkout.snakemake("--dry-run", "--configfile", "study.yaml")
+    assert "rule encode_text" in planned.stdout and "group" not in planned.stdout
