@@ -214,7 +214,10 @@ SHOWN = [
 COUNTED = [
     ("log = []\n", "log.append('a')", "log.append('b')"),
     ("def f(log):\n    ", "log.info('a')", "log.info('b')"),
-    (LOG + "log = []\n", "log.info('a')", "log.info('b')"),
+    *(
+        (head, "log.info('a')", "log.info('b')")
+        for head in (f"{LOG}log = []\n", f"log = []\n{LOG}")
+    ),
     (LOG, "log.info('%s', y := 1)", "log.info('%s', y := 2)"),
     (LOG, "log.info('%s', rows.pop())", "log.info('%s', rows)"),
     (LOG, "log.info(f'{rows.pop(0)}')", "log.info(f'{rows.pop(1)}')"),
@@ -384,6 +387,12 @@ def test_modules_beside_the_library_count_by_their_code(project, tmp_path, monke
     assert found[0] == found[1] != found[2] != digest.digest("run.py")
     prefix = "scripts/" if where == "scripts" else "own/lib/" if where else ""
     assert {f"{prefix}mine/parts.py", f"{prefix}more.py"} < found[0].keys()
+
+
+def test_what_is_installed_counts_by_its_version_alone():
+    installed = ("/a/lib/python3.11/site-packages/b.py", "/usr/lib/python3/dist-packages/b/c.py")
+    assert digest.is_own("/home/a/b.py") and not any(map(digest.is_own, installed))
+    assert not digest.is_own("b.py")
 
 
 def test_every_package_that_the_library_imports_is_pinned():

@@ -5,9 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
+from contextlib import nullcontext
 
 import pytest
 
+from bottomup.plan import planned
+from bottomup.core.errors import UserError
 from bottomup.plan.digest import digest
 from tests.plan.checkouts import ROOT
 
@@ -86,6 +89,16 @@ def test_another_python(copy):
 def test_one_of_several_locked_versions_will_do(copy):
     pandas = digest(SCRIPT)["pandas"]
     assert collected(copy, pandas=f"0.1, {pandas}") == ""
+
+
+@pytest.mark.parametrize(("found", "refused"), [("2.13.0+cpu", False), ("2.14.0+cpu", True)])
+def test_a_build_of_the_locked_version_will_do(found, refused, monkeypatch):
+    monkeypatch.setattr(planned, "_plan", {})
+    monkeypatch.setattr(planned, "installed", lambda name: found)
+    for name in ("_take_imported", "_require_script"):
+        monkeypatch.setattr(planned, name, lambda: None)
+    with pytest.raises(UserError, match=r"^planned with torch 2\.13") if refused else nullcontext():
+        planned.require({"torch": "2.13.0"})
 
 
 def test_code_that_is_imported_later(copy):

@@ -1,6 +1,7 @@
 """Snakemake's records say what was: of jobs that failed, of outputs that are missing, and of files
 that were written while a job ran."""
 
+import asyncio
 import json
 import os
 from types import SimpleNamespace
@@ -8,7 +9,7 @@ from types import SimpleNamespace
 import pytest
 from snakemake.iocontainers import InputFiles
 
-from bottomup.plan import contents
+from bottomup.plan import contents, records
 from bottomup.plan.records import _changed, ordered, slice_of
 from bottomup.plan.slices import Slice
 from tests.plan.checkouts import RESULTS
@@ -28,6 +29,22 @@ def test_order_and_names_of_inputs_are_told():
         False,
     ]
     assert ordered(InputFiles(["a", "b"])) != ordered(InputFiles(["b", "a"]))
+
+
+@pytest.mark.parametrize("failed", [True, False])
+def test_a_job_that_failed_leaves_no_record(failed, monkeypatch):
+    async def ended(*_, **__):
+        pass
+
+    cleaned = []
+    persistence = SimpleNamespace(cleanup=cleaned.append)
+    dag = SimpleNamespace(workflow=SimpleNamespace(persistence=persistence))
+    job = type("Job", (), {"dag": dag, "log": []})()
+    monkeypatch.setattr(records, "_stamps", {})
+    monkeypatch.setattr(records, "_end", ended)
+    monkeypatch.setattr(records, "_changed", lambda *_: iter(()))
+    asyncio.run(records._postprocess(job, error=failed))
+    assert cleaned == [job] * failed
 
 
 def test_what_is_recorded_of_a_job_has_the_order_of_its_inputs():

@@ -90,6 +90,13 @@ def test_each_name_is_made_and_read_in_one_way(study):
         assert float(found["penalty"]) in penalties or found["method"] == "none"
 
 
+def test_pruned_checkpoints_have_wildcards(monkeypatch):
+    subjects = Subjects(load(copy.deepcopy(DEFAULT)))
+    pruned = "bert-0.encoder.gates_7.25"
+    monkeypatch.setattr(Subjects, "pruned_checkpoints", lambda self: [pruned])
+    assert re.fullmatch(subjects.wildcards()["penalty"], "7.25")
+
+
 @pytest.mark.parametrize(("written", "name"), [(-0.0, "0"), (0, "0"), (1e-300, "1e-300"), (1, "1")])
 def test_a_penalty_has_one_name(written, name):
     config = copy.deepcopy(DEFAULT)
