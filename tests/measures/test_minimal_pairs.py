@@ -124,7 +124,7 @@ def test_the_program(name, measure, tmp_path):
     (tmp_path / "pairs").mkdir()
     folder, table = write(tmp_path / "pairs"), tmp_path / "minimal_pairs.csv"
     run = {"objective": name, "seed": 1}
-    options = {"folder": str(folder), "pairs": 12, "seed": 2, "content": ""}
+    options = {"folder": str(folder), "pairs": 7, "seed": 2, "content": ""}
     options |= {"run": run | {"module": name, "options": {}}}
     files = {"word_tokenizer": path, "train": tmp_path / "train.source"}
     measure("minimal_pairs", run, options, model=tmp_path / "model", table=table, **files)
@@ -143,7 +143,7 @@ def test_the_program(name, measure, tmp_path):
             logits = read.head(read(ids))[0, :-1].log_softmax(-1)
         return logits[torch.arange(len(logits)), ids[0, 1:]].double().sum()
 
-    some = drawn(load(folder), 12, 2)
+    some = drawn(load(folder), 7, 2)
     right = [log_probability(a) > log_probability(b) for a, b in some[["good", "bad"]].to_numpy()]
     expected = some.assign(right=np.array(right, dtype=float)).groupby("set")["right"].mean()
     assert by["model", "order"] == pytest.approx(expected["words"])

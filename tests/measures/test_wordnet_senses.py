@@ -3,8 +3,11 @@
 import numpy as np
 import pandas as pd
 import pytest
+import torch
 
+from bottomup import subjects
 from bottomup.core.files.tokenizers import load_tokenizer
+from bottomup.corpus.wordnet import examples
 from bottomup.measures.wordnet import NEEDED, asked, known, rows, told
 from bottomup.training.run import save
 from tests import tiny
@@ -80,20 +83,20 @@ def test_of_few_words_nothing_is_said():
 
 @pytest.mark.parametrize("name", ["lm", "mt"])
 def test_the_program(name, measure, tmp_path):
-    """Each sense is told by the word before; a state of the first layer on has it."""
-    texts = ["the file a key in on of is open x"] * 9
+    """By brute force: each example alone through the model. The word before tells the sense."""
+    words = [f"w{a}{b}" for a in "abcde" for b in "abcd"]
+    texts = [f"the {' '.join(words)} in on of is open x"] * 9
     tokenizer = learned(texts)
     (tmp_path / "train.source").mkdir()
     encoded(tokenizer, texts, tmp_path / "train.source")
     path = tmp_path / "tokenizer.source.json"
     tokenizer.save(str(path))
-    vocab = load_tokenizer(path).get_vocab_size()
-    model = tiny.drawn(name, vocab=vocab)
+    model = tiny.drawn(name, vocab=load_tokenizer(path).get_vocab_size())
     save(model, {"source": path, "target": path} if name == "mt" else {"source": path},
          tmp_path / "model")  # fmt: skip
     lines = [
-        f'0000000{sense} 14 n 01 {word} 0 000 | "{before} {word} is open"; "x {before} {word} of"'
-        for word in ("key", "file", "a")
+        f'0000{i:02}{sense}0 14 n 01 {word} 0 000 | "{before} {word} is on"; "x {before} {word} of"'
+        for i, word in enumerate(words)
         for sense, before in enumerate(("in", "on"))
     ]
     folder = folder_of(tmp_path / "dict", nouns="\n".join(lines) + "\n", adjectives="")
@@ -103,8 +106,23 @@ def test_the_program(name, measure, tmp_path):
     table = tmp_path / "wordnet.csv"
     measure("wordnet", run, options, model=tmp_path / "model", table=table, **files)
     found = pd.read_csv(table)
-    assert (found["n"] == 3).all() and (found["n_needed"] == NEEDED).all()
-    assert len(found) == 2 * (model.config.encoder_layers + 1)
+    assert (found["n"] == NEEDED).all() and (found["n_needed"] == NEEDED).all()
+    some = asked(examples(folder), 1)
+    subject = subjects.load(tmp_path / "model")
+    expected = [*rows(alone(subject, tokenizer, some), some)]
+    assert len(found) == len(expected) == 2 * (model.config.encoder_layers + 1)
+    assert found["value"].tolist() == pytest.approx([row["value"] for row in expected])
     options["seen"] = 10
     measure("wordnet", run, options, model=tmp_path / "model", table=table, **files)
     assert (pd.read_csv(table)["n"] == 0).all()
+
+
+def alone(subject, tokenizer, some):
+    """The states of the last sub-word of each word, `[layers + 1, n, d_model]`."""
+    found = []
+    for text, end in zip(some["text"], some["end"], strict=True):
+        encoding = tokenizer.encode(text)
+        last = max(i for i, (start, _) in enumerate(encoding.offsets[:-1]) if start < end)
+        layers = subject.hidden_states(torch.tensor([encoding.ids]))
+        found.append([layer[0, last].numpy() for layer in layers])
+    return np.array(found).swapaxes(0, 1)

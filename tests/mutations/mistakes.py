@@ -407,7 +407,6 @@ MISTAKES = [
     *of(
         "tables",
         "wordnet.py",
-        ("found[read.last != NO_WORD]", "found"),
         ('last[text.offsets[:-1] + read.last[some["number"]]] = True', "last[:len(some)] = True"),
     ),
     *of(
@@ -496,7 +495,6 @@ MISTAKES = [
     *of(
         "tables",
         "minimal_pairs.py",
-        ('"content": pairs', '"content": ""'),
         ("if not files_in(folder)", "if files_in(folder)"),
         ("settings.pairs, settings.seed", "settings.pairs, 1"),
     ),
@@ -1013,6 +1011,7 @@ MISTAKES = [
         ),
         ("--heads {input.heads:q}", "--heads {input.claims:q}"),
     ),
+    *of("plan", "bottomup/tables/minimal_pairs.py", ('"content": pairs', '"content": ""')),
     *of(
         "stale",
         "bottomup/plan/contents.py",
