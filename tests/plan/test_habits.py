@@ -70,3 +70,16 @@ def test_the_commands_that_it_names_are_there(file):
     for path in named:
         path = path.removeprefix("./").rstrip("/")
         assert any(f"{line}/".startswith(f"{path}/") for line in tracked.splitlines()), path
+
+
+def test_nothing_that_is_kept_is_a_link():
+    """It would lead to a place of one machine; and one that stands where others have a folder that
+    git ignores takes the place of that folder."""
+    listed = ["git", "ls-files", "--stage", "--cached", "--others", "--exclude-standard"]
+    kept = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True).stdout.splitlines()
+    assert not [line for line in kept if line.startswith("120000")]
+    ignored = subprocess.run(
+        ["git", "check-ignore", "--no-index", ".venv", "downloads", "trained", "results"],
+        cwd=ROOT, capture_output=True, text=True,
+    ).stdout.split()  # fmt: skip
+    assert len(ignored) == 4, "a link of this name must be ignored, too"
