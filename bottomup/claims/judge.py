@@ -158,7 +158,7 @@ def _marks(one: Finding, how: Decided) -> dict:
         marks.append("one pair of runs")
     elif one.parts.n_runs == 1:
         marks.append(f"one run of {len(one.asked)}" if one.unrepeated else "one run")
-    if how.own.above <= LEVEL / 2 and how.p.smaller <= LEVEL / 2:
+    if how.p.alone == REPRODUCED and how.p.smaller <= LEVEL / 2:
         marks.append("smaller than published")
     if one.claim.of_training and not one.added:
         marks.append("no initial models beside it")

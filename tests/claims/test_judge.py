@@ -85,6 +85,8 @@ def test_what_was_not_measured_says_so_and_is_empty():
             {"of_training": False},
             "holds before training, too",
         ),
+        ({"mt": [1.0, 1.01, 1.02]}, {"of_training": False}, "smaller than published"),
+        ({"mt": [0.0, 0.01, 0.02]}, {"of_training": False}, ""),
     ],
 )
 def test_marks(values, data, marks):

@@ -2080,6 +2080,7 @@ MISTAKES = [
         "claims",
         "judge.py",
         ("level / len(looks.planned)", "level"),
+        ("how.p.alone == REPRODUCED and how.p.smaller", "how.p.smaller"),
         ("one.unrepeated or how.unknown_runs", "one.unrepeated"),
         ("min(own, power(", "max(own, power("),
         ("if words.get(name, UNDECIDED) == UNDECIDED:", "if True:"),
