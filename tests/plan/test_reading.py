@@ -264,9 +264,10 @@ def test_touching_is_said_however_it_is_asked_for(checkout):
     profile = checkout.path / "quick" / "config.yaml"
     profile.parent.mkdir()
     profile.write_text("touch: true\n")
-    ways = ("-Ftc1", 1), ("-Fc1 --executor=touch", 1), ("-Fc1 --profile quick", 1), ("-Fntc1", 0)
+    one = ("--configfile", "study.yaml", "--forcerun", "fetch_corpus", "--until", "fetch_corpus")
+    ways = ("-tc1", 1), ("-c1 --executor=touch", 1), ("-c1 --profile quick", 1), ("-ntc1", 0)
     for asked, said in ways:
-        done = checkout.snakemake(*asked.split(), "--configfile", "study.yaml")
+        done = checkout.snakemake(*asked.split(), *one)
         assert done.stderr.count("--touch: results will count as made with ") == said, asked
 
 
