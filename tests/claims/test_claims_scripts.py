@@ -11,9 +11,14 @@ import pytest
 
 from bottomup.claims import calibration, published
 from bottomup.claims.catalog import CLAIMS
+from bottomup.claims.claim import MARGIN
 from bottomup.claims.finding import find_all
+from bottomup.claims.inference import MOST_RUNS
+from bottomup.claims.readiness import FLOORS, STILL_FALLING
 from bottomup.claims.tables import LEARNING, table
 from bottomup.claims.words import LEVEL, MEANING
+from bottomup.corpus.blocks import N_BLOCKS
+from bottomup.measures.over_runs import MOST_DF
 from bottomup.plan.config import load
 from bottomup.plan.reading import read
 from bottomup.plan.slices import Slices
@@ -329,6 +334,21 @@ def test_the_page_has_the_meaning_of_each_verdict():
     page = (ROOT / "docs/claims.md").read_text()
     meanings = [f"- **{word}**: {meaning}" for word, meaning in MEANING.items()]
     assert re.findall(r"^- \*\*[a-z, ]+\*\*: .*", page, re.MULTILINE) == meanings
+
+
+def test_the_page_has_the_numbers_of_the_code():
+    page = " ".join((ROOT / "docs/claims.md").read_text().split())
+    floors = [f"{name.replace('_', ' ')} below {floor:g}" for name, floor in FLOORS.items()]
+    for said in (
+        f"The margin is {100 * MARGIN:g} % of the statistic's value",
+        f"are weak ({', '.join(floors)}) or where their dev loss fell by more than",
+        f"{STILL_FALLING:g} nats over the second half",
+        f"dealt into {N_BLOCKS} blocks",
+        f"at most {MOST_DF} degrees of freedom",
+        f"wrong ones is at most {100 * LEVEL:g} % each",
+        f"if {MOST_RUNS} are not enough",
+    ):
+        assert said in page, said
 
 
 def test_null_studies_on_the_page_keep_its_promise():
