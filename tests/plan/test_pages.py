@@ -53,7 +53,7 @@ EDITS = {
         "What a classifier",
         ["plot_probes", "show_index"],
     ),
-    "code": ("bottomup/pages/index.py", "QUALITY = 60", "QUALITY = 61", ["show_index"]),
+    "code": ("bottomup/pages/index.py", "QUALITY = 45", "QUALITY = 46", ["show_index"]),
     "a comment": ("bottomup/pages/index.py", "# of WebP, 0 to 100", "# of WebP", []),
     "a comment in a rule": ("rules/figures.smk", "# Figures: tables", "\n\n# Figures", []),
     "which sentences are short": ("bottomup/heads/attention.py", "(5, 10)", "(5, 9)", ATTENTION),
