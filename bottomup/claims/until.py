@@ -34,8 +34,6 @@ def until(one: Finding, how: Decided, prior: Prior, surest: float, text_of: str)
             f"more of the {text_of}: without one block of documents a value that it rests on is "
             f"missing; or {larger}"
         )
-    if np.isnan(how.own.low):
-        return f"more runs, or more documents, give it an interval; or {larger}"
     alone = how.p.alone
     found = _enough_for(one, alone, prior, LEVEL if alone == UNDECIDED else surest)
     beside = "" if alone == UNDECIDED else "alone it is decided; among all claims, "
