@@ -20,6 +20,9 @@ OF_TOKENIZERS = (
     *("*.txt", "*.spm", "*.model", "*.codes", "*.bpe", "*.tiktoken", "*.tokenizer"),
 )
 OF_CHECKPOINTS = ("*.json", "model*.safetensors", *OF_TOKENIZERS)
+# A model's weights, and the table of their files where they have several.
+WEIGHTS = "model.safetensors"
+INDEX = f"{WEIGHTS}.index.json"
 # Names that a config may give. Snakemake takes what is repeated 20 times for a rule that calls
 # itself.
 REPEATED = r"(?!.*?(.+)\1{19})"

@@ -41,7 +41,7 @@ CUTOFF = 1e-12
 # If the smallest pivot of a factor is at least this share of its largest, nothing is cut off.
 SAFE = 1e-3
 # Occurrences for each neuron, below which no table has a distance. With four, two views without any
-# relation are at 0.57 in place of 1, and correlations of 0.9 come out 3 % too high; with fewer the
+# relation are at 0.57 in place of 1, and a distance of 0.1 comes out 3 % too small; with fewer the
 # distance of any two views falls to 0 (docs/decisions.md).
 ROWS_FOR_A_NEURON = 4
 # Blocks that fit a core's cache: 8192 rows take 1.7 times as long at width 128.

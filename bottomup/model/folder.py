@@ -13,6 +13,7 @@ from tokenizers import Tokenizer
 
 from bottomup.core.files import opening
 from bottomup.core.files.weights import header, load_into, save_weights
+from bottomup.core.names import WEIGHTS
 from bottomup.corpus.specials import SPECIALS
 from bottomup.model.configuration import TransformerConfig
 from bottomup.model.transformer import Transformer
@@ -22,7 +23,7 @@ KINDS = {
     TransformerConfig.model_type: (TransformerConfig, Transformer),
     TrunkConfig.model_type: (TrunkConfig, TrunkModel),
 }
-CONFIG, WEIGHTS, TOKENIZER = "config.json", "model.safetensors", "tokenizer.json"
+CONFIG, TOKENIZER = "config.json", "tokenizer.json"
 
 
 def save(model: Transformer | TrunkModel, folder: Path) -> None:

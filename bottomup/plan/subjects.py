@@ -9,10 +9,9 @@ from itertools import combinations
 
 from bottomup.core import names
 from bottomup.core.kinds import WITH_A_LOOK
-from bottomup.core.names import OF_CHECKPOINTS, TWIN
+from bottomup.core.names import INDEX, OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
 from bottomup.plan.config import WITH_TARGET, Study
-from bottomup.subjects.folder import INDEX
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs

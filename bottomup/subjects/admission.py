@@ -28,8 +28,8 @@ from safetensors import safe_open
 from torch.nn.modules.module import register_module_module_registration_hook
 
 from bottomup.core.errors import UserError
-from bottomup.core.names import OF_TOKENIZERS
-from bottomup.subjects.folder import AGAIN, INDEX, WEIGHTS, read_json, require_weights
+from bottomup.core.names import INDEX, OF_TOKENIZERS, WEIGHTS
+from bottomup.subjects.folder import AGAIN, read_json, require_weights
 
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")

@@ -4,9 +4,8 @@ import json
 from pathlib import Path
 
 from bottomup.core.errors import UserError
+from bottomup.core.names import INDEX, WEIGHTS
 
-WEIGHTS = "model.safetensors"
-INDEX = f"{WEIGHTS}.index.json"
 AGAIN = "fetch it again, or, where a study has made it, delete it and run again"
 ADAPTER = "adapter_config.json"
 LARGEST = 2**24  # bytes of a config, which is read whole

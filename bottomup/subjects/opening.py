@@ -16,11 +16,10 @@ from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.core.files import by_umask
 from bottomup.core.files.weights import save_weights
-from bottomup.core.names import OF_CHECKPOINTS
+from bottomup.core.names import OF_CHECKPOINTS, WEIGHTS
 from bottomup.core.running import alone
 from bottomup.core.settings import Checkpoint
 from bottomup.subjects.admission import weight_files
-from bottomup.subjects.folder import WEIGHTS
 
 
 def open_checkpoint(

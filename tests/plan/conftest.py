@@ -11,8 +11,8 @@ from tests.warm import warm
 
 @pytest.fixture(scope="session")
 def python() -> Iterator[Path]:
-    """A Python that has imported Snakemake."""
-    with warm("snakemake.cli", "pydantic") as program:
+    """A Python that has imported Snakemake, and what the config is read by."""
+    with warm("snakemake.cli", "pydantic", "pandas", "pyarrow.parquet", "tokenizers") as program:
         yield program
 
 

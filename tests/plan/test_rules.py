@@ -2,6 +2,8 @@
 
 import json
 import re
+import subprocess
+import sys
 import textwrap
 
 import pytest
@@ -78,6 +80,15 @@ def test_settings_are_plain_and_sorted_and_hold_the_code(records, built, outputs
         assert json.dumps(settings, sort_keys=True) == text
         # A path of this machine would make a moved checkout stale.
         assert str(built.path) not in text
+
+
+def test_planning_imports_nothing_that_only_jobs_need(unbuilt):
+    """Each job on a cluster plans once more, and PyTorch takes half as long as all of a plan."""
+    command = [sys.executable, "-X", "importtime", "-m", "snakemake", "--dry-run"]
+    done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True, check=True)
+    imported = {line.rpartition("|")[2].strip() for line in done.stderr.splitlines()}
+    assert "pandas" in imported
+    assert not imported & {"torch", "transformers", "sklearn", "scipy", "matplotlib"}
 
 
 def test_tables_in_latex_are_made_on_demand(built, outputs):

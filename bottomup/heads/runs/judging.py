@@ -4,11 +4,11 @@ import math
 
 import numpy as np
 
+from bottomup.core.names import WEIGHTS
 from bottomup.core.settings import Scoring
 from bottomup.corpus.batches import Text
 from bottomup.heads.runs.predictor import RunPredictor
 from bottomup.measures.quality import Score, as_written, compared, quality, right_token
-from bottomup.model.folder import WEIGHTS
 from bottomup.subjects.seen import Seen
 
 
