@@ -146,6 +146,12 @@ rule all:
     input:
         "<results>/corpus/cleaning_examples.csv",
         [f"<results>/measures/{name}.csv" for name in COLLECTED],
+        [
+            f"<results>/measures/{name}/{part}.parquet"
+            for name, parts in MEASURES.items()
+            if name not in COLLECTED
+            for part in parts
+        ],
         HEADS,
         expand("<results>/figures/{figure}.png", figure=[*FIRST_LOOK, *FIGURES]),
         ["<results>/measures/calibration.csv", "<results>/claims.html"]

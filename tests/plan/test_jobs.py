@@ -354,6 +354,18 @@ def test_relevance_kept_is_of_models_whose_relevance_is_measured(unbuilt):
     assert any("lm_noise-1.encoder.gates_0.7" in path for job in jobs for path in job.output)
 
 
+def test_the_explorer_has_attention_only_beside_the_table_of_heads(unbuilt):
+    """A head is chosen in the picture of that table. What is asked for is made all the same."""
+    overlay = unbuilt / "only_attention.yaml"
+    overlay.write_text("only: [attention, isotropy, beliefs]")
+    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay, targets=("all",))
+    overlay.unlink()
+    assert {"measure_attention", "measure_beliefs"} < {job.rule.name for job in jobs}
+    [page] = (job for job in jobs if job.rule.name == "show_explorer")
+    assert any("isotropy" in path for path in page.input)
+    assert not any("attention" in path for path in page.input)
+
+
 def test_a_run_with_heads_of_another_reads_that_run(unbuilt):
     taken = {"objective": "lm", "choose": "functional", "frozen": True}
     objectives = {
