@@ -8,7 +8,7 @@ from bottomup.core import names
 from bottomup.core.names import PAIR, READING, RUN
 from bottomup.corpus.reference import said, settings_of
 from bottomup.plan import progress
-from bottomup.plan.config import tables
+from bottomup.plan.study import tables
 from bottomup.plan.slices import Slices
 from bottomup.plan.subjects import READINGS, SIDES, exactly
 

@@ -20,7 +20,7 @@ from tokenizers import Tokenizer
 from bottomup.corpus import bpe, encoding
 from bottomup.corpus.frequencies import frequencies
 from bottomup.corpus.tokens import TokenFile
-from bottomup.plan.config import tables
+from bottomup.plan.study import tables
 from tests.tiny import ROOT
 
 WORDS = ["a", "big", "cat", "dogs", "eat", "five", "green", "houses", "in", "june", "kings", "old"]

@@ -10,7 +10,7 @@ from bottomup.corpus import annotation, sources
 from bottomup.figures import gates_over_time, groups, heads, influence_of_groups, points
 from bottomup.heads import functions
 from bottomup.measures.jackknife import WITHOUT
-from bottomup.plan.config import TABLE_NAMES
+from bottomup.plan.study import TABLE_NAMES
 from bottomup.tables import attention, attention_patterns, projection
 from bottomup.views import annotations
 from scripts import collect_heads

@@ -10,7 +10,7 @@ from typing import Any
 
 from bottomup.core import names
 from bottomup.objectives import Question
-from bottomup.plan.config import Study, tables
+from bottomup.plan.study import Study, tables
 from bottomup.plan.subjects import Subjects
 
 INFORMATION, DISTANCE, MOVES = "2 Information", "3 Distance", "4 Change and influence"

@@ -24,8 +24,8 @@ from snakemake_interface_logger_plugins.common import LogEvent
 from tqdm import tqdm
 from tqdm.contrib import DummyTqdmFile
 
-from bottomup.plan.config import tables
 from bottomup.plan.program import WARNING
+from bottomup.plan.study import tables
 
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow

@@ -8,7 +8,7 @@ from pydantic import BaseModel
 from pydantic.fields import FieldInfo
 from pydantic_core import PydanticUndefined
 
-from bottomup.plan import config
+from bottomup.plan import objective_sections, study
 from bottomup.core.schema import allowed, extra, keys, section
 from bottomup.plan.digest import ROOT
 
@@ -31,13 +31,13 @@ COLUMNS = "| key | default | allowed | unit | meaning |\n|---|---|---|---|---|"
 def reference() -> str:
     """docs/config.md: a table for each section, and for each source's and objective's options."""
     default = yaml.safe_load((ROOT / "config.yaml").read_text())
-    parts = [HEADER.strip(), *_sections(2, "Study", "", config.Study, default)]
-    parts += _sections(2, "`objectives.*`", "objectives.*.", config.Runs, {})
+    parts = [HEADER.strip(), *_sections(2, "Study", "", study.Study, default)]
+    parts += _sections(2, "`objectives.*`", "objectives.*.", objective_sections.Runs, {})
     for path, model, given in (
-        ("corpus.sources", config.source_model, default["corpus"]["sources"]),
-        ("objectives", config.objective_model, default["objectives"]),
+        ("corpus.sources", study.source_model, default["corpus"]["sources"]),
+        ("objectives", objective_sections.objective_model, default["objectives"]),
     ):
-        for name in config.modules(path):
+        for name in study.modules(path):
             parts += _sections(2, f"`{path}.{name}`", "", model(name), given.get(name, {}))
     return "\n\n".join(parts) + "\n"
 

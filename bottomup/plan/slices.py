@@ -18,10 +18,10 @@ from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
 from bottomup.objectives import Objective
-from bottomup.plan.config import Study, tables
 from bottomup.plan.contents import content
 from bottomup.plan.digest import ROOT, digest
 from bottomup.plan.figures import Figure
+from bottomup.plan.study import Study, tables
 from bottomup.plan.subjects import SIDES, Subjects
 
 ANNOTATORS = "bottomup.corpus.annotation"

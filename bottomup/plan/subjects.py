@@ -11,7 +11,7 @@ from bottomup.core import names
 from bottomup.core.kinds import WITH_A_LOOK
 from bottomup.core.names import INDEX, OF_CHECKPOINTS, TWIN
 from bottomup.objectives import Question
-from bottomup.plan.config import WITH_TARGET, Study
+from bottomup.plan.study import WITH_TARGET, Study
 
 SIDES = ["source", "target"]
 PAPER_ORDER = ["lm", "mt", "mlm"]  # in which the evolution paper names pairs

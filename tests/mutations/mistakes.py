@@ -818,12 +818,16 @@ MISTAKES = [
     ),
     *of(
         "plan",
-        "config.py",
+        "study.py",
+        ('"max_tokens": whole.max_tokens + after.max_tokens', '"max_tokens": whole.max_tokens'),
+    ),
+    *of(
+        "plan",
+        "mistakes.py",
         ("if perplexity >= occurrences / 3:", "if perplexity >= occurrences:"),
         ("if name in known and module != name:", "if module not in known:"),
         ("elif name + TWIN in objectives:", "elif name in []:"),
         ("penalty > 0\n", "penalty >= 0\n"),
-        ('"max_tokens": whole.max_tokens + after.max_tokens', '"max_tokens": whole.max_tokens'),
         ("LARGEST_UPDATE_GB = 32", "LARGEST_UPDATE_GB = 32000"),
     ),
     *of(

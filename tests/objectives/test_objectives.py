@@ -5,7 +5,7 @@ from pydantic import ValidationError
 from bottomup import objectives
 from bottomup.corpus.specials import EOS, N_SPECIAL, PAD
 from bottomup.objectives import IGNORE, Example, Question, Variant
-from bottomup.plan.config import modules
+from bottomup.plan.study import modules
 
 SOURCE = np.arange(12).reshape(4, 3)
 TARGET = np.arange(8).reshape(4, 2)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from pydantic import BaseModel
 from snakemake.io import PeriodicityDetector
 
-from bottomup.plan import config
+from bottomup.plan import objective_sections, study
 from bottomup.core import names
 from bottomup.core.errors import UserError
 from bottomup.core.schema import keys
@@ -20,10 +20,10 @@ from bottomup.plan.subjects import Subjects
 from tests.plan.checkouts import ROOT
 from tests.plan.planning import planned
 
-KNOWN = {name: config.objective_model(name) for name in config.modules("objectives")}
+KNOWN = {name: objective_sections.objective_model(name) for name in study.modules("objectives")}
 TRAINING = [name for name, model in KNOWN.items() if model.predicts]
 UNTRAINED = [name for name in KNOWN if name not in TRAINING]
-TRANSLATING = [name for name in TRAINING if KNOWN[name].predicts in config.WITH_TARGET]
+TRANSLATING = [name for name in TRAINING if KNOWN[name].predicts in study.WITH_TARGET]
 # Names near what is reserved, or already a name in paths, tables and figures.
 ODD = ["a", "plain", "as_trained", "all", "token", "source", "words", "groups", "none_0", "x_step"]
 MASKS = st.sampled_from([{}, {"mask": 1, "replace": 0}, {"mask": 0, "replace": 1}, {"choose": 0.5}])
@@ -90,7 +90,7 @@ def studies(draw):
     given_heads = {name for name, of in objectives.items() if "heads_from" in of}
     no_scratch = given_heads | {name for name, of in objectives.items() if "parts" in of}
     needed = {"head_functions"} if given_heads else set()
-    left_out = [name for name in config.TABLE_NAMES if name not in needed]
+    left_out = [name for name in study.TABLE_NAMES if name not in needed]
     native = [name for name in trained if name not in given_heads]
     checkpoints = draw(some(["b", "bert_step1", "written", "gates"], max_size=2))
     heads = [name for name in trained if "trunk" not in objectives[name]] + checkpoints
@@ -196,7 +196,7 @@ def without_each(value, path=""):
     """`value` without each of its entries at any depth, by the entry's path; null removes one."""
     if isinstance(value, dict):
         for key, inner in value.items():
-            if key not in config.Study.model_fields:
+            if key not in study.Study.model_fields:
                 yield f"{path}.{key}", value | {key: None}
             for where, rest in without_each(inner, f"{path}.{key}"):
                 yield where, value | {key: rest}
@@ -320,13 +320,13 @@ def numbers(model, path=""):
             yield f"{path}{name}", f"{annotation} {field.metadata}"
 
 
-MODELS = {"": config.Study, "objectives.*.": config.Runs} | {
+MODELS = {"": study.Study, "objectives.*.": objective_sections.Runs} | {
     f"{room}.{name}.": model(name)
     for room, model in (
-        ("objectives", config.objective_model),
-        ("corpus.sources", config.source_model),
+        ("objectives", objective_sections.objective_model),
+        ("corpus.sources", study.source_model),
     )
-    for name in config.modules(room)
+    for name in study.modules(room)
 }
 
 

@@ -15,10 +15,11 @@ from bottomup.core.errors import UserError
 from bottomup.core.names import at_step, objective_and_half, objective_and_step
 from bottomup.core.schema import FORMS
 from bottomup.corpus.wordnet import FILES
-from bottomup.plan.config import TABLE_NAMES, load, modules, require_packages, tables
+from bottomup.plan.config import load, require_packages
 from bottomup.plan.contents import first_content
 from bottomup.plan.reference import reference
 from bottomup.plan.slices import Slices
+from bottomup.plan.study import TABLE_NAMES, modules, tables
 from bottomup.plan.subjects import Subjects
 from bottomup.tables import wordnet
 from bottomup.tables.minimal_pairs import if_given

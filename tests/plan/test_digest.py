@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from bottomup.plan import config, digest, lock
+from bottomup.plan import digest, lock, study
 from tests.plan.checkouts import ROOT
 from tests.warm import OF_PROGRAMS, warm
 
@@ -95,9 +95,9 @@ def test_imported_is_what_importing_loads(script, loaded, shown):
 
 @pytest.mark.parametrize(
     "module",
-    [f"bottomup.objectives.{name}" for name in config.modules("objectives")]
-    + [f"bottomup.model.trunks.{name}" for name in config.modules("model.trunks")]
-    + [f"bottomup.corpus.sources.{name}" for name in config.modules("corpus.sources")],
+    [f"bottomup.objectives.{name}" for name in study.modules("objectives")]
+    + [f"bottomup.model.trunks.{name}" for name in study.modules("model.trunks")]
+    + [f"bottomup.corpus.sources.{name}" for name in study.modules("corpus.sources")],
 )
 def test_modules_chosen_by_name_bring_what_they_import(module, loaded, shown):
     script = "scripts/fetch_corpus.py"

@@ -11,7 +11,7 @@ from snakemake.scheduling.job_scheduler import JobScheduler
 
 from bottomup.claims import published, published_heads
 from bottomup.pages import latex
-from bottomup.plan.config import tables
+from bottomup.plan.study import tables
 from bottomup.published import load_published
 from tests.plan.checkouts import ROOT
 

@@ -13,7 +13,6 @@ from types import SimpleNamespace
 import pytest
 from snakemake_interface_logger_plugins.common import LogEvent
 
-from bottomup.plan.config import tables
 from bottomup.plan.progress import (
     OPERATIONS_A_SECOND,
     START_UP,
@@ -27,6 +26,7 @@ from bottomup.plan.progress import (
     measured,
     share_and_seconds_left,
 )
+from bottomup.plan.study import tables
 from tests.plan.checkouts import ROOT
 
 NOON = datetime(2026, 11, 23, 12, 0)

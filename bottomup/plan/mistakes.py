@@ -1,0 +1,538 @@
+"""Mistakes in what a config chooses by name, and keys that are right by themselves and wrong
+together. What one key may hold is said where it is declared (bottomup/core/settings.py)."""
+
+import json
+import math
+import operator
+import re
+from collections.abc import Iterator
+from functools import partial
+from typing import TYPE_CHECKING
+
+from bottomup.core import names, settings
+from bottomup.core.kinds import GATED, TRUNKS
+from bottomup.core.names import TWIN, whole
+from bottomup.core.schema import nearest, problems, validated
+from bottomup.core.settings import GOLD, Corpus, Model, Training, Trunk
+from bottomup.corpus.segmentation import base
+from bottomup.plan.objective_sections import (
+    all_keys,
+    module_of,
+    objective_model,
+    options_of,
+    trunk_of,
+)
+from bottomup.plan.study import WITH_TARGET, modules, source_model
+from bottomup.plan.unchecked import list_of, number, numbers, section
+
+if TYPE_CHECKING:
+    from bottomup.objectives import Objective
+
+ABOUT_VOCABULARY = ", about the size of the vocabulary"
+# Comparisons of two keys. A key that is wrong by itself counts as NaN, so comparisons are false.
+LIMITS = [
+    ("corpus.cleaning.max_words", ">=", "corpus.cleaning.min_words", ""),
+    ("measures.mutual_information.n_clusters", "<=", "occurrences.n", ""),
+    ("measures.context.n_clusters", "<=", "occurrences.n", ""),
+    ("measures.neighbors.occurrences", ">", "measures.neighbors.k", ""),
+    ("measures.neighbors.within_occurrences", ">", "measures.neighbors.k", ""),
+    ("measures.senses.occurrences", ">", "measures.senses.k", ""),
+    ("measures.mutual_information.n_tokens", "<=", "corpus.bpe.merges", ABOUT_VOCABULARY),
+]
+# Keys of an objective that only training reads.
+TRAINS = {"training", "label_smoothing", "heads_from"}
+LARGEST_MODEL = 2e10  # weights
+LARGEST_UPDATE_GB = 32
+EXCEEDS = {"<=": operator.gt, ">": operator.le, ">=": operator.lt}
+
+
+def mistaken(config: dict) -> list[str]:
+    """A line for each: the key, what was found, what is allowed."""
+    return [
+        *_names(config),
+        *_source_choice(section(config, "corpus")),
+        *_objective_choices(config),
+        *_pipeline_choice(config),
+        *_pruning_choices(config),
+        *_contradictions(config),
+    ]
+
+
+def known_sources(corpus: dict) -> list[str]:
+    """The sources that a corpus chooses, as far as they exist."""
+    known = modules("corpus.sources")
+    return [source for source in list_of(corpus, "source") if source in known]
+
+
+def _names(config: dict) -> Iterator[str]:
+    """Check the names of subjects: all stand in one column of tables and in names of files, where
+    each is to mean one thing."""
+    objectives, checkpoints = section(config, "objectives"), section(config, "checkpoints")
+    known = modules("objectives")
+    for name in objectives:
+        module = module_of(name, section(objectives, name))
+        if name != module and module in known and not re.fullmatch(names.OBJECTIVE, name):
+            yield (
+                f"objectives.{name}: unknown key; allowed: small letters, digits and _, at most "
+                "60; nothing 20 times in a row; no _half1, _step1 or _to_step at the end; neither "
+                "input nor estimators, which figures are called"
+            )
+    for name in checkpoints:
+        if not re.fullmatch(names.CHECKPOINT, name):
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: small letters, digits and _, at most "
+                "60; nothing 20 times in a row; no _half1 or _untrained at the end"
+            )
+        elif whole(name) in {*known, *objectives}:
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: no name of an objective, nor of an "
+                "objective at a step, since figures and claims would take it for one"
+            )
+        elif name + TWIN in objectives:
+            yield (
+                f"checkpoints.{name}: unknown key; allowed: another name, since its untrained twin "
+                f"would be called {name}{TWIN}, like an objective"
+            )
+
+
+def _source_choice(corpus: dict) -> Iterator[str]:
+    known = modules("corpus.sources")
+    sources = section(corpus, "sources")
+    for name in sorted(sources.keys() - known):
+        yield f"corpus.sources.{name}: unknown key; {nearest(name, known)}"
+    for source in list_of(corpus, "source"):
+        if isinstance(source, str) and source not in known:
+            yield f'corpus.source: found "{source}"; {nearest(source, known)}'
+    for name in sources:
+        if "languages" in section(sources, name):
+            yield (
+                f"corpus.sources.{name}.languages: unknown key; allowed: corpus.languages, which "
+                "holds for all sources"
+            )
+    filled = {}
+    if not problems(Corpus, corpus, only=["languages"]):
+        filled["languages"] = corpus["languages"]
+    for source in known_sources(corpus):
+        path = f"corpus.sources.{source}"
+        own = {key: of for key, of in section(sources, source).items() if key != "languages"}
+        for line in problems(source_model(source), own | filled, path):
+            yield line.replace(f"{path}.languages:", "corpus.languages:", 1)
+
+
+def _pipeline_choice(config: dict) -> Iterator[str]:
+    """Check the pipeline; spaCy names it after its language."""
+    corpus, annotation = section(config, "corpus"), section(config, "annotation")
+    source, pipeline = list_of(corpus, "source"), annotation.get("pipeline")
+    if pipeline == GOLD and source != ["conllu"]:
+        yield (
+            f'annotation.pipeline: found "{GOLD}" with corpus.source {json.dumps(source)}; allowed '
+            "with the source conllu, whose treebank is annotated"
+        )
+    if pipeline == GOLD and section(corpus, "splits").get("packed_words") is not None:
+        yield (
+            f'corpus.splits.packed_words: found one with annotation.pipeline "{GOLD}"; allowed: '
+            "null, since a treebank annotates single sentences"
+        )
+    if annotation.get("depccg_model") and pipeline is None:
+        yield (
+            "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "
+            "a pipeline that annotates the words"
+        )
+    for language in map(base, list_of(corpus, "languages")[:1]):
+        if annotation.get("depccg_model") and language != "en":
+            yield f"annotation.depccg_model: found one with text in {language}; allowed: null"
+        if isinstance(pipeline, str) and not pipeline.startswith((GOLD, f"{language}_")):
+            yield (
+                f'annotation.pipeline: found "{pipeline}", with text in {language}; allowed: a '
+                f"pipeline for that language, {language}_..., or null"
+            )
+
+
+def _objective_choices(config: dict) -> Iterator[str]:
+    known = modules("objectives")
+    chosen = {
+        name: options
+        for name, options in section(config, "objectives").items()
+        if isinstance(options, dict)
+    }
+    if not chosen and "objectives" in config:
+        yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
+    for name, options in chosen.items():
+        path, module = f"objectives.{name}", module_of(name, options)
+        if not isinstance(found := options.get("objective"), str | None):
+            yield f"{path}.objective: found {json.dumps(found)}; allowed: text or null"
+            continue
+        if module not in known and module == name:
+            yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
+            continue
+        if module not in known:
+            yield f'{path}.objective: found "{module}"; {nearest(module, known)}'
+            continue
+        if name in known and module != name:
+            yield (
+                f'{path}.objective: found "{module}"; allowed: {name} or null, since figures and '
+                f"claims take what is called {name} for it; give this objective another name"
+            )
+        if objective_model(module).predicts is None:
+            for idle in sorted(options.keys() & TRAINS):
+                yield f"{path}.{idle}: unknown key; {module} is not trained; take it away"
+            options = {key: value for key, value in options.items() if key not in TRAINS}
+        checked = {key: value for key, value in options.items() if key != "training"}
+        yield from problems(all_keys(module), checked, path)
+        if number(options, "n_seeds") > (seeds := len(list_of(config, "seeds"))) > 0:
+            yield (
+                f"{path}.n_seeds: found {options['n_seeds']}; allowed: <= {seeds}, the number of "
+                "seeds of this study"
+            )
+        languages = list_of(section(config, "corpus"), "languages")
+        if objective_model(module).predicts in WITH_TARGET and len(languages) == 1:
+            yield (
+                f"{path}: needs translations, but corpus.languages is {languages[0]} alone; "
+                "allowed: null, or a target language there"
+            )
+        yield from _trunk_choice(f"{path}.trunk", objective_model(module), trunk_of(options))
+        yield from _made_of(path, name, options, config)
+        yield from _own_shape(f"{path}.model", options, config, name in known)
+        yield from _heads_from(f"{path}.heads_from", name, options, config)
+        own = options.get("training", {})
+        if isinstance(own, dict):
+            everything = section(config, "training") | own
+            yield from problems(Training, everything, f"{path}.training", only=own)
+            shape = section(config, "model") | section(options, "model")
+            if own.keys() & {"batch_tokens", "accumulate"} or "model" in options:
+                yield from _too_large(f"{path}.training", everything, shape)
+        else:
+            yield from problems(Training, own, f"{path}.training")
+
+
+def _own_shape(path: str, options: dict, config: dict, called_like: bool) -> Iterator[str]:
+    """Check the shape of one objective's models."""
+    own, trunk = options.get("model", {}), trunk_of(options)
+    if not own:
+        return
+    if called_like:
+        yield (
+            f"{path}: found one; allowed: the section model, since figures and claims compare what "
+            "is called like a module at one shape; give this objective another name"
+        )
+    elif not isinstance(own, dict):
+        yield from problems(Model, own, path)
+    else:
+        shape = section(config, "model") | own
+        yield from problems(Model, shape, path, only=own)
+        if not TRUNKS.get(trunk, True):
+            of_heads = Model.model_fields.keys() - Trunk.model_fields.keys()
+            for idle in sorted(own.keys() & of_heads):
+                yield f"{path}.{idle}: unknown key; {trunk} has none; take it away"
+            shape = {key: value for key, value in shape.items() if key not in of_heads}
+        yield from _shape_choices(path, shape, number(config, "occurrences.n"))
+
+
+def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[str]:
+    """Check whose heads the runs of an objective start with."""
+    own = section(options, "heads_from")
+    if not own or problems(settings.HeadsFrom, own):
+        return  # said elsewhere
+    if name in modules("objectives"):
+        yield (
+            f"{path}: found one; allowed: null, since figures and claims take what is called like "
+            "a module for it; give this objective another name"
+        )
+    of = section(section(config, "objectives"), donor := own["objective"])
+    module = module_of(donor, of)
+
+    def shape(of: dict) -> dict:
+        whole = section(config, "model") | section(of, "model")
+        return {key: whole.get(key) for key in ("layers", "heads", "d_model")}
+
+    if donor not in _trained(config) or objective_model(module).variant:
+        compared = [n for n in _trained(config) if n != name]
+        yield f'{path}.objective: found "{donor}"; {nearest(donor, compared)}, no variant'
+    elif section(of, "heads_from"):
+        yield f'{path}.objective: found "{donor}", which has heads of others; allowed: one without'
+    elif not (TRUNKS.get(trunk_of(of)) and TRUNKS.get(trunk_of(options))):
+        yield f"{path}: found one where a trunk has no heads; allowed: two transformers"
+    elif shape(of) != shape(options):
+        yield (
+            f'{path}.objective: found "{donor}", of another shape; allowed: one whose layers, '
+            "heads and d_model are the same"
+        )
+    only = list_of(config, "only")
+    if "head_functions" in list_of(config, "leave_out") or (only and "head_functions" not in only):
+        yield f"{path}: found without the table head_functions; allowed: with it (only, leave_out)"
+    pruning = section(config, "pruning")
+    if section(pruning, "penalties").get(name) and section(pruning, "controls").get("scratch"):
+        yield (
+            f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
+            "scratch, which trains from initial weights; allowed: one of these"
+        )
+    if name in list_of(config, "training_halves"):
+        yield (
+            f"{path}: found with {name} in training_halves, and heads know of both halves; "
+            "allowed: one of these"
+        )
+    seeds = _seeds(config, of)
+    asked = _seeds(config, options) if own.get("seed") is None else [own["seed"]]
+    if not set(asked) <= set(seeds):
+        found, known = json.dumps(own.get("seed")), ", ".join(map(str, seeds))
+        yield f"{path}.seed: found {found}; allowed: a seed of {donor} ({known})"
+
+
+def _seeds(config: dict, options: dict) -> list[int]:
+    """The seeds of an objective, in a config that may be wrong in any way."""
+    seeds = [seed for seed in list_of(config, "seeds") if type(seed) is int]
+    first = [number(options, "n_seeds"), *numbers(config, "looks"), math.nan]
+    few = next((n for n in first if n > 0), len(seeds))
+    return seeds[: int(few)]
+
+
+def _shape_choices(path: str, shape: dict, occurrences: float) -> Iterator[str]:
+    """Check that the numbers of a shape go together, and with the number of occurrences."""
+    heads, d_model, d_ff, layers = (
+        number(shape, key) for key in ("heads", "d_model", "d_ff", "layers")
+    )
+    if d_model % heads > 0:
+        yield f"{path}.heads: found {heads:g}; allowed: divisors of {path}.d_model ({d_model:g})"
+    if d_model % 2 > 0:
+        yield f"{path}.d_model: found {d_model:g}; allowed: even (half sines, half cosines)"
+    if occurrences <= d_model:
+        yield (
+            f"occurrences.n: found {occurrences:g}; allowed: > {path}.d_model ({d_model:g}), or "
+            "every direction correlates with every other"
+        )
+    weights = layers * d_model * (12 * d_model + 4 * d_ff)  # an encoder and a decoder
+    if weights > LARGEST_MODEL and not problems(Model, shape):
+        yield (
+            f"{path}: found layers {layers:g}, d_model {d_model:g} and d_ff {d_ff:g}, with "
+            f"{weights:.0e} weights; allowed: at most {LARGEST_MODEL:.0e}"
+        )
+
+
+def _too_large(path: str, training: dict, shape: dict) -> Iterator[str]:
+    """Check what an update takes of memory."""
+    if problems(Model, shape):
+        return
+    at = partial(number, training)
+    batch = at("batch_tokens")
+    layers, d_model, d_ff = (number(shape, key) for key in ("layers", "d_model", "d_ff"))
+    # What is kept for the gradient, in float32.
+    gigabytes = 4e-9 * batch / at("accumulate") * layers * (16 * d_model + 2 * d_ff)
+    if gigabytes > LARGEST_UPDATE_GB:
+        yield (
+            f"{path}.batch_tokens: found {batch:g}, of which a part takes about {gigabytes:,.0f} "
+            f"GB of memory; allowed: {LARGEST_UPDATE_GB} GB; lower it, or raise accumulate"
+        )
+
+
+def _trunk_choice(path: str, objective: "type[Objective]", trunk: str) -> Iterator[str]:
+    if trunk not in TRUNKS:
+        return
+    allowed, reason = [*TRUNKS], ""
+    if objective.decodes():
+        allowed = [name for name, attends in TRUNKS.items() if attends]
+        reason = "which has a decoder"
+    if objective.backward:
+        allowed = [name for name, attends in TRUNKS.items() if attends]
+        reason = "whose mask can be turned around"
+    if objective.both_ways:
+        allowed = [name for name, attends in TRUNKS.items() if not attends]
+        reason = "since one reads from each end"
+    if trunk not in allowed:
+        yield f'{path}: found "{trunk}"; allowed: {", ".join(allowed)}, {reason}'
+
+
+def _made_of(path: str, name: str, options: dict, config: dict) -> Iterator[str]:
+    """Check what an objective that is made of others cannot do."""
+    model, own, trunk = (
+        objective_model(module_of(name, options)),
+        options_of(options),
+        trunk_of(options),
+    )
+    if problems(model, own) or len(every := validated(model, own).all) == 1:
+        return
+    if not TRUNKS.get(trunk, True) and len({each.causal for each in every}) > 1:
+        yield (
+            f'{path}.trunk: found "{trunk}", whose mask is fixed, and parts under several masks; '
+            "allowed: transformer, or parts under one mask"
+        )
+    pruning = section(config, "pruning")
+    if section(pruning, "penalties").get(name) and section(pruning, "controls").get("scratch"):
+        yield (
+            f"{path}: found with a sweep of {name} in pruning.penalties, and pruning.controls."
+            "scratch, which trains by one part alone; allowed: one of these"
+        )
+
+
+def _pruning_choices(config: dict) -> Iterator[str]:
+    pruning, trained = section(config, "pruning"), _trained(config)
+    chosen, checkpoints = section(config, "objectives"), section(config, "checkpoints")
+    for name, sweep in section(pruning, "penalties").items():
+        path = f"pruning.penalties.{name}"
+        module = module_of(name, section(chosen, name))
+        if name in checkpoints or not (trained or checkpoints):
+            continue  # its heads and its objective are known only once it is there
+        if name not in trained:
+            known = nearest(name, [*trained, *checkpoints])
+            yield f"{path}: unknown key; {known}; null removes the sweep of what is not trained"
+        elif not TRUNKS.get(trunk := trunk_of(section(chosen, name)), True):
+            yield f"{path}: {trunk} has no heads; allowed: null, or a transformer as its trunk"
+        elif isinstance(sweep, dict) and not objective_model(module).decodes():
+            for attention in sorted(sweep.keys() & GATED.keys() - {"encoder"}):
+                yield f"{path}.{attention}: {name} has no decoder; allowed: encoder"
+    yield from _control_choices(pruning, checkpoints, config.get("equal"))
+    own = pruning.get("training")
+    if isinstance(own, dict):
+        everything = section(config, "training") | own
+        yield from problems(Training, everything, "pruning.training", only=own)
+        yield from _too_large("pruning.training", everything, section(config, "model"))
+
+
+def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterator[str]:
+    """Check the controls; only runs have them."""
+    swept = {
+        penalty
+        for name, sweep in section(pruning, "penalties").items()
+        if isinstance(sweep, dict) and name not in checkpoints
+        for attention in sweep
+        for penalty in numbers(sweep, attention)
+        if penalty > 0
+    }
+    known = ", ".join(map(names.plain, sorted(swept)))
+    controls = section(pruning, "controls")
+    if "scratch" in controls and equal not in (None, "tokens"):
+        yield (
+            f'pruning.controls.scratch: found with equal "{equal}"; allowed: with equal "tokens", '
+            "since it reads what the run and its pruning read; or null"
+        )
+    for name in controls:
+        for found in numbers(controls, name):
+            if found not in swept:
+                yield (
+                    f"pruning.controls.{name}: found {names.plain(found)}; "
+                    f"allowed: penalties of a sweep ({known})"
+                )
+
+
+def _contradictions(config: dict) -> Iterator[str]:
+    """Keys that are right by themselves and wrong together."""
+    at = partial(number, config)
+    shape = section(config, "model")
+    yield from _shape_choices("model", shape, at("occurrences.n"))
+    yield from _too_large("training", section(config, "training"), shape)
+
+    trained = _trained(config)
+    for name in list_of(config, "training_halves"):
+        if isinstance(name, str) and name not in trained:
+            yield (
+                f'training_halves: found "{name}"; '
+                f"allowed: objectives of this study that train ({', '.join(trained)})"
+            )
+
+    looks, n_seeds = numbers(config, "looks"), len(list_of(config, "seeds"))
+    if looks != sorted(set(looks)) or (looks and looks[-1] > n_seeds):
+        yield (
+            f"looks: found [{', '.join(f'{n:g}' for n in looks)}]; "
+            f"allowed: rising numbers, at most {n_seeds}, the number of seeds"
+        )
+
+    yield from _step_choices(config, trained)
+    yield from _pictures(config)
+    yield from _asked_in_vain(config)
+
+    checkpoints = section(config, "checkpoints")
+    unit = section(config, "occurrences").get("unit")
+    if unit == "subword" and section(config, "views").get("pooling") == "mean":
+        yield (
+            'views.pooling: found "mean" with occurrences.unit "subword"; allowed: last, since '
+            "each occurrence is one sub-word; or set occurrences.unit to word"
+        )
+    if checkpoints and unit == "subword":
+        yield (
+            'occurrences.unit: found "subword" with checkpoints; allowed: word, since they have '
+            "sub-words of their own"
+        )
+    for path, sign, other, reason in LIMITS:
+        found, limit = at(path), at(other)
+        if EXCEEDS[sign](found, limit):
+            yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
+    mutual_information = section(section(config, "measures"), "mutual_information")
+    for name, most in (("n_clusters", "occurrences.n"), ("n_tokens", "corpus.bpe.merges")):
+        path, own = f"measures.mutual_information.other_{name}", number(mutual_information, name)
+        for found in numbers(mutual_information, f"other_{name}"):
+            if found == own:
+                yield f"{path}: found {found:g}; allowed: numbers other than {name}"
+            if found > at(most):
+                yield f"{path}: found {found:g}; allowed: <= {most} ({at(most):g})"
+
+
+def _asked_in_vain(config: dict) -> Iterator[str]:
+    """Tables that a config asks for and cannot have."""
+    only, left_out = list_of(config, "only"), list_of(config, "leave_out")
+    if only and all(name in left_out for name in only):
+        yield "leave_out: found all that only names; allowed: some of it, or no only"
+    folder = section(section(config, "measures"), "wordnet").get("folder")
+    [language, *_] = [*list_of(section(config, "corpus"), "languages"), None]
+    if folder and isinstance(language, str) and base(language) != "en":
+        yield (
+            f"measures.wordnet.folder: found one with text in {language}; allowed: null, since its "
+            "examples are English"
+        )
+
+
+def _trained(config: dict) -> list[str]:
+    """The objectives of a study that train, as far as they are right."""
+    objectives, known = section(config, "objectives"), modules("objectives")
+    return [
+        name
+        for name in sorted(objectives)
+        if (module := module_of(name, section(objectives, name))) in known
+        and objective_model(module).predicts
+    ]
+
+
+def _pictures(config: dict) -> Iterator[str]:
+    """Values of `measures.projection` that no text can have."""
+    projection = section(section(config, "measures"), "projection")
+    lowercase = section(section(config, "corpus"), "bpe").get("lowercase")
+    named = {f"words[{i}]": word for i, word in enumerate(list_of(projection, "words"))}
+    named |= {name: projection.get(name) for name in ("position_word", "ccg_word")}
+    for name, word in named.items():
+        if not isinstance(word, str):
+            continue
+        path = f"measures.projection.{name}"
+        if word.split() != [word]:
+            yield f'{path}: found "{word}"; allowed: one word'
+        elif lowercase is True and word != word.lower():
+            yield (
+                f'{path}: found "{word}"; allowed: "{word.lower()}", since corpus.bpe.lowercase is '
+                "true"
+            )
+    perplexity, occurrences = (number(projection, name) for name in ("perplexity", "occurrences"))
+    if perplexity >= occurrences / 3:
+        yield (
+            f"measures.projection.perplexity: found {perplexity:g}; allowed: < a third of "
+            f"measures.projection.occurrences ({occurrences:g})"
+        )
+
+
+def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
+    """Check the steps; an update reads at most a batch, so a budget has at least that many."""
+    steps = section(config, "training_steps")
+    for name in steps:
+        path = f"training_steps.{name}"
+        if name not in trained:
+            yield (
+                f"{path}: unknown key; "
+                f"allowed: objectives of this study that train ({', '.join(trained)})"
+            )
+            continue
+        own = section(section(section(config, "objectives"), name), "training")
+        training = {"training": section(config, "training") | own}
+        budget = number(training, "training.max_tokens")
+        batch = number(training, "training.batch_tokens")
+        for found in numbers(steps, name):
+            if config.get("equal") == "tokens" and found > (last := -(-budget // batch)):
+                yield (
+                    f"{path}: found {found}; allowed: <= {last}, the updates that {budget:,} "
+                    "tokens give at least (training.max_tokens / training.batch_tokens)"
+                )

@@ -1,0 +1,69 @@
+"""The sections of objectives: keys that all of them have, and the options of each module."""
+
+import importlib
+from typing import TYPE_CHECKING, Any, Literal
+
+from pydantic import BaseModel, create_model
+
+from bottomup.core import settings
+from bottomup.core.kinds import TRUNKS
+from bottomup.core.settings import Section, key
+
+if TYPE_CHECKING:
+    from bottomup.objectives import Objective
+
+
+class Runs(Section):
+    """Keys that every objective's section may have besides the objective's own options."""
+
+    objective: str | None = key(
+        "a module of bottomup/objectives; null is the one of the section's name", default=None
+    )
+    trunk: Literal[*TRUNKS] = key(  # type: ignore[valid-type]  # mypy reads no computed values
+        "kind of model; only a transformer has heads and a decoder", default="transformer"
+    )
+    model: dict[str, Any] = key(
+        "keys that override the section `model`; not of what is called like a module, since "
+        "figures and claims compare these at one shape",
+        default={},
+    )
+    training: dict[str, Any] = key("keys that override the section `training`", default={})
+    heads_from: settings.HeadsFrom | None = key(
+        "encoder heads of another run to start with; not of what is called like a module",
+        default=None,
+    )
+    n_seeds: int | None = key(
+        "number of seeds, from the first, to run; null for all", "seeds", default=None, ge=1
+    )
+
+
+def objective_model(name: str) -> "type[Objective]":
+    """The options of an objective."""
+    return importlib.import_module(f"bottomup.objectives.{name}").Objective
+
+
+def all_keys(objective: str) -> type[BaseModel]:
+    """All keys that an objective's section may hold."""
+    return create_model(objective, __base__=(Runs, objective_model(objective)))
+
+
+def module_of(name: str, section: dict) -> str:
+    """The module that an objective's section is about; its name if the section is wrong."""
+    found = section.get("objective")
+    return found if found and isinstance(found, str) else name
+
+
+def trunk_of(section: dict) -> str:
+    """The trunk in an objective's section; "" if it is not text."""
+    found = section.get("trunk", Runs.model_fields["trunk"].default)
+    return found if isinstance(found, str) else ""
+
+
+def keys_of_runs(objective: dict) -> dict:
+    """The keys in an objective's section that any objective may have."""
+    return {name: value for name, value in objective.items() if name in Runs.model_fields}
+
+
+def options_of(objective: dict) -> dict:
+    """The objective's own options in its section."""
+    return {name: value for name, value in objective.items() if name not in Runs.model_fields}

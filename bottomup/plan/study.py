@@ -1,0 +1,308 @@
+"""A study: the sections of its config (bottomup/core/settings.py) and what follows from them.
+
+Objectives and corpus sources are modules with their own options, which their own models check.
+"""
+
+import importlib
+import json
+import pkgutil
+from functools import cache
+from types import ModuleType
+from typing import TYPE_CHECKING, Annotated, Any, Literal
+
+from pydantic import AfterValidator, Field, create_model
+
+from bottomup.core import settings
+from bottomup.core.kinds import TRUNKS
+from bottomup.core.schema import validated
+from bottomup.core.settings import (
+    Annotation,
+    Checkpoint,
+    Corpus,
+    Heads,
+    Model,
+    Occurrences,
+    Pruning,
+    Quality,
+    Section,
+    Seed,
+    Site,
+    Step,
+    Training,
+    Trunk,
+    Views,
+    key,
+    unique,
+)
+from bottomup.plan.objective_sections import (
+    keys_of_runs,
+    module_of,
+    objective_model,
+    options_of,
+    trunk_of,
+)
+from bottomup.plan.unchecked import section
+
+if TYPE_CHECKING:
+    from bottomup.corpus.sources import SourceOptions
+    from bottomup.objectives import Objective
+    from bottomup.tables import (
+        agreement,
+        exact,
+        minimal_pairs,
+        mutual_information,
+        probes,
+        pwcca_between_runs,
+        sentence,
+        stitching,
+        transfer,
+        word_order,
+        wordnet,
+    )
+
+WITH_TARGET = ("target", "both")  # what an objective predicts that needs the target side
+
+
+def modules(room: str) -> list[str]:
+    """The modules of a package of the library from which the config chooses by name."""
+    path = importlib.import_module(f"bottomup.{room}").__path__
+    return sorted(module.name for module in pkgutil.iter_modules(path))
+
+
+@cache
+def tables() -> dict[str, ModuleType]:
+    """The modules of the tables that are measured, by name."""
+    return {name: importlib.import_module(f"bottomup.tables.{name}") for name in modules("tables")}
+
+
+def sections() -> dict[str, Any]:
+    """The sections of `measures` for these tables, as fields of a model. A section may be missing
+    if all its keys have defaults."""
+    own = {
+        module.TABLE.section or name: getattr(module, "Keys", module.Settings)
+        for name, module in tables().items()
+        if module.TABLE.options is None or hasattr(module, "Keys")
+    }
+    return {
+        name: (model, ... if any(f.is_required() for f in model.model_fields.values()) else model())
+        for name, model in own.items()
+    }
+
+
+if TYPE_CHECKING:
+
+    class Measures(settings.Measures):
+        """The sections that a plan reads itself."""
+
+        agreement: agreement.Keys
+        exact: exact.Keys
+        minimal_pairs: minimal_pairs.Keys
+        mutual_information: mutual_information.Settings
+        probes: probes.Settings
+        pwcca: pwcca_between_runs.Settings
+        sentence: sentence.Settings
+        stitching: stitching.Keys
+        transfer: transfer.Settings
+        word_order: word_order.Keys
+        wordnet: wordnet.Keys
+
+else:
+    Measures = create_model(
+        "Measures", __base__=settings.Measures, __doc__=settings.Measures.__doc__, **sections()
+    )
+# Tables that a study may choose or leave out: these, and what pruning says of its gates.
+TABLE_NAMES = (*tables(), "gates")
+
+
+ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
+# What may be known of a word, as in `measures.probes.tasks`, and its name in messages.
+ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
+
+
+class Study(Section):
+    """One config: corpus, model, objectives, seeds, what to measure."""
+
+    study: str = key(
+        "name; results live under results/<study>", pattern=r"^[A-Za-z0-9][\w.-]{0,59}$"
+    )
+    corpus: Corpus
+    model: Model
+    training: Training
+    equal: Literal["tokens", "predictions", "operations"] = key(
+        "what objectives of one training.max_tokens have in common: source tokens that they read; "
+        "or predictions or operations, as many as LM's for max_tokens"
+    )
+    objectives: dict[str, dict[str, Any]] = key(
+        "options by objective; the name is that of a module of bottomup/objectives, or any name "
+        "for other options of the module in the key objective; null removes one"
+    )
+    seeds: Annotated[list[Seed], AfterValidator(unique)] = key(
+        "one run for each seed and objective", min_length=1, max_length=100
+    )
+    looks: list[Annotated[int, Field(ge=1, le=100)]] = key(
+        "how many seeds each look has, rising; an objective has those of the first unless n_seeds "
+        "says otherwise, and snakemake plan_next_look asks for more where a claim is undecided; "
+        "empty for one look of all seeds",
+        "seeds",
+        max_length=10,
+    )
+    checkpoints: dict[str, Checkpoint] = key(
+        "models from elsewhere, by name, to look at beside the runs, each with its untrained twin; "
+        "null removes one"
+    )
+    training_halves: Annotated[list[str], AfterValidator(unique)] = key(
+        "objectives for which to train two more models, each on one half of the text"
+    )
+    training_steps: dict[str, Annotated[list[Step], AfterValidator(unique)]] = key(
+        "by objective, a list of steps, in updates, at which to look also at its runs; 0 is the "
+        "initial model; null removes one",
+        "updates",
+    )
+    annotation: Annotation
+    quality: Quality
+    occurrences: Occurrences
+    views: Views
+    measures: Measures
+    # mypy reads no Literal of computed values.
+    only: Annotated[list[Literal[*TABLE_NAMES]], AfterValidator(unique)] = key(  # type: ignore[valid-type]
+        "tables to make, with the figures that show them, and no others; empty for all; claims "
+        "about others are not measured"
+    )
+    leave_out: Annotated[list[Literal[*TABLE_NAMES]], AfterValidator(unique)] = key(  # type: ignore[valid-type]
+        "tables to leave out, with the figures that show them; claims about them are not measured"
+    )
+    heads: Heads
+    pruning: Pruning
+    site: Site
+
+    def source_options(self, name: str) -> "SourceOptions":
+        """The options of a source, with its defaults and the languages of all."""
+        languages = {"languages": self.corpus.languages}
+        return validated(source_model(name), self.corpus.sources.get(name, {}) | languages)
+
+    def known_of_words(self) -> list[str]:
+        """What is known of each held-out word, as in `measures.probes.tasks`; categories come from
+        the trees of English pipelines, or from a supertagger."""
+        pipeline = self.annotation.pipeline
+        if pipeline is None:
+            return []
+        categories = pipeline.startswith(ENGLISH) or self.annotation.depccg_model
+        return ["tag", "relation", *(["ccg"] if categories else [])]
+
+    def left_out(self) -> list[str]:
+        """The tables that are not made: those that the config leaves out or does not name, and what
+        annotation is missing for."""
+        known = set(self.measures.probes.tasks) & set(self.known_of_words())
+        return [*self._not_asked(), *([] if known else ["probes"]), *self._unannotated()]
+
+    def _not_asked(self) -> list[str]:
+        """The tables that the config leaves out or does not name."""
+        others = [name for name in TABLE_NAMES if self.only and name not in self.only]
+        return [*self.leave_out, *others]
+
+    def _unannotated(self) -> list[str]:
+        """The tables about annotated words alone that are asked for, if nothing is known of
+        words."""
+        if self.known_of_words():
+            return []
+        annotated = [name for name, module in tables().items() if module.TABLE.annotated]
+        return [name for name in annotated if name not in self._not_asked()]
+
+    def without_annotation(self, figures: list[str]) -> str | None:
+        """One line about what is left out for lack of annotation, if anything; figures: the figures
+        left out."""
+        known = self.known_of_words()
+        unknown = [name for task, name in ANNOTATED.items() if task not in known]
+        if not unknown:
+            return None
+        probes = [task for task in self.measures.probes.tasks if task not in known]
+        parts = [f"figures {', '.join(figures)}"] * bool(figures)
+        parts += [f"tables {', '.join(self._unannotated())}"] * bool(self._unannotated())
+        parts += [f"probes for {', '.join(probes)}"] * bool(probes)
+        parts += ["rows about them in other tables"]
+        return (
+            f"left out, since annotation.pipeline {json.dumps(self.annotation.pipeline)} gives no "
+            f"{', '.join(unknown)}: {'; '.join(parts)}; claims about them stay undecided"
+        )
+
+    def objective_names(self) -> list[str]:
+        """The objectives, sorted."""
+        return sorted(self.objectives)
+
+    def objective_module(self, objective: str) -> str:
+        """The module of bottomup/objectives of an objective."""
+        return module_of(objective, self.objectives[objective])
+
+    def objective_options(self, objective: str) -> "Objective":
+        """An objective's own options, with its defaults."""
+        model = objective_model(self.objective_module(objective))
+        return validated(model, options_of(self.objectives[objective]))
+
+    def objective_seeds(self, objective: str) -> list[int]:
+        """The seeds under which an objective runs; none if it is not one of this study."""
+        if objective not in self.objective_names():
+            return []
+        first = self.looks[0] if self.looks else None
+        return self.seeds[: keys_of_runs(self.objectives[objective]).get("n_seeds") or first]
+
+    def objective_trunk(self, objective: str) -> str:
+        """The trunk of an objective's model."""
+        return trunk_of(self.objectives[objective])
+
+    def attends(self, objective: str) -> bool:
+        """Whether an objective's model has attention, and so heads."""
+        return TRUNKS[self.objective_trunk(objective)]
+
+    def objective_shape(self, objective: str) -> Model | Trunk:
+        """The shape of an objective's model: the section `model` with the objective's own values,
+        as far as its trunk has them."""
+        shape = validated(Model, dict(self.model) | section(self.objectives[objective], "model"))
+        if self.attends(objective):
+            return shape
+        of_trunk = shape.model_dump(include={*Trunk.model_fields})
+        return Trunk(trunk=self.objective_trunk(objective), **of_trunk)
+
+    def own_shape(self, objective: str) -> dict:
+        """In what the shape of an objective's model is not that of the section `model`."""
+        own = self.objective_shape(objective).model_dump()
+        return {name: of for name, of in own.items() if of != getattr(self.model, name, None)}
+
+    def shapes(self) -> list[Model | Trunk]:
+        """The shape of each objective's model."""
+        return [self.objective_shape(name) for name in self.objectives]
+
+    def objective_training(self, objective: str) -> Training:
+        """The `training` section with the objective's own values."""
+        own = keys_of_runs(self.objectives[objective]).get("training", {})
+        return validated(Training, dict(self.training) | own)
+
+    def objective_heads_from(self, objective: str) -> settings.HeadsFrom | None:
+        """The heads that an objective's runs start with, if these are of other runs."""
+        own = keys_of_runs(self.objectives[objective]).get("heads_from")
+        return validated(settings.HeadsFrom, own) if own else None
+
+    def tokens_read(self, objective: str, budget: int) -> int:
+        """About how many source tokens an objective reads for a budget; the text says exactly."""
+        options = self.objective_options(objective)
+        if self.equal == "predictions":
+            return round(budget / options.predictions_a_token)
+        if self.equal == "operations":
+            return budget // options.passes
+        return budget
+
+    def pruning_training(self, objective: str) -> Training:
+        """How the objective's runs, or a checkpoint, are fine-tuned with fewer heads."""
+        own = self.training
+        if objective in self.objectives:
+            own = self.objective_training(objective)
+        return validated(Training, dict(own) | self.pruning.training)
+
+    def scratch_training(self, objective: str) -> Training:
+        """How a model with fewer heads is trained from scratch: for as long as a pruned model."""
+        whole, after = self.objective_training(objective), self.pruning_training(objective)
+        return whole.model_copy(update={"max_tokens": whole.max_tokens + after.max_tokens})
+
+
+def source_model(name: str) -> "type[SourceOptions]":
+    """The options of a corpus source."""
+    return importlib.import_module(f"bottomup.corpus.sources.{name}").Options
