@@ -140,27 +140,16 @@ def train(
     places = given_heads(model, settings, *donor) if donor else []
     progress = Progress()
     if objective.predicts is not None:
-        text, dev = (Text.load(tokens, split, objective.predicts) for split in ("train", "dev"))
-        for split, loaded in (("train", text), ("dev", dev)):
-            require_known(loaded, vocab_sizes, tokens, split)
-        if settings.half:
-            text = text.select(half(len(text.source), **dict(settings.half)))
+        text, dev = texts(settings, objective, tokens, vocab_sizes)
         assert settings.training is not None  # as for whatever predicts
-        tokens_read = source_tokens(
-            settings.equal, settings.training.max_tokens, objective, model, text
-        )
+        budget = settings.training.max_tokens
+        tokens_read = source_tokens(settings.equal, budget, objective, model, text)
         training = settings.training.model_copy(update={"max_tokens": tokens_read})
-        known = settings.model_copy(update={"training": training, "equal": "tokens"})
-        identity = known.model_dump(mode="json") | {
+        identity = identity_of(settings, training, objective, donor or ()) | {
             "code": code,
             "text": text.digest(),
             "dev_text": dev.digest(),
-            "options": {
-                name: of for name, of in settings.options.items() if name not in objective.looks
-            },
         }
-        if donor:
-            identity["donor"] = [digest(path) for path in donor]
         frozen = settings.heads_from is not None and settings.heads_from.frozen
         trainer = (partial(WithFrozenHeads, places) if frozen else Trainer)(
             model.to(device()),
@@ -181,6 +170,29 @@ def train(
         save(model, tokenizers, folder / "model")
         (folder / "metrics.jsonl").write_text("".join(lines))
     shutil.rmtree(folder / "checkpoint", ignore_errors=True)
+
+
+def texts(
+    settings: Settings, objective: Objective, tokens: Path, vocab_sizes: dict[str, int]
+) -> tuple[Text, Text]:
+    """What a run reads of the split train, and the split dev."""
+    assert objective.predicts is not None
+    train, dev = (Text.load(tokens, split, objective.predicts) for split in ("train", "dev"))
+    for split, loaded in (("train", train), ("dev", dev)):
+        require_known(loaded, vocab_sizes, tokens, split)
+    if settings.half:
+        train = train.select(half(len(train.source), **dict(settings.half)))
+    return train, dev
+
+
+def identity_of(
+    settings: Settings, training: Training, objective: Objective, donor: Sequence[Path]
+) -> dict:
+    """What makes two trainings on one text the same; how a model is looked at does not."""
+    known = settings.model_copy(update={"training": training, "equal": "tokens"})
+    options = {name: of for name, of in settings.options.items() if name not in objective.looks}
+    identity = known.model_dump(mode="json") | {"options": options}
+    return identity | ({"donor": [digest(path) for path in donor]} if donor else {})
 
 
 def given_heads(

@@ -265,7 +265,7 @@ MISTAKES = [
     *of(
         "training",
         "run.py",
-        ('identity["donor"] = [digest(path) for path in donor]', "pass"),
+        ("if donor else {})", "if False else {})"),
         ("settings.heads_from.frozen\n", "False\n"),
     ),
     *of(
