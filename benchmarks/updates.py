@@ -2,9 +2,10 @@
 
 PYTHONPATH=. python benchmarks/updates.py CORPUS_FOLDER studies/gpu.yaml
 
-Prints for each objective the milliseconds of an update (median, and middle half), with and without
-one order of additions, the operations that it must do (6 for each weight and token), their share
-of what a product of matrices reaches here, and the peak of the device's memory.
+Prints for each objective the milliseconds of an update (median, and middle half; on a CPU those of
+its own), with and without one order of additions, the operations that it must do (6 for each weight
+and token), the time of one beside that of the first objective named, their share of what a product
+of matrices reaches here, and the peak of the device's memory.
 """
 
 import argparse
@@ -16,29 +17,33 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import torch
-from learning import Trial, shaped
 from side_by_side import machine
 
 from bottomup import objectives
 from bottomup.core.device import device
+from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.batches import Text, forever
-from bottomup.plan.config import Study, load
+from bottomup.plan.config import load
 from bottomup.plan.reading import read
+from bottomup.plan.study import Study
+from bottomup.plan.subjects import SIDES
 from bottomup.training.budget import operations
 from bottomup.training.checkpoint import Checkpoint, Progress
 from bottomup.training.loop import Trainer
+from bottomup.training.run import initial_model
 
 DEVICE = device()
 WIDTH = 8192 if DEVICE.type == "cuda" else 2048
 
 
 def seconds(call: Callable[[], object]) -> float:
-    """The wall seconds of a call, to its end on the device."""
-    start = time.perf_counter()
+    """The seconds of a call, to its end on a GPU; on a CPU those that no other program had."""
+    clock = time.perf_counter if DEVICE.type == "cuda" else time.process_time
+    start = clock()
     call()
     if DEVICE.type == "cuda":
         torch.cuda.synchronize()
-    return time.perf_counter() - start
+    return clock() - start
 
 
 def ceiling() -> float:
@@ -49,11 +54,14 @@ def ceiling() -> float:
 
 def trainer_of(study: Study, corpus: Path, name: str, scratch: Path) -> Trainer:
     """Of the study's recipe, with the model on the device."""
-    objective = objectives.load(name, study.objective_options(name).model_dump())
+    cutting = {side: load_tokenizer(corpus / f"tokenizer.{side}.json") for side in SIDES}
+    sizes = {side: tokenizer.get_vocab_size() for side, tokenizer in cutting.items()}
+    options = study.objective_options(name).model_dump()
+    objective = objectives.load(study.objective_module(name), options, cutting["source"])
     text, dev = (
         Text.load(corpus / "tokens", split, objective.predicts) for split in ("train", "dev")
     )
-    model = shaped(corpus, objective, Trial(model=study.model.model_dump())).to(DEVICE)
+    model = initial_model(study.objective_shape(name), objective, 1, sizes).to(DEVICE)
     checkpoint = Checkpoint(scratch / name, {"run": "benchmark"})
     return Trainer(model, objective, text, dev, study.objective_training(name), 1, checkpoint)
 
@@ -90,8 +98,12 @@ if __name__ == "__main__":
     most = ceiling()
     named = torch.cuda.get_device_name() if DEVICE.type == "cuda" else "CPU"
     print(f"{given.study}; {named}, {most / 1e12:.3g} TFLOP/s; {machine(1, 'torch', 'numpy')}")
-    print("\n| | ms an update | middle half | any order, ms | TFLOP | share of ceiling | MiB |")
-    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: |")
+    print(
+        "\n| | ms an update | middle half | any order, ms | TFLOP | time of one, beside "
+        f"{given.objectives[0]} | share of ceiling | MiB |"
+    )
+    print("| --- | ---: | ---: | ---: | ---: | ---: | ---: | ---: |")
+    first = None
     for name in given.objectives:
         with TemporaryDirectory() as scratch:
             trainer = trainer_of(study, given.corpus, name, Path(scratch))
@@ -102,8 +114,9 @@ if __name__ == "__main__":
             torch.use_deterministic_algorithms(DEVICE.type == "cuda")
         low, middle, high = 1e3 * np.quantile(found, [0.25, 0.5, 0.75])
         share = done / (middle / 1e3) / most
+        first = first or middle / done
         print(
             f"| {name} | {middle:.1f} | {low:.1f} to {high:.1f} | {1e3 * np.median(free):.1f} "
-            f"| {done / 1e12:.3g} | {share:.0%} | {mib:.0f} |",
+            f"| {done / 1e12:.3g} | {middle / done / first:.2f} | {share:.0%} | {mib:.0f} |",
             flush=True,
         )
