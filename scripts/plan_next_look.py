@@ -28,7 +28,7 @@ class Settings(Section):
     pruned: int
 
 
-NONE = pd.DataFrame(columns=["claim", "verdict", "rests_on", "measure"])
+NONE = pd.DataFrame(columns=["claim", "verdict", "rests_on", "measure", "undecided_until"])
 
 
 def main(arguments: argparse.Namespace) -> None:

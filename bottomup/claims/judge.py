@@ -9,7 +9,7 @@ from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, find_all, priors, rests_on
 from bottomup.claims.inference import Prior, power
 from bottomup.claims.looks import Looks
-from bottomup.claims.tables import Tables, objectives
+from bottomup.claims.tables import Tables, objectives, seeds
 from bottomup.claims.until import IN_OTHER_WORDS, until
 from bottomup.claims.verdicts import corrected, surest
 from bottomup.claims.words import (
@@ -88,7 +88,10 @@ def judge(
             if row["verdict"] == UNDECIDED:
                 level = surest(sum(other.claim.paper == claim.paper for other in found.values()))
                 text_of = tables[claim.measure].text
-                said = until(one, how, usual[claim.name], level / len(looks.planned), text_of)
+                level /= len(looks.planned)
+                own = seeds({claim.measure: tables[claim.measure]})
+                of_first = len(own) == 1 < len(seeds(tables))
+                said = until(one, how, usual[claim.name], level, text_of, of_first)
                 row |= {"undecided_until": said}
         else:
             row |= _not_measured(missing[claim.name])

@@ -8,7 +8,15 @@ from bottomup.claims.claim import Claim
 from bottomup.claims.finding import Decided, Finding, of_condition
 from bottomup.claims.inference import Evidence, Prior, enough
 from bottomup.claims.readiness import READY
-from bottomup.claims.words import ESTIMATOR, LEVEL, NOT_YET, REPRODUCED, SMALLER, UNDECIDED
+from bottomup.claims.words import (
+    ESTIMATOR,
+    LEVEL,
+    NOT_YET,
+    OF_FIRST_SEED,
+    REPRODUCED,
+    SMALLER,
+    UNDECIDED,
+)
 
 IN_OTHER_WORDS = {
     NOT_YET: f"models are trained until {READY}",
@@ -16,17 +24,22 @@ IN_OTHER_WORDS = {
 }
 
 
-def until(one: Finding, how: Decided, prior: Prior, surest: float, text_of: str) -> str:
+def until(
+    one: Finding, how: Decided, prior: Prior, surest: float, text_of: str, of_first: bool
+) -> str:
     """What would decide an undecided claim if the values stayed.
 
     surest: the level at which a claim is decided whatever others of its family are. text_of: the
-    text of its table, and how to see more of it.
+    text of its table, and how to see more of it. of_first: whether its table is of the first seed
+    alone, of several.
     """
     claim, larger = one.claim, one.claim.undecided_until
     if one.unrepeated and claim.across_seeds:
         return "a third run, for more than one pair"
     if one.unrepeated:
         return f"more than one of {len(one.asked)} runs has what it asks for"
+    if how.unknown_runs and of_first:
+        return OF_FIRST_SEED
     if how.unknown_runs:
         return "a second run tells how far runs are apart"
     if np.isnan(one.parts.text).any():

@@ -7,6 +7,7 @@ import pytest
 from bottomup.claims import NotMeasuredError, curves, published
 from bottomup.claims.evolution import CLAIMS
 from bottomup.claims.tables import LEARNING, learning_curves, of_seeds, table
+from bottomup.claims.words import OF_FIRST_SEED
 from bottomup.core.errors import UserError
 from tests.claims import made_up
 from tests.claims.made_up import BY_NAME, blurred, moved, value, value_of, where
@@ -154,6 +155,14 @@ def test_a_single_seed_decides_nothing_and_says_so():
     assert set(unmeasured) == {
         *("seeds_closer_than_objectives", "seeds_closer_without_shared_weights"),
     }
+
+
+def test_a_table_of_the_first_seed_decides_nothing_whatever_seeds_others_have():
+    frames = blurred(published.frames((1, 2, 3)), 1e-4)
+    frames["change"] = frames["change"].query("seed == 1")
+    claims = judged(frames, ["frequent_tokens_change_more", "mlm_keeps_token_best"])
+    assert claims.loc["frequent_tokens_change_more", "undecided_until"] == OF_FIRST_SEED
+    assert claims.loc["mlm_keeps_token_best", "verdict"] == "reproduced"
 
 
 def test_two_seeds_are_one_pair_of_runs(two_seeds):

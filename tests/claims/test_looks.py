@@ -10,6 +10,7 @@ import yaml
 from bottomup.claims.inference import Prior, decide
 from bottomup.claims.looks import Looks, next_look
 from bottomup.claims.verdicts import PValues, corrected
+from bottomup.claims.words import OF_FIRST_SEED
 from bottomup.core.errors import UserError
 from tests.claims.made_up import BY_NAME, judged
 from tests.claims.test_inference import evidence
@@ -54,8 +55,9 @@ def test_each_look_has_an_equal_share_of_the_level():
     assert corrected({"a": small}, looks=3)["a"] == "undecided"
 
 
-def claims(*rows):
-    return pd.DataFrame(rows, columns=["claim", "verdict", "rests_on", "measure"])
+def claims(*rows, until="5 runs, if the values stay"):
+    found = pd.DataFrame(rows, columns=["claim", "verdict", "rests_on", "measure"])
+    return found.assign(undecided_until=until)
 
 
 NOW = {"lm": 3, "mt": 3, "mlm": 3, "untrained": 3, "untrained_causal": 3}
@@ -100,6 +102,12 @@ def test_nothing_is_trained_where_no_more_runs_would_decide(verdict, about, now)
     """A model from elsewhere has no seeds of ours, and an objective may have more than a look."""
     planned = [3, 5] if now["lm"] == 5 else PLANNED
     assert next_look(claims(("a", verdict, about, "change")), planned, now, {}, 2) is None
+
+
+def test_a_claim_on_a_table_of_the_first_seed_asks_for_no_more():
+    row = ("a", "undecided", "lm", "stitching")
+    assert next_look(claims(row), PLANNED, NOW, INITIAL, pruned=2)
+    assert next_look(claims(row, until=OF_FIRST_SEED), PLANNED, NOW, INITIAL, pruned=2) is None
 
 
 @pytest.mark.parametrize("rows", [[], [("a", "not measured", "", "change")]], ids=str)
