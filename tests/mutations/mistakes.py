@@ -2083,7 +2083,7 @@ MISTAKES = [
     *of(
         "claims",
         "judge.py",
-        ("level / len(looks.planned)", "level"),
+        ("level /= len(looks.planned)", "level"),
         ("how.p.alone == REPRODUCED and how.p.smaller", "how.p.smaller"),
         ("one.unrepeated or how.unknown_runs", "one.unrepeated"),
         ("min(own, power(", "max(own, power("),

@@ -11,8 +11,10 @@ from tests.warm import warm
 
 @pytest.fixture(scope="session")
 def python() -> Iterator[Path]:
-    """A Python that has imported Snakemake, and what the config is read by."""
-    with warm("snakemake.cli", "pydantic", "pandas", "pyarrow.parquet", "tokenizers") as program:
+    """A Python that has imported Snakemake, and what else a plan imports."""
+    of_snakemake = ("snakemake.cli", "snakemake.report", "smart_open")
+    of_config = ("pydantic", "pandas", "pyarrow.parquet", "tokenizers", "langcodes")
+    with warm(*of_snakemake, *of_config) as program:
         yield program
 
 
