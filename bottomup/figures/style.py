@@ -258,6 +258,8 @@ def curves(
     """
     if points.empty:
         say(axes, NO_VALUES)
+        if len(axes.get_shared_x_axes().get_siblings(axes)) == 1:
+            axes.set_xticks([])  # of no place
     aside = _side_by_side(axes, points, beside)
     for source in ("published", "ours"):
         shown = points[points["source"] == source]

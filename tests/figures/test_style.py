@@ -157,9 +157,11 @@ def test_axes_without_a_point_say_so():
     axes = Figure().subplots()
     style.curves(axes, curve([0, 1]).head(0), style.objective)
     assert [text.get_text() for text in axes.texts] == [style.NO_VALUES]
-    other = Figure().subplots()
+    assert not len(axes.get_xticks()), "and have no places"
+    other, beside = Figure().subplots(1, 2, sharex=True)
     style.curves(other, curve([0, 1]), style.objective)
-    assert not other.texts
+    style.curves(beside, curve([0, 1]).head(0), style.objective)
+    assert not other.texts and len(other.get_xticks())
 
 
 def test_the_legend_shows_published_curves_as_they_are_drawn():
