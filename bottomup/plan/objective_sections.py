@@ -59,11 +59,6 @@ def trunk_of(section: dict) -> str:
     return found if isinstance(found, str) else ""
 
 
-def keys_of_runs(objective: dict) -> dict:
-    """The keys in an objective's section that any objective may have."""
-    return {name: value for name, value in objective.items() if name in Runs.model_fields}
-
-
 def options_of(objective: dict) -> dict:
     """The objective's own options in its section."""
     return {name: value for name, value in objective.items() if name not in Runs.model_fields}

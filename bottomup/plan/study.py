@@ -35,7 +35,6 @@ from bottomup.core.settings import (
     unique,
 )
 from bottomup.plan.objective_sections import (
-    keys_of_runs,
     module_of,
     objective_model,
     options_of,
@@ -112,8 +111,6 @@ else:
     )
 # Tables that a study may choose or leave out: these, and what pruning says of its gates.
 TABLE_NAMES = (*tables(), "gates")
-
-
 ENGLISH = "en_"  # the start of the names of spaCy's English pipelines
 # What may be known of a word, as in `measures.probes.tasks`, and its name in messages.
 ANNOTATED = {"tag": "parts of speech", "relation": "relations", "ccg": "CCG categories"}
@@ -243,7 +240,7 @@ class Study(Section):
         if objective not in self.objective_names():
             return []
         first = self.looks[0] if self.looks else None
-        return self.seeds[: keys_of_runs(self.objectives[objective]).get("n_seeds") or first]
+        return self.seeds[: self.objectives[objective].get("n_seeds") or first]
 
     def objective_trunk(self, objective: str) -> str:
         """The trunk of an objective's model."""
@@ -273,12 +270,12 @@ class Study(Section):
 
     def objective_training(self, objective: str) -> Training:
         """The `training` section with the objective's own values."""
-        own = keys_of_runs(self.objectives[objective]).get("training", {})
+        own = self.objectives[objective].get("training", {})
         return validated(Training, dict(self.training) | own)
 
     def objective_heads_from(self, objective: str) -> settings.HeadsFrom | None:
         """The heads that an objective's runs start with, if these are of other runs."""
-        own = keys_of_runs(self.objectives[objective]).get("heads_from")
+        own = self.objectives[objective].get("heads_from")
         return validated(settings.HeadsFrom, own) if own else None
 
     def tokens_read(self, objective: str, budget: int) -> int:
