@@ -11,6 +11,7 @@ from bottomup.measures import quality
 from bottomup.model.dropout import Dropout
 from bottomup.views import extraction
 from bottomup.views.moments import Moments
+from tests.heads.test_attention_trees import test_the_program as test_attention_trees
 from tests.heads.test_functions import test_the_program as test_head_functions
 from tests.heads.test_heads_scripts import (  # noqa: F401
     importance,
@@ -29,7 +30,6 @@ from tests.heads.test_pruning_checkpoints import (  # noqa: F401
 )
 from tests.measures import test_measure_scripts
 from tests.measures.test_attention_patterns import test_the_program as test_attention_patterns
-from tests.measures.test_attention_trees import test_the_program as test_attention_trees
 from tests.measures.test_bertscore import (
     test_a_checkpoint_reads_its_own_tokens as test_bertscore,
 )

@@ -30,9 +30,11 @@ class Predictor(ABC):
     of its heads.
 
     objective: one of ours; one that predicts nothing if the model has no other.
+    gives_probabilities: whether it has layers that give them to tokens, trained or not.
     """
 
     objective: Objective
+    gives_probabilities = True
 
     @abstractmethod
     def attentions(self) -> Mapping[str, Sequence[Heads]]:

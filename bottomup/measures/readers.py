@@ -9,15 +9,13 @@ import numpy as np
 import torch
 from tokenizers import Tokenizer
 
-from bottomup.core.settings import Trained
-from bottomup.corpus.specials import MASK
 from bottomup.corpus.tokens import TokenFile
-from bottomup.heads import tasks
 from bottomup.measures.log_probability import Questions, log_probabilities, of_sentence
 from bottomup.measures.ngram import Ngrams
-from bottomup.subjects.seen import Seen
+from bottomup.subjects import Subject
 
 if TYPE_CHECKING:
+    from bottomup.heads.predictor import Predictor
     from bottomup.subjects.slow import SlowTokenizer
 
 ORDER = 5  # of n-grams
@@ -38,18 +36,13 @@ class Reader:
     log_probabilities: Callable[[TokenFile, Sequence[Questions]], np.ndarray]
 
 
-def of_model(seen: Seen, run: Trained) -> Reader | None:
-    """The model as a reader; None if it does not predict tokens of what it reads."""
-    subject = seen.subject
-    mask: int | None = MASK
-    predictor = tasks.opened(run, subject, seen.folder)
-    if run.module is None:
-        from bottomup.subjects.checkpoint import Checkpoint
+def of_model(subject: Subject, predictor: "Predictor", batch_tokens: int) -> Reader | None:
+    """A model as a reader; None if it gives no probabilities to tokens of what it reads.
 
-        assert isinstance(subject, Checkpoint)
-        if predictor.objective.predicts != "source":
-            return None
-        mask = subject.mask
+    predictor: the subject with its objective. batch_tokens: tokens, padded, to read at once.
+    """
+    if subject.translates or not predictor.gives_probabilities:
+        return None
 
     @torch.inference_mode()
     def scores(text: TokenFile, questions: Sequence[Questions]) -> np.ndarray:
@@ -58,9 +51,9 @@ def of_model(seen: Seen, run: Trained) -> Reader | None:
             text,
             questions,
             subject.causal,
-            mask,
+            subject.mask,
             subject.padding,
-            seen.batch_tokens,
+            batch_tokens,
         )
 
     return Reader(subject.tokenizer, subject.max_length, subject.causal, scores)

@@ -57,6 +57,8 @@ class Slices:
     The methods of rules with wildcards take Snakemake's wildcards.
     """
 
+    content = staticmethod(content)
+
     def __init__(self, study: Study):
         self.study, self.subjects = study, Subjects(study)
         self.languages = dict(zip(SIDES, study.corpus.languages, strict=False))

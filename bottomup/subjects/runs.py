@@ -9,7 +9,7 @@ from tokenizers import Tokenizer
 from torch import Tensor, nn
 
 from bottomup.core.files.tokenizers import load_tokenizer
-from bottomup.corpus.specials import EOS, PAD
+from bottomup.corpus.specials import EOS, MASK, PAD
 from bottomup.model import folder as folders
 from bottomup.model.transformer import EncoderLayer, Encoding, Layers, Transformer
 from bottomup.model.trunks import TrunkModel
@@ -35,6 +35,10 @@ class OfOurs(Subject):
     def predicts_tokens(self) -> bool:
         """False: transformers does not know its layers."""
         return False
+
+    @property
+    def mask(self) -> int:
+        return MASK
 
     @property
     def max_length(self) -> None:

@@ -93,6 +93,11 @@ class Subject(ABC):
 
     @property
     @abstractmethod
+    def mask(self) -> int | None:
+        """The token that hides others; None if it knows none."""
+
+    @property
+    @abstractmethod
     def translates(self) -> bool:
         """Whether a decoder writes another text from the one it reads."""
 

@@ -89,10 +89,12 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     from bottomup.core.files.tokenizers import load_tokenizer
     from bottomup.corpus.tokens import TokenFile
     from bottomup.corpus.words import spans
+    from bottomup.heads import tasks
     from bottomup.measures import agreement
     from bottomup.measures.readers import MODEL, NGRAMS, of_model, of_ngrams
 
-    model = of_model(seen, settings.run)
+    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
+    model = of_model(seen.subject, predictor, seen.batch_tokens)
     if model is None:
         return pd.DataFrame(columns=COLUMNS)
     train = TokenFile.load(seen.needed("train").parent)

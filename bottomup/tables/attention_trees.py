@@ -1,7 +1,7 @@
 """Whether attention of one subject joins the words that the parser's trees join.
 
 Rows: one for each layer's best head and the mean of its heads, and the best head of all, see
-`bottomup.measures.attention_trees.attention_trees`. The sentences are those of the structural probe
+`bottomup.heads.attention_trees.attention_trees`. The sentences are those of the structural probe
 with the same seed and number. Of a model whose attention cannot be looked at, no rows.
 """
 
@@ -55,7 +55,8 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     from bottomup.core.device import device
     from bottomup.core.files.arrays import load_array
     from bottomup.core.files.tables import read_table
-    from bottomup.measures import attention_trees, jackknife
+    from bottomup.heads import attention_trees
+    from bottomup.measures import jackknife
     from bottomup.measures import structural_probe as probe
     from bottomup.subjects.words import held_out
 

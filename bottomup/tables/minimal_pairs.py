@@ -29,12 +29,11 @@ def if_given(subjects: "Subjects") -> list[str]:
 
 def options(slices: "Slices", of: Any) -> dict:
     from bottomup.corpus.minimal_pairs import files_in
-    from bottomup.plan.contents import content
 
     keys = slices.study.measures.minimal_pairs
     folder = keys.folder
     assert folder is not None  # or there is no such job
-    pairs = content(lambda: map(str, files_in(folder)))
+    pairs = slices.content(lambda: map(str, files_in(folder)))
     return {"run": slices.run(of), **dict(keys), "content": pairs}
 
 
@@ -90,10 +89,12 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     from bottomup.core.files.tokenizers import load_tokenizer
     from bottomup.corpus.minimal_pairs import load
     from bottomup.corpus.tokens import TokenFile
+    from bottomup.heads import tasks
     from bottomup.measures import minimal_pairs
     from bottomup.measures.readers import MODEL, NGRAMS, of_model, of_ngrams
 
-    model = of_model(seen, settings.run)
+    predictor = tasks.opened(settings.run, seen.subject, seen.folder)
+    model = of_model(seen.subject, predictor, seen.batch_tokens)
     if model is None:
         return pd.DataFrame(columns=COLUMNS)
     assert settings.folder is not None  # or there is no such job

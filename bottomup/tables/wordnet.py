@@ -25,12 +25,11 @@ def if_given(subjects: "Subjects") -> list[str]:
 
 def options(slices: "Slices", of: Any) -> dict:
     from bottomup.corpus.wordnet import FILES
-    from bottomup.plan.contents import content
 
     keys = slices.study.measures.wordnet
     folder = keys.folder
     assert folder is not None  # or there is no such job
-    return {**dict(keys), "content": content(lambda: [str(folder / name) for name in FILES])}
+    return {**dict(keys), "content": slices.content(lambda: [str(folder / name) for name in FILES])}
 
 
 TABLE = Table(

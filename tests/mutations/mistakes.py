@@ -410,7 +410,7 @@ MISTAKES = [
         ('last[text.offsets[:-1] + read.last[some["number"]]] = True', "last[:len(some)] = True"),
     ),
     *of(
-        "measures",
+        "heads",
         "attention_trees.py",
         ("weights + weights.mT", "weights"),
         ("np.argsort(np.concatenate(order))", "np.arange(len(text))"),

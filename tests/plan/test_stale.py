@@ -522,7 +522,7 @@ CODE = {
     "bottomup/measures/bertscore.py": BERTSCORE,
     "bottomup/measures/attention_patterns.py": [*ATTENTION_PATTERNS, *HEAD_DISTANCES],
     "bottomup/measures/head_distances.py": HEAD_DISTANCES,
-    "bottomup/measures/attention_trees.py": ATTENTION_TREES,
+    "bottomup/heads/attention_trees.py": ATTENTION_TREES,
     "bottomup/measures/ngram.py": AGREEMENT,
     "bottomup/measures/agreement.py": AGREEMENT,
     "bottomup/measures/pwcca.py": [*PWCCA, *SIMILARITY, *CHANGE, *INFLUENCE],

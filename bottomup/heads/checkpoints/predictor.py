@@ -88,6 +88,7 @@ class CheckpointPredictor(Predictor):
         self.folder, self.subject, self.device = folder, subject, device
         self.name = objective_of(subject)
         self.objective = OBJECTIVES[self.name]
+        self.gives_probabilities = self.name is not None
 
     @cached_property
     @torch.inference_mode(False)  # they may be asked for in it, and learn later

@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bottomup.corpus.tokens import TokenFile
-from bottomup.measures import attention_trees as measure_of
+from bottomup.heads import attention_trees as measure_of
 from bottomup.measures import structural_probe as probe
 from bottomup.tables.attention_trees import COLUMNS
 from tests.measures.test_attention_patterns import Given
