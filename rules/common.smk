@@ -27,6 +27,7 @@ FREQUENCIES = {
 TABLES = {name: module.TABLE for name, module in tables().items()}
 MEASURES = {name: table.parts(SUBJECTS) for name, table in TABLES.items()}
 MEASURES["gates"] = SUBJECTS.pruned_runs() + SUBJECTS.pruned_checkpoints()
+WHOLE = f"<results>/runs/{RUN}"
 PRUNED = f"<results>/pruned/{RUN}/{{attention}}/{{method}}_{{penalty}}"
 # Those that the config names, and of which the study has nothing.
 IN_VAIN = [name for name in STUDY.only if not MEASURES[name]]
@@ -94,109 +95,41 @@ def model_in(folder):
 
 
 # The files of a run, and of a run with fewer heads.
-MODEL, PRUNED_MODEL = model_in(f"<results>/runs/{RUN}"), model_in(PRUNED)
+MODEL, PRUNED_MODEL = model_in(WHOLE), model_in(PRUNED)
 
 
-def files_of_source(wildcards):
-    return STUDY.source_options(wildcards.origin).input_files()
-
-
-def tokens_of(splits, objective):
-    """Token files of the sides that the objective reads or predicts."""
+def tokens_of(splits, sides):
     return expand(
         "<results>/corpus/tokens/{split}.{side}/{array}.npy",
         split=splits,
-        side=SUBJECTS.sides(objective),
+        side=sides,
         array=ARRAYS,
     )
 
 
-def tokenizers_of(objective):
-    return expand(
-        "<results>/corpus/tokenizer.{side}.json", side=SUBJECTS.sides(objective)
-    )
-
-
-def of_checkpoint(wildcards):
-    """Whether a job is about a model that the study did not train, which has its own tokens."""
-    return wildcards.objective in SUBJECTS.checkpoints
-
-
-def text_of(split):
-    """A split as a model reads and predicts it: token files, or text for a checkpoint."""
-
-    def files(wildcards):
-        if of_checkpoint(wildcards):
-            return f"<results>/corpus/{split}.parquet"
-        return tokens_of([split], wildcards.objective)
-
-    return files
-
-
-def stitched_into(wildcards):
-    """The files of the models whose states a run goes on from."""
-    others = SUBJECTS.stitched_into(wildcards.objective)
-    folders = [f"<results>/runs/{other}" for other in others]
-    return [path for folder in folders for path in model_in(folder).values()]
-
-
-def of_pair(path):
-    """A file of a run, for both runs of a pair; once for a run with itself."""
+def of_subject(ours, theirs):
+    """The inputs of a job about a run of ours, or about a model that others trained, which has
+    tokens of its own: paths, or a function that gives them."""
 
     def paths(wildcards):
-        runs = [
-            (wildcards[f"objective_{side}"], wildcards[f"seed_{side}"]) for side in "ab"
-        ]
-        return [
-            path.format(objective=name, seed=seed) for name, seed in dict.fromkeys(runs)
-        ]
+        is_theirs = wildcards.objective in SUBJECTS.checkpoints
+        chosen = theirs if is_theirs else ours
+        return chosen(wildcards) if callable(chosen) else chosen
 
     return paths
 
 
-def held_out_tokens(wildcards):
-    """The test split, source side, in sub-words of ours or, for a checkpoint, in words."""
-    side = "words" if of_checkpoint(wildcards) else "source"
-    return expand(
-        "<results>/corpus/tokens/test.{side}/{array}.npy", side=side, array=ARRAYS
+def pruned_or_whole(pruned, whole):
+    """The inputs of a job about a model with fewer heads or, for the method none, with all."""
+    return lambda wildcards: whole if wildcards.method == "none" else pruned
+
+
+def text_of(split):
+    """A split as a model reads and predicts it: token files, or text for a checkpoint."""
+    return of_subject(
+        ours=lambda wildcards: tokens_of([split], SUBJECTS.sides(wildcards.objective)),
+        theirs=f"<results>/corpus/{split}.parquet",
     )
-
-
-def frequencies_of(wildcards):
-    """How frequent the units of `held_out_tokens` are."""
-    return FREQUENCIES["words" if of_checkpoint(wildcards) else "plain"]
-
-
-def translation(wildcards):
-    """Inputs to compare translations with, if a run translates."""
-    tokenizer = target_tokenizer(wildcards)
-    if not tokenizer:
-        return []
-    return ["<results>/corpus/test.parquet", *tokenizer]
-
-
-def masked_views(wildcards):
-    """The views of a run under the reading as_trained, if it was trained with masks."""
-    if wildcards.objective not in SUBJECTS.masked():
-        return []
-    run = names.run(wildcards.objective, wildcards.seed)
-    return [f"<results>/views/{run}/{names.AS_TRAINED}.npy"]
-
-
-def masked_occurrences(wildcards):
-    if not masked_views(wildcards):
-        return []
-    return ["<results>/occurrences/as_trained_{objective}/occurrences.parquet"]
-
-
-def views_of(wildcards):
-    """The views that a part of a table is about: those of one run or of two."""
-    if pair := wildcards.get("objective_a"):
-        runs = [(pair, wildcards.seed_a), (wildcards.objective_b, wildcards.seed_b)]
-    else:
-        runs = [(wildcards.objective, wildcards.seed)]
-    reading = wildcards.get("reading", "plain")
-    return [f"<results>/views/{names.run(*run)}/{reading}.npy" for run in runs]
 
 
 def drawn(*files):
@@ -210,84 +143,12 @@ def drawn(*files):
     return paths
 
 
-def chosen_by(wildcards):
-    """Inputs that decide how many heads to keep, and which, for every method except gates."""
-    if wildcards.method == "gates":
-        return []
-    gates = (
-        "<results>/measures/gates/{objective}-{seed}.{attention}.gates_{penalty}.csv"
-    )
-    if wildcards.method in ("scratch", "random"):
-        return [gates]
-    return [gates, "<results>/measures/head_importance/{objective}-{seed}.csv"]
-
-
-def pruned_or_whole(file):
-    """A file of a pruned run, or for the method none of the run itself."""
-
-    def path(wildcards):
-        run = "<results>/runs/{objective}-{seed}"
-        return f"{run if wildcards.method == 'none' else PRUNED}/{file}"
-
-    return path
-
-
-def judged(file):
-    """A file of the model that stands for one with fewer heads: of a run the smaller one."""
-
-    def path(wildcards):
-        if of_checkpoint(wildcards):
-            return pruned_or_whole(f"model/{file}")(wildcards)
-        return f"{PRUNED}/smaller/{file}"
-
-    return path
-
-
-def quality_of_whole(wildcards):
-    """For the method none, what was measured of the run itself; not measured of checkpoints."""
-    whole = wildcards.method == "none" and not of_checkpoint(wildcards)
-    return "<results>/measures/quality/{objective}-{seed}.parquet" if whole else []
-
-
-def metrics_of(wildcards):
-    """The metrics of a training: that of the run itself, or of the model with fewer heads."""
-    if wildcards.method == "none" and of_checkpoint(wildcards):
-        return []
-    return pruned_or_whole("metrics.jsonl")(wildcards)
-
-
-def gates_of_checkpoint(wildcards):
-    """Which heads of a checkpoint closed, if it was pruned; the model of a run tells it."""
-    if wildcards.method == "none" or not of_checkpoint(wildcards):
-        return []
-    return f"<results>/measures/gates/{names.PRUNED}.csv"
-
-
-def parts_ending(ending):
-    """The parts from which a table is collected."""
-
-    def paths(wildcards):
-        return [
-            f"<results>/measures/{wildcards.measure}/{part}{ending}"
-            for part in MEASURES[wildcards.measure]
-        ]
-
-    return paths
-
-
 def in_turn(table, wildcards):
     """The priority of a job that measures a part of a table, or makes the views for it."""
     if table not in DRAWN_FIRST or wildcards.get("reading") != "plain":
         return 20
     run = names.run(wildcards.objective, wildcards.seed)
     return FIRST if run in FIRST_RUNS else 20
-
-
-def with_its_run(wildcards):
-    """The group of a job about a whole run, or about a run with fewer heads."""
-    if wildcards.get("method", "none") != "none":
-        return "pruned"
-    return f"look_at_{names.run(wildcards.objective, wildcards.get('seed', 0))}"
 
 
 def size_mb(files):
@@ -313,11 +174,6 @@ def memory(base_mb, per_input_mb, per_weight_mb=None):
         return int(attempt * (base_mb + held))
 
     return mem_mb
-
-
-def opening_mb(wildcards, input, attempt):
-    """Memory in MB to open a checkpoint; that of one of a billion weights before it is fetched."""
-    return memory(600, 3.3)(wildcards, input, attempt) if input else 8000 * attempt
 
 
 def minutes(base, per_input_mb):
@@ -356,103 +212,6 @@ def wide(subject):
     return STUDY.objective_shape(names.whole(subject)).d_model >= WIDE
 
 
-def training_threads(wildcards):
-    """A share of the cores for each run, so that all train side by side; 4 on a cluster."""
-    if workflow.remote_exec:
-        # Snakemake sees all cores of the node, not only those of the job.
-        return int(os.environ.get("SLURM_CPUS_PER_TASK", 4))
-    if ON_CLUSTER:
-        return 4
-    runs = SUBJECTS.runs(SUBJECTS.trained + SUBJECTS.halves)
-    return max(1, workflow.cores // max(1, len(runs)))
-
-
-def heads_from(objective):
-    """The model whose heads a run starts with, and their functions; none for most objectives."""
-
-    def files(wildcards):
-        name, _ = names.objective_and_half(objective)
-        taken = STUDY.objective_heads_from(name)
-        if taken is None:
-            return []
-        seed = wildcards.seed if taken.seed is None else taken.seed
-        run = names.run(taken.objective, seed)
-        return [
-            f"<results>/runs/{run}/model/model.safetensors",
-            f"<results>/measures/head_functions/{run}.csv",
-        ]
-
-    return files
-
-
-def written_for_checkpoint(wildcards):
-    """The split test as it was written, in which a checkpoint finds its words."""
-    return WRITTEN if of_checkpoint(wildcards) else []
-
-
-def same_run(objective):
-    """The metrics of the same run under another name, after which this one is in `trained/`; none
-    for most objectives."""
-    same = SUBJECTS.same_training(objective)
-    return [f"<results>/runs/{same}-{{seed}}/metrics.jsonl"] if same else []
-
-
-def steps_to_keep(objective):
-    """The steps, as words of a command."""
-    return " ".join(map(str, STUDY.training_steps.get(objective, [])))
-
-
-def tokens_to_read(objective):
-    """The length of a run, in tokens of all stacks of layers."""
-    name, _ = names.objective_and_half(objective)
-    if name not in SUBJECTS.trained:
-        return 0
-    budget = STUDY.objective_training(name).max_tokens
-    return STUDY.tokens_read(name, budget) * STUDY.objective_options(name).passes
-
-
-QUICKEST_FIRST = sorted([*SUBJECTS.objectives, *SUBJECTS.halves], key=tokens_to_read)
-
-
-def training_in_turn(objective, wildcards):
-    """The priority of a training."""
-    place = QUICKEST_FIRST.index(objective)
-    if names.run(objective, wildcards.seed) in FIRST_RUNS:
-        return FIRST + 1 + place
-    return len(QUICKEST_FIRST) - place
-
-
-def pruning(wildcards):
-    """The training of a run with fewer heads."""
-    if wildcards.method == "scratch":
-        return STUDY.scratch_training(wildcards.objective)
-    return STUDY.pruning_training(wildcards.objective)
-
-
-def pruning_minutes(wildcards, input, attempt):
-    if of_checkpoint(wildcards):
-        return minutes(24 * 60, 1)(
-            wildcards, input, attempt
-        )  # its width is not known yet
-    tokens = pruning(wildcards).max_tokens
-    return training_minutes(wildcards.objective, tokens, wildcards, attempt)
-
-
-def training_minutes(objective, tokens, wildcards, attempt):
-    """The time of all operations at a speed that any core or GPU reaches, plus half an hour."""
-    speed = 1e13 if wide(objective) and GPUS != 0 else 2e10  # operations a second
-    operations = training_operations(objective, tokens)
-    return 30 + int(attempt * operations / speed / 60)
-
-
-def training_operations(objective, tokens):
-    shape = STUDY.objective_shape(names.whole(objective))
-    layers = 12 * shape.layers * shape.d_model**2
-    output = STUDY.corpus.bpe.merges * shape.d_model
-    passes = STUDY.objective_options(names.whole(objective)).passes
-    return 6 * (layers + output) * passes * tokens
-
-
 def seconds_and_threads(job):
     """Of a job before any like it has run; a run at a step is kept where its training was."""
     # Asked in a thread: Snakemake may be about to expand them anew.
@@ -481,43 +240,3 @@ def told_of_only():
         f"only: found {', '.join(IN_VAIN)}, of which this study has nothing to measure: left out; "
         "docs/tables.md says what each is about"
     )
-
-
-def files_of_table(table, paths):
-    """Where a reader finds a table that a figure is drawn from, in the study's folder."""
-    found = [f"measures/{table}.csv"] if table in MEASURES else paths
-    return [path.removeprefix("<results>/") for path in found]
-
-
-def target_tokenizer(wildcards):
-    """That of the side which a run of ours translates to, where it does."""
-    ours = not of_checkpoint(wildcards)
-    translates = ours and SUBJECTS.translates(wildcards.objective)
-    return ["<results>/corpus/tokenizer.target.json"] if translates else []
-
-
-def read_by(table):
-    """The inputs of a part of a table, by its names in `READS` (measures.smk)."""
-    return {k: v for name in table.reads for k, v in READS[name].items()}
-
-
-def as_arguments(wildcards, input):
-    """The inputs of a job, NAME=FILE."""
-    return [
-        f"{name}={path}"
-        for name, paths in input.items()
-        for path in ([paths] if isinstance(paths, str) else paths)
-    ]
-
-
-def in_batches(wildcards, resources):
-    """How much text a model reads at once, where one reads text."""
-    n = resources.get("batch_tokens")
-    return f"--batch-tokens {n}" if n else ""
-
-
-def group_of(table):
-    """With what a part of a table is sent to a cluster."""
-    if table.part == "pruned":
-        return with_its_run
-    return "pairs" if table.part == "pair" else OF_ONE_RUN

@@ -2,9 +2,50 @@
 # table for each measure. What a table reads and takes, it says itself: bottomup/tables.
 
 
+def views_of(wildcards):
+    """The views that a part of a table is about: those of one run or of two."""
+    if pair := wildcards.get("objective_a"):
+        runs = [(pair, wildcards.seed_a), (wildcards.objective_b, wildcards.seed_b)]
+    else:
+        runs = [(wildcards.objective, wildcards.seed)]
+    reading = wildcards.get("reading", "plain")
+    return [f"<results>/views/{names.run(*run)}/{reading}.npy" for run in runs]
+
+
+def of_pair(path):
+    """A file of a run, for both runs of a pair; once for a run with itself."""
+
+    def paths(wildcards):
+        runs = [
+            (wildcards[f"objective_{side}"], wildcards[f"seed_{side}"]) for side in "ab"
+        ]
+        return [
+            path.format(objective=name, seed=seed) for name, seed in dict.fromkeys(runs)
+        ]
+
+    return paths
+
+
+def stitched_into(wildcards):
+    """The files of the models whose states a run goes on from."""
+    others = SUBJECTS.stitched_into(wildcards.objective)
+    folders = [f"<results>/runs/{other}" for other in others]
+    return [path for folder in folders for path in model_in(folder).values()]
+
+
+def trained_with_masks(objective):
+    return objective in SUBJECTS.masked()
+
+
+def where(asked, *files):
+    """These files, if this is so of the job's objective."""
+    return lambda wildcards: [*files] if asked(wildcards.objective) else []
+
+
 ANNOTATIONS = f"<results>/occurrences/{ROWS}/annotations.parquet"
 PATTERNS = {"run": RUN, "reading": READING, "pair": PAIR, "pruned": names.PRUNED}
 WORD_TOKENIZER = {"word_tokenizer": "<results>/corpus/tokenizer.source.json"}
+TARGET_TOKENIZER = "<results>/corpus/tokenizer.target.json"
 RATINGS = STUDY.measures.bertscore.ratings
 RATINGS = [str(RATINGS)] if RATINGS else []
 
@@ -14,17 +55,38 @@ READS = {
     "pruned_model": PRUNED_MODEL,
     # Of a run, the smaller model that computes the same.
     "judged_model": {
-        "model": judged("model.safetensors"),
-        "config": judged("config.json"),
-        "tokenizer": judged("tokenizer.json"),
-        "metrics": metrics_of,
-        "gates": gates_of_checkpoint,
-        "quality": quality_of_whole,
+        **{
+            name: of_subject(
+                ours=f"{PRUNED}/smaller/{file}",
+                theirs=pruned_or_whole(
+                    f"{PRUNED}/model/{file}", f"{WHOLE}/model/{file}"
+                ),
+            )
+            for name, file in SMALLER.items()
+        },
+        "metrics": of_subject(
+            ours=pruned_or_whole(f"{PRUNED}/metrics.jsonl", f"{WHOLE}/metrics.jsonl"),
+            theirs=pruned_or_whole(f"{PRUNED}/metrics.jsonl", []),
+        ),
+        # The model of a run tells which heads closed.
+        "gates": of_subject(
+            ours=[],
+            theirs=pruned_or_whole(f"<results>/measures/gates/{names.PRUNED}.csv", []),
+        ),
+        "quality": of_subject(
+            ours=pruned_or_whole([], f"<results>/measures/quality/{RUN}.parquet"),
+            theirs=[],
+        ),
     },
     "views": {"views": views_of, "occurrences": drawn("occurrences.parquet")},
     "masked_views": {
-        "masked_views": masked_views,
-        "masked_occurrences": masked_occurrences,
+        "masked_views": where(
+            trained_with_masks, f"<results>/views/{RUN}/as_trained.npy"
+        ),
+        "masked_occurrences": where(
+            trained_with_masks,
+            "<results>/occurrences/as_trained_{objective}/occurrences.parquet",
+        ),
     },
     "occurrences": {"occurrences": drawn("occurrences.parquet")},
     "sentences": {
@@ -41,7 +103,7 @@ READS = {
     "pairs": {"pairs": "<results>/corpus/test.parquet"},
     "ratings": {"ratings": RATINGS},
     # With which a checkpoint finds the words of a split.
-    "words": {"written": written_for_checkpoint},
+    "words": {"written": of_subject(ours=[], theirs=WRITTEN)},
     # The split dev beside the split test, and what is known of the tokens of the latter.
     "fitted": {"dev": text_of("dev")},
     # The text of training as a model reads and predicts it, and the models whose states it goes on
@@ -51,10 +113,13 @@ READS = {
     # Both runs of a pair, and what they read.
     "models": {name: of_pair(path) for name, path in MODEL.items()},
     "test_source": {
-        "text": expand("<results>/corpus/tokens/test.source/{array}.npy", array=ARRAYS),
+        "text": tokens_of(["test"], ["source"]),
         "blocks": "<results>/corpus/blocks.test.npy",
     },
-    "known": {"annotation": ANNOTATION, "frequencies": frequencies_of},
+    "known": {
+        "annotation": ANNOTATION,
+        "frequencies": of_subject(FREQUENCIES["plain"], FREQUENCIES["words"]),
+    },
     # The split test as it was written, with its words and what is known of them; and the text of
     # training, in sub-words of ours.
     "written_test": {
@@ -64,23 +129,53 @@ READS = {
         "blocks": "<results>/corpus/blocks.test.npy",
     },
     "word_tokenizer": WORD_TOKENIZER,
-    "training_text": {
-        "train": expand(
-            "<results>/corpus/tokens/train.source/{array}.npy", array=ARRAYS
+    "training_text": {"train": tokens_of(["train"], ["source"])},
+    "translation": {
+        "translation": where(
+            SUBJECTS.translates, "<results>/corpus/test.parquet", TARGET_TOKENIZER
         )
     },
-    "translation": {"translation": translation},
     "test_pairs": {
         "pairs": "<results>/corpus/test.parquet",
-        "target_tokenizer": target_tokenizer,
+        "target_tokenizer": where(SUBJECTS.translates, TARGET_TOKENIZER),
     },
     # In sub-words of ours or, for a checkpoint, in words.
     "held_out": {
-        "text": held_out_tokens,
+        "text": of_subject(
+            tokens_of(["test"], ["source"]), tokens_of(["test"], ["words"])
+        ),
         "blocks": "<results>/corpus/blocks.test.npy",
-        "written": written_for_checkpoint,
+        "written": of_subject(ours=[], theirs=WRITTEN),
     },
 }
+
+
+def read_by(table):
+    """The inputs of a part of a table, by its names in `READS` (measures.smk)."""
+    return {k: v for name in table.reads for k, v in READS[name].items()}
+
+
+def as_arguments(wildcards, input):
+    """The inputs of a job, NAME=FILE."""
+    return [
+        f"{name}={path}"
+        for name, paths in input.items()
+        for path in ([paths] if isinstance(paths, str) else paths)
+    ]
+
+
+def in_batches(wildcards, resources):
+    """How much text a model reads at once, where one reads text."""
+    n = resources.get("batch_tokens")
+    return f"--batch-tokens {n}" if n else ""
+
+
+def group_of(table):
+    """With what a part of a table is sent to a cluster."""
+    if table.part == "pruned":
+        return with_its_run
+    return "pairs" if table.part == "pair" else OF_ONE_RUN
+
 
 # For a table: measure_NAME.
 for name, table in TABLES.items():
@@ -116,6 +211,18 @@ for name, table in TABLES.items():
                 --reads {params.reads:q} --writes {output:q} \
                 {params.batches} --gpus {resources.gpu} &>{log:q}
             """
+
+
+def parts_ending(ending):
+    """The parts from which a table is collected."""
+
+    def paths(wildcards):
+        return [
+            f"<results>/measures/{wildcards.measure}/{part}{ending}"
+            for part in MEASURES[wildcards.measure]
+        ]
+
+    return paths
 
 
 rule collect_tables:

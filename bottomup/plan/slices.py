@@ -377,7 +377,7 @@ class Slices:
     def scoring(self, wildcards) -> dict:
         """How the quality of a run is measured, as `bottomup.core.settings.Scoring`."""
         translation, quality = None, self.study.quality
-        if self._translated(wildcards.objective):
+        if self.subjects.translates(wildcards.objective):
             language = {"language": self.languages["target"]}
             translation = quality.model_dump(exclude={"seed", "choose"}) | language
         options = self.run(wildcards)["options"]
@@ -386,7 +386,7 @@ class Slices:
 
     def beam(self, wildcards) -> dict | None:
         """How a run translates, if it does."""
-        if not self._translated(wildcards.objective):
+        if not self.subjects.translates(wildcards.objective):
             return None
         return self.study.quality.model_dump(include={"beam_size", "length_penalty"})
 
@@ -399,11 +399,6 @@ class Slices:
         if wildcards.objective in self.subjects.checkpoints:
             return [f"bottomup.heads.checkpoints.{module}"]
         return [f"bottomup.heads.runs.{module}", *self.of_objective(wildcards)]
-
-    def _translated(self, objective: str) -> bool:
-        """Whether it is judged by what it translates: runs alone."""
-        of_ours = objective not in self.subjects.checkpoints
-        return of_ours and self.subjects.translates(objective)
 
     def _run(self, objective: str, seed: str) -> dict:
         if objective in self.subjects.checkpoints:

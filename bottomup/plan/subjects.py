@@ -271,8 +271,10 @@ class Subjects:
         return SIDES if predicts in WITH_TARGET else ["source"]
 
     def translates(self, objective: str) -> bool:
-        """Whether a run of this objective writes the target side."""
-        return self.study.objective_options(names.whole(objective)).predicts == "target"
+        """Whether a run of this objective writes the target side, and is judged by that; of
+        checkpoints none is."""
+        of_ours = objective not in self.checkpoints
+        return of_ours and self.study.objective_options(names.whole(objective)).predicts == "target"
 
     def pruned_runs(self) -> list[str]:
         """Each pruned run, `run.attention.method_penalty`."""
