@@ -59,7 +59,7 @@ OF_RUNS = SUBJECTS.wildcards()
 CHECKPOINTS = exactly(SUBJECTS.checkpoints)
 OURS = exactly(SUBJECTS.objectives)
 # What leads to the first headline figure goes first, whatever else is ready: the trainings of the
-# first seed, then what is measured of them for it.
+# first seed, then the text and what is measured of it for that figure.
 FIRST = 1000
 FIRST_RUNS = SUBJECTS.first_runs(SUBJECTS.compared)
 

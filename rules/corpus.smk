@@ -17,7 +17,7 @@ rule fetch_corpus:
         "<benchmarks>/fetch_corpus.{origin}.tsv"
     wildcard_constraints:
         origin="|".join(STUDY.corpus.source),
-    priority: 20
+    priority: FIRST
     localrule: True
     conda:
         "../envs/bottomup.yaml"
@@ -44,7 +44,7 @@ rule clean_corpus:
         "<logs>/clean_corpus.log",
     benchmark:
         "<benchmarks>/clean_corpus.tsv"
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:
@@ -74,7 +74,7 @@ rule split_corpus:
         "<logs>/split_corpus.log",
     benchmark:
         "<benchmarks>/split_corpus.tsv"
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:
@@ -103,7 +103,7 @@ rule learn_bpe:
         "<benchmarks>/learn_bpe.{side}.tsv"
     wildcard_constraints:
         side="|".join(SIDES),
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:
@@ -130,7 +130,7 @@ rule learn_words:
         "<logs>/learn_words.log",
     benchmark:
         "<benchmarks>/learn_words.tsv"
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:
@@ -159,7 +159,7 @@ rule encode_text:
         "<logs>/encode_text.{split}.{side}.log",
     benchmark:
         "<benchmarks>/encode_text.{split}.{side}.tsv"
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:
@@ -186,7 +186,7 @@ rule deal_blocks:
         "<logs>/deal_blocks.{split}.log",
     benchmark:
         "<benchmarks>/deal_blocks.{split}.tsv"
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:
@@ -278,7 +278,7 @@ rule count_tokens:
         "<logs>/count_tokens.log",
     benchmark:
         "<benchmarks>/count_tokens.tsv"
-    priority: 20
+    priority: FIRST
     group:
         "corpus"
     conda:

@@ -31,7 +31,7 @@ rule draw_occurrences:
         "<logs>/draw_occurrences.{drawn}.log",
     benchmark:
         "<benchmarks>/draw_occurrences.{drawn}.tsv"
-    priority: 20
+    priority: lambda wildcards: FIRST if wildcards.drawn == ROWS else 20
     group:
         "corpus"
     conda:

@@ -317,25 +317,32 @@ def test_a_look_where_nothing_is_judged_trains_nothing(only_isotropy):
     assert "train_" not in said
 
 
-def test_what_leads_to_the_first_look_goes_first(unbuilt):
-    """The first seed's trainings, the longest first (9, 3 and 2.7 million tokens of one side and of
-    two), then what is measured of them."""
-    jobs = planned(unbuilt, unbuilt / "study.yaml", targets=("all",))
-    by_output = {
-        job.output[0].removeprefix("results/planned/"): job.rule.expand_priority(
-            job.wildcards, job.input, attempt=1
-        )
+@pytest.mark.parametrize("unit", ["subword", "word"])
+def test_what_leads_to_the_first_look_goes_first(unbuilt, unit):
+    """Before all else but text; the first seed's trainings before these, the longest first (9, 3
+    and 2.7 million tokens of one side and of two)."""
+    overlay = unbuilt / "unit.yaml"
+    overlay.write_text(f"occurrences: {{unit: {unit}}}")
+    jobs = planned(unbuilt, unbuilt / "study.yaml", overlay, targets=("all",))
+    overlay.unlink()
+    making = {path: job for job in jobs for path in job.output}
+    leading, todo = set(), {"results/planned/figures/first_look.png"}
+    while todo:
+        job = making.get(todo.pop())
+        if job and job not in leading:
+            leading.add(job)
+            todo |= {*job.input}
+    priority = {
+        job: job.rule.expand_priority(job.wildcards, job.input, attempt=1)
         for job in jobs
-        if job.output
+        if job in leading or not any("/corpus/" in path for path in job.output)
     }
-    *first, more = sorted(by_output, key=by_output.get, reverse=True)[:14]
-    assert first[:4] == [
-        f"runs/{name}-1/model/model.safetensors" for name in ("mlm", "mt", "lm", "untrained")
+    first = min(priority[job] for job in leading)
+    assert first > max(priority[job] for job in priority if job not in leading)
+    in_turn = sorted((job for job in leading if priority[job] > first), key=priority.get)[::-1]
+    assert [str(job.output[0]).removeprefix("results/planned/runs/") for job in in_turn] == [
+        f"{name}-1/model/model.safetensors" for name in ("mlm", "mt", "lm", "untrained")
     ]
-    after = "{views/X/plain.npy,measures/mutual_information/X.plain.csv}"
-    named = f"{after.replace('X', '{lm,mt,mlm,untrained}-1')} figures/first_look.png"
-    assert set(first[4:]) == {*nested(named)}
-    assert by_output[more] < by_output[first[-1]] == by_output[first[4]] < by_output[first[3]]
 
 
 def test_relevance_kept_is_of_models_whose_relevance_is_measured(unbuilt):
