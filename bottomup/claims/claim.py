@@ -26,7 +26,9 @@ class Claim:
     of_training: whether the sentence says what training does; then the initial models must not
         show it as well.
     where: a condition of the sentence; its parts must be above the margin, too.
-    where_elsewhere: whether the condition rests on another table, whose runs vary otherwise.
+    where_size: what would count as the size of a condition that is in another unit, or rests on
+        another table; then its margin is a share of this, and how much runs usually vary in the
+        statistic says nothing of it. None if it is in the unit of the statistic.
     published: the statistic on the published curves, or what stands in for it.
     published_as: what it is, one of `PUBLISHED_AS`.
     differs: where the statistic is narrower or wider than the sentence; empty where it is neither.
@@ -50,12 +52,16 @@ class Claim:
     across_seeds: bool = False
     of_training: bool = True
     where: Callable[[Tables], Parts] | None = None
-    where_elsewhere: bool = False
+    where_size: float | None = None
     curves: tuple[tuple[str, ...], ...] = ()
 
     @property
     def margin(self) -> float:
         return MARGIN * self.published
+
+    @property
+    def margin_of_condition(self) -> float:
+        return self.margin if self.where_size is None else MARGIN * self.where_size
 
     @property
     def has_published_size(self) -> bool:

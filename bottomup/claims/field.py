@@ -162,6 +162,7 @@ def without_effect(tables: Tables, objective: str) -> Parts:
     statistic="MLM, share on special tokens over the layers above the bottom third: log ratio of "
     "the share by weight to the share by norm; only if attention rests on them",
     where=mlm_rests_on_special_tokens,
+    where_size=HALF,
     published=TWICE,
     differs="Wider: less effect than weight, where the paper has hardly any.",
     contradicted_if="special tokens have more effect than weight",
@@ -177,6 +178,7 @@ def mlm_special_tokens_do_little(tables: Tables) -> Parts:
     section="Kobayashi et al. 2020, arXiv 2004.10102",
     statistic="as for mlm_special_tokens_do_little, of MT",
     where=lambda tables: rests_on_special(tables, "mt"),
+    where_size=HALF,
     published=TWICE,
     differs="Another: the paper asks it of BERT; of translation it measures what the decoder "
     "attends to.",
@@ -543,6 +545,7 @@ def tagging_at_steps(tables: Tables, objective: str) -> dict[int, np.ndarray]:
     "its rise from the first to the last of the steps that both have, MLM's less LM's, doublings "
     "of updates; only if it rises in both",
     where=lambda tables: rises(tagging_at_steps(tables, "mlm"), tagging_at_steps(tables, "lm")),
+    where_size=HALF,
     published=DOUBLINGS,
     differs="Another: when, on the way to what each comes to, where the paper has how much after "
     "few updates, and fine-tunes.",
@@ -630,6 +633,7 @@ def trees_best_in_the_middle(tables: Tables) -> Parts:
     "the share of verbs whose form that agrees is the more probable one, less that of the share of "
     "edges found (UUAS) in the middle third of the layers, doublings of updates; only if both rise",
     where=lambda tables: rises(*behavior_and_trees(tables)),
+    where_size=HALF,
     published=DOUBLINGS,
     differs="Another: trees in a linear map and verbs of held-out text, where the paper has heads "
     "that follow relations, and made-up sentences. Wider: later, by whatever time.",

@@ -181,14 +181,15 @@ def decided(
         smaller = decide(short, prior, 0.0, claim.one_of).below
     p = PValues(holds, absent, contradicted, towards, smaller)
     if condition:
-        p = p.at_least(decide(condition, of_condition(claim, prior), claim.margin).above)
+        of_runs = of_condition(claim, prior)
+        p = p.at_least(decide(condition, of_runs, claim.margin_of_condition).above)
     unknown_runs = parts.n_runs == 1 and not prior.df
     return Decided(own, more, initial, p.at_least(1.0) if unknown_runs else p, unknown_runs)
 
 
 def of_condition(claim: Claim, prior: Prior) -> Prior:
-    """What is known of how much runs vary in a claim's condition, from the prior of its table."""
-    return NO_PRIOR if claim.where_elsewhere else prior
+    """What the prior of a claim's statistic says of how much runs vary in its condition."""
+    return prior if claim.where_size is None else NO_PRIOR
 
 
 @dataclass(frozen=True)

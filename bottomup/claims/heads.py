@@ -359,7 +359,7 @@ def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
     "rare tokens, less the largest of the other heads",
     published=0.0452,
     where=first_layer_points_to_rare,
-    where_elsewhere=True,
+    where_size=0.33,  # that of rare_token_head
     differs="Wider: any lead counts as much more.",
     contradicted_if="another head of the first layer is more relevant",
     undecided_until=LONGER,

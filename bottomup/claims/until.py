@@ -84,7 +84,8 @@ def enough_of_all(
     if added:
         wanted.append(enough(added, prior, claim.margin, level=level))
     if condition:
-        wanted.append(enough(condition, of_condition(claim, prior), claim.margin, level=level))
+        of_runs = of_condition(claim, prior)
+        wanted.append(enough(condition, of_runs, claim.margin_of_condition, level=level))
     if not all(wanted):
         return None
     runs, text = zip(*wanted, strict=True)

@@ -1,12 +1,15 @@
 """The sentences of the field, judged by tables of which the answer is known."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError, beyond, evolution
 from bottomup.claims.field import CLAIMS, apart
-from bottomup.claims.finding import find_all, priors
+from bottomup.claims.finding import find_all, of_condition, priors
+from bottomup.claims.inference import NO_PRIOR, Prior
 from bottomup.claims.verdicts import corrected
 from tests.claims import field_tables
 from tests.claims.made_up import (
@@ -204,6 +207,16 @@ def test_steps_are_as_many_as_a_midpoint_needs(true):
     late = frame["objective"].str.fullmatch(r"mlm_step(1|2|4|8|16)")
     with pytest.raises(NotMeasuredError, match="4 steps of training at which both"):
         finding("lm_learns_earlier", {"probes": frame[~late].reset_index(drop=True)})
+
+
+def test_no_condition_hangs_on_the_unit_of_its_claim():
+    """Conditions are shares, what they are asked for are logarithms and doublings."""
+    conditional = [claim for claim in CLAIMS if claim.where]
+    assert len(conditional) == 4
+    for claim in conditional:
+        other = replace(claim, published=100 * claim.published)
+        assert other.margin_of_condition == claim.margin_of_condition
+        assert of_condition(claim, Prior(1.0, 2.0)) is NO_PRIOR
 
 
 def test_what_hardly_rises_is_not_later(true):

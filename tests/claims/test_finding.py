@@ -145,13 +145,32 @@ def test_nothing_is_said_unless_the_condition_is_met(condition, expected):
     assert found_of(against, these).decided(NO_PRIOR).p.alone == expected
 
 
-@pytest.mark.parametrize(("elsewhere", "expected"), [(False, "reproduced"), (True, "undecided")])
-def test_a_condition_on_another_table_has_its_own_runs_alone(elsewhere, expected):
+@pytest.mark.parametrize(("size", "expected"), [(None, "reproduced"), (2.0, "undecided")])
+def test_a_condition_in_another_unit_has_its_own_runs_alone(size, expected):
     """It is 3.5 standard errors above the margin of 0.1. Student's t asks for 2.8 of them with the
     four degrees of freedom of runs and prior, and for 4.3 with the two of three runs."""
     these = runs_of(mt=[30, 30.1, 30.2], lm=[1.12, 2.12, 3.12])
-    conditional = claim(of("mt"), where=of("lm"), where_elsewhere=elsewhere)
+    conditional = claim(of("mt"), where=of("lm"), where_size=size)
     assert found_of(conditional, these).decided(Prior(1.001, 2.0)).p.alone == expected
+
+
+@pytest.mark.parametrize("unit", [0.01, 1.0, 100.0])
+def test_a_condition_in_another_unit_does_not_hang_on_that_of_the_claim(unit):
+    """Of a size of 40 a twentieth is 2: 1.9 is not above it, and 2.5 is, whatever the claim is
+    counted in."""
+
+    def word(condition):
+        these = runs_of(mt=[3, 3.1, 3.2], lm=condition + np.array([0, 0.01, -0.01]))
+        conditional = claim(
+            lambda found: [unit * part for part in of("mt")(found)],
+            published=2 * unit,
+            where=of("lm"),
+            where_size=40.0,
+        )
+        one = found_of(conditional, these)
+        return one.decided(priors({"it": one})["it"]).p.alone
+
+    assert [word(condition) for condition in (1.9, 2.5)] == ["undecided", "reproduced"]
 
 
 def test_a_condition_that_was_not_measured_leaves_the_claim_so():
