@@ -76,10 +76,10 @@ def _add(
 ) -> None:
     """Add a batch: weights of each layer `[batch, heads, queries, keys]`, and which queries and
     keys count."""
-    on_tokens = [weights.masked_fill(~keys[:, None, None, :], 0) for weights in layers]
+    there = keys[:, None, None, :]
     values = {
-        "confidence": [weights.amax(dim=-1) for weights in on_tokens],
-        "special": [1 - weights.sum(dim=-1) for weights in on_tokens],
+        "confidence": [weights.masked_fill(~there, 0).amax(dim=-1) for weights in layers],
+        "special": [weights.masked_fill(there, 0).sum(dim=-1) for weights in layers],
     }
     for name, of_layers in values.items():
         of_queries = torch.stack(of_layers, dim=1).double() * queries[:, None, None, :]

@@ -74,6 +74,12 @@ def test_of_a_decoder_it_counts_the_predicted_tokens():
     np.testing.assert_allclose(found["cross"][0], torch.stack(cross).mean(0).detach(), rtol=1e-4)
 
 
+def test_what_sees_no_special_token_has_no_weight_there():
+    """A language model has </s> after all tokens; a difference from 1 would be rounding."""
+    totals = head_attention(drawn("lm", layers=3, heads=4), [example([0, 1, 2], False)])["special"]
+    assert (totals.mean()["encoder"] == 0).all()
+
+
 def test_padding_and_batches_change_nothing():
     model = drawn("mt")
     one_by_one = confidence(model, [example([2]), example([0]), example([1])])
