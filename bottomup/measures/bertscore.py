@@ -36,6 +36,7 @@ from bottomup.measures.word_order import made_of, words_of
 from bottomup.subjects import Subject
 from bottomup.subjects.batches import states
 from bottomup.subjects.words import Span, encode
+from bottomup.views.values import mean_and_deviation
 
 RATED = "rated"
 TRANSLATION, REPLACED, DROPPED, REORDERED = "translation", "replaced", "dropped", "reordered"
@@ -233,7 +234,7 @@ def bertscore(
         held = [(of_pair != block).all(axis=1) for block in (-1, *range(count))]
         by_tokens = spearman(overlaps(first, others).diagonal(), scores)
         for layer, (a, b) in enumerate(zip(of_first, of_others, strict=True)):
-            mean = np.concatenate(a).mean(axis=0)
+            mean, _ = mean_and_deviation(np.concatenate(a))
             for centered in (False, True):
                 fs = np.array(
                     [

@@ -81,6 +81,19 @@ def test_lengths_do_not_count_nor_a_common_mean_that_is_taken_off():
     assert found["replaced", 2, False] == pytest.approx(found["replaced", 0, False])
 
 
+def test_the_mean_that_is_taken_off_has_no_rounding_of_its_own():
+    """A neuron that is the same everywhere is nothing once it is centered, however large it is."""
+
+    def beside(constant):
+        return lambda ids, lengths=None: np.insert(one_hot(ids), 0, constant, axis=-1)
+
+    subject = OfTokens(beside(0), beside(1e6 + 0.3))
+    subject.d_model += 1
+    found = measured(subject, text_of(40))["value"]
+    for kind in ("replaced", "dropped"):
+        assert found[kind, 1, True] == found[kind, 0, True]
+
+
 def test_what_is_new_at_each_reading_tells_nothing():
     noise = np.random.default_rng(0)
     fresh = OfTokens(lambda ids, lengths: noise.normal(size=(*ids.shape, 44)).astype(np.float32))
