@@ -25,6 +25,7 @@ from bottomup.measures.structural_probe import (
     NEEDED,
     Trees,
     chain,
+    edges_of_blocks,
     permuted,
     spanning_trees,
     uuas,
@@ -129,6 +130,7 @@ def attention_trees(
         controls["permuted"] = permuted(to_score, count, seed)["uuas"]
     else:
         at = np.full(len(heads) + subject.layers, np.nan)
+    cases = edges_of_blocks(to_score, count) if enough else None
     for of, layer, head, column in _columns(at, heads, subject.layers):
         named = {"layer": layer + 1, "of": of, "head": None if head is None else head + 1}
         found = np.full(1 + count, np.nan), np.nan
@@ -136,7 +138,7 @@ def attention_trees(
             found = _scores(scored, to_score, column, count)
         yield {
             **named,
-            **jackknife.estimate("value", found[0][0], found[0][1:], jackknife.UNIT),
+            **jackknife.estimate("value", found[0][0], found[0][1:], jackknife.UNIT, cases),
             **{"chosen_at": float(at[column]), "by_place": float(found[1]), **controls},
             **{"n": sizes[1] if enough else min(sizes), "n_needed": NEEDED},
         }

@@ -309,11 +309,17 @@ def hits(distances: Sequence[np.ndarray], told: Sequence[Trees]) -> list[np.ndar
 def uuas(found: Sequence[np.ndarray], told: Sequence[Trees], count: int) -> np.ndarray:
     """The share of edges that are found, with all blocks, then without each, `[1 + count]`; found:
     as from `hits`."""
+    of_blocks = edges_of_blocks(told, count)
+    edges = jackknife.sums(of_blocks, np.arange(count), count)
+    blocks = np.concatenate([one.blocks for one in told])
+    return jackknife.ratio(jackknife.sums(np.concatenate(found), blocks, count), edges)
+
+
+def edges_of_blocks(told: Sequence[Trees], count: int) -> np.ndarray:
+    """How many edges the trees of each block have, `[count]`: the cases of which `uuas` is a
+    share."""
     edges = np.concatenate([one.edges.sum((1, 2)) // 2 for one in told])
-    of_blocks = np.concatenate([one.blocks for one in told]), count
-    return jackknife.ratio(
-        jackknife.sums(np.concatenate(found), *of_blocks), jackknife.sums(edges, *of_blocks)
-    )
+    return np.bincount(np.concatenate([one.blocks for one in told]), edges, minlength=count)
 
 
 def measured(
@@ -464,9 +470,8 @@ def _of_layer(
     ]
     found = measured(distances, depths, to_test, count)
     blocks = np.concatenate([one.blocks for one in to_test])
-    edges = np.concatenate([one.edges.sum((1, 2)) // 2 for one in to_test])
     cases = {
-        "uuas": np.bincount(blocks, edges, minlength=count),
+        "uuas": edges_of_blocks(to_test, count),
         "root_accuracy": jackknife.cases_of(blocks, count),
     }
     whole = sum(of.sum() for of in hits(distances, to_test))

@@ -106,6 +106,8 @@ def test_the_head_with_the_trees_is_chosen_and_has_all_edges(monkeypatch):
     )
     for of in ("head", "model"):
         assert found.loc[of, ["head", "value", "chosen_at", "n"]].tolist() == [2, 1, 1, 60]
+        # Of n edges in three documents, of which none was missed.
+        assert 0 < found.loc[of, "ci_low"] < 1 == found.loc[of, "ci_high"]
     # In another sentence it has its own tree's edges.
     common = [(one.edges & np.roll(one.edges, 1, axis=0)).sum() for one in told[1] if len(one.rows)]
     edges = sum(one.edges.sum() for one in told[1])
