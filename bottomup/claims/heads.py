@@ -83,9 +83,14 @@ def best(parts: np.ndarray) -> np.ndarray:
     If errors are normal, a draw of other text and its mirror image are what two halves of the
     documents show: one chooses, the other measures. Draws of the result also stand for other text:
     the choice varies with it.
+
+    Raises NotMeasuredError if a part has no value without one of the blocks: then nothing tells how
+    another text would choose.
     """
     values = parts[:, 0]
     deviations = parts[:, TEXT] - parts[:, :1]
+    if np.isnan(deviations).any():
+        raise NotMeasuredError("value without each block of documents")
     reach = 2 * np.abs(deviations).max(axis=1)
     behind = values + reach < (values - reach).max()  # in every draw
     texts, deviations = parts[~behind, : TEXT.stop].T, deviations[~behind].T

@@ -202,6 +202,14 @@ def test_the_best_head_is_as_good_as_it_is_on_other_text():
     assert (best(np.repeat(column(0.1, 0.7), 1 + 2 * N_DRAWS, axis=1)) == 0.7).all()
 
 
+def test_the_best_head_of_what_one_block_alone_has_is_not_known():
+    """Its shares are numbers, but not without that block."""
+    parts = np.repeat(column(0.1, 0.7), 1 + 2 * N_DRAWS, axis=1)
+    parts[1, TEXT] = np.nan
+    with pytest.raises(NotMeasuredError, match="value without each block of documents"):
+        best(parts)
+
+
 def importance(*shares):
     heads = pd.DataFrame({"head": range(1, 1 + len(shares)), "value": shares, "layer": 1})
     heads = heads.assign(attention="encoder", seed=1, objective="mt")
