@@ -441,7 +441,7 @@ def frequent_tokens_change_more(tables: Tables) -> Parts:
     differs="Narrower: groups are matched, those of the paper are not. Half of the ratio at the "
     "bottom stands for roughly the same.",
     contradicted_if="more than half of the ratio at the bottom is left at the top, or rare tokens "
-    "change as much more there",
+    "change as much more there, or more at the bottom",
     undecided_until=LARGER_VOCABULARY,
     curves=(("change_frequency_rank", "lm"),),
 )

@@ -82,6 +82,7 @@ def lm_straightens_sentences(tables: Tables) -> Parts:
     "the bottom and from the top third of the layers to the middle, and of how much deeper its dip "
     "is than MLM's",
     published=0.1,
+    differs="Wider: a less deep dip of MLM's stands for none.",
     contradicted_if="LM's entropy has no dip, or MLM's has a deeper one",
     undecided_until=DEEPER,
 )
