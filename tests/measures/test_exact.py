@@ -196,6 +196,25 @@ def test_layers_that_are_words_or_beliefs_say_what_is_known(held_out):
     assert nats["word", "classifier", 0] == pytest.approx(known("word", "word"), **close)
 
 
+@pytest.mark.parametrize("others", [0.02, -0.02])
+def test_what_is_hardly_known_may_be_nothing(others):
+    """In each of ten blocks half of the places gain as much as the others lose, but for a little:
+    the interval holds 0, on which side of it the mean may be."""
+    rng = np.random.default_rng(0)
+    what, blocks = np.tile([0, 1], 100), np.repeat(np.arange(10), 20)
+    gained = np.tile([0.3, others - 0.3], 100) + 0.1 * rng.standard_normal(10)[blocks]
+    prior = np.array([0.5, 0.5])
+    at = exact.Places(
+        "plain",
+        rng.normal(size=(1, 200, 3)),
+        blocks,
+        {"word": (what, prior)},
+        {"left": {"word": prior[what] * np.exp(gained)}},
+    )
+    row = next(iter(exact.information(at, 10, 4, 1)))
+    assert row["nats"] == pytest.approx(gained.mean()) and row["ci_low"] < 0 < row["ci_high"]
+
+
 def test_masked_places_are_those_of_the_words_hidden_there(held_out):
     model = tiny.drawn("mlm", vocab=VOCAB)
     subject = SimpleNamespace(model=model, vocab_size=VOCAB, causal=False)
