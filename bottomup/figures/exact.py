@@ -32,6 +32,7 @@ ABOUT = {
     "previous": "previous word",
 }
 READINGS = {"plain": "", "as_trained": ", masked words"}
+WITHIN = {"clusters": NOT_NEGATIVE}  # others may be below what there is, and below 0
 
 
 @style.paper()
@@ -87,7 +88,10 @@ def _of_layers(rows: pd.DataFrame) -> pd.DataFrame:
     layers = rows[["panel", "x"]].dropna().drop_duplicates()
     everywhere = rows[is_exact].drop(columns="x").merge(layers, on="panel")
     every = pd.concat([everywhere, rows[~is_exact]]).astype({"x": float}).sort_values("x")
-    found = over_runs(every, ["panel", "series", "x"], NOT_NEGATIVE)
+    found = pd.concat(
+        over_runs(of, ["panel", "series", "x"], WITHIN.get(name, ANY))
+        for name, of in every.groupby("series", sort=False)
+    )
     # What is exact moves with the text, and the estimates with it.
     found.loc[found["series"].isin(["read", "word"]), ["low", "high"]] = float("nan")
     return points(found, quantity="information, nats")

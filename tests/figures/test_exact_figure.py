@@ -16,7 +16,8 @@ def test_points_are_the_table_by_layer_and_what_is_exact_stands_at_each(study, o
     assert panel.loc["classifier", "y"].tolist() == pytest.approx([v.mean() for v in values])
     assert panel.loc["clusters", "y"].tolist() == pytest.approx([v.mean() + 0.2 for v in values])
     for value, (_, point) in zip(values, panel.loc["classifier"].iterrows(), strict=True):
-        assert (point["low"], point["high"]) == of_two_runs(value, high=np.inf)
+        expected = of_two_runs(value, low=-np.inf, high=np.inf)
+        assert (point["low"], point["high"]) == expected
     for series, nats in (("word", 0.5), ("read", 1.5)):
         of = panel.loc[series]
         assert of["x"].tolist() == [0, 1, 2, 3, 4] and (of["y"] == nats).all()
@@ -42,6 +43,17 @@ def test_a_column_for_each_objective_and_reading_with_its_loss(study, nothing_cu
     assert empty == [figure.axes[13]]
     labels = [text.get_text() for text in figure.legends[0].get_texts()]
     assert labels[:4] == [look.label for look in exact.LOOKS.values()]
+
+
+def test_a_bound_below_0_lies_in_its_interval(study):
+    """A classifier may say less than nothing."""
+    tables = study(layers=4)
+    rows = tables["exact"]
+    below = (rows["estimator"] == "classifier").to_numpy() * 2.0
+    without = [of - by for of, by in zip(rows["without"], below, strict=True)]
+    _, points = exact.draw({"exact": rows.assign(nats=rows["nats"] - below, without=without)})
+    of = points[points["series"] == "classifier"]
+    assert (of["y"] < -0.4).all() and (of["low"] < of["y"]).all() and (of["y"] < of["high"]).all()
 
 
 def test_without_rows_one_line(study):

@@ -20,7 +20,14 @@ def test_points_are_the_table_by_layer(study, name, of_two_runs):
         assert [*drawn["x"]] == [*range(7)] and (drawn["runs"] == 2).all()
         assert [*drawn["y"]] == pytest.approx([*by_layer.mean()])
         for (_, runs), (_, point) in zip(by_layer, drawn.iterrows(), strict=True):
-            assert (point["low"], point["high"]) == of_two_runs(runs, low=-1, high=1)
+            assert (point["low"], point["high"]) == of_two_runs(runs, low=-np.inf, high=1)
+
+
+def test_what_is_far_below_chance_lies_in_its_interval(study):
+    rows = study()["senses"]
+    without = [of - 3 for of in rows["without"]]
+    _, points = senses.draw({"senses": rows.assign(value=rows["value"] - 3, without=without)})
+    assert (points["low"] < points["y"]).all() and (points["y"] < points["high"]).all()
 
 
 def test_a_panel_for_each_property_over_a_line_of_chance(study, nothing_cut_off):
