@@ -192,10 +192,11 @@ def f_score(a: np.ndarray, b: np.ndarray) -> float:
 
 
 def spearman(a: np.ndarray, b: np.ndarray) -> float:
-    """The rank correlation of two samples, -1 to 1; NaN if one does not vary."""
+    """The rank correlation of two samples, -1 to 1; NaN if one does not vary, and of two pairs,
+    of which it would always be -1 or 1."""
     x, y = (rankdata(some) - (len(some) + 1) / 2 for some in (a, b))
     size = np.sqrt((x @ x) * (y @ y))
-    return float(x @ y / size) if size > 0 else np.nan
+    return float(x @ y / size) if size > 0 and len(a) > 2 else np.nan
 
 
 def bertscore(

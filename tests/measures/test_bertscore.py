@@ -246,6 +246,12 @@ def test_rank_correlation_with_ties_and_without_spread():
     assert np.isnan(measure_of.spearman(a, np.ones(50)))
 
 
+def test_two_pairs_have_no_rank_correlation():
+    """It would be -1 or 1 whatever they are; of three it can be others."""
+    assert np.isnan(measure_of.spearman(np.array([1, 2]), np.array([3, 5])))
+    assert measure_of.spearman(np.array([1, 2, 3]), np.array([3, 5, 4])) == 0.5
+
+
 def test_rated_pairs_are_read_and_dealt_to_blocks_in_turn(tmp_path):
     tokenizer = Tokenizer(models.WordLevel({f"w{i}": i for i in range(44)}, "w0"))
     tokenizer.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
@@ -289,7 +295,8 @@ COLUMNS = [
 def test_the_program_measures_a_run(measure, corpus_files, tmp_path, languages):
     vocab = len(pd.read_csv(corpus_files.frequencies)) + 4
     save(tiny.drawn("lm", vocab=vocab), corpus_files.tokenizers("lm"), tmp_path / "model")
-    (tmp_path / "rated.tsv").write_text("a big cat\told kings eat\t1\nfive cats\tfive dogs\t3\n")
+    lines = ("a big cat\told kings eat\t1", "five cats\tfive dogs\t3", "old kings\tkings\t2")
+    (tmp_path / "rated.tsv").write_text("\n".join(lines))
     rated = {"ratings": tmp_path / "rated.tsv"} if languages == 2 else {}
     columns = ["source", "target"][:languages]
     pairs = pd.read_parquet(corpus_files.text("test"))[columns]
