@@ -36,8 +36,8 @@ def main(arguments: argparse.Namespace) -> None:
     seen = importlib.import_module(f"bottomup.{settings.sees}.seen").see(files, settings)
     if arguments.batch_tokens:
         seen = replace(seen, batch_tokens=arguments.batch_tokens)
-    if settings.of_heads and not seen.subject.heads:
-        logging.info("left out: %s", seen.subject.without_heads(settings.of_heads))
+    if settings.of_heads and (line := seen.subject.without_heads(settings.of_heads)):
+        logging.info("left out: %s", line)
         rows = pd.DataFrame(columns=table.COLUMNS)
     else:
         rows = table.rows(seen, validated(table.Settings, settings.options))

@@ -79,6 +79,7 @@ def _add(
     there = keys[:, None, None, :]
     values = {
         "confidence": [weights.masked_fill(~there, 0).amax(dim=-1) for weights in layers],
+        # Not what is left to 1: some families' rows have less, beside a sink that is no token.
         "special": [weights.masked_fill(there, 0).sum(dim=-1) for weights in layers],
     }
     for name, of_layers in values.items():

@@ -115,13 +115,34 @@ class Checkpoint(Subject):
         text = list(islice((i for i in known if i not in {*self.special, self.padding}), 4))
         return (text or [0]) * 4
 
-    @cached_property
+    @property
     def heads(self) -> int:
-        """Heads in a layer; 0 if none can be looked at: the model has no attention, or does not
-        call it through transformers' interface."""
+        """Heads in a layer; 0 if none can be looked at: not each layer attends once through
+        transformers' interface, or not with as many heads."""
+        found = self._attending
+        return found[0] if len(found) == self.layers and len({*found}) == 1 else 0
+
+    @cached_property
+    def _attending(self) -> list[int]:
+        """The heads of each attention that transformers hands out, from the bottom up."""
         with one_pass(keep=True) as seen, torch.inference_mode():
             self._top(self.ordinary[:1])
-        return seen.weights[0].shape[1] if len(seen.weights) == self.layers else 0
+        return [weights.shape[1] for weights in seen.weights]
+
+    @cached_property
+    def hides(self) -> bool:
+        """By the states of others, for two tokens in a hidden place."""
+        if not self.heads:
+            return False
+        first, second, *others = self.ordinary[:4]
+        ids = torch.tensor([[first, *others], [second, *others]], device=self.model.device)
+        hidden = torch.zeros_like(ids, dtype=torch.bool)
+        hidden[:, 0] = True
+        lengths = torch.full((2,), ids.shape[1])
+        with one_pass(hidden=hidden.expand(self.layers, *ids.shape)), torch.inference_mode():
+            mask = self.tokens(ids, lengths).long()
+            one, other = self.encoder(ids, attention_mask=mask).last_hidden_state[:, 1:]
+        return _same(one, other, ROUNDING)
 
     @cached_property
     def causal(self) -> bool:
@@ -241,7 +262,7 @@ class Checkpoint(Subject):
                 self._same(stack, layer, states[layer - 1], ids, hidden, lengths, inside)
                 for layer in range(1, self.layers + 1)
                 for hidden in [nothing, some]
-                if self.heads or not hidden.any()
+                if self.hides or not hidden.any()
             ):
                 return stack
         return None
@@ -293,10 +314,14 @@ class Checkpoint(Subject):
             self.encoder(self.filled(ids, tokens), attention_mask=tokens.long())
         return tuple(found) if len(found) == self.layers else None
 
-    def without_heads(self, what: str = "looked at") -> str:
+    def _why_no_heads(self) -> str:
+        if self.heads:
+            return ": its layers mix tokens by more than attention"
+        if not self._attending:
+            return ": transformers does not hand it out for this family, if it has any"
         return (
-            f"{self._name} has no attention that can be {what}: transformers does not hand it out "
-            "for this family, if it has any"
+            f": of its {self.layers} layers, transformers hands out attention with "
+            f"{', '.join(map(str, self._attending))} heads; allowed: as many heads in each layer"
         )
 
     def save_model(self, folder: Path) -> None:
@@ -444,7 +469,7 @@ def _missing(subject: Checkpoint) -> str | None:
         if not _same(beside[1, :2], layer[0], 10 * ROUNDING):
             return "its states of a sentence change with the padding beside it"
     # Found once, here, and kept.
-    subject.causal, subject.heads, subject.predicts_tokens  # noqa: B018
+    subject.causal, subject.hides, subject.predicts_tokens  # noqa: B018
     return None
 
 

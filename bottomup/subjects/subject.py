@@ -65,6 +65,11 @@ class Subject(ABC):
         """Heads in a layer; 0 if none can be looked at."""
 
     @property
+    def hides(self) -> bool:
+        """Whether tokens can be hidden from others: these see them by attention alone."""
+        return self.heads > 0
+
+    @property
     @abstractmethod
     def causal(self) -> bool:
         """Whether no position sees later ones; of one that reads `backward`, earlier ones."""
@@ -202,15 +207,16 @@ class Subject(ABC):
         Returns
         -------
         tuple of Tensor
-            `layers` tensors of shape (batch, heads, queries, keys), whose rows sum to 1.
+            `layers` tensors of shape (batch, heads, queries, keys), whose rows sum to 1; to less
+            where a family lets heads attend to nothing, as GPT-OSS does.
 
         Raises
         ------
         UserError
             As `hidden_states`; and where the model has no attention.
         """
-        if not self.heads:
-            raise UserError(self.without_heads("looked at"))
+        if line := self.without_heads("looked at"):
+            raise UserError(line)
         return self._checked(ids, gates, hidden, lengths, output_attentions=True).attentions
 
     def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...] | None:
@@ -300,8 +306,8 @@ class Subject(ABC):
             )
         tokens = self.tokens(ids, lengths)
         self.require_known(ids[tokens], self.vocab_size)
-        changed = gates is not None or hidden is not None
-        if changed and not self.heads:
+        able = (gates is None or self.heads) and (hidden is None or self.hides)
+        if not able:
             raise UserError(self.without_heads("changed"))
         if gates is not None and gates.shape != (self.layers, self.heads):
             raise UserError(
@@ -342,9 +348,15 @@ class Subject(ABC):
     def vocab_size(self) -> int | None:
         """The number of ids that the model knows, from 0; None if it knows any."""
 
-    def without_heads(self, what: str = "looked at") -> str:
-        """One line that says that the model has no heads for that."""
-        return f"{self._name} has no attention that can be {what}"
+    def without_heads(self, what: str) -> str | None:
+        """One line that says why attention cannot be "looked at", or "changed" so that tokens are
+        hidden; None if it can."""
+        if self.hides or (self.heads and what == "looked at"):
+            return None
+        return f"{self._name} has no attention that can be {what}{self._why_no_heads()}"
+
+    def _why_no_heads(self) -> str:
+        return ""
 
     @property
     def _name(self) -> str:

@@ -8,6 +8,7 @@ from bottomup.corpus.tokens import TokenFile
 from bottomup.heads.confidence import encoder_attention, head_attention
 from bottomup.model.transformer import positions
 from bottomup.objectives import Example
+from tests.subjects import every_family
 from tests.subjects.families import FAMILIES, save
 from tests.tiny import drawn, ids_of
 
@@ -145,3 +146,15 @@ def test_no_token_at_all():
     empty = ids_of([[], []]).numpy()
     with pytest.raises(UserError, match="no token"):
         confidence(drawn("mlm"), [Example(empty, None, empty)])
+
+
+def test_what_a_head_leaves_to_no_token_is_not_on_special_ones(tmp_path):
+    """GPT-OSS lets heads attend to nothing, and its text here has no special token."""
+    every_family.save("gpt_oss", tmp_path, ())
+    subject = subjects.load(tmp_path)
+    ids = np.array([5, 6, 7, 8])
+    [usual, *_] = subject.attentions(torch.from_numpy(ids)[None])
+    assert (usual.sum(dim=-1) < 0.99).all()
+    text = TokenFile(ids, np.zeros(4, int), np.array([0, 4]), np.zeros(4, bool))
+    totals, _ = encoder_attention(subject, text, 100)
+    assert totals["special"].mean()["encoder"].max() == 0

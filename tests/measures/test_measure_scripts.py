@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.metrics import mutual_info_score
 from tokenizers import Tokenizer
+from transformers import FalconH1ForCausalLM
 
 from bottomup.core.seeds import derive
 from bottomup.corpus import bpe, encoding
@@ -21,7 +22,7 @@ from bottomup.measures.pwcca import pwcca_distance
 from bottomup.measures.similarity import linear_cka
 from bottomup.training.run import save
 from bottomup.views.occurrences import plain
-from tests.subjects import families
+from tests.subjects import every_family, families
 from tests.tiny import initial
 
 N, LAYERS = 1200, 3
@@ -524,13 +525,18 @@ def test_influence_in_a_checkpoint_is_by_word(influence_of, monkeypatch):
     assert found["distance"].between(0, 1, inclusive="neither").all()
 
 
-def test_influence_of_a_model_that_hides_its_attention_has_no_rows_and_a_line(influence_of, caplog):
+@pytest.mark.parametrize("family", ["bloom", "falcon_h1"])
+def test_influence_where_no_token_can_be_hidden_has_no_rows_and_a_line(
+    influence_of, caplog, family
+):
+    """As transformers hands out no attention, or as a recurrence beside it sees all tokens."""
+    beside = families.Family(every_family.tiny("falcon_h1"), FalconH1ForCausalLM, projection="")
     usual = influence_of(families.FAMILIES["bert"])
     with caplog.at_level(logging.INFO):
-        found = influence_of(families.HIDDEN)
+        found = influence_of({"bloom": families.HIDDEN, "falcon_h1": beside}[family])
     for table, with_rows in zip(found, usual, strict=True):
         assert table.empty and list(table) == list(with_rows)
-    assert "left out: bloom has no attention that can be changed" in caplog.text
+    assert f"left out: {family} has no attention that can be changed" in caplog.text
 
 
 def test_views_of_another_table_end_in_one_line(measure, run):

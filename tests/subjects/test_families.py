@@ -2,6 +2,7 @@
 
 import pytest
 import torch
+import transformers
 from transformers import (
     AutoModel,
     BertConfig,
@@ -14,9 +15,9 @@ from transformers.masking_utils import AttentionMaskInterface
 from bottomup import subjects
 from bottomup.core.errors import UserError
 from bottomup.subjects import attending
-from tests.subjects import families
+from tests.subjects import every_family, families
 from tests.subjects.families import FAMILIES, HEADS, LAYERS, VOCAB, WIDTH, Family
-from tests.tiny import same_bytes
+from tests.tiny import noise, same_bytes
 
 LENGTH = 5
 
@@ -70,6 +71,7 @@ def test_is_eager_bit_for_bit(folder, subject, ids):
 
 def test_what_it_can_do(subject, family):
     assert (subject.layers, subject.d_model, subject.heads) == (LAYERS, WIDTH, HEADS)
+    assert subject.hides
     assert subject.causal == family.causal
     assert subject.masks == family.masks
     assert subject.translates == family.translates
@@ -250,6 +252,47 @@ def test_a_model_whose_attention_cannot_be_looked_at(tmp_path):
         subject.attentions(ids)
     with pytest.raises(UserError, match="deberta-v2 has no attention that can be changed"):
         subject.hidden_states(ids, torch.ones(1, 2))
+
+
+def made(family, folder, **changed):
+    """A tiny checkpoint with what a family's config does not have by itself."""
+    config = every_family.tiny(family, **changed)
+    model = getattr(transformers, every_family.PREDICTING[family])(config)
+    noise(model, 1, 0.1).save_pretrained(folder)
+    families.save_tokenizer(folder)
+    return subjects.load(folder)
+
+
+@pytest.mark.parametrize(("of_layers", "heads"), [([2, 4], 0), ([4, 4], 4)])
+def test_layers_with_other_numbers_of_heads_are_not_looked_at(tmp_path, of_layers, heads):
+    """No table has room for them, and gates none either."""
+    shape = {"num_attention_heads_per_layer": of_layers, "num_key_value_heads": 2}
+    subject = made("laguna", tmp_path, **shape)
+    assert (subject.heads, subject.hides) == (heads, heads > 0)
+    if not heads:
+        line = r"laguna has no attention that can be looked at: of its 2 layers, .* 2, 4 heads; all"
+        with pytest.raises(UserError, match=line):
+            subject.attentions(torch.tensor([[5, 6, 7]]))
+
+
+def test_layers_without_attention_are_named(tmp_path):
+    subject = made("olmo_hybrid", tmp_path, layer_types=["linear_attention", "full_attention"])
+    assert subject.heads == 0
+    assert "of its 2 layers, transformers hands out attention with 2 h" in subject.without_heads(
+        "looked at"
+    )
+
+
+@pytest.mark.parametrize("family", ["falcon_h1", "inkling_text"])
+def test_what_attention_cannot_hide_is_not_said_to_be_hidden(tmp_path, family):
+    """A convolution or a recurrence beside attention, in each layer, sees it all the same."""
+    subject = made(family, tmp_path)
+    ids = torch.tensor([[5, 6, 7, 8]])
+    assert subject.heads and not subject.hides
+    assert len(subject.attentions(ids)) == subject.layers
+    assert subject.hidden_states(ids, torch.ones(subject.layers, subject.heads))
+    with pytest.raises(UserError, match="be changed: its layers mix tokens by more than attention"):
+        subject.hidden_states(ids, hidden=ids == 5)
 
 
 def test_gates_of_another_shape(subject, ids):
