@@ -29,16 +29,17 @@ from torch.nn.modules.module import register_module_module_registration_hook
 
 from bottomup.core.errors import UserError
 from bottomup.core.names import INDEX, OF_TOKENIZERS, WEIGHTS
-from bottomup.subjects.folder import AGAIN, read_json, require_weights
+from bottomup.subjects.folder import AGAIN, read_json, require_file, require_weights
 
 CONFIGS = ("config.json", "tokenizer_config.json")
 SPECIALS, NAMES_TOKENS = "special_tokens_map.json", ("_token", "_tokens")
-# How a model is run: which attention, kernels, adapters, devices, formats of numbers, files. It is
-# not needed, since `checkpoint` says all that. Whole names: to families, part of one means a shape.
+# How a model is run: which attention, kernels, adapters, devices, formats of numbers and answers,
+# files. It is not needed, since `checkpoint` says all that. Whole names: to families, part of one
+# means a shape.
 MACHINERY = re.compile(
     r"\w*implementation(_\w+)?|use_kernels|kernel_(config|mapping)|trust_remote_code|"
     r"(fusion|distributed|peft)_config|device_map|transformers_weights|\w*name_or_path|"
-    r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?"
+    r"_?commit_hash|adapter_kwargs|(torch_)?dtype|chat_template|\w*_files?|(use_)?return_dict"
 )
 # What weights mean, or code: without it a model would be another one.
 CODE, QUANTIZED = "auto_map", re.compile(r"^(quantization|compression)_config$|^quant_method$")
@@ -82,6 +83,7 @@ def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
             if (folder / name).exists():
                 (seen / name).write_text(json.dumps(_admissible(folder / name)))
         found = {path for pattern in OF_TOKENIZERS for path in folder.glob(pattern)}
+        found = {path for path in found if path.is_file()}
         if weights:
             require_weights(folder)
             found |= {*weight_files(folder)}
@@ -101,6 +103,7 @@ def weight_files(folder: Path) -> list[Path]:
     """The files with the weights of a folder; UserError if its index names any but safetensors
     beside it."""
     if (folder / WEIGHTS).exists():
+        require_file(folder / WEIGHTS)
         return [folder / WEIGHTS]
     names = sorted({*_map_of(read_json(folder / INDEX), folder)["weight_map"].values()})
     for name in names:

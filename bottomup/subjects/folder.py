@@ -35,6 +35,7 @@ def require_weights(folder: Path) -> None:
 
 def read_json(path: Path) -> dict:
     """The object in a file; UserError if there is none."""
+    require_file(path)
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"more than {LARGEST} bytes")
@@ -44,6 +45,12 @@ def read_json(path: Path) -> dict:
     if not isinstance(found, dict):
         raise UserError(f"{path} holds {type(found).__name__}, expected an object; {AGAIN}")
     return found
+
+
+def require_file(path: Path) -> None:
+    """Raise UserError for what is no file, such as a pipe, from which one might read for ever."""
+    if not path.is_file():
+        raise UserError(f"{path} is no file; {AGAIN}")
 
 
 def _no_model(folder: Path) -> str:

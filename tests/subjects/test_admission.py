@@ -7,6 +7,7 @@ import shutil
 
 import pytest
 import torch
+import transformers
 from huggingface_hub import constants
 from safetensors.torch import load_file, save_file
 from transformers import PreTrainedConfig
@@ -91,6 +92,8 @@ def test_of_the_map_of_special_tokens_only_names_of_tokens_are_seen(folder):
         ("transformers_weights", "m.bin"),
         ("torch_dtype", "hub"),
         ("dtype", "load"),
+        ("return_dict", False),
+        ("use_return_dict", False),
         ("fusion_config", {"patch_embeddings": True}),
         ("_name_or_path", "a/model"),
         ("trust_remote_code", True),
@@ -106,9 +109,19 @@ def test_how_a_model_is_run_is_not_its_configs_to_say(folder, key, value, inside
         assert key not in (there / "config.json").read_text()
 
 
+@pytest.mark.parametrize("named", ["pipeline", "AutoModel", "set_seed", "BertConfig"])
+def test_a_config_calls_nothing_but_models(folder, named, monkeypatch):
+    """The classes that it says to be of are made, to see whether they predict."""
+    called = []
+    monkeypatch.setattr(transformers, named, lambda *given: called.append(given), raising=True)
+    edit(folder / "config.json", architectures=[named])
+    assert not subjects.load(folder).predicts_tokens
+    assert not called
+
+
 def test_what_a_family_knows_of_its_shape_is_left(folder):
     """In transformers as it is installed: adapters of X-MOD, kernels of Mamba and all others. The
-    type of numbers alone is known to all, and ours to say."""
+    type of numbers and the form of an answer are known to all, and ours to say."""
     known = {
         field.name
         for kind in every_family.classes(PreTrainedConfig, "configuration_")
@@ -117,7 +130,10 @@ def test_what_a_family_knows_of_its_shape_is_left(folder):
     assert {"adapter_reduction_factor", "conv_kernel", "id2label"} <= known
     edit(folder / "config.json", **dict.fromkeys(known))
     with admitted(folder) as there:
-        assert known - json.loads((there / "config.json").read_text()).keys() == {"dtype"}
+        assert known - json.loads((there / "config.json").read_text()).keys() == {
+            "dtype",
+            "return_dict",
+        }
 
 
 def test_no_family_is_larger_than_what_is_allowed(folder):

@@ -1,6 +1,7 @@
 """Folders that are no checkpoint, or not one that can be opened safely: one line for each."""
 
 import json
+import os
 
 import pytest
 import torch
@@ -48,6 +49,11 @@ def test_weights_in_several_files(folder):
     whole.save_pretrained(folder, max_shard_size="1KB")
     assert not (folder / "model.safetensors").exists()
     assert same_bytes(subjects.load(folder).model.state_dict(), expected)
+
+
+def test_both_lines_of_what_is_wrong(folder):
+    edit(folder / "config.json", initializer_range=-1)
+    refused(folder, r"field 'initializer_range': \w*Error: .*-1")
 
 
 def test_a_broken_download(folder):
@@ -104,6 +110,24 @@ def test_weights_that_are_no_numbers(folder, number):
 def test_a_damaged_config(folder, content):
     (folder / "config.json").write_text(content)
     refused(folder, "model.*; fetch it again, or, where a study has made it, delete it and run ag")
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [
+        ("config.json", "config.json is no file"),
+        ("tokenizer_config.json", "tokenizer_config.json is no file"),
+        ("model.safetensors", "model.safetensors is no file"),
+        ("tokenizer.json", "no tokenizer in"),
+    ],
+)
+def test_what_is_no_file(folder, name, pattern):
+    (folder / name).unlink()
+    (folder / name).mkdir()
+    refused(folder, pattern)
+    (folder / name).rmdir()
+    os.mkfifo(folder / name)  # a job would wait at it until it is killed
+    refused(folder, pattern)
 
 
 @pytest.mark.parametrize("content", ["", "{}", '{"version": "1.0"'])
@@ -210,6 +234,15 @@ def test_a_list_of_word_pieces_is_a_tokenizer(folder):
     subject = subjects.load(folder)
     assert subject.tokenizer.encode("a b").ids == [2, 5, 6, 3]
     assert subject.masks
+
+
+@pytest.mark.parametrize("family", ["bert", "t5", "marian"])
+def test_a_file_need_not_follow_the_familys_rule(tmp_path, family):
+    """Where nothing names a class, transformers tries the family's, which cannot read the file, or
+    makes one that asks for tokens that it lacks."""
+    folder = families.save(FAMILIES[family], tmp_path)
+    (folder / "tokenizer_config.json").unlink()
+    assert subjects.load(folder).tokenizer.encode("w5 w10").ids == [5, 10]
 
 
 def test_text_is_cut_by_the_file_whatever_the_family_has(tmp_path):
