@@ -15,6 +15,7 @@ from bottomup.corpus.segmentation import cuts, unmarked
 from bottomup.heads.trace import trace
 from bottomup.subjects import Subject
 from bottomup.subjects.runs import Run
+from bottomup.subjects.words import encode
 
 if TYPE_CHECKING:
     from bottomup.subjects.slow import SlowTokenizer
@@ -62,11 +63,8 @@ def attention(
 
 def _encoded(tokenizer: "Tokenizer | SlowTokenizer", text: str) -> tuple[Tensor, list[str]]:
     """The ids `[1, length]`, and the tokens as the model reads them."""
-    # A checkpoint's file sets these for other uses.
-    tokenizer.no_truncation()
-    tokenizer.no_padding()
     marked = isinstance(tokenizer, Tokenizer) and cuts(tokenizer)
-    ids = tokenizer.encode(text if marked else unmarked(text)).ids
+    ids = encode(tokenizer, [text if marked else unmarked(text)], [[]], None).tokens.ids.tolist()
     decoded = [tokenizer.decode([i], skip_special_tokens=False).strip() for i in ids]
     return torch.tensor([ids]), decoded
 

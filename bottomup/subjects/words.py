@@ -30,6 +30,10 @@ CUT = "cut off"  # it ends beyond what the model reads
 SHARED = "shared"  # one of its sub-words holds something else, too
 REASONS = (VANISHED, CUT, SHARED)
 
+# What is read of a sentence of which a tokenizer leaves nothing, as some do without a token for
+# what they do not know: a token that is not part of it. Ids, which are added, and spans.
+NOTHING = [0], [1], [(0, 0)]
+
 Span = tuple[int, int]  # start and end in a sentence, in characters
 
 
@@ -71,7 +75,7 @@ def encode(
 
     A word is aligned if it has sub-words, all of them are read, and none holds more of the sentence
     than this word and white space. A sub-word of white space only belongs to no word, whichever
-    character of the text its tokenizer assigns to it.
+    character of the text its tokenizer assigns to it. Each sentence has a token, see `NOTHING`.
     """
     # The tokenizer's file sets these for other uses.
     tokenizer.no_truncation()
@@ -81,11 +85,13 @@ def encode(
     unaligned, cut = Counter(dict.fromkeys(REASONS, 0)), 0
     all_ids, all_words, all_added, all_first, all_last = [], [], [], [], []
     for sentence, of_words, one in zip(sentences, words, encoded, strict=True):
-        ids, added = one.ids, one.special_tokens_mask
+        ids, added, offsets = one.ids, one.special_tokens_mask, one.offsets
+        if not ids:
+            ids, added, offsets = NOTHING
         read, tail = read_and_tail(added, max_length)
         held = [
             (0, 0) if i in blank else visible(sentence, span)
-            for i, span in zip(ids, one.offsets, strict=True)
+            for i, span in zip(ids, offsets, strict=True)
         ]
         first, last, reasons = align(held, of_words, read)
         kept = ids[:read] + ids[len(ids) - tail :]

@@ -4,6 +4,7 @@ import unicodedata
 
 import numpy as np
 import pytest
+import torch
 from tokenizers import (
     Regex,
     Tokenizer,
@@ -16,10 +17,14 @@ from tokenizers import (
 )
 from transformers import PreTrainedTokenizerFast
 
+from bottomup import subjects
 from bottomup.corpus import bpe
 from bottomup.corpus.encoding import NO_WORD
+from bottomup.heads.attention import attention
 from bottomup.subjects import words
+from bottomup.subjects.batches import batches
 from bottomup.subjects.words import CUT, SHARED, VANISHED
+from tests.subjects import families
 
 CHARACTERS = "aabcdeinorst.,'-AEÉéïöﬁ½…“漢字🙂"
 INVISIBLE = "\u0301\u200b\u200d"
@@ -240,8 +245,27 @@ def test_each_sub_word_is_told_its_word(tokenizer):
 
 def test_nothing_to_encode(tokenizer):
     found = encode(tokenizer, ["", " "], [[], []], 8)
-    assert len(found.tokens) == 2
+    assert len(found.tokens) == 2 and (found.tokens.lengths > 0).all()
     assert len(found.first) == sum(found.unaligned.values()) == found.cut == 0
+
+
+def test_a_sentence_of_which_nothing_is_left_is_read(tmp_path):
+    """No letter of it is known, nor a token for unknown ones: the words of others are as usual."""
+    folder = families.save(families.FAMILIES["gpt2"], tmp_path)
+    letters = Tokenizer(models.BPE({"a": 3, "b": 4}, []))
+    PreTrainedTokenizerFast(tokenizer_object=letters).save_pretrained(folder)
+    subject = subjects.load(folder)
+    assert letters.encode("猫").ids == []
+    found = words.encode(subject.tokenizer, ["ab", "猫", "a"], [[(0, 2)], [(0, 1)], [(0, 1)]], 8)
+    assert found.first.tolist() == [0, NO_WORD, 0] and found.unaligned[VANISHED] == 1
+    assert found.tokens.special.tolist() == [False, False, True, False]
+    [batch] = batches(subject, found.tokens, 100)
+    states = subject.hidden_states(batch.ids, lengths=batch.lengths)
+    usual = subject.hidden_states(torch.tensor([[3, 4]]))
+    row = batch.sentences.tolist().index(0)
+    torch.testing.assert_close(states[-1][row, :2], usual[-1][0])
+    [(_, queries, _, weights)] = attention(subject, "猫", None, None)
+    assert len(queries) == 1 and (weights == 1).all()
 
 
 CASES = {
