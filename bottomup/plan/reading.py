@@ -18,6 +18,7 @@ from snakemake.cli import get_argument_parser
 from snakemake.settings.types import PersistenceBackend, RerunTrigger
 
 from bottomup.core.errors import UserError
+from bottomup.plan.digest import ROOT
 
 if TYPE_CHECKING:
     from snakemake.workflow import Workflow
@@ -86,6 +87,11 @@ def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list
     home, settings = Path(workflow.basedir), workflow.config_settings
     if not home.samefile(Path.cwd()):
         raise UserError(f"started in {Path.cwd()}; allowed: the repository's folder: cd {home}")
+    if not home.samefile(ROOT):
+        raise UserError(
+            f"planned by the library in {ROOT}, not by that of this repository, which jobs run; "
+            "unset PYTHONPATH, or start by ./study"
+        )
     for option in sorted(ONCE):
         if len(getattr(given, option)) > 1:
             raise UserError(
@@ -94,9 +100,6 @@ def started(workflow: "Workflow", given: argparse.Namespace) -> tuple[dict, list
             )
     if 0 in (workflow.resource_settings.cores, workflow.resource_settings.nodes):
         raise UserError("--cores or --jobs: found 0, with which no job starts; allowed: >= 1, all")
-    results = Path("results")
-    if results.exists() and not results.is_dir():
-        raise UserError("results: is a file; allowed: a folder, or nothing; move it away")
     own = [] if settings.replace_workflow_config else [Path("config.yaml")]
     return read([*own, *settings.configfiles], settings.config)
 

@@ -1,5 +1,8 @@
 """Files of a config: what they are together, and what is said of them before anything is read."""
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -13,6 +16,7 @@ from snakemake.settings.types import (
     WorkflowSettings,
 )
 
+from bottomup.plan import reading
 from bottomup.core.errors import UserError
 from bottomup.plan.config import load
 from bottomup.plan.reading import MISLEADING, misleading, read, started, typed
@@ -280,11 +284,26 @@ def test_options_that_mislead_are_refused_before_anything_is_planned(checkout):
     ]
 
 
-def test_results_that_are_a_file_are_said_before_any_job(tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    Path("results").write_text("")
-    with pytest.raises(UserError, match=r"^results: is a file; allowed: a folder"):
-        started(SimpleNamespace(**vars(a_start()) | {"basedir": str(tmp_path)}), typed([]))
+def test_another_library_than_that_of_the_repository_is_one_line(tmp_path, monkeypatch):
+    """Its code would be planned with, and other code would run."""
+    monkeypatch.chdir(ROOT)
+    monkeypatch.setattr(reading, "ROOT", tmp_path)
+    with pytest.raises(UserError, match=r"^planned by the library in .*; unset PYTHONPATH, or sta"):
+        started(a_start(), typed([]))
+
+
+def test_a_library_that_is_installed_or_on_the_path_is_not_read(unbuilt, tmp_path):
+    (tmp_path / "bottomup").mkdir()
+    (tmp_path / "bottomup/__init__.py").write_text("raise SystemExit('another library')")
+    for path in (tmp_path, f"{tmp_path}:{unbuilt}"):
+        done = subprocess.run(
+            [Path(sys.executable).with_name("snakemake"), "--list-rules"],
+            cwd=unbuilt,
+            env=os.environ | {"PYTHONPATH": str(path)},
+            capture_output=True,
+            text=True,
+        )
+        assert (done.returncode, "another library" in done.stderr) == (0, False)
 
 
 @pytest.mark.parametrize(

@@ -144,6 +144,13 @@ def test_the_environment_is_made_first(study):
     assert study("smoke", "-n") == "\n-m\nbottomup.plan\nsmoke\n-n\n"
 
 
+def test_the_library_is_that_of_the_folder(study, folder, monkeypatch):
+    """Whatever PYTHONPATH says, and where Python does not look into its folder by itself."""
+    monkeypatch.setenv("PYTHONPATH", "/elsewhere")
+    (folder / ".venv/bin/python").write_text('#!/usr/bin/env bash\nprintf "%s" "$PYTHONPATH"\n')
+    assert study() == f"\n{folder}"
+
+
 @pytest.mark.parametrize("option", ["--help", "-h"])
 def test_help_needs_no_environment_and_lists_the_studies(study, option):
     usage, *studies, last = study(option).splitlines()
