@@ -114,6 +114,14 @@ include: "rules/pages.smk"
 
 
 if workflow.is_main_process:
+    try:
+        links.require_folders(
+            str(path)
+            for each in workflow.rules
+            for path in [*each.output, *each.log, each.benchmark or ""]
+        )
+    except UserError as error:
+        sys.exit(f"error: the study cannot start:\n{error}")
     for line in filter(
         None,
         [

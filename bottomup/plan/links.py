@@ -1,6 +1,8 @@
-"""Nothing is written or deleted through a link that somebody put among the results of a study."""
+"""Results of a study are written into folders, and nothing is written or deleted through a link
+that somebody put among them."""
 
 import os
+from collections.abc import Iterable
 from pathlib import Path
 
 from bottomup.core.errors import UserError
@@ -20,3 +22,21 @@ def require_none(study: Path) -> None:
                     f"{path} is a link to {os.readlink(path)}, and a study writes over and deletes "
                     f"what is in {study}; replace the link by a copy, or delete it"
                 )
+
+
+# What is written into besides the folders of results.
+BESIDE = ("trained/", "downloads/", ".snakemake/metadata/", ".snakemake/log/")
+
+
+def require_folders(files: Iterable[str]) -> None:
+    """Raise UserError if a file, or a link that leads to no folder, stands where one of `files` has
+    a folder; as far as it is known before the first wildcard."""
+    prefixes = {os.path.dirname(file.partition("{")[0]) for file in [*BESIDE, *files]}
+    for folder in sorted(
+        {above for each in prefixes for above in [Path(each), *Path(each).parents]}
+    ):
+        if os.path.lexists(folder) and not folder.is_dir():
+            raise UserError(
+                f"{folder}: is a file, or a link that leads to no folder; allowed: a folder, or "
+                "nothing; move it away"
+            )

@@ -25,6 +25,7 @@ def planned(folder: Path, *configfiles: Path, targets: tuple[str, ...] = ()) -> 
         contextlib.chdir(folder),
         mock.patch.dict(os.environ),
         mock.patch("sys.argv", ["snakemake"]),
+        mock.patch("bottomup.plan.reading.ROOT", folder),  # the same library, of the work tree
         SnakemakeApi(OutputSettings(quiet={Quietness.ALL}, dryrun=True)) as api,
     ):
         opened = api.workflow(

@@ -1,6 +1,8 @@
 """A link among results: a job does not write through it."""
 
 import fcntl
+import subprocess
+import sys
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -8,7 +10,7 @@ import pytest
 
 from bottomup.core import running
 from bottomup.core.errors import UserError
-from bottomup.plan.links import require_none
+from bottomup.plan.links import require_folders, require_none
 from bottomup.plan.reading import typed
 from bottomup.plan.start import require_none_at_work
 from tests.plan.checkouts import RESULTS
@@ -101,3 +103,48 @@ def test_all_results_may_be_elsewhere(study):
     (study.parent / "second").symlink_to("planned")
     require_none(study.parent / "second")
     require_none(study.parent / "not there")
+
+
+def put(path, what):
+    path.parent.mkdir(parents=True, exist_ok=True)
+    if what == "file":
+        path.write_text("")
+    else:
+        path.symlink_to(path.name if what == "loop" else "nowhere")
+
+
+@pytest.mark.parametrize("what", ["file", "loop", "dangling"])
+@pytest.mark.parametrize(
+    "place", ["results", "results/a", "results/a/runs", ".snakemake", "trained"]
+)
+def test_what_stands_where_a_folder_is_to_be_is_one_line(tmp_path, monkeypatch, place, what):
+    monkeypatch.chdir(tmp_path)
+    written = [
+        "results/a/runs/{run}/model.safetensors",
+        "results/a/{b}.csv",
+        "results/a/index.html",
+    ]
+    require_folders(written)
+    put(Path(place), what)
+    with pytest.raises(
+        UserError, match=f"^{place}: is a file, or a link that leads to no folder; "
+    ):
+        require_folders(written)
+    Path(place).unlink()
+    Path("elsewhere").mkdir()
+    Path(place).symlink_to(tmp_path / "elsewhere")
+    require_folders(written)
+
+
+@pytest.mark.parametrize(
+    ("place", "what"), [("logs", "file"), ("corpus/pairs", "dangling"), ("runs", "loop")]
+)
+def test_a_study_that_finds_no_folder_does_not_start(unbuilt, place, what):
+    put(path := unbuilt / RESULTS / place, what)
+    try:
+        command = [sys.executable, "-m", "snakemake", "-n", "--configfile", "study.yaml"]
+        done = subprocess.run(command, cwd=unbuilt, capture_output=True, text=True)
+    finally:
+        path.unlink()
+    assert done.returncode == 1 and "Traceback" not in done.stderr
+    assert done.stderr.splitlines()[-1].startswith(f"{RESULTS}{place}: is a file, or a link that ")
