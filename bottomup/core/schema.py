@@ -3,6 +3,7 @@
 import copy
 import difflib
 import json
+import os
 import re
 import types
 from collections.abc import Container, Iterator, Mapping, Sequence
@@ -145,7 +146,7 @@ def unquoted(model: type[BaseModel], value: Any) -> Any:
     except ValidationError as error:
         value = copy.deepcopy(value)
         for problem in error.errors():
-            if isinstance(problem["input"], str) and problem["loc"][-1] != "[key]":
+            if isinstance(problem["input"], str) and problem["loc"][-1:] != ("[key]",):
                 _replace(value, problem["loc"], problem["input"])
     return value
 
@@ -184,7 +185,8 @@ def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
     found = json.dumps(problem["input"], ensure_ascii=False, default=str)
     found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
     if kind := MISSING.get(problem["type"]):
-        here = "" if Path(problem["input"]).expanduser().is_absolute() else f" in {Path.cwd()}"
+        found_at = os.path.expanduser(problem["input"])  # as it is where there is no such home
+        here = "" if os.path.isabs(found_at) else f" in {Path.cwd()}"
         expected = _allowed_at(model, problem["loc"])
         return f"{where}: found {found}, and there is no such {kind}{here}; allowed: {expected}"
     if problem["type"] == "value_error":

@@ -138,7 +138,7 @@ def _pipeline_choice(config: dict) -> Iterator[str]:
             "annotation.depccg_model: found one with annotation.pipeline null; allowed: null, or "
             "a pipeline that annotates the words"
         )
-    for language in map(base, list_of(corpus, "languages")[:1]):
+    for language in _source_language(config):
         if annotation.get("depccg_model") and language != "en":
             yield f"annotation.depccg_model: found one with text in {language}; allowed: null"
         if isinstance(pipeline, str) and not pipeline.startswith((GOLD, f"{language}_")):
@@ -471,12 +471,18 @@ def _asked_in_vain(config: dict) -> Iterator[str]:
     if only and all(name in left_out for name in only):
         yield "leave_out: found all that only names; allowed: some of it, or no only"
     folder = section(section(config, "measures"), "wordnet").get("folder")
-    [language, *_] = [*list_of(section(config, "corpus"), "languages"), None]
-    if folder and isinstance(language, str) and base(language) != "en":
-        yield (
-            f"measures.wordnet.folder: found one with text in {language}; allowed: null, since its "
-            "examples are English"
-        )
+    for language in _source_language(config):
+        if folder and language != "en":
+            yield (
+                f"measures.wordnet.folder: found one with text in {language}; allowed: null, since "
+                "its examples are English"
+            )
+
+
+def _source_language(config: dict) -> list[str]:
+    """The language of the text, without its region; none if it is no text."""
+    first = list_of(section(config, "corpus"), "languages")[:1]
+    return [base(language) for language in first if isinstance(language, str)]
 
 
 def _trained(config: dict) -> list[str]:

@@ -1687,3 +1687,21 @@ def test_objectives_are_in_the_tables_that_can_ask_them():
     assert subjects.sides("tlm") == subjects.sides("mt") == ["source", "target"]
     assert subjects.sides("denoising") == ["source"]
     assert [name for name in others if subjects.translates(name)] == ["mt"]
+
+
+@pytest.mark.parametrize("other", [{}, 1.5, None, ["en"]], ids=str)
+def test_a_language_that_is_no_text(other):
+    [line, *_] = mistakes(changed(corpus__languages=[other, "de"]))
+    assert line.startswith("corpus.languages[0]: found ")
+
+
+def test_a_source_that_is_no_section():
+    found = mistakes(changed(corpus__sources__libreoffice_help="apt"))
+    assert any(line.startswith('corpus.sources.libreoffice_help: found "apt"; ') for line in found)
+
+
+def test_a_folder_of_nobodys_home():
+    [line] = mistakes(changed(measures__wordnet__folder="~nobody-here/wordnet"))
+    assert line.startswith(
+        'measures.wordnet.folder: found "~nobody-here/wordnet", and there is no '
+    )
