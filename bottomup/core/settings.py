@@ -428,11 +428,6 @@ class Trained(Run):
     module: str | None
     options: dict[str, Any]
 
-    @property
-    def task(self) -> str:
-        """The package of bottomup/heads that knows its heads, see `bottomup.heads.tasks`."""
-        return "checkpoints" if self.module is None else "runs"
-
 
 class Pruned(Section):
     """The name of a run with fewer heads in tables, besides the name of the run."""

@@ -44,7 +44,8 @@ class Judging(Section):
 
 def load(run: Trained, module: str) -> ModuleType:
     """The module of that name for the kind of a run."""
-    return importlib.import_module(f"bottomup.heads.{run.task}.{module}")
+    kind = "checkpoints" if run.module is None else "runs"
+    return importlib.import_module(f"bottomup.heads.{kind}.{module}")
 
 
 def opened(run: Trained, subject: "Subject", folder: Path) -> "Predictor":

@@ -13,7 +13,8 @@ from pydantic_core import to_jsonable_python
 
 from bottomup.core import names
 from bottomup.core.names import TWIN
-from bottomup.core.settings import GOLD
+from bottomup.core.schema import validated
+from bottomup.core.settings import GOLD, Measured
 from bottomup.corpus.detokenization import keeps_spaces
 from bottomup.corpus.folders import below
 from bottomup.corpus.reference import settings_of
@@ -211,7 +212,9 @@ class Slices:
             values |= {"reading": wildcards.reading, "labels": labels}
         chosen = about.modules(self, wildcards) if about.modules else []
         modules = [f"bottomup.tables.{table}", f"bottomup.{about.sees}.seen", *chosen]
-        return settings("measure", values, *modules)
+        # With what `Measured` says of keys that are not here, since its code is in no digest.
+        told = validated(Measured, to_jsonable_python(values))
+        return settings("measure", told, *modules)
 
     def section(self, table: str) -> BaseModel | None:
         """The section of `measures` for a table, if it has one."""

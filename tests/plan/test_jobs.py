@@ -1,16 +1,24 @@
 """One job of each rule reads, is told and writes what tests/plan/jobs.py says."""
 
+import functools
 import json
 import os
 import re
+import runpy
 import shlex
+import sys
 from dataclasses import dataclass, field
 from pathlib import Path
+from unittest import mock
 
 import pytest
 import yaml
+from pydantic import BaseModel
 
-from tests.plan.checkouts import RESULTS
+from bottomup.plan import digest, program
+from bottomup.core import settings
+from bottomup.core.schema import validated
+from tests.plan.checkouts import RESULTS, ROOT
 from tests.plan.jobs import FIGURES, OVERLAY, PLOTTED, SUBWORDS, TITLES, VARIANTS, WORDS
 from tests.plan.planning import planned
 
@@ -215,6 +223,57 @@ def test_a_figure_is_drawn_from_its_tables(subwords, name):
     own = {"corpus_overview": ["cleaning", "splits", "frequencies"]}
     folders = [path.split("/")[1] for path in paths]
     assert settings["tables"] == own.get(name, folders)
+
+
+def model_of(script):
+    """The model of a program's settings."""
+    models = []
+    with (
+        mock.patch.object(program, "run", lambda main, parser, model=None: models.append(model)),
+        mock.patch("sys.path", [str(ROOT / "scripts"), *sys.path]),
+    ):
+        runpy.run_path(str(ROOT / script), run_name="__main__")
+    return models[0]
+
+
+def by_default(value):
+    """The keys of settings that a program was not told, and of which no digest says the value."""
+    if isinstance(value, BaseModel):
+        uncounted = type(value).__module__ in digest.SHOWN
+        for name, field in type(value).model_fields.items():
+            if name not in value.model_fields_set and uncounted and not field.exclude:
+                yield f"{type(value).__name__}.{name}"
+            yield from by_default(getattr(value, name))
+    elif isinstance(value, dict | list | tuple):
+        for each in value.values() if isinstance(value, dict) else value:
+            yield from by_default(each)
+
+
+@pytest.mark.parametrize("script", sorted(path.name for path in (ROOT / "scripts").glob("*.py")))
+def test_a_program_is_told_all_that_no_digest_says(subwords, words, unbuilt, script, monkeypatch):
+    """A default of a model that counts in no digest could change without a job to run."""
+    monkeypatch.chdir(unbuilt)  # from where settings name files
+    jobs = [job for each in (subwords, words) for job in each.jobs if f"/{script} " in job.shellcmd]
+    if (model := jobs and model_of(f"scripts/{script}")) is None:
+        return
+    one_of_each = {job.rule.name: job for job in jobs}.values()
+    for job in one_of_each:
+        settings = json.loads(repr(job.params["settings"]))
+        del settings["code"]
+        assert [*by_default(validated(model, settings))] == [], job.rule.name
+
+
+def test_models_that_count_in_no_digest_compute_nothing():
+    """They check values, and pydantic calls what does."""
+    for model in vars(settings).values():
+        if isinstance(model, type) and issubclass(model, settings.Section):
+            own = {name for name, of in vars(model).items() if callable(of) or is_computed(of)}
+            checks = {*model.__pydantic_decorators__.model_validators}
+            assert {name for name in own if not name.startswith("_")} <= checks, model
+
+
+def is_computed(value):
+    return isinstance(value, property | functools.cached_property)
 
 
 def test_each_rule_has_a_job_written_by_hand(subwords, words):
