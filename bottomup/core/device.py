@@ -17,8 +17,8 @@ def device() -> torch.device:
 
     Raises UserError if the device is not there.
     """
-    found = float32_device()
-    return torch.device("cpu") if found.type == "mps" else found
+    chosen = float32_device()
+    return torch.device("cpu") if chosen.type == "mps" else chosen
 
 
 def float32_device() -> torch.device:

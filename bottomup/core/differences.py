@@ -14,13 +14,13 @@ def differences(before: dict, now: dict) -> list[str]:
     before, now = before.copy(), now.copy()
     code_before, code_now = (settings.pop(CODE, None) or {} for settings in (before, now))
     inputs_before, inputs_now = (settings.pop(INPUTS, None) or {} for settings in (before, now))
-    found = [_change(*changed) for changed in _changed(before, now)]
+    phrases = [_change(*changed) for changed in _changed(before, now)]
     for name, old, new in _changed(code_before, code_now):
         is_file = "." in name  # which no normal name of a package has
-        found.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
+        phrases.append(f"code: {name}" if is_file else f"package: {_change(name, old, new)}")
     if names := [name for name, *_ in _changed(inputs_before, inputs_now)]:
-        found.append(f"inputs: which {', '.join(names)}, or their order")
-    return found
+        phrases.append(f"inputs: which {', '.join(names)}, or their order")
+    return phrases
 
 
 def _changed(before: dict, now: dict, path: str = "") -> Iterator[tuple[str, object, object]]:

@@ -26,11 +26,11 @@ def hidden(text: str) -> str:
     return _USER.sub("***@", _ADDRESS.sub(_without_secrets, text))
 
 
-def _without_secrets(found: re.Match) -> str:
-    address = found[0].rstrip("'")
+def _without_secrets(match: re.Match) -> str:
+    address = match[0].rstrip("'")
     before, at, after = address.rpartition("@")
     # Without a password before it, an @ may be part of the path.
     if at and (":" in before or "/" not in before):
         address = f"***@{after}"
     address, *more = re.split("([?#])", address, maxsplit=1)
-    return (f"{address}{more[0]}***" if more else address) + "'" * found[0].endswith("'")
+    return (f"{address}{more[0]}***" if more else address) + "'" * match[0].endswith("'")

@@ -79,8 +79,8 @@ def half(objective: str, number: int) -> str:
 
 def objective_and_half(name: str) -> tuple[str, int | None]:
     """("lm", 1) for `lm_half1`; the half is None for the whole text."""
-    found = HALF.search(name)
-    return (name[: found.start()], int(found[1])) if found else (name, None)
+    match = HALF.search(name)
+    return (name[: match.start()], int(match[1])) if match else (name, None)
 
 
 def at_step(objective: str, step: int) -> str:
@@ -90,8 +90,8 @@ def at_step(objective: str, step: int) -> str:
 
 def objective_and_step(name: str) -> tuple[str, int | None]:
     """("lm", 128) for `lm_step128`; the step is None for the end of training."""
-    found = STEP.search(name)
-    return (name[: found.start()], int(found[1])) if found else (name, None)
+    match = STEP.search(name)
+    return (name[: match.start()], int(match[1])) if match else (name, None)
 
 
 def whole(name: str) -> str:

@@ -182,16 +182,16 @@ def _line(model: type[BaseModel], problem: Mapping[str, Any], path: str) -> str:
         return f"{_path(path, tuple(parents))}: unknown key; allowed: {expected}"
     if problem["type"] == "missing":
         return f"{where}: missing; allowed: {_allowed_at(model, problem['loc'])}"
-    found = json.dumps(problem["input"], ensure_ascii=False, default=str)
-    found = found if len(found) <= LONGEST else f"{found[:LONGEST]}..."
+    value = json.dumps(problem["input"], ensure_ascii=False, default=str)
+    value = value if len(value) <= LONGEST else f"{value[:LONGEST]}..."
     if kind := MISSING.get(problem["type"]):
         found_at = os.path.expanduser(problem["input"])  # as it is where there is no such home
         here = "" if os.path.isabs(found_at) else f" in {Path.cwd()}"
         expected = _allowed_at(model, problem["loc"])
-        return f"{where}: found {found}, and there is no such {kind}{here}; allowed: {expected}"
+        return f"{where}: found {value}, and there is no such {kind}{here}; allowed: {expected}"
     if problem["type"] == "value_error":
-        return f"{where}: found {found}; {problem['msg'].removeprefix('Value error, ')}"
-    return f"{where}: found {found}; allowed: {_allowed_at(model, problem['loc'])}"
+        return f"{where}: found {value}; {problem['msg'].removeprefix('Value error, ')}"
+    return f"{where}: found {value}; allowed: {_allowed_at(model, problem['loc'])}"
 
 
 def _path(path: str, location: tuple) -> str:

@@ -41,7 +41,7 @@ def rising(pairs: list[tuple]) -> list[tuple]:
     return pairs
 
 
-def meant(path: Path) -> Path:
+def valid_path(path: Path) -> Path:
     """`path`, if it is absolute or stays in the folder of the workflow, and is not a pattern."""
     if Path(os.path.normpath(path)).parts[:1] == ("..",):
         raise ValueError("allowed: a path in the repository, or an absolute one")
@@ -57,7 +57,7 @@ def readable(folder: Path) -> Path:
     return folder
 
 
-def open_to_all(address: str) -> str:
+def without_secrets(address: str) -> str:
     """`address`, if nothing in it can be a secret: it stands in logs, tables and pages."""
     parts = urlsplit(address)
     if "@" in parts.netloc or parts.query or parts.fragment:
@@ -74,15 +74,15 @@ class Section(BaseModel):
     model_config = ConfigDict(extra="forbid", frozen=True, allow_inf_nan=False)
 
 
-def of_home(path: object) -> object:
+def expanded(path: object) -> object:
     """A path with ~ and ~name as a shell reads them."""
     return os.path.expanduser(path) if isinstance(path, str) else path
 
 
 Folder = Annotated[
-    DirectoryPath, BeforeValidator(of_home), AfterValidator(meant), AfterValidator(readable)
+    DirectoryPath, BeforeValidator(expanded), AfterValidator(valid_path), AfterValidator(readable)
 ]
-File = Annotated[FilePath, BeforeValidator(of_home), AfterValidator(meant)]
+File = Annotated[FilePath, BeforeValidator(expanded), AfterValidator(valid_path)]
 Language = Annotated[
     str, Field(pattern="^[a-z]{2,3}(_[A-Z]{2})?$"), AfterValidator(languages.short)
 ]
@@ -357,7 +357,8 @@ class Site(Section):
     """The pages of a study, which need no server: `results/<study>/index.html`."""
 
     repository: (
-        Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$"), AfterValidator(open_to_all)] | None
+        Annotated[str, Field(pattern=r"^https?://\S+[^/\s]$"), AfterValidator(without_secrets)]
+        | None
     ) = key(
         "web address of the repository's files, like https://host/name/blob/main; null shows paths"
     )

@@ -9,8 +9,8 @@ def require_equal_lengths(**parts: Sized) -> None:
     """Raise UserError unless all parts have as many rows. Names of parts are for the error."""
     lengths = {name.replace("_", " "): len(part) for name, part in parts.items()}
     if len(set(lengths.values())) > 1:
-        found = ", ".join(f"{name} {length}" for name, length in lengths.items())
+        counts = ", ".join(f"{name} {length}" for name, length in lengths.items())
         raise UserError(
-            f"rows that belong together by position: found {found}; allowed: as many of each; "
+            f"rows that belong together by position: found {counts}; allowed: as many of each; "
             "make them again from the same text"
         )

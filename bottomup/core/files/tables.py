@@ -85,16 +85,16 @@ def _infinite(table: pd.DataFrame) -> str:
     """Where the first infinite number is, or ""."""
     for name, column in table.items():
         if column.dtype.kind == "f":
-            found = np.isinf(column.to_numpy())
+            infinite = np.isinf(column.to_numpy())
         elif column.dtype == object:  # values without each block
-            found = [
+            infinite = [
                 isinstance(x, np.ndarray) and x.dtype.kind == "f" and np.isinf(x).any()
                 for x in column
             ]
         else:
             continue
-        if np.any(found):
-            return f"in the column {name}, row {int(np.flatnonzero(found)[0])}"
+        if np.any(infinite):
+            return f"in the column {name}, row {int(np.flatnonzero(infinite)[0])}"
     return ""
 
 

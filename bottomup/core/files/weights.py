@@ -22,11 +22,11 @@ def load_into(model: nn.Module, path: Path, form: str = "those of its model") ->
     """Give `model` the weights in a file; UserError, and no change, unless they are finite and of
     exactly its names, shapes and types. form: what the weights are not, then."""
     tensors = load_weights(path)
-    forms, found = (
+    expected, loaded = (
         {name: (tensor.shape, tensor.dtype) for name, tensor in tensors.items()}
         for tensors in (model.state_dict(), tensors)
     )
-    if wrong := {name for name, _ in forms.items() ^ found.items()}:
+    if wrong := {name for name, _ in expected.items() ^ loaded.items()}:
         raise damaged(path, f"{len(wrong)} weights are not {form}, {min(wrong)} among them")
     model.load_state_dict(tensors)
 

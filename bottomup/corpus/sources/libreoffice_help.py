@@ -25,7 +25,7 @@ from pydantic import AfterValidator, Field, field_validator
 
 from bottomup.core.errors import UserError
 from bottomup.core.files import digest
-from bottomup.core.settings import Folder, open_to_all
+from bottomup.core.settings import Folder, without_secrets
 from bottomup.corpus import debian
 from bottomup.corpus.archives import members
 from bottomup.corpus.folders import below
@@ -65,7 +65,7 @@ class Options(debian.DebianOptions):
         description="version of the help packs; apt has the version of its distribution, and warns "
         "if that differs",
     )
-    archive_url: Annotated[str, AfterValidator(open_to_all)] = Field(
+    archive_url: Annotated[str, AfterValidator(without_secrets)] = Field(
         "https://downloadarchive.documentfoundation.org/libreoffice/old/{version}/deb/x86_64/"
         "LibreOffice_{version}_Linux_x86-64_deb_helppack_{language}.tar.gz",
         pattern=r"^[a-z]+://[!-~]*\{language\}[!-~]*$",
