@@ -58,13 +58,13 @@ def translations(
     both = zip(text, others, tokenizers, strict=True)
     source, target = (words_of(one.joined(other), tokenizer) for one, other, tokenizer in both)
     of_source, of_target = links(source, target, len(text[0]))
-    found = {
+    columns = {
         "sentence": source.sentences[of_source],
         "word": source.places[of_source],
         "form": source.forms[source.types[of_source]],
         "translation": target.forms[target.types[of_target]],
     }
-    return pd.DataFrame(found)
+    return pd.DataFrame(columns)
 
 
 def links(source: Words, target: Words, wanted: int) -> np.ndarray:
@@ -75,9 +75,9 @@ def links(source: Words, target: Words, wanted: int) -> np.ndarray:
     """
     cells = cells_of(source, target, wanted)
     both = np.minimum(*(posteriors(cells, (source, target), made) for made in (0, 1))) > 0.5
-    found = cells.words[:, both]
-    found = found[:, source.sentences[found[0]] < wanted]
-    return found[:, np.argsort(found[0])]
+    linked = cells.words[:, both]
+    linked = linked[:, source.sentences[linked[0]] < wanted]
+    return linked[:, np.argsort(linked[0])]
 
 
 def cells_of(source: Words, target: Words, wanted: int) -> Cells:
@@ -106,8 +106,8 @@ def cells_of(source: Words, target: Words, wanted: int) -> Cells:
     words = places + starts[:, sentence].astype(np.int32)
     n_types = len(target.forms)
     numbers = source.types[words[0]].astype(np.int64) * n_types + target.types[words[1]]
-    pairs, found = pd.factorize(numbers)
-    return Cells(words, near, pairs.astype(np.int32), np.stack(np.divmod(found, n_types)))
+    pairs, distinct = pd.factorize(numbers)
+    return Cells(words, near, pairs.astype(np.int32), np.stack(np.divmod(distinct, n_types)))
 
 
 def _runs(lengths: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -141,15 +141,15 @@ def posteriors(cells: Cells, sides: tuple[Words, Words], made: int) -> np.ndarra
     kinds = np.bincount(by, minlength=n_makers)  # how many types each type may make
     makes, none_makes = np.ones(cells.types.shape[1]), np.ones(n_types)
     for _ in range(ITERATIONS + 1):
-        found = prior * makes[cells.pairs]
+        posterior = prior * makes[cells.pairs]
         by_none = BY_NONE * none_makes[types]
-        total = np.bincount(words, found, n) + by_none
-        found /= total[words]
-        counts = np.bincount(cells.pairs, found, len(makes))
+        total = np.bincount(words, posterior, n) + by_none
+        posterior /= total[words]
+        counts = np.bincount(cells.pairs, posterior, len(makes))
         makes = _probable(counts, np.bincount(by, counts, n_makers)[by], kinds[by])
         counts = np.bincount(types, by_none / total, n_types)
         none_makes = _probable(counts, counts.sum(), n_types)
-    return found
+    return posterior
 
 
 def _probable(counts: np.ndarray, totals: np.ndarray, kinds: np.ndarray | int) -> np.ndarray:

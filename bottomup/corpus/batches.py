@@ -81,10 +81,10 @@ def padded(tokens: TokenFile, sentences: np.ndarray, padding: int = PAD) -> np.n
 def stacked(sentences: Sequence[np.ndarray]) -> np.ndarray:
     """Ids of sentences as one array, `[batch, longest]` int64, filled with PAD on the right."""
     longest = max(map(len, sentences))
-    found = np.full((len(sentences), longest), PAD, dtype=np.int64)
-    for row, ids in zip(found, sentences, strict=True):
+    batch = np.full((len(sentences), longest), PAD, dtype=np.int64)
+    for row, ids in zip(batch, sentences, strict=True):
         row[: len(ids)] = ids
-    return found
+    return batch
 
 
 def split_by_size(lengths: np.ndarray, order: np.ndarray, batch_tokens: int) -> list[np.ndarray]:

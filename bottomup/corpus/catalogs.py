@@ -90,7 +90,7 @@ def _paragraphs(text: str) -> list[str]:
 
 def placeholders(text: str) -> list[str]:
     """What a program fills in, sorted, without the number of the argument: %s of %2$s."""
-    return sorted(_PLACE.sub("", found) for found in _PLACEHOLDER.findall(text))
+    return sorted(_PLACE.sub("", placeholder) for placeholder in _PLACEHOLDER.findall(text))
 
 
 # Before the letter that is underlined in menus: _File, &File, ~File; in Chinese (_F).
@@ -104,7 +104,7 @@ def without_keys(source: str, target: str) -> tuple[str, str]:
     for a key, as in AT&T and file_name.
     """
     marks = _KEY.findall(source), _KEY.findall(target)
-    if [len(found) for found in marks] != [1, 1] or marks[0][0].strip("()")[0] not in marks[1][0]:
+    if [len(side) for side in marks] != [1, 1] or marks[0][0].strip("()")[0] not in marks[1][0]:
         return source, target
     shared = set(source.split()) & set(target.split())
     if any(_KEY.search(word) for word in shared):
@@ -125,7 +125,7 @@ def unmarked(text: str) -> str:
 
     What stands for something, as in `open <file>`, stays.
     """
-    ended = {found["name"] for found in _TAG.finditer(text) if found["end"] or found["empty"]}
+    ended = {tag["name"] for tag in _TAG.finditer(text) if tag["end"] or tag["empty"]}
 
     def put(tag: re.Match[str]) -> str:
         if tag["name"].lower() in _BLOCKS and tag["name"] in ended | _EMPTY:

@@ -84,10 +84,10 @@ def categories(annotation: pd.DataFrame, depccg_model: str | None) -> pd.DataFra
         for start, end in pairwise([*starts.tolist(), len(annotation)])
     ]
     if depccg_model is None:
-        found = [derived(*sentence) for sentence in sentences]
+        by_sentence = [derived(*sentence) for sentence in sentences]
     else:
-        found = supertagged((words for words, *_ in sentences), depccg_model)
-    table = pd.DataFrame({"ccg": list(chain.from_iterable(found))}, dtype=str)
+        by_sentence = supertagged((words for words, *_ in sentences), depccg_model)
+    table = pd.DataFrame({"ccg": list(chain.from_iterable(by_sentence))}, dtype=str)
     split = [parts(category) for category in table["ccg"]]
     table["ccg_left"] = [left for left, _ in split]
     table["ccg_right"] = [right for _, right in split]
@@ -416,21 +416,21 @@ class _Tree:
 
     def _objects(self, verb: int) -> list[tuple[int, str]]:
         children = self.children[verb]
-        found = [
+        objects = [
             (c, self._phrase(c))
             for c in children
             if self.own[c] in OBJECTS and (c > verb or self.kinds[c] in ("wh", "noun"))
         ]
         raised = [self._child(c, SUBJECTS) for c in children if self._is_raised(c)]
-        found += [(subject, "NP") for subject in raised if subject is not None]
+        objects += [(subject, "NP") for subject in raised if subject is not None]
         if self._child(verb, {"expl"}) is not None:
-            found += [(c, "NP") for c in children if c > verb and self.own[c] == "nsubj"]
-        if not found and self.words[verb] in BE:
+            objects += [(c, "NP") for c in children if c > verb and self.own[c] == "nsubj"]
+        if not objects and self.words[verb] in BE:
             return [(c, "PP") for c in children if c > verb and self.own[c] == "prep"][:1]
         # "the file you opened"
-        if not found and self.relations[verb] == "relcl" and verb not in self.wh:
+        if not objects and self.relations[verb] == "relcl" and verb not in self.wh:
             return [(verb, "NP")] if self._subject(verb) is not None else []
-        return found
+        return objects
 
     def _phrase(self, i: int) -> str:
         """What a word is with all that belongs to it."""

@@ -43,10 +43,10 @@ def load(folder: Path) -> pd.DataFrame:
 
 def _pair(line: str, where: str) -> list[str]:
     try:
-        found = json.loads(line)
+        record = json.loads(line)
     except json.JSONDecodeError as error:
         raise UserError(f"{where}: is not JSON ({error}); mend it") from error
-    values = [found.get(key) for key in KEYS] if isinstance(found, dict) else []
+    values = [record.get(key) for key in KEYS] if isinstance(record, dict) else []
     texts = [value for value in values if isinstance(value, str) and value.strip()]
     if len(texts) < len(KEYS):
         raise UserError(f"{where}: needs text for each of {', '.join(KEYS)}; mend it")

@@ -45,10 +45,10 @@ def said(settings: str, splits: Path) -> str | None:
     if settings not in KNOWN:
         return None
     with opening(splits), splits.open(newline="") as lines:
-        found = {
+        digests = {
             f"{row['split']} of {row['origin']}": row["digest"] for row in csv.DictReader(lines)
         }
-    other = [part for part, digest in KNOWN[settings].items() if found.get(part) != digest]
+    other = [part for part, digest in KNOWN[settings].items() if digests.get(part) != digest]
     if not other:
         return "The text is that of docs/findings.md."
     return (

@@ -143,10 +143,10 @@ def near(held_out: pd.Series, training: pd.Series) -> np.ndarray:
 
 def _shortened(text: str) -> set[tuple[str, ...]]:
     """The words of a sentence, and what is left of them without each word."""
-    found = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold())))
-    if len(found) > MAX_SHORTENED:
-        return {found}
-    return {found, *(found[:place] + found[place + 1 :] for place in range(len(found)))}
+    sentence = tuple(_WORD.findall(re.sub(r"\d+", "0", text.casefold())))
+    if len(sentence) > MAX_SHORTENED:
+        return {sentence}
+    return {sentence, *(sentence[:place] + sentence[place + 1 :] for place in range(len(sentence)))}
 
 
 def _words(texts: pd.Series) -> np.ndarray:

@@ -61,7 +61,7 @@ def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:
     missing or occurs twice.
     """
     seen: dict[str, str] = {}
-    found: list[Sentence] = []
+    kept: list[Sentence] = []
     changed: list[str] = []
     for path in files:
         document = path.name
@@ -77,11 +77,11 @@ def sentences(files: Iterable[Path]) -> tuple[list[Sentence], Loss]:
                 document = tree.metadata.get("newdoc id") or name
             sentence = _sentence(document, name, tree, where)
             if sentence.text == normalize(sentence.text) and all(s < e for s, e in sentence.spans):
-                found.append(sentence)
+                kept.append(sentence)
             else:
                 changed.append(sentence.text)
     step, key = "leaving out what cleaning would change", "corpus.sources.conllu"
-    return found, of_texts(step, key, changed, len(found) + len(changed), "sentences")
+    return kept, of_texts(step, key, changed, len(kept) + len(changed), "sentences")
 
 
 def _blocks(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
@@ -95,9 +95,9 @@ def _blocks(texts: list[str]) -> Iterator[tuple[int, list[str]]]:
 
 def _tree(block: list[str], where: str) -> TokenList:
     for line in block:
-        if not line.startswith("#") and (found := line.count("\t") + 1) != FIELDS:
+        if not line.startswith("#") and (n_fields := line.count("\t") + 1) != FIELDS:
             raise UserError(
-                f"{where}: a word of this sentence has {found} fields; CoNLL-U has {FIELDS}, "
+                f"{where}: a word of this sentence has {n_fields} fields; CoNLL-U has {FIELDS}, "
                 "separated by tabs; mend it"
             )
     try:

@@ -39,8 +39,10 @@ def words_of(text: TokenFile, tokenizer: Tokenizer) -> Words:
     for length in np.unique(lengths):
         some = lengths == length
         rows = ids[starts[some, None] + np.arange(length)]
-        found, numbers = np.unique(rows, axis=0, return_inverse=True)
+        distinct, numbers = np.unique(rows, axis=0, return_inverse=True)
         types[some] = len(written) + numbers
-        written += ["".join(str(tokenizer.id_to_token(i)) for i in row) for row in found.tolist()]
+        written += [
+            "".join(str(tokenizer.id_to_token(i)) for i in row) for row in distinct.tolist()
+        ]
     numbers, forms = pd.factorize(np.array([s.removeprefix(WORD_START) for s in written], object))
     return Words(sentences[starts], words[starts], numbers[types], forms)

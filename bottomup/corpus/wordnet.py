@@ -38,8 +38,8 @@ def examples(folder: Path) -> pd.DataFrame:
     Raises UserError, with file and line, for what is no line of WordNet.
     """
     rows = [row for name in ENDINGS for row in _of_class(folder, name)]
-    found = pd.DataFrame(rows, columns=["word", "class", "sense", "text", "start", "end"])
-    return found.drop_duplicates(["word", "class", "text"], keep=False).reset_index(drop=True)
+    table = pd.DataFrame(rows, columns=["word", "class", "sense", "text", "start", "end"])
+    return table.drop_duplicates(["word", "class", "text"], keep=False).reset_index(drop=True)
 
 
 def _of_class(folder: Path, name: str) -> Iterator[tuple[str, str, str, str, int, int]]:
@@ -59,12 +59,12 @@ def _of_class(folder: Path, name: str) -> Iterator[tuple[str, str, str, str, int
         # Of adjectives, in parentheses, where they may stand.
         bases = {word.partition("(")[0].lower() for word in words}
         for text in QUOTED.findall(gloss):
-            found = [*WORD.finditer(text)]
-            if len(found) < LEAST:
+            matches = [*WORD.finditer(text)]
+            if len(matches) < LEAST:
                 continue
-            forms = [bases & bases_of(one[0].lower(), name, irregular) for one in found]
+            forms = [bases & bases_of(one[0].lower(), name, irregular) for one in matches]
             for base in sorted(bases):
-                places = [one for one, of in zip(found, forms, strict=True) if base in of]
+                places = [one for one, of in zip(matches, forms, strict=True) if base in of]
                 if len(places) == 1:
                     yield base, name, fields[0], text, places[0].start(), places[0].end()
 
@@ -80,9 +80,9 @@ def bases_of(form: str, name: str, irregular: dict[str, set[str]]) -> set[str]:
     >>> sorted(bases_of("flies", "noun", {}) | bases_of("went", "verb", {"went": {"go"}}))
     ['flie', 'flies', 'fly', 'go', 'went']
     """
-    found = {form} | irregular.get(form, set())
+    bases = {form} | irregular.get(form, set())
     for ending in ENDINGS[name]:
         end, _, base = ending.partition(" ")
         if form.endswith(end) and len(form) > len(end):
-            found.add(form.removesuffix(end) + base)
-    return found
+            bases.add(form.removesuffix(end) + base)
+    return bases

@@ -39,11 +39,11 @@ def spans(texts: list[str], tokenizer: Tokenizer) -> Iterable[tuple[str, list[tu
     """
     for (text, places), encoding in zip(*located(texts, tokenizer), strict=True):
         # Not encoding.word_to_chars, which searches all tokens for each word.
-        found: dict[int, tuple[int, int]] = {}
+        word_spans: dict[int, tuple[int, int]] = {}
         for word, (start, end) in zip(encoding.word_ids, encoding.offsets, strict=True):
             if word is not None:
-                found[word] = found.get(word, (places[start], 0))[0], places[end]
-        yield text, list(found.values())
+                word_spans[word] = word_spans.get(word, (places[start], 0))[0], places[end]
+        yield text, list(word_spans.values())
 
 
 def located(

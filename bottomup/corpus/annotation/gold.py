@@ -95,11 +95,11 @@ def aligned(sentence: Sentence, ours: list[tuple[int, int]]) -> list[tuple[int, 
     for place, words in enumerate(covered):
         for word in words:
             stands.setdefault(word, place)
-    found = []
+    triples = []
     for place, word in enumerate(taken):
         if stands[word] != place:
-            found.append((word, PART, stands[word]))
+            triples.append((word, PART, stands[word]))
         else:
             head = stands[sentence.heads[word]]
-            found.append((word, universal(sentence.relations[word]), head))
-    return found
+            triples.append((word, universal(sentence.relations[word]), head))
+    return triples

@@ -62,13 +62,13 @@ class Options(drawn.Options):
         """
         ways = (len(open_) < self.depth) + bool(open_)
         share = (1 - self.between) / ways
-        found = {(open_, 0): self.between}
+        probabilities = {(open_, 0): self.between}
         if open_:
-            found[open_[:-1], self.kinds + open_[-1]] = share
+            probabilities[open_[:-1], self.kinds + open_[-1]] = share
         if len(open_) < self.depth:
             kinds = range(1, self.kinds + 1)
-            found |= {((*open_, kind), kind): share / self.kinds for kind in kinds}
-        return found
+            probabilities |= {((*open_, kind), kind): share / self.kinds for kind in kinds}
+        return probabilities
 
     def probabilities(self, random: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         places = {state: place for place, state in enumerate(self.states)}

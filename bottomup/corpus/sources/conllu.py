@@ -44,6 +44,6 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
 
     Raises UserError if a file is not CoNLL-U.
     """
-    found, lost = treebank.sentences(treebank.files_in(options.folder))
-    rows = [(sentence.document, sentence.name, sentence.text) for sentence in found]
+    sentences, lost = treebank.sentences(treebank.files_in(options.folder))
+    rows = [(sentence.document, sentence.name, sentence.text) for sentence in sentences]
     return carry(pd.DataFrame(rows, columns=options.columns, dtype=str), tell([lost]))

@@ -133,9 +133,9 @@ def _pages(options: Options, language: str, folder: Path) -> dict[str, dict[str,
     pages = {}
     for path, html in _files(options, language, is_page, folder):
         try:
-            found = is_page.search(path)
-            assert found  # as in each path of `_files`
-            pages[found[1]] = elements(html.decode("utf-8"))
+            match = is_page.search(path)
+            assert match  # as in each path of `_files`
+            pages[match[1]] = elements(html.decode("utf-8"))
         except ValueError as error:
             raise UserError(
                 f"the page {path} is damaged or not UTF-8 ({error}); get it again, or convert it, "
@@ -189,9 +189,11 @@ def _apt_package(options: Options, language: str, folder: Path) -> Path:
 
 def _warn_of_other_version(package: Path, asked: str) -> None:
     # As in libreoffice-help-de_4%3a7.4.7-1+deb12u14_all.deb, where 4%3a is the epoch.
-    _, found, _ = re.split(r"_(?:\d+%3a)?([\d.]+)", package.name, maxsplit=1)
-    if found.split(".")[:3] != asked.split(".")[:3]:
-        log.warning("apt has version %s of the LibreOffice help, the options say %s", found, asked)
+    _, version, _ = re.split(r"_(?:\d+%3a)?([\d.]+)", package.name, maxsplit=1)
+    if version.split(".")[:3] != asked.split(".")[:3]:
+        log.warning(
+            "apt has version %s of the LibreOffice help, the options say %s", version, asked
+        )
 
 
 def _help_pack(options: Options, language: str, folder: Path) -> Path:
@@ -243,9 +245,9 @@ def _request(url: str) -> urllib.request.Request:
 
 
 def _check_sha256(path: Path, expected: str | None) -> None:
-    if expected is not None and (found := digest(path)) != expected.lower():
+    if expected is not None and (actual := digest(path)) != expected.lower():
         raise UserError(
-            f"{path} has SHA-256 {found}, expected {expected}; "
+            f"{path} has SHA-256 {actual}, expected {expected}; "
             "delete the file to fetch it again, or correct sha256 in the options"
         )
 

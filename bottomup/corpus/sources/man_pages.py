@@ -129,11 +129,11 @@ def _rows(
     unaligned: list[str] = []
     n = 0
     for page in sorted(both):
-        found = aligned(*(_rendered(mandoc, side[page], page) for side in sides))
-        pairs = [pair for _, of_block in found for pair in of_block]
+        blocks = aligned(*(_rendered(mandoc, side[page], page) for side in sides))
+        pairs = [pair for _, of_block in blocks for pair in of_block]
         rows += [(page, str(number), *pair) for number, pair in enumerate(pairs, start=1)]
-        unaligned += [text for text, of_block in found if not of_block]
-        n += len(found)
+        unaligned += [text for text, of_block in blocks if not of_block]
+        n += len(blocks)
     unpaired, key = sorted(sides[1].keys() - both), "corpus.sources.man_pages"
     return rows, [
         of_texts("pairing pages with their translations", key, unpaired, len(sides[1]), "pages"),
@@ -162,10 +162,10 @@ def _pages(files: list[Path], language: str) -> tuple[dict[str, bytes], dict[str
     sides: dict[str, dict[str, bytes]] = {"en": {}, language: {}}
     for file in files:
         for path, data in _contents(file, _PAGE):
-            found = _PAGE.search(path)
-            assert found  # as in each path of `_contents`
-            if (side := sides.get(found[1] or "en")) is not None:
-                side.setdefault(found[2], data)
+            match = _PAGE.search(path)
+            assert match  # as in each path of `_contents`
+            if (side := sides.get(match[1] or "en")) is not None:
+                side.setdefault(match[2], data)
     return sides["en"], sides[language]
 
 
@@ -182,23 +182,23 @@ def _mandoc(options: Options, files: list[Path], own: Path) -> str:
 
     Raises UserError if there is neither, or if it does not run.
     """
-    found = shutil.which("mandoc")
-    if not found:
+    path = shutil.which("mandoc")
+    if not path:
         packages = [file for file in files if file.name.startswith("mandoc_")]
         if not options.folder:
             packages = debian.packages(["mandoc"], own.parent, MANDOC)
         for package in packages:
             for _, program in _contents(package, re.compile(r"(?:^|/)usr/bin/mandoc$")):
-                found = str(own / "mandoc")
-                Path(found).write_bytes(program)
-                Path(found).chmod(0o700)
-    if not found:
+                path = str(own / "mandoc")
+                Path(path).write_bytes(program)
+                Path(path).chmod(0o700)
+    if not path:
         raise UserError(f"mandoc, which reads man pages, is not on this machine; {MANDOC}")
     try:
-        _html(found, b"")
+        _html(path, b"")
     except (OSError, subprocess.SubprocessError) as error:
         raise UserError(f"mandoc cannot be run ({error}); {MANDOC}") from error
-    return found
+    return path
 
 
 def _rendered(mandoc: str, page: bytes, name: str) -> str:
@@ -238,16 +238,16 @@ def aligned(english: str, translated: str) -> list[tuple[str, Pairs]]:
     sides = [sections(english), sections(translated)]
     if len(sides[1]) - len(sides[0]) not in (0, 1):
         sides[1] = [[]] * len(sides[0])
-    found: list[tuple[str, Pairs]] = []
+    paired: list[tuple[str, Pairs]] = []
     for blocks in zip(*sides, strict=False):
         kinds = [[kind for kind, _ in side] for side in blocks]
         if kinds[0] != kinds[1] or blocks[0][0][1].upper() in LEFT_OUT:
-            found += [(text, []) for _, text in blocks[0]]
+            paired += [(text, []) for _, text in blocks[0]]
             continue
         for (kind, source), (_, target) in zip(*blocks, strict=True):
             same = kind != "pre" and marks(source) == marks(target)
-            found.append((source, sentences.aligned(source, target) if same else []))
-    return found
+            paired.append((source, sentences.aligned(source, target) if same else []))
+    return paired
 
 
 # Options and numbers, but no parts of words, as in "ioctl(2)-Anfragen" and "--format-Option".
@@ -269,15 +269,15 @@ def sections(page: str) -> list[list[tuple[str, str]]]:
     element) and text. The first block of a section is its heading, except in the first section."""
     if not page:
         return []
-    found: list[list[tuple[str, str]]] = [[]]
+    by_section: list[list[tuple[str, str]]] = [[]]
     kinds = ["div"]
     text: list[str] = []
 
     def close() -> None:
         if joined := " ".join("".join(text).split()):
             if kinds[-1] in ("h1", "h2"):
-                found.append([])
-            found[-1].append((kinds[-1], joined))
+                by_section.append([])
+            by_section[-1].append((kinds[-1], joined))
         text.clear()
 
     [manual] = html.fromstring(f"<div>{page}</div>").find_class("manual-text")
@@ -293,4 +293,4 @@ def sections(page: str) -> list[list[tuple[str, str]]]:
             if block:
                 kinds.pop()
             text.append(element.tail or "")
-    return [blocks for blocks in found if blocks]
+    return [blocks for blocks in by_section if blocks]

@@ -46,10 +46,10 @@ class Options(SourceOptions):
         wanted = {language.split("_")[0] for language in self.languages}
         for dataset in self.datasets:
             # mtdata names languages by ISO 639-3.
-            found = {canonical(tag.split("_")[0]) for tag in dataset.split("-")[3:]}
-            if found != wanted:
+            languages = {canonical(tag.split("_")[0]) for tag in dataset.split("-")[3:]}
+            if languages != wanted:
                 raise ValueError(
-                    f"the data set {dataset} has {' and '.join(sorted(found))}, "
+                    f"the data set {dataset} has {' and '.join(sorted(languages))}, "
                     f"the corpus {' and '.join(sorted(wanted))}; allowed: the same languages"
                 )
         return self

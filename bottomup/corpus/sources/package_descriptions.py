@@ -82,11 +82,11 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
         # If no index has a package, its source package is not known.
         if md5 in sides[1] and package in sources:
             md5s.add(md5)
-            found = aligned(source, sides[1][md5][1])
-            pairs = [pair for _, of_block in found for pair in of_block]
+            paragraphs = aligned(source, sides[1][md5][1])
+            pairs = [pair for _, of_block in paragraphs for pair in of_block]
             rows += [(sources[package], f"{package}:{i}", *pair) for i, pair in enumerate(pairs, 1)]
-            parts += len(found)
-            unaligned += [text for text, of_block in found if not of_block]
+            parts += len(paragraphs)
+            unaligned += [text for text, of_block in paragraphs if not of_block]
     translated = sides[options.languages.index("en") - 1]
     unpaired = [text for md5, (_, text) in translated.items() if md5 not in md5s]
     key = "corpus.sources.package_descriptions"
@@ -130,11 +130,11 @@ def _source_packages(folder: Path) -> dict[str, str]:
 def _descriptions(folder: Path, language: str) -> dict[str, tuple[str, str]]:
     """By the MD5 of the English description, the first package that has it, and the text."""
     kind, field = f"Translation-{language}", f"Description-{language}"
-    found: dict[str, tuple[str, str]] = {}
+    descriptions: dict[str, tuple[str, str]] = {}
     for entry in _entries(folder, kind, ["Package", "Description-md5", field]):
         if field in entry and "Description-md5" in entry:
-            found.setdefault(entry["Description-md5"], (entry["Package"], entry[field]))
-    return found
+            descriptions.setdefault(entry["Description-md5"], (entry["Package"], entry[field]))
+    return descriptions
 
 
 def _entries(folder: Path, kind: str, fields: list[str]) -> Iterator[Deb822]:
@@ -197,7 +197,7 @@ def blocks(description: str) -> list[tuple[str, str]]:
     belong to a list item.
     """
     short, *lines = description.split("\n")
-    found = [("short", [short])]
+    parts = [("short", [short])]
     # Kind of the part that the next line may continue, and if verbatim.
     goes_on: tuple[str | None, bool] = (None, False)
     for line in (line[1:] for line in lines):
@@ -206,12 +206,12 @@ def blocks(description: str) -> list[tuple[str, str]]:
             goes_on = (None, False)
         elif bullet := _ITEM.match(line):
             goes_on = ("item", verbatim)
-            found.append(("item", [line[bullet.end() :]]))
+            parts.append(("item", [line[bullet.end() :]]))
         elif goes_on in [("item", False), ("item" if verbatim else "text", verbatim)]:
-            found[-1][1].append(line.strip())
+            parts[-1][1].append(line.strip())
         elif verbatim:
             goes_on = (None, False)
         else:
             goes_on = ("text", False)
-            found.append(("text", [line]))
-    return [(kind, " ".join(texts).strip()) for kind, texts in found]
+            parts.append(("text", [line]))
+    return [(kind, " ".join(texts).strip()) for kind, texts in parts]

@@ -122,7 +122,7 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     Raises UserError if packages cannot be fetched or read, and if they hold no catalog.
     """
     try:
-        found = _catalogs(options, download_folder)
+        by_name = _catalogs(options, download_folder)
     except OSError as error:
         raise UserError(
             f"the catalogs cannot be read or written ({error}); move away what is in their place, "
@@ -131,9 +131,9 @@ def fetch(options: Options, download_folder: Path) -> pd.DataFrame:
     rows: list[tuple[str, ...]] = []
     unpaired: list[str] = []
     n = 0
-    for name in sorted(found):
+    for name in sorted(by_name):
         of_messages = [
-            (text, catalogs.pairs(text, to)) for text, to in _messages(name, found[name])
+            (text, catalogs.pairs(text, to)) for text, to in _messages(name, by_name[name])
         ]
         pairs = [pair for _, of_message in of_messages for pair in of_message]
         rows += [(name, str(number), *pair) for number, pair in enumerate(pairs, start=1)]
@@ -159,18 +159,18 @@ def _catalogs(options: Options, download_folder: Path) -> dict[str, bytes]:
         offered = _offered(names, download_folder)
         files = debian.packages(offered, download_folder, ELSEWHERE)
         log.info("packages: %s", ", ".join(file.name for file in files))
-    found: dict[str, bytes] = {}
+    by_name: dict[str, bytes] = {}
     language = options.translation
     wanted = re.compile(_CATALOG.format(language=f"{language}(?:_{language.upper()})?"))
     for file in files:
         for path, data in _contents(file, wanted, options.folder):
-            found.setdefault(_name(path), data)
-    if not found:
+            by_name.setdefault(_name(path), data)
+    if not by_name:
         raise UserError(
             f"no catalog of messages in {language!r} in {options.folder or 'the packages'}; "
             f"expected {language}/LC_MESSAGES/*.mo at some depth"
         )
-    return found
+    return by_name
 
 
 def _offered(names: Sequence[str], folder: Path) -> list[str]:
