@@ -25,7 +25,7 @@ def translate(
     """
     states = model.encoder(source).states
     # Attention reads keys and values of a head up to twice as fast where they follow each other.
-    memory = of_each(model.decoder.project_memory(states), Tensor.contiguous)
+    memory = map_cache(model.decoder.project_memory(states), Tensor.contiguous)
     mask = padding_mask(source)
     batch = len(source)
     best_score = [float("-inf")] * batch
@@ -41,8 +41,8 @@ def translate(
         before = scores - logits.logsumexp(dim=-1)
         ended, beam = (before + logits[..., EOS]).max(dim=1)
         words = logits[..., N_SPECIAL:]
-        found, word = words.topk(min(beam_size, words.shape[-1]), dim=-1)
-        totals = (before[..., None] + found).flatten(1)
+        top, word = words.topk(min(beam_size, words.shape[-1]), dim=-1)
+        totals = (before[..., None] + top).flatten(1)
         width = min(beam_size, totals.shape[1])
         scores, flat = totals.topk(width, dim=1)
         ends = (ended >= scores[:, -1]) | (width < beam_size or length == max_length)
@@ -52,7 +52,7 @@ def translate(
                 best_score[sentence] = float(ended[row])
                 best[sentence] = tokens[row, beam[row]].tolist()
 
-        parents, newest = flat // found.shape[-1], N_SPECIAL + word.flatten(1).gather(1, flat)
+        parents, newest = flat // top.shape[-1], N_SPECIAL + word.flatten(1).gather(1, flat)
         # Log probabilities only fall, so the longest length gives the best score still possible.
         hope = scores[:, 0] / penalty(max_length, length_penalty)
         going = hope.cpu() > torch.tensor([best_score[s] for s in alive.tolist()])
@@ -66,14 +66,14 @@ def translate(
         )
         scores, alive, last = scores[rows], alive[going], newest[rows].flatten()
         # Of whole rows, this takes half the time of an index.
-        cache = of_each(cache, partial(Tensor.index_select, dim=0, index=flat_rows))
+        cache = map_cache(cache, partial(Tensor.index_select, dim=0, index=flat_rows))
         if not going.all():
-            memory = of_each(memory, partial(Tensor.index_select, dim=0, index=rows))
+            memory = map_cache(memory, partial(Tensor.index_select, dim=0, index=rows))
             mask = None if mask is None else mask[rows]
     return best
 
 
-def of_each(cache: Cache, change: Callable[[Tensor], Tensor]) -> Cache:
+def map_cache(cache: Cache, change: Callable[[Tensor], Tensor]) -> Cache:
     """The cache with each of its tensors changed."""
     return [(change(keys), change(values)) for keys, values in cache]
 

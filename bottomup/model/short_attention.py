@@ -76,10 +76,10 @@ def of_each_head(x: Tensor, length: int) -> Tensor:
     """`[batch, heads, n, d_head]` as `[batch * heads, length, d_head]`, zeros after n."""
     batch, heads, n, d_head = x.shape
     dtype = torch.promote_types(x.dtype, torch.float32)
-    found = x.new_empty(batch, heads, length, d_head, dtype=dtype)
-    found[:, :, :n] = x
-    found[:, :, n:] = 0
-    return found.flatten(0, 1)
+    padded = x.new_empty(batch, heads, length, d_head, dtype=dtype)
+    padded[:, :, :n] = x
+    padded[:, :, n:] = 0
+    return padded.flatten(0, 1)
 
 
 def as_model(x: Tensor, like: Tensor, length: int) -> Tensor:
@@ -89,8 +89,8 @@ def as_model(x: Tensor, like: Tensor, length: int) -> Tensor:
     matrices read and write them: this and `of_each_head` are one pass each.
     """
     batch, heads, _, d_head = like.shape
-    found = like.new_empty(batch, length, heads, d_head).transpose(1, 2)
-    return found.copy_(x.unflatten(0, (batch, heads))[:, :, :length])
+    output = like.new_empty(batch, length, heads, d_head).transpose(1, 2)
+    return output.copy_(x.unflatten(0, (batch, heads))[:, :, :length])
 
 
 def bars(mask: Tensor | None, causal: bool, n: int, n_keys: int, columns: int) -> Tensor:
@@ -102,10 +102,10 @@ def bars(mask: Tensor | None, causal: bool, n: int, n_keys: int, columns: int) -
     of_mask = () if mask is None else mask.shape[:-1]
     # PyTorch's `broadcast_shapes` imports SymPy: a third of a second for every job.
     rows = np.broadcast_shapes(of_mask, (1, 1, n if causal else 1))
-    found = torch.zeros(*rows, columns)
-    found[..., n_keys:] = -torch.inf
+    bias = torch.zeros(*rows, columns)
+    bias[..., n_keys:] = -torch.inf
     if causal:
-        found += torch.full((n, columns), -torch.inf).triu_(1)
+        bias += torch.full((n, columns), -torch.inf).triu_(1)
     if mask is not None:
-        found[..., :n_keys].masked_fill_(~mask, -torch.inf)
-    return found
+        bias[..., :n_keys].masked_fill_(~mask, -torch.inf)
+    return bias

@@ -126,7 +126,7 @@ MISTAKES = [
             "hope = scores[:, 0] / penalty(max_length, length_penalty)",
             "hope = scores[:, 0] / penalty(1, length_penalty)",
         ),
-        ("(before[..., None] + found)", "(scores[..., None] + found)"),
+        ("(before[..., None] + top)", "(scores[..., None] + top)"),
         ("if ended[row] > best_score[sentence]", "if ended[row] < best_score[sentence]"),
         ("words.topk(min(beam_size, words.shape[-1]), dim=-1)", "words.topk(1, dim=-1)"),
     ),
