@@ -237,12 +237,12 @@ def optimizer_state(step: int) -> str:
 def read_state(path: Path) -> dict | None:
     """What a state of a checkpoint says; None if it is missing or not as it was written."""
     try:
-        found = json.loads(path.read_text())
-        state = found["state"]
+        record = json.loads(path.read_text())
+        state = record["state"]
         newest, best = state["newest"], state["best"]
         # Made from numbers, so that no name leads outside the folder.
         names = {weights(newest), optimizer_state(newest), weights(best)}
-        whole = found["digest"] == digest_of(state) and state["files"].keys() == names
+        whole = record["digest"] == digest_of(state) and state["files"].keys() == names
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         return None
     return state if whole else None

@@ -63,17 +63,17 @@ def add_up(tensors: list[Tensor]) -> None:
         together = torch.cat([tensor.flatten() for tensor in tensors])
         dist.all_reduce(together)
         sums = together.split([tensor.numel() for tensor in tensors])
-        for tensor, found in zip(tensors, sums, strict=True):
-            tensor.copy_(found.view_as(tensor))
+        for tensor, total in zip(tensors, sums, strict=True):
+            tensor.copy_(total.view_as(tensor))
 
 
 def largest(number: int) -> int:
     """The largest of all processes' numbers, without waiting for any GPU."""
     if size() == 1:
         return number
-    found = torch.tensor(number)
-    dist.all_reduce(found, dist.ReduceOp.MAX)
-    return int(found)
+    maximum = torch.tensor(number)
+    dist.all_reduce(maximum, dist.ReduceOp.MAX)
+    return int(maximum)
 
 
 @contextmanager

@@ -40,9 +40,9 @@ def require_known(text: Text, vocab_sizes: dict[str, int], tokens: Path, split: 
         ids = getattr(text, side).ids
         highest = int(ids.max()) if len(ids) else None
         if highest is None or highest >= size:
-            found = "no sentences" if highest is None else f"the id {highest}"
+            content = "no sentences" if highest is None else f"the id {highest}"
             raise UserError(
-                f"{tokens / f'{split}.{side}'} has {found}; expected: ids below {size}, as its "
+                f"{tokens / f'{split}.{side}'} has {content}; expected: ids below {size}, as its "
                 "tokenizer has them: delete the folder and run again"
             )
 

@@ -81,10 +81,10 @@ def seconds_left() -> int | None:
         log.info(f"SLURM does not say how long the job may run: {error}")
         return None
     # As in 1-02:03:04, without leading zero parts.
-    found = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", answer.stdout.strip())
-    if not found:
+    match = re.fullmatch(r"(?:(\d+)-)?(?:(\d+):)?(\d+):(\d+)", answer.stdout.strip())
+    if not match:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
     return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 

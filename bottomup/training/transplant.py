@@ -31,12 +31,12 @@ def chosen(functions: pd.DataFrame, settings: HeadsFrom, seed: int) -> list[Plac
         )
     if settings.choose == "functional":
         return functional
-    rng, found = generator(seed, "heads_from"), []
+    rng, drawn = generator(seed, "heads_from"), []
     for _, of_layer in held.groupby(level="layer"):
         others = [place for place, has in of_layer.items() if not has]
         rng.shuffle(others)
-        found += sorted(others[: int(of_layer.sum())])
-    return found
+        drawn += sorted(others[: int(of_layer.sum())])
+    return drawn
 
 
 def parts(model: Transformer, place: Place) -> list[Tensor]:
@@ -46,14 +46,14 @@ def parts(model: Transformer, place: Place) -> list[Tensor]:
     attention = [*model.encoder.layers][layer - 1].attention
     width, every = attention.d_head, attention.heads * attention.d_head
     start = (head - 1) * width
-    found = []
+    views = []
     for projection, first in (
         (attention.query, start),
         (attention.key_value, start),
         (attention.key_value, every + start),
     ):
-        found += [part[first : first + width] for part in (projection.weight, projection.bias)]
-    return [*found, attention.out.weight[:, start : start + width]]
+        views += [part[first : first + width] for part in (projection.weight, projection.bias)]
+    return [*views, attention.out.weight[:, start : start + width]]
 
 
 @torch.no_grad()
