@@ -82,15 +82,15 @@ def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
         for name in CONFIGS:
             if (folder / name).exists():
                 (seen / name).write_text(json.dumps(_admissible(folder / name)))
-        found = {path for pattern in OF_TOKENIZERS for path in folder.glob(pattern)}
-        found = {path for path in found if path.is_file()}
+        paths = {path for pattern in OF_TOKENIZERS for path in folder.glob(pattern)}
+        paths = {path for path in paths if path.is_file()}
         if weights:
             require_weights(folder)
-            found |= {*weight_files(folder)}
+            paths |= {*weight_files(folder)}
             if not (folder / WEIGHTS).exists():
                 index = read_json(folder / INDEX)
                 (seen / INDEX).write_text(json.dumps({"metadata": {}, **_map_of(index, folder)}))
-        for path in found:
+        for path in paths:
             if path.name == SPECIALS:
                 named = {k: v for k, v in read_json(path).items() if k.endswith(NAMES_TOKENS)}
                 (seen / SPECIALS).write_text(json.dumps(named))
@@ -113,15 +113,15 @@ def weight_files(folder: Path) -> list[Path]:
 
 
 def _map_of(index: dict, folder: Path) -> dict:
-    found = index.get("weight_map")
-    names = [*found.values()] if isinstance(found, dict) else [None]
+    weight_map = index.get("weight_map")
+    names = [*weight_map.values()] if isinstance(weight_map, dict) else [None]
     for name in names:
         if not isinstance(name, str) or not re.fullmatch(r"[\w-][\w.-]*\.safetensors", name):
             raise UserError(
                 f"{folder / INDEX} names {name!r} as a file of weights; allowed: names that end in "
                 f".safetensors, of files in the same folder; {AGAIN}"
             )
-    return {"weight_map": found}
+    return {"weight_map": weight_map}
 
 
 def header(folder: Path) -> dict[str, Tensor]:
@@ -129,15 +129,15 @@ def header(folder: Path) -> dict[str, Tensor]:
 
     SafetensorError where they are damaged.
     """
-    found: dict[str, Tensor] = {}
+    tensors: dict[str, Tensor] = {}
     if not (folder / WEIGHTS).exists() and not (folder / INDEX).exists():
-        return found
+        return tensors
     for path in weight_files(folder):
         with safe_open(path, "pt") as opened:
             for name in opened.keys():  # noqa: SIM118, it is no dictionary
                 part = opened.get_slice(name)
-                found[name] = Tensor(part.get_dtype(), tuple(part.get_shape()))
-    return found
+                tensors[name] = Tensor(part.get_dtype(), tuple(part.get_shape()))
+    return tensors
 
 
 def require_size(folder: Path, size: int) -> None:

@@ -102,7 +102,7 @@ def value_norms(seen: Pass) -> Iterator[list[Tensor]]:
     shorter than the layers where there is none, as in families that put a norm or a gate before it,
     and where what the heads put out is not what they weight.
     """
-    found: list[Tensor] = []
+    norms: list[Tensor] = []
 
     def see(module: nn.Module, inputs: tuple) -> None:
         value, outputs = seen.value, seen.outputs
@@ -115,11 +115,11 @@ def value_norms(seen: Pass) -> Iterator[list[Tensor]]:
         if torch.allclose((weights @ values).transpose(1, 2), outputs, rtol=1e-4, atol=1e-5):
             is_linear = isinstance(module, nn.Linear)
             projection = module.weight if is_linear else module.weight.T
-            found.append(projected_norms(values, projection))
+            norms.append(projected_norms(values, projection))
 
     hook = register_module_forward_pre_hook(see)
     try:
-        yield found
+        yield norms
     finally:
         hook.remove()
 

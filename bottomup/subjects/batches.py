@@ -57,11 +57,11 @@ def states(
     """The representations of some tokens of a text, float32 `[layers + 1, n_kept, d_model]`; kept:
     which, bool `[n_tokens]`."""
     row = np.cumsum(kept) - 1
-    found = np.empty((subject.layers + 1, kept.sum(), subject.d_model), dtype=np.float32)
+    views = np.empty((subject.layers + 1, kept.sum(), subject.d_model), dtype=np.float32)
     subject.model.to(device)
     for batch in batches(subject, text, batch_tokens):
         some = batch.tokens & kept[batch.index]
         layers = subject.hidden_states(batch.ids.to(device), lengths=batch.lengths)
-        for view, layer in zip(found, layers, strict=True):
+        for view, layer in zip(views, layers, strict=True):
             view[row[batch.index[some]]] = layer.cpu().numpy()[some]
-    return found
+    return views

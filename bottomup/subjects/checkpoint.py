@@ -191,12 +191,12 @@ class Checkpoint(Subject):
     def max_length(self) -> int | None:
         """The tokens that it reads at once: as many as its smallest table of positions has rows,
         whatever the table is called and from where it counts; without one, what its config says."""
-        with one_pass(), _Positions() as found:
+        with one_pass(), _Positions() as positions:
             for token in self.ordinary[:2]:  # one may be padding for the model, which has no place
                 self._top([token] * 3)
         said = (getattr(self.shape, name, None) for name in LIMITS)
         said = (limit for limit in said if isinstance(limit, int) and limit > 0)
-        return min(found.limits, default=next(said, None))
+        return min(positions.limits, default=next(said, None))
 
     @property
     def padding(self) -> int:
@@ -282,10 +282,10 @@ class Checkpoint(Subject):
         expected = super().after(layer, below, ids, some, lengths)[inside]
         anything = torch.where(inside[..., None], below, below[:1, :1])
         try:
-            found = self._go_on(stack, layer, anything, ids, some, lengths)[inside]
+            resumed = self._go_on(stack, layer, anything, ids, some, lengths)[inside]
         except (TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError):
             return False  # its layers are called, or return, in a way of their own
-        return bool((found - expected).norm() < ROUNDING * expected.norm())
+        return bool((resumed - expected).norm() < ROUNDING * expected.norm())
 
     @torch.inference_mode()
     def _go_on(
@@ -310,9 +310,9 @@ class Checkpoint(Subject):
     @torch.inference_mode()
     def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...] | None:
         tokens = self.tokens(ids, lengths)
-        with one_pass(keep=True) as seen, attending.value_norms(seen) as found:
+        with one_pass(keep=True) as seen, attending.value_norms(seen) as norms:
             self.encoder(self.filled(ids, tokens), attention_mask=tokens.long())
-        return tuple(found) if len(found) == self.layers else None
+        return tuple(norms) if len(norms) == self.layers else None
 
     def _why_no_heads(self) -> str:
         if self.heads:
@@ -487,7 +487,7 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
         config = AutoConfig.from_pretrained(there, **OFFLINE)
         kind = _encoder_alone(config) or kind
         require_size(folder, _size(kind, config))
-        model, found = kind.from_pretrained(
+        model, info = kind.from_pretrained(
             there,
             config=config,
             output_loading_info=True,
@@ -496,7 +496,7 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
             **FAMILY_OWN,
             **OFFLINE,
         )
-        left = [name for name in found["unexpected_keys"] if not BUFFERS.search(name)]
+        left = [name for name in info["unexpected_keys"] if not BUFFERS.search(name)]
         # Bare weights do not predict, whatever they were published with.
         model.config.architectures = [
             name for name in config.architectures or [] if left or not _adds_weights(name, model)
@@ -504,10 +504,10 @@ def trained(folder: Path, kind: type[AutoModel | PreTrainedModel] = AutoModel) -
     buffers = [name for name, part in model.named_buffers() if not part.is_floating_point()]
     require_numbers(folder, learned(model), {name.rpartition(".")[2] for name in buffers})
     # transformers draws these at random, and only its log says so.
-    drawn = found["missing_keys"] | {name for name, *_ in found["mismatched_keys"]}
+    drawn = info["missing_keys"] | {name for name, *_ in info["mismatched_keys"]}
     # We do not use the pooler, which reads the top layer; checkpoints of masked models have none.
     lacking = {name for name in learned(model) & drawn if "pooler" not in name}
-    require_right(folder, model, lacking, _of_more_layers(model, found["unexpected_keys"]))
+    require_right(folder, model, lacking, _of_more_layers(model, info["unexpected_keys"]))
     return _attended(model, folder)
 
 
@@ -616,10 +616,10 @@ def tokenizer(folder: Path) -> Tokenizer:
     if (folder / "tokenizer.json").is_file():
         with seen(folder) as there:
             try:
-                found = AutoTokenizer.from_pretrained(there, **OFFLINE)
+                opened = AutoTokenizer.from_pretrained(there, **OFFLINE)
             except Exception:  # the family's rule, which the file need not follow
-                found = PreTrainedTokenizerFast.from_pretrained(there, **OFFLINE)
-            return _from(_as_saved(found, there), folder)
+                opened = PreTrainedTokenizerFast.from_pretrained(there, **OFFLINE)
+            return _from(_as_saved(opened, there), folder)
     lacking = (
         f"no tokenizer in {folder} that transformers opens; expected tokenizer.json, or the files "
         "of the family's own tokenizer, such as vocab.txt, or vocab.json with source.spm and "
@@ -627,30 +627,30 @@ def tokenizer(folder: Path) -> Tokenizer:
     )
     with admitted(folder) as there:
         try:
-            found = _from(AutoTokenizer.from_pretrained(there, **OFFLINE), folder)
+            opened = _from(AutoTokenizer.from_pretrained(there, **OFFLINE), folder)
         except Exception as error:  # a damaged file can raise anything
             line = _first_line(error).replace(str(there), str(folder))
             raise UserError(f"{lacking}: {line}") from error
     # Without any file, transformers makes a tokenizer without tokens; some need no file.
-    files = {name for name in type(found).vocab_files_names.values() if isinstance(name, str)}
+    files = {name for name in type(opened).vocab_files_names.values() if isinstance(name, str)}
     if files and not any((folder / name).exists() for name in files - {"tokenizer_config.json"}):
         raise UserError(lacking)
-    return found
+    return opened
 
 
-def _as_saved(found: Tokenizer, folder: Path) -> Tokenizer:
+def _as_saved(opened: Tokenizer, folder: Path) -> Tokenizer:
     """A tokenizer that cuts text as tokenizer.json says.
 
     For some families transformers makes it anew by the family's rule, whatever the file says, such
     as for a model of Qwen's shape with the tokenizer of another.
     """
     saved = tokenizers.Tokenizer.from_file(str(folder / "tokenizer.json"))
-    if found.is_fast and _cut_alike(found.backend_tokenizer, saved):
-        return found
+    if opened.is_fast and _cut_alike(opened.backend_tokenizer, saved):
+        return opened
     # A class has names of its own, for tokens that the file may lack.
-    known, names = saved.get_vocab(), found.special_tokens_map
+    known, names = saved.get_vocab(), opened.special_tokens_map
     names = {name: str(token) for name, token in names.items() if str(token) in known}
-    logging.info(f"text is cut by tokenizer.json, not as {type(found).__name__} would cut it")
+    logging.info(f"text is cut by tokenizer.json, not as {type(opened).__name__} would cut it")
     return PreTrainedTokenizerFast(tokenizer_object=saved, **names)
 
 

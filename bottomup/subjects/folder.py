@@ -39,12 +39,12 @@ def read_json(path: Path) -> dict:
     try:
         if path.stat().st_size > LARGEST:
             raise ValueError(f"more than {LARGEST} bytes")
-        found = json.loads(path.read_text())
+        content = json.loads(path.read_text())
     except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"{path} is not JSON ({error}); {AGAIN}") from error
-    if not isinstance(found, dict):
-        raise UserError(f"{path} holds {type(found).__name__}, expected an object; {AGAIN}")
-    return found
+    if not isinstance(content, dict):
+        raise UserError(f"{path} holds {type(content).__name__}, expected an object; {AGAIN}")
+    return content
 
 
 def require_file(path: Path) -> None:
@@ -61,8 +61,8 @@ def _no_model(folder: Path) -> str:
             f"{folder} holds an adapter alone, for the model {base}; expected a whole model: load "
             "both where they were made, merge_and_unload() the adapter, and save_pretrained it"
         )
-    found = f"; found {', '.join(there[:5])}" if there else ""
+    listed = f"; found {', '.join(there[:5])}" if there else ""
     return (
-        f"no model in {folder}{found}; expected config.json and model.safetensors, as `model/` of "
+        f"no model in {folder}{listed}; expected config.json and model.safetensors, as `model/` of "
         "a run has them: fetch a model by its name into a folder first"
     )

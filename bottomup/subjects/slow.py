@@ -40,8 +40,8 @@ class SlowTokenizer:
         starts = range(len(ids) - len(inner) + 1)
         before = next(i for i in starts if ids[i : i + len(inner)] == inner)
         after = len(ids) - before - len(inner)
-        found = self._spelled(text, pieces) or places(text, pieces)
-        offsets = [(0, 0)] * before + found + [(0, 0)] * after
+        spans = self._spelled(text, pieces) or places(text, pieces)
+        offsets = [(0, 0)] * before + spans + [(0, 0)] * after
         return Encoded(ids, offsets, [1] * before + [0] * len(inner) + [1] * after)
 
     @cached_property
@@ -62,11 +62,11 @@ class SlowTokenizer:
             return []
         parts = (spell([*pieces[:n]]) for n in range(len(pieces) + 1))
         ended = [*accumulate((sum(takewhile(bool, map(eq, text, part))) for part in parts), max)]
-        found, end = [], (0, 0)
+        spans, end = [], (0, 0)
         for start, after in zip(ended[-2::-1], ended[:0:-1], strict=True):
             end = (start, after) if after > start else end
-            found.append(end)
-        return found[::-1]
+            spans.append(end)
+        return spans[::-1]
 
     def _pieces(self, text: str) -> tuple[list[str], list[int], list[int]]:
         """The pieces of a text, their ids, and these with what is added."""
@@ -112,7 +112,7 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
     """
     letters = [(plain, i) for i, letter in enumerate(text) for plain in _plain(letter)]
     written = "".join(plain for plain, _ in letters)
-    found: list[tuple[int, int]] = []
+    spans: list[tuple[int, int]] = []
     at, lost = 0, 0
 
     def span(start: int, end: int) -> tuple[int, int]:
@@ -125,9 +125,9 @@ def places(text: str, pieces: Sequence[str]) -> list[tuple[int, int]]:
         if start < 0 or (start > at and not lost):
             lost += 1
             continue
-        found += [span(at, start)] * lost + [span(start, start + len(sought))]
+        spans += [span(at, start)] * lost + [span(start, start + len(sought))]
         at, lost = start + len(sought), 0
-    return found + [span(at, len(letters))] * lost
+    return spans + [span(at, len(letters))] * lost
 
 
 def _shown(piece: str) -> str:

@@ -240,7 +240,7 @@ class Subject(ABC):
         """Which places are inside of the sentences, bool `[batch, length]`; lengths: as in
         `hidden_states`."""
         places = torch.arange(ids.shape[1], device=ids.device)
-        lengths = self._found_lengths(ids) if lengths is None else lengths.to(ids.device)
+        lengths = self._inferred_lengths(ids) if lengths is None else lengths.to(ids.device)
         if lengths.shape != ids.shape[:1] or ((lengths < 1) | (lengths > ids.shape[1])).any():
             raise UserError(
                 f"lengths {lengths.tolist()} for ids of shape {tuple(ids.shape)}; allowed: one for "
@@ -248,17 +248,17 @@ class Subject(ABC):
             )
         return places < lengths[:, None]
 
-    def _found_lengths(self, ids: Tensor) -> Tensor:
+    def _inferred_lengths(self, ids: Tensor) -> Tensor:
         """The length of each sentence where nobody says it, `[batch]`."""
         padding, whole = ids == self.padding, torch.full_like(ids[:, 0], ids.shape[1])
         if self.pads_alone:
-            found = (~padding).sum(dim=1)
+            lengths = (~padding).sum(dim=1)
             if padding.cumsum(dim=1)[:, :-1].masked_select(~padding[:, 1:]).any():
                 raise UserError(
                     "a sentence has padding before its end; pad on the right, or say `lengths` if "
                     f"{self.padding} stands for something in it"
                 )
-            return found.clamp(min=1)
+            return lengths.clamp(min=1)
         if not self.causal and len(ids) > 1 and padding[:, -1].any():
             raise UserError(
                 f"a sentence ends in {self.padding}, and {self._name} has no token for padding "

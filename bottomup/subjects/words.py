@@ -169,8 +169,7 @@ def of_subwords(tokens: TokenFile, table: pd.DataFrame) -> pd.DataFrame:
     rows = (starts[sentences] + tokens.words)[part]
     position = (np.arange(len(sentences)) - tokens.offsets[sentences])[part]
     last = np.append(rows[1:] != rows[:-1], True)
-    found = table.iloc[rows].reset_index(drop=True)
-    return found.assign(position=position, last_subword=last)
+    return table.iloc[rows].reset_index(drop=True).assign(position=position, last_subword=last)
 
 
 def types_of(tokens: TokenFile, words: TokenFile) -> np.ndarray:

@@ -29,9 +29,9 @@ def annotations(
     words = text.words[index]
     # </s> also ends the last word.
     known = {"word": words.astype(np.int16), "last_subword": words != text.words[index + 1]}
-    found = pd.DataFrame(known)
+    word_table = pd.DataFrame(known)
     if annotation is None:
-        return found
+        return word_table
     keys = pd.MultiIndex.from_arrays([table["sentence"], words])
     rows = pd.MultiIndex.from_frame(annotation[["sentence", "word"]]).get_indexer(keys)
     if (rows < 0).any():
@@ -41,4 +41,4 @@ def annotations(
             "split that the occurrences are drawn from: annotate its words again"
         )
     columns = annotation[[name for name in COLUMNS if name in annotation]]
-    return pd.concat([found, columns.take(rows).reset_index(drop=True)], axis=1)
+    return pd.concat([word_table, columns.take(rows).reset_index(drop=True)], axis=1)

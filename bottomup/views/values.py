@@ -92,13 +92,13 @@ def deviations(variance: np.ndarray, mean: np.ndarray) -> np.ndarray:
 def varying_deviations(variance: np.ndarray, mean: np.ndarray, measure: str) -> np.ndarray:
     """As `deviations`; UserError if they are not finite, or no neuron varies."""
     require_finite(variance, measure)
-    found = deviations(variance, mean)
-    if np.isinf(found).all():
+    deviation = deviations(variance, mean)
+    if np.isinf(deviation).all():
         raise UserError(
             f"a view is the same at all occurrences; {measure} needs one that varies; "
             "look for a run or layer that collapsed"
         )
-    return found
+    return deviation
 
 
 def mean_and_deviation(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -117,10 +117,10 @@ def standardized(view: np.ndarray, of: np.ndarray | slice = slice(None)) -> np.n
     these rows is 0 everywhere.
     """
     mean, deviation = mean_and_deviation(view[of])
-    found = np.empty(view.shape, dtype=np.float32)
-    for block, rows in zip(blocks_of(found), blocks_of(view), strict=True):
+    standard = np.empty(view.shape, dtype=np.float32)
+    for block, rows in zip(blocks_of(standard), blocks_of(view), strict=True):
         block[:] = (rows - mean) / deviation
-    return found
+    return standard
 
 
 def in_float32(view: np.ndarray) -> np.ndarray:
