@@ -42,7 +42,7 @@ def between_words(
 ) -> np.ndarray:
     """The attention between each two words of sentences of `length` words, both ways: `[n, columns,
     length, length]`. Columns are the open heads, layer by layer, then the mean of each layer's."""
-    found: list[Tensor] = []
+    by_batch: list[Tensor] = []
     order = []
     for batch in batches(subject, text, batch_tokens):
         numbers = torch.from_numpy(np.where(batch.tokens, text.words[batch.index], NO_WORD))
@@ -55,13 +55,13 @@ def between_words(
             )
         ]
         means = [of.mean(dim=1, keepdim=True) for of in layers]
-        found.append(torch.cat([*layers, *means], dim=1))
+        by_batch.append(torch.cat([*layers, *means], dim=1))
         order.append(batch.sentences)
-    weights = torch.cat(found)[np.argsort(np.concatenate(order))]
+    weights = torch.cat(by_batch)[np.argsort(np.concatenate(order))]
     return (weights + weights.mT).numpy()
 
 
-def edges_found(
+def recovered_edges(
     subject: Subject,
     text: TokenFile,
     told: Sequence[Trees],
@@ -76,7 +76,7 @@ def edges_found(
     """
     subject.model.to(device)
     starts = np.sort(np.concatenate([one.rows[:, 0] for one in told]))
-    found = []
+    recovered = []
     for one in told:
         n, length = one.rows.shape
         some = text.select(np.searchsorted(starts, one.rows[:, 0]))
@@ -88,8 +88,8 @@ def edges_found(
         ]
         edges = np.stack([(of & one.edges[:, None]).sum((2, 3)) / 2 for of in both])
         edges[1] = edges[1] if n > 1 else np.nan
-        found.append(edges)
-    return found
+        recovered.append(edges)
+    return recovered
 
 
 def attention_trees(
@@ -121,7 +121,7 @@ def attention_trees(
     heads = [(layer, head) for layer, of in enumerate(subject.open_heads) for head in of.tolist()]
     if enough:
         chosen, scored = (
-            edges_found(subject, text, of, batch_tokens, device)
+            recovered_edges(subject, text, of, batch_tokens, device)
             for text, of in zip(texts, told, strict=True)
         )
         scored = [of for of, one in zip(scored, asked, strict=True) if len(one.rows) > 1]
@@ -133,13 +133,13 @@ def attention_trees(
     cases = edges_of_blocks(to_score, count) if enough else None
     for of, layer, head, column in _columns(at, heads, subject.layers):
         named = {"layer": layer + 1, "of": of, "head": None if head is None else head + 1}
-        found = np.full(1 + count, np.nan), np.nan
+        scores = np.full(1 + count, np.nan), np.nan
         if enough:
-            found = _scores(scored, to_score, column, count)
+            scores = _scores(scored, to_score, column, count)
         yield {
             **named,
-            **jackknife.estimate("value", found[0][0], found[0][1:], jackknife.UNIT, cases),
-            **{"chosen_at": float(at[column]), "by_place": float(found[1]), **controls},
+            **jackknife.estimate("value", scores[0][0], scores[0][1:], jackknife.UNIT, cases),
+            **{"chosen_at": float(at[column]), "by_place": float(scores[1]), **controls},
             **{"n": sizes[1] if enough else min(sizes), "n_needed": NEEDED},
         }
 
@@ -161,11 +161,11 @@ def _columns(
 
 
 def _scores(
-    found: Sequence[np.ndarray], told: Sequence[Trees], column: int, count: int
+    recovered: Sequence[np.ndarray], told: Sequence[Trees], column: int, count: int
 ) -> tuple[np.ndarray, float]:
     """UUAS of a column, with all blocks and without each, `[1 + count]`; and in other sentences."""
-    own = uuas([of[0, :, column] for of in found], told, count)
-    return own, sum(of[1, :, column].sum() for of in found) / _edges(told)
+    own = uuas([of[0, :, column] for of in recovered], told, count)
+    return own, sum(of[1, :, column].sum() for of in recovered) / _edges(told)
 
 
 def _edges(told: Sequence[Trees]) -> int:

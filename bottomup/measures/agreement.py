@@ -48,12 +48,12 @@ def items(annotation: pd.DataFrame, known: Set[str]) -> pd.DataFrame:
     Left out are coordinated subjects, whose number is another one, and clauses in which the tags of
     subject and verb do not agree: mostly mistakes of the annotation.
     """
-    found = pairs(annotation)
-    found["right"] = annotation["text"].to_numpy()[found["row"]]
-    forms = zip(found["right"], found["plural"], strict=True)
-    found["wrong"] = [other_form(*form, known) for form in forms]
-    found = found[found["wrong"] != ""].drop(columns="row").reset_index(drop=True)
-    return found.assign(verb=np.where(found["plural"], found["right"], found["wrong"]))
+    table = pairs(annotation)
+    table["right"] = annotation["text"].to_numpy()[table["row"]]
+    forms = zip(table["right"], table["plural"], strict=True)
+    table["wrong"] = [other_form(*form, known) for form in forms]
+    table = table[table["wrong"] != ""].drop(columns="row").reset_index(drop=True)
+    return table.assign(verb=np.where(table["plural"], table["right"], table["wrong"]))
 
 
 def pairs(annotation: pd.DataFrame) -> pd.DataFrame:
@@ -123,18 +123,18 @@ def frequent_words(text: TokenFile, tokenizer: Tokenizer, least: int) -> set[str
     return set(words.forms[np.bincount(words.types, minlength=len(words.forms)) >= least])
 
 
-def drawn(found: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
+def drawn(table: pd.DataFrame, most: int, seed: int) -> pd.DataFrame:
     """At most so many items of each number without, and of each with attractors, and the `weight`
     of each: how many items of the text it stands for.
 
     Of the same items, fewer are some of those that more would be.
     """
-    cells = [found["plural"], found["attractors"] > 0]
-    order = generator(seed, "agreement").permutation(len(found))
-    place = found.iloc[order].groupby([of.iloc[order] for of in cells]).cumcount()
-    size = found.groupby(cells)["word"].transform("size")
+    cells = [table["plural"], table["attractors"] > 0]
+    order = generator(seed, "agreement").permutation(len(table))
+    place = table.iloc[order].groupby([of.iloc[order] for of in cells]).cumcount()
+    size = table.groupby(cells)["word"].transform("size")
     weight = size / np.minimum(size, most)
-    return found.assign(weight=weight)[place.sort_index() < most]
+    return table.assign(weight=weight)[place.sort_index() < most]
 
 
 def with_form(text: Text, word: int, form: str) -> Text:
@@ -190,7 +190,7 @@ def questions(tokens: TokenFile, verbs: np.ndarray, causal: bool, score: str) ->
     return [of_word(of, verb, causal) for of, verb in zip(words, verbs, strict=True)]
 
 
-def rows(found: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:
+def rows(table: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:
     """Rows by attractors and number, from items with a column `is_right`, and the block of each
     sentence.
 
@@ -199,10 +199,10 @@ def rows(found: pd.DataFrame, blocks: np.ndarray, least: int) -> Iterator[dict]:
     both numbers it is 0.5, whatever a model prefers. n: items. n_verbs: pairs of forms.
     """
     count = jackknife.n_blocks(blocks)
-    attractors = found["attractors"].to_numpy()
+    attractors = table["attractors"].to_numpy()
     groups = {"0": attractors == 0, "1+": attractors > 0, "all": attractors >= 0}
     for name, group in groups.items():
-        of_group = found[group]
+        of_group = table[group]
         for number, plurals in NUMBERS.items():
             yield {
                 "attractors": name,

@@ -141,8 +141,8 @@ def shares(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
     """The sum over queries of the share of each target, `[batch, heads, targets]`, and how many
     queries see one, `[batch, targets]`."""
     targets = torch.stack([*asked.targets.values()], dim=1)  # [batch, targets, queries, keys]
-    found = torch.einsum("bhqk,btqk->bht", attention, targets.to(attention.dtype))
-    return found, targets.any(dim=-1).sum(dim=-1)
+    sums = torch.einsum("bhqk,btqk->bht", attention, targets.to(attention.dtype))
+    return sums, targets.any(dim=-1).sum(dim=-1)
 
 
 def spread(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
@@ -168,7 +168,7 @@ def all_of_text(attention: Tensor, asked: Asked) -> tuple[Tensor, Tensor]:
     return sums, counts
 
 
-def pattern(found: dict[str, float]) -> str:
+def pattern(mean_shares: dict[str, float]) -> str:
     """The class of a head by the shares of its mean map (after Kovaleva et al. 2019).
 
     Its vertical part is the share on special tokens or, if larger, on one of the first positions;
@@ -178,8 +178,8 @@ def pattern(found: dict[str, float]) -> str:
     sentences, need pairs of sentences. The thresholds are ours: the paper has a classifier, trained
     on maps that people had sorted.
     """
-    vertical = max(found.get(name, 0.0) for name in ("special", POSITION))
-    diagonal = max(found.get(name, 0.0) for name in PLACES)
+    vertical = max(mean_shares.get(name, 0.0) for name in ("special", POSITION))
+    diagonal = max(mean_shares.get(name, 0.0) for name in PLACES)
     if min(vertical, diagonal) >= EACH and vertical + diagonal >= BOTH:
         return "both"
     if max(vertical, diagonal) >= ALONE:
@@ -285,9 +285,9 @@ def patterns(
             yield from (named | row for row in rows)
 
 
-def _at_once(found: np.ndarray, count: int) -> np.ndarray:
+def _at_once(rows: np.ndarray, count: int) -> np.ndarray:
     """The sum over all rows, of which no block of documents holds one."""
-    return np.repeat(found.sum(axis=0, keepdims=True), 1 + count, axis=0)
+    return np.repeat(rows.sum(axis=0, keepdims=True), 1 + count, axis=0)
 
 
 def _columns(names: tuple[str, ...]) -> dict[str, slice]:
@@ -301,13 +301,13 @@ REPEATED = _columns(ON_REPEATED)
 
 
 def _rows(
-    found: Totals, quantities: dict[str, slice], place: tuple[int, int, int]
+    measured: Totals, quantities: dict[str, slice], place: tuple[int, int, int]
 ) -> Iterator[dict]:
     """The quantities of a layer and head, by weight or by norm, but for those of which no query
     sees anything."""
-    sums = found.sums[(slice(None), *place)]
+    sums = measured.sums[(slice(None), *place)]
     for name, columns in quantities.items():
-        counts = found.counts[:, columns]
+        counts = measured.counts[:, columns]
         if not counts[0].any():
             continue
         means = jackknife.ratio(sums[:, columns], counts)
@@ -315,7 +315,7 @@ def _rows(
         of_best = counts[:, np.nan_to_num(means[0], nan=-1).argmax()]
         within = jackknife.NOT_NEGATIVE if name == ENTROPY else jackknife.UNIT
         cases = of_best[0] - of_best[1:] if name == HAS_SINK else None
-        uniform = jackknife.ratio(found.uniform[0, columns], counts[0])
+        uniform = jackknife.ratio(measured.uniform[0, columns], counts[0])
         yield {
             "quantity": name,
             **jackknife.estimate("value", value, np.array(without), within, cases),
@@ -325,20 +325,20 @@ def _rows(
         }
 
 
-def _on_random(found: list[Totals], place: tuple[int, int, int]) -> Iterator[dict]:
+def _on_random(measured: list[Totals], place: tuple[int, int, int]) -> Iterator[dict]:
     """The same where tokens repeat, beside what is there where none does."""
-    repeated, others = ([*_rows(of, REPEATED, place)] for of in found) if found else ([], [])
+    repeated, others = ([*_rows(of, REPEATED, place)] for of in measured) if measured else ([], [])
     for row, other in zip(repeated, others, strict=True):
         yield row | {"baseline": other["value"]}
 
 
 def punctuation(tokenizer: "Tokenizer | SlowTokenizer", text: TokenFile) -> np.ndarray:
     """Which ids of a text are punctuation marks alone (Unicode category P), bool `[n_ids]`."""
-    found = np.zeros(1 + text.ids.max(initial=0), dtype=bool)
+    is_mark = np.zeros(1 + text.ids.max(initial=0), dtype=bool)
     for i in np.unique(text.ids).tolist():
         token = tokenizer.decode([i], skip_special_tokens=False).strip()
-        found[i] = bool(token) and all(unicodedata.category(mark)[0] == "P" for mark in token)
-    return found
+        is_mark[i] = bool(token) and all(unicodedata.category(mark)[0] == "P" for mark in token)
+    return is_mark
 
 
 def random_tokens(subject: Subject, text: TokenFile, seed: int) -> list[TokenFile]:

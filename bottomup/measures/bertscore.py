@@ -67,30 +67,30 @@ def ratings(file: Path) -> list[tuple[str, str, float]]:
 
     Raises UserError if a line has others, or there is none.
     """
-    found = []
+    pairs = []
     for number, line in enumerate(file.read_text("utf-8").splitlines(), 1):
         try:
             a, b, score = line.split("\t")
-            found.append((a, b, float(score)))
+            pairs.append((a, b, float(score)))
         except ValueError:
             raise UserError(
                 f"{file}, line {number}: found {line[:80]!r}; allowed: two sentences and a number, "
                 "with tabs between them; mend measures.bertscore.ratings"
             ) from None
-    if not found:
+    if not pairs:
         raise UserError(
             f"{file} has no ratings; mend it, or set measures.bertscore.ratings to null"
         )
-    return found
+    return pairs
 
 
-def rated(subject: Subject, found: Sequence[tuple[str, str, float]]) -> Pairs:
+def rated(subject: Subject, pairs: Sequence[tuple[str, str, float]]) -> Pairs:
     """Rated pairs as the model reads them."""
-    no_words: list[list[Span]] = [[]] * len(found)
-    sides = zip(*((a, b) for a, b, _ in found), strict=True)
+    no_words: list[list[Span]] = [[]] * len(pairs)
+    sides = zip(*((a, b) for a, b, _ in pairs), strict=True)
     a, b = (encode(subject.tokenizer, side, no_words, subject.max_length) for side in sides)
-    scores = np.array([score for *_, score in found])
-    return Pairs(RATED, a.tokens, b.tokens, scores, np.arange(len(found))[:, None])
+    scores = np.array([score for *_, score in pairs])
+    return Pairs(RATED, a.tokens, b.tokens, scores, np.arange(len(pairs))[:, None])
 
 
 class LikeWords:

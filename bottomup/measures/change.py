@@ -69,14 +69,14 @@ def change(
         names = {"grouping": group.grouping, "group": group.name, "matching": matching}
         for layer, (lower, upper) in enumerate(pairwise(views)):
             if rows is None:
-                found = row(np.nan, np.full(count, np.nan), group.representatives.sum(), n)
+                columns = row(np.nan, np.full(count, np.nan), group.representatives.sum(), n)
             elif matching == "matched":
                 of_rows = types[rows], blocks[rows]
-                found = within_types(lower[rows], upper[rows], *of_rows, count)
+                columns = within_types(lower[rows], upper[rows], *of_rows, count)
             else:
                 parts = moments_of_blocks(lower[rows], upper[rows], blocks[rows], count)
-                [found] = distances(parts, KINDS)
-            yield {**names, "layer_a": layer, "layer_b": layer + 1, **found}
+                [columns] = distances(parts, KINDS)
+            yield {**names, "layer_a": layer, "layer_b": layer + 1, **columns}
 
 
 def published(group: Group, types: np.ndarray, n: int, seed: int) -> np.ndarray | None:

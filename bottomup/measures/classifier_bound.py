@@ -144,8 +144,8 @@ def _cross_entropies(x: Tensor, y: Tensor, classifier: Classifier) -> Tensor:
     """-ln q(label | representation) of each occurrence in each view `[views, n]`, in nats."""
     weights, bias = classifier
     logits = torch.baddbmm(bias, x, weights.mT)
-    found = functional.cross_entropy(logits.flatten(0, 1), y.repeat(len(x)), reduction="none")
-    return found.view(len(x), -1)
+    losses = functional.cross_entropy(logits.flatten(0, 1), y.repeat(len(x)), reduction="none")
+    return losses.view(len(x), -1)
 
 
 def _losses(x: Tensor, y: Tensor, classifier: Classifier) -> np.ndarray:

@@ -96,11 +96,11 @@ def draw(
 def _inside(occurrences: pd.DataFrame) -> np.ndarray:
     """Whether the `REACH` rows on either side are the nearest tokens of the same sentence `[n]`."""
     sentences, positions = (occurrences[name].to_numpy(int) for name in ("sentence", "position"))
-    found = np.zeros(len(occurrences), dtype=bool)
+    inside = np.zeros(len(occurrences), dtype=bool)
     left, right = slice(None, -2 * REACH), slice(2 * REACH, None)
     together = sentences[left] == sentences[right]
-    found[REACH:-REACH] = together & (positions[right] - positions[left] == 2 * REACH)
-    return found
+    inside[REACH:-REACH] = together & (positions[right] - positions[left] == 2 * REACH)
+    return inside
 
 
 def elsewhere(occurrences: pd.DataFrame, rows: np.ndarray, seed: int) -> np.ndarray:
@@ -119,8 +119,8 @@ def _changed(rows: np.ndarray, tokens: np.ndarray, seed: int) -> np.ndarray:
     tokens: those of all occurrences. The others are read at that place, too, so that by positions
     the rows are the same ones; only of a token that is read once is another occurrence taken.
     """
-    found = rows[within_token(tokens[rows], seed)]
-    return np.where(found == rows, within_token(tokens, seed)[rows], found)
+    others = rows[within_token(tokens[rows], seed)]
+    return np.where(others == rows, within_token(tokens, seed)[rows], others)
 
 
 def within_token(tokens: np.ndarray, seed: int) -> np.ndarray:
@@ -134,9 +134,9 @@ def within_token(tokens: np.ndarray, seed: int) -> np.ndarray:
     starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
     following = np.roll(order, -1)
     following[np.append(starts[1:], len(order)) - 1] = order[starts]
-    found = np.empty_like(order)
-    found[order] = following
-    return found
+    others = np.empty_like(order)
+    others[order] = following
+    return others
 
 
 def by_classifier(
@@ -158,8 +158,8 @@ def by_classifier(
         views, penalty = [view[some] for some in rows], PENALTY * view.shape[1]
         return bounds(views, tokens, sample.blocks, count, seed, penalty, device, read)
 
-    def values(found: list[Bound]) -> np.ndarray:
-        return np.stack([np.append(bound.mi_nats, bound.without) for bound in found])
+    def values(by_place: list[Bound]) -> np.ndarray:
+        return np.stack([np.append(bound.mi_nats, bound.without) for bound in by_place])
 
     information = bounded(sample.rows, sample.tokens)
     by_token = bounded(sample.changed, sample.tokens, [*sample.changed_blocks])
@@ -192,14 +192,14 @@ def by_clusters(
     clusters = cluster(view, n_clusters, seed, device)
 
     def values(rows: np.ndarray, read: Iterable[np.ndarray]) -> np.ndarray:
-        found = [
+        by_place = [
             [
                 mutual_information(tokens, clusters[some]),
                 *without_blocks(tokens, clusters[some], np.stack([blocks, of], axis=1), count),
             ]
             for some, of in zip(rows, read, strict=True)
         ]
-        return np.array(found)
+        return np.array(by_place)
 
     yield from _rows(
         ("clusters", sample, len(tokens)),

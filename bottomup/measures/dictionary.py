@@ -51,9 +51,9 @@ class Dictionary:
     def code(self, x: Tensor, least: Tensor | None = None) -> Tensor:
         """The code of rows `[n, d_a + d_b]`: `[n, size]`, what is at least so large; if not given,
         as large as the n * active largest of these rows."""
-        found, sizes = self._activations(x)
+        activations, sizes = self._activations(x)
         least = self._least(sizes) if least is None else least
-        return found * ((sizes >= least) & (sizes > 0))
+        return activations * ((sizes >= least) & (sizes > 0))
 
     def least(self, x: Tensor) -> Tensor:
         """The least of the n * active largest activations of rows, `[]`."""
@@ -61,9 +61,9 @@ class Dictionary:
 
     def _activations(self, x: Tensor) -> tuple[Tensor, Tensor]:
         """Those of each feature, and their sizes, which count both decoders' norms."""
-        found = (x @ self.encoder + self.bias).relu()
+        activations = (x @ self.encoder + self.bias).relu()
         norms = norms_of(self.decoder.detach(), self.split).sum(dim=1)
-        return found, (found * norms).detach()
+        return activations, (activations * norms).detach()
 
     def _least(self, sizes: Tensor) -> Tensor:
         return sizes.flatten().topk(min(len(sizes) * self.active, sizes.numel())).values[-1]
@@ -97,8 +97,8 @@ def fitted(x: Tensor, split: int, size: int, active: int, steps: int, seed: int)
     batches = torch.from_numpy(np.concatenate(orders)).to(x.device).split(BATCH)[:steps]
     for step, batch in enumerate(batches):
         adam.param_groups[0]["lr"] = LEARNING_RATE * (1 - step / steps)
-        found = Dictionary(encoder, bias, decoder, split, active)
-        loss = (found.code(x[batch]) @ decoder + offset - x[batch]).square().mean()
+        current = Dictionary(encoder, bias, decoder, split, active)
+        loss = (current.code(x[batch]) @ decoder + offset - x[batch]).square().mean()
         adam.zero_grad()
         loss.backward()
         adam.step()
@@ -165,8 +165,8 @@ def dictionary(
     both = torch.from_numpy(np.concatenate([scaled(x), scaled(y)], axis=1)).to(device)
     held = occurrences["block"].to_numpy() % 2 == 1
     features = times * max(x.shape[1], y.shape[1])
-    found = fitted(both[~held], x.shape[1], features, active, steps, seed)
-    for measure, of, values, n, within in _values(found, both, held, occurrences):
+    learned = fitted(both[~held], x.shape[1], features, active, steps, seed)
+    for measure, of, values, n, within in _values(learned, both, held, occurrences):
         size = rows_and_needed(n, int((~held).sum()), features)
         if size["n"] < size["n_needed"]:
             values = np.full_like(values, np.nan)
@@ -175,16 +175,16 @@ def dictionary(
 
 
 def _values(
-    found: Dictionary, both: Tensor, held: np.ndarray, occurrences: pd.DataFrame
+    learned: Dictionary, both: Tensor, held: np.ndarray, occurrences: pd.DataFrame
 ) -> Iterator[tuple[str, str, np.ndarray, int, Range]]:
     """measure, of, the value over all documents and without each block, n, and its range."""
-    least = found.least(both[~held])
-    decoder, offset = best_decoder(found.code(both[~held], least), both[~held])
-    rest, code = both[held], found.code(both[held], least)
+    least = learned.least(both[~held])
+    decoder, offset = best_decoder(learned.code(both[~held], least), both[~held])
+    rest, code = both[held], learned.code(both[held], least)
     blocks = occurrences["block"].to_numpy()
     within, count = blocks[held], jackknife.n_blocks(blocks)
-    errors = zip(_sides(code @ decoder + offset - rest, found.split), "ab", strict=True)
-    for (error, side), whole in zip(errors, _sides(rest, found.split), strict=True):
+    errors = zip(_sides(code @ decoder + offset - rest, learned.split), "ab", strict=True)
+    for (error, side), whole in zip(errors, _sides(rest, learned.split), strict=True):
         lost, all_of_it = (
             jackknife.sums(part.square().sum(dim=1).double().cpu().numpy(), within, count)
             for part in (error, whole)
@@ -192,16 +192,16 @@ def _values(
         share = 1 - jackknife.ratio(lost, all_of_it)
         yield "explained", side, share, int(held.sum()), jackknife.Range(high=1)
     uses = jackknife.sums((code > 0).double().cpu().numpy(), within, count)
-    relative = relative_norms(decoder, found.split)
+    relative = relative_norms(decoder, learned.split)
     live = (uses[0] > 0) & np.isfinite(relative)
     in_all: np.ndarray = uses[:, live].sum(axis=1)
     unknown = np.full(count, np.nan)
     yield "dead", "all", np.append(1 - live.mean(), unknown), len(live), jackknife.UNIT
     apart = jackknife.ratio(uses[:, live] @ np.abs(2 * relative[live] - 1), in_all)
     yield "imbalance", "all", apart, int(live.sum()), jackknife.UNIT
-    of_each = kinds(relative)
+    kind_of = kinds(relative)
     for kind in KINDS:
-        some = live & (of_each == kind)
+        some = live & (kind_of == kind)
         n = int(some.sum())
         share = jackknife.ratio(uses[:, some].sum(axis=1), in_all)
         yield "share", kind, share, n, jackknife.UNIT
@@ -217,9 +217,9 @@ def alikeness(code: np.ndarray, occurrences: pd.DataFrame) -> dict[str, float]:
     """
     enough = code[:, (code > 0).sum(axis=0) >= TOP]
     top = np.argsort(-enough, axis=0, kind="stable")[:TOP].T
-    found = {}
+    shares = {}
     for name, column in NAMES.items():
         values = occurrences[column].to_numpy()[top]
         most = [np.unique(of, return_counts=True)[1].max() / TOP for of in values]
-        found[name] = float(np.mean(most)) if most else np.nan
-    return found
+        shares[name] = float(np.mean(most)) if most else np.nan
+    return shares

@@ -84,11 +84,11 @@ def words_of(
 
 def tasks(words: pd.DataFrame, seed: int) -> list[Task]:
     """Those of `TASKS`; words: as from `words_of`. seed: of the draw of pairs without an arc."""
-    found = arcs(words)
-    rows, labels = phrases(words, found)
+    pairs = arcs(words)
+    rows, labels = phrases(words, pairs)
     return [
-        Task("relation", found, words["relation"].to_numpy()[found[:, 0]]),
-        Task("arc", *arcs_and_others(words, found, seed)),
+        Task("relation", pairs, words["relation"].to_numpy()[pairs[:, 0]]),
+        Task("arc", *arcs_and_others(words, pairs, seed)),
         *(Task(name, rows, of) for name, of in zip(CONSTITUENTS, labels.T, strict=True)),
     ]
 
@@ -195,8 +195,8 @@ def _of_task(
     for layer, view in enumerate(views):
         require_finite(view, "a probe")
         seen = view[task.rows].reshape(len(task.rows), -1)
-        found = accuracies(seen, task.labels, types, parts, blocks, count, seed, device)
-        for row in found:
+        rows = accuracies(seen, task.labels, types, parts, blocks, count, seed, device)
+        for row in rows:
             is_accuracy = row["metric"] == "accuracy"
             yield layer, {**row, "by_tags": by_tags if is_accuracy else np.nan}
             if is_accuracy:
@@ -211,8 +211,8 @@ def _of_gains(best: np.ndarray) -> dict:
     gain = best[-1] - best[0]
     if not jackknife.interval(gain[0], gain[1:], ANY)[0] > 0:
         return given(np.nan)
-    found = expected_layer(best)
-    return jackknife.estimate("value", found[0], found[1:], Range(1, len(best) - 1))
+    expected = expected_layer(best)
+    return jackknife.estimate("value", expected[0], expected[1:], Range(1, len(best) - 1))
 
 
 def joint(values: pd.Series, rows: np.ndarray) -> np.ndarray:

@@ -114,7 +114,7 @@ def sentences(
             "as it was drawn; allowed: 99 %; raise corpus.bpe.merges or the `sentences` of the "
             "source, or make the corpus again"
         )
-    found = Sentences(
+    held_out = Sentences(
         options.language,
         text,
         states[elements],
@@ -125,7 +125,7 @@ def sentences(
         numbers,
     )
     log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
-    return found.some(np.flatnonzero(whole))
+    return held_out.some(np.flatnonzero(whole))
 
 
 def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -> Iterator[dict]:
@@ -135,8 +135,8 @@ def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -
     """
     if module not in ("lm", "mlm", "mt"):
         return
-    found = predictions(model, objective, of.text, BATCH_TOKENS, seed)
-    least = np.zeros(len(found))
+    by_sentence = predictions(model, objective, of.text, BATCH_TOKENS, seed)
+    least = np.zeros(len(by_sentence))
     if module == "lm":
         least = hidden_markov.next_word_losses(of.language, of.words, of.lengths)
     if module == "mlm":
@@ -151,7 +151,7 @@ def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -
                 example.labels != IGNORE,
                 *channels(objective, vocab_size),
             )
-    sums = np.stack([found["loss_nats"], least, found["predicted"]], axis=1)
+    sums = np.stack([by_sentence["loss_nats"], least, by_sentence["predicted"]], axis=1)
     reached, best, predicted = jackknife.sums(sums, of.blocks, of.count).T
     for estimator, nats in {"model": reached, "exact": best, "excess": reached - best}.items():
         values = jackknife.ratio(nats, predicted)
@@ -269,8 +269,8 @@ def information(at: Places, count: int, n_clusters: int, seed: int) -> Iterator[
     for about in next(iter(at.known.values())):
         what, prior = at.values[about]
         of, total = ("information", at.reading, about), hidden_markov.entropy(prior)
-        for knows, found in at.known.items():
-            gained = np.log(found[about] / prior[what])
+        for knows, probabilities in at.known.items():
+            gained = np.log(probabilities[about] / prior[what])
             sums = np.stack([gained, np.ones(len(what))], axis=1)
             values = jackknife.ratio(*jackknife.sums(sums, at.blocks, count).T)
             # A mean over some places may be below 0, though that over all is not.

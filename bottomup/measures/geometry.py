@@ -186,9 +186,9 @@ def _of_sentences(
     without each, `[1 + count]`, and how many these are."""
     starts = np.flatnonzero(np.diff(sentences, prepend=sentences[0] - 1))
     texts = np.split(view, starts[1:])
-    found = np.array([measure(tokens.astype(np.float64)) for tokens in texts])
-    known, of_block = np.isfinite(found), blocks[starts]
-    totals = jackknife.sums(np.where(known, found, 0), of_block, count)
+    values = np.array([measure(tokens.astype(np.float64)) for tokens in texts])
+    known, of_block = np.isfinite(values), blocks[starts]
+    totals = jackknife.sums(np.where(known, values, 0), of_block, count)
     return jackknife.ratio(totals, jackknife.sums(known, of_block, count)), int(known.sum())
 
 
@@ -204,9 +204,9 @@ def _squared_distances(points: np.ndarray) -> np.ndarray:
     rows = points.astype(np.float64)
     rows -= rows.mean(0)
     squares = np.square(rows).sum(1)
-    found = (squares[:, None] + squares - 2 * rows @ rows.T).clip(0)
-    np.fill_diagonal(found, np.inf)
-    return found
+    squared = (squares[:, None] + squares - 2 * rows @ rows.T).clip(0)
+    np.fill_diagonal(squared, np.inf)
+    return squared
 
 
 def _nearest_two(squares: np.ndarray) -> np.ndarray:

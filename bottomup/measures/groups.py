@@ -93,8 +93,8 @@ def groups(
     whole = last & np.roll(last, 1)
     return [
         Group(grouping, name, members, representatives, representatives & whole, units)
-        for grouping, found in (("frequency_rank", of_ranks), ("pos", of_tags))
-        for name, members, representatives, units in found
+        for grouping, of_grouping in (("frequency_rank", of_ranks), ("pos", of_tags))
+        for name, members, representatives, units in of_grouping
         if members.any()
     ]
 

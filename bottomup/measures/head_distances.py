@@ -49,11 +49,11 @@ class Distances:
 def others_of_length(lengths: np.ndarray, seed: int) -> np.ndarray:
     """For each sentence another one, drawn among those of its length, of which there are two or
     more: `[n]`."""
-    random, found = generator(seed, "head distances"), np.arange(len(lengths))
+    random, others = generator(seed, "head distances"), np.arange(len(lengths))
     for length in np.unique(lengths):
         order = random.permutation(np.flatnonzero(lengths == length))
-        found[order] = np.roll(order, 1)
-    return found
+        others[order] = np.roll(order, 1)
+    return others
 
 
 def divergences(a: Tensor, b: Tensor) -> Tensor:
@@ -126,8 +126,8 @@ def attention(subject: Subject, batch: Batch, seen: Tensor, device: torch.device
     """Of the open heads of all layers, one layer after another, `[batch, heads, queries, keys]`;
     seen: which keys the queries that count see, bool `[batch, queries, keys]`."""
     layers = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
-    found = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
-    return torch.cat(found, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
+    weights = [of[:, some] for of, some in zip(layers, subject.open_heads, strict=True)]
+    return torch.cat(weights, dim=1).float().cpu().masked_fill(~seen[:, None], 0)
 
 
 def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
@@ -136,7 +136,7 @@ def places(subject: Subject) -> tuple[np.ndarray, np.ndarray]:
     return np.repeat(np.arange(1, len(heads) + 1), [*map(len, heads)]), np.concatenate(heads)
 
 
-def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
+def rows(measured: Distances, a: Subject, b: Subject) -> Iterator[dict]:
     """Rows of a table: for each head of a, among the heads of the same layer of b and among those
     of its other layers, each quantity; and in one model, where a is b, the `distance` of each head
     from each `one` after it. Layers and heads count from 1.
@@ -157,7 +157,7 @@ def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
             **jackknife.estimate("value", values[0], values[1:], WITHIN),
             "to_layer": None if to is None else int(other_layers[to]),
             "to_head": None if to is None else int(other_heads[to]),
-            "n": found.n,
+            "n": measured.n,
         }
 
     for row, layer in enumerate(layers):
@@ -166,7 +166,7 @@ def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
         for among, some in ((SAME, same & kept), (OTHERS, ~same & kept)):
             if not some.any():
                 continue
-            values, by_place = (of[:, row, some] for of in (found.values, found.by_place))
+            values, by_place = (of[:, row, some] for of in (measured.values, measured.by_place))
             best = np.flatnonzero(some)[values[0].argmin()]
             for quantity, of, to in (
                 (NEAREST, values.min(axis=1), best),
@@ -175,4 +175,4 @@ def rows(found: Distances, a: Subject, b: Subject) -> Iterator[dict]:
             ):
                 yield one_row(among, quantity, row, to, of)
         for other in range(row + 1, len(heads)) if a is b else ():
-            yield one_row(ONE, DISTANCE, row, other, found.values[:, row, other])
+            yield one_row(ONE, DISTANCE, row, other, measured.values[:, row, other])

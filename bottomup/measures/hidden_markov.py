@@ -100,9 +100,9 @@ def known(
     to its left, each a word that stands there; "both", all that is read. The translation's word is
     one of a word that is sure, and left out where it is not.
     """
-    found = beliefs(of, read, channel)
-    start = np.broadcast_to(of.start, found.left.shape)
-    without = {"word": start, "left": found.left, "both": found.around}[knows]
+    posterior = beliefs(of, read, channel)
+    start = np.broadcast_to(of.start, posterior.left.shape)
+    without = {"word": start, "left": posterior.left, "both": posterior.around}[knows]
     belief = _normal(without * likelihoods(of, read, channel))
     word = told(of, without, words, read, channel)
     beside = {
@@ -171,5 +171,5 @@ def hidden_word_losses(
     what it reads is chosen, but loses only where it is.
     """
     around = beliefs(of, read, everywhere).around
-    found = told(of, around, words, read, where_chosen)
-    return -np.log(np.where(chosen, found, 1.0)).sum(1)
+    probability = told(of, around, words, read, where_chosen)
+    return -np.log(np.where(chosen, probability, 1.0)).sum(1)

@@ -167,7 +167,7 @@ def matched(
     edges = np.quantile(lengths, np.arange(1, STRATA) / STRATA)
     # Where many sentences have one length, edges coincide and leave strata empty.
     used, strata = np.unique(np.searchsorted(edges, lengths)[order], return_inverse=True)
-    found, share = [], n // len(used)
+    candidates, share = [], n // len(used)
     for group in groups:
         whole = group.whole[order]
         rows = [in_turns(order[whole & (strata == place)], types) for place in range(len(used))]
@@ -178,9 +178,9 @@ def matched(
                 f"of {share}: left out of matched"
             )
         else:
-            found.append((group, rows))
-    share = min([share, *(len(part) for _, rows in found for part in rows)])
-    for group, rows in found:
+            candidates.append((group, rows))
+    share = min([share, *(len(part) for _, rows in candidates for part in rows)])
+    for group, rows in candidates:
         yield group, np.concatenate([part[:share] for part in rows])
 
 
@@ -273,6 +273,6 @@ def embedded(
     """Layer 0 of a text, `[n_tokens, d_model]`."""
     states = torch.empty(len(text.ids), subject.d_model)
     for batch in batches(subject, text, batch_tokens):
-        found = subject.embeddings(batch.ids.to(device), batch.lengths)
-        states[batch.index[batch.tokens]] = found.cpu()[batch.tokens]
+        embeddings = subject.embeddings(batch.ids.to(device), batch.lengths)
+        states[batch.index[batch.tokens]] = embeddings.cpu()[batch.tokens]
     return states

@@ -306,8 +306,8 @@ def _self_similarity(
         left = sums[there] - _sums(rows[gone], scales[gone], of_gone, len(there))
         rest[there] = _within(left, sizes[there] - n_gone)
         parts.append(rest)
-    found = np.stack(parts)
-    return jackknife.ratio(np.nansum(found, axis=1), np.isfinite(found).sum(1))
+    similarities = np.stack(parts)
+    return jackknife.ratio(np.nansum(similarities, axis=1), np.isfinite(similarities).sum(1))
 
 
 def _within(sums: np.ndarray, sizes: np.ndarray) -> np.ndarray:

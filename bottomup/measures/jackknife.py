@@ -46,14 +46,14 @@ class Range:
             return float(value - half_width), float(value + half_width)
         with np.errstate(over="ignore"):
             if np.isinf(above):
-                found = self.low + below * np.exp(np.array([-1, 1]) * half_width / below)
+                ends = self.low + below * np.exp(np.array([-1, 1]) * half_width / below)
             elif np.isinf(below):
-                found = self.high - above * np.exp(np.array([1, -1]) * half_width / above)
+                ends = self.high - above * np.exp(np.array([1, -1]) * half_width / above)
             else:
                 width = self.high - self.low
                 steps = np.array([-1, 1]) * half_width * width / (below * above)
-                found = self.low + width * expit(logit(below / width) + steps)
-        low, high = np.clip(found, self.low, self.high)
+                ends = self.low + width * expit(logit(below / width) + steps)
+        low, high = np.clip(ends, self.low, self.high)
         return (float(low), float(high)) if np.isfinite(high - low) else (np.nan, np.nan)
 
 
@@ -80,9 +80,9 @@ def deviations(values: np.ndarray | float, without: np.ndarray) -> np.ndarray:
     moved = np.abs(without - values) > ROUNDING * scale
     n = moved.sum(-1, keepdims=True)
     mean = np.where(moved, without, 0).sum(-1, keepdims=True) / np.maximum(n, 1)
-    found = np.where(moved, without - mean, 0.0) * np.sqrt(1 - 1 / np.maximum(n, 1))
+    added = np.where(moved, without - mean, 0.0) * np.sqrt(1 - 1 / np.maximum(n, 1))
     unknown = (n == 1) | np.isnan(without).any(-1, keepdims=True) | (without.shape[-1] < 2)
-    return np.where(unknown, np.nan, found)
+    return np.where(unknown, np.nan, added)
 
 
 def error(values: np.ndarray | float, without: np.ndarray) -> np.ndarray:
@@ -194,9 +194,9 @@ def sums_without(totals: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarr
     blocks: the block of each row, `[n]`, below `count`; or of each thing that a row says something
     of, `[n, k]`, of which it is left out with any.
     """
-    rows, of_each = once_each(blocks)
+    rows, pair_blocks = once_each(blocks)
     by_block = np.zeros((count, *totals.shape[1:]))
-    np.add.at(by_block, of_each, totals[rows])
+    np.add.at(by_block, pair_blocks, totals[rows])
     return totals.sum(0) - by_block
 
 

@@ -57,8 +57,8 @@ def dtype_of_products(points: Tensor, centers: Tensor) -> torch.dtype:
     """
     if not multiplies_bfloat16(points.device):
         return torch.float32
-    found = [nearest(points, centers, dtype)[0] for dtype in (torch.float32, torch.bfloat16)]
-    squares = [(points - centers[index]).square().sum().item() for index in found]
+    assignments = [nearest(points, centers, dtype)[0] for dtype in (torch.float32, torch.bfloat16)]
+    squares = [(points - centers[index]).square().sum().item() for index in assignments]
     return torch.bfloat16 if squares[1] <= (1 + COARSE) * squares[0] else torch.float32
 
 

@@ -127,9 +127,9 @@ def fitted(model: Transformer, objective: Objective, text: Text, seed: int) -> l
     says so if that is too little."""
     moments: list[Moments] = []
     for _, example in examples(model, objective, text, seed):
-        *_, top = found = states(model, example)
-        moments = moments or [Moments(*top.shape[-1:] * 2) for _ in found]
-        for layer, of_layer in zip(found, moments, strict=True):
+        *_, top = layers = states(model, example)
+        moments = moments or [Moments(*top.shape[-1:] * 2) for _ in layers]
+        for layer, of_layer in zip(layers, moments, strict=True):
             of_layer.update(layer.cpu(), top.cpu())
     maps = [least_squares(of_layer) for of_layer in moments]
     size = maps[0].size(moments[0].n)
@@ -150,8 +150,8 @@ def predicted(
     for sentences, example in examples(model, objective, text, seed, MOST):
         rows, columns = np.nonzero(example.labels != IGNORE)
         tokens = example.labels[rows, columns]
-        found = states(model, example)
-        lenses = {TUNED: tuned(found, maps), LOGIT: found}
+        hidden = states(model, example)
+        lenses = {TUNED: tuned(hidden, maps), LOGIT: hidden}
         of_lenses = {name: _read(model, layers, tokens) for name, layers in lenses.items()}
         places = _places(text, sentences, rows, columns, tokens)
         parts.append((sentences[rows], tokens, places, of_lenses))
@@ -265,21 +265,23 @@ def turned(words: np.ndarray) -> np.ndarray:
     return words[1:] != words[:-1]
 
 
-def of_tokens(found: Predicted, known: pd.DataFrame | None) -> list[tuple[str, str, np.ndarray]]:
+def of_tokens(
+    predictions: Predicted, known: pd.DataFrame | None
+) -> list[tuple[str, str, np.ndarray]]:
     """The groups of predicted tokens: grouping, group, and which belong to it, bool `[n]`.
 
     known: what is known of each token of the source side: rank and, if known, tag. Without it, or
     if predicted tokens are of the other side, there is just the group of all.
     """
-    every = [(*ALL, np.full(len(found.token), True))]
-    if known is None or found.place is None:
+    every = [(*ALL, np.full(len(predictions.token), True))]
+    if known is None or predictions.place is None:
         return every
-    of_each = known.iloc[found.place].assign(input_id=found.token, last_subword=True)
-    return every + [(g.grouping, g.name, g.members) for g in groups(of_each, of_each)]
+    tokens = known.iloc[predictions.place].assign(input_id=predictions.token, last_subword=True)
+    return every + [(g.grouping, g.name, g.members) for g in groups(tokens, tokens)]
 
 
 def lens(
-    found: Predicted, maps: list[Map], blocks: np.ndarray, known: pd.DataFrame | None = None
+    predictions: Predicted, maps: list[Map], blocks: np.ndarray, known: pd.DataFrame | None = None
 ) -> Iterator[dict]:
     """Rows of a table: lens, measure, grouping, group, layer, the value with its interval over
     documents (the maps given), n and n_needed.
@@ -291,18 +293,18 @@ def lens(
     another than one layer below. turns: in how many layers that is so, on average. The logit lens
     has just the group of all.
     """
-    of_each, count = blocks[found.sentence], jackknife.n_blocks(blocks)
-    for grouping, group, members in of_tokens(found, known):
-        within = of_each[members]
+    block_of, count = blocks[predictions.sentence], jackknife.n_blocks(blocks)
+    for grouping, group, members in of_tokens(predictions, known):
+        within = block_of[members]
         cases = jackknife.cases_of(within, count)
         for name in (TUNED, LOGIT) if (grouping, group) == ALL else (TUNED,):
             n = int(members.sum())
             size = maps[0].size(n) if name == TUNED else {"n": n, "n_needed": 1}
             about = {"lens": name, "grouping": grouping, "group": group, **size}
             known_as = 1.0 if size["n"] >= size["n_needed"] else np.nan
-            changes = turned(found.words[name][:, members]) * known_as
+            changes = turned(predictions.words[name][:, members]) * known_as
             for measure, first, values in (
-                ("loss_nats", 0, found.losses[name][:, members] * known_as),
+                ("loss_nats", 0, predictions.losses[name][:, members] * known_as),
                 ("turned", 1, changes),
             ):
                 shares = cases if measure == "turned" else None

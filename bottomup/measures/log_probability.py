@@ -67,7 +67,7 @@ def log_probabilities(
     times = [len(of_one.asked) for of_one in questions]
     sentence = np.repeat(np.arange(len(text)), times)
     hidden, asked = ([row for of_one in questions for row in of_one[side]] for side in (0, 1))
-    lengths, found = text.lengths[sentence], np.zeros(len(sentence))
+    lengths, nats = text.lengths[sentence], np.zeros(len(sentence))
     for rows in split_by_size(lengths, np.argsort(lengths, kind="stable"), batch_tokens):
         ids = padded(text, sentence[rows], padding)
         hide, ask = (_stacked([side[row] for row in rows], ids.shape) for side in (hidden, asked))
@@ -76,13 +76,13 @@ def log_probabilities(
             labels = np.roll(labels, -1, axis=1)  # the first token is never asked for
         read = ids if mask is None else np.where(hide, mask, ids)
         example = Example(read, None, labels, lengths[rows])
-        found[rows] = losses(example).double().cpu().numpy()
-    return -np.bincount(sentence, found, minlength=len(text))
+        nats[rows] = losses(example).double().cpu().numpy()
+    return -np.bincount(sentence, nats, minlength=len(text))
 
 
 def _stacked(rows: list[np.ndarray], shape: tuple[int, ...]) -> np.ndarray:
     """Rows of several lengths, filled up with False."""
-    found = np.zeros(shape, dtype=bool)
+    mask = np.zeros(shape, dtype=bool)
     for place, row in enumerate(rows):
-        found[place, : len(row)] = row
-    return found
+        mask[place, : len(row)] = row
+    return mask

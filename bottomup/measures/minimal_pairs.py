@@ -44,15 +44,15 @@ def answered(pairs: pd.DataFrame, tokenizer: Tokenizer, reader: Reader) -> pd.Da
     return pairs.assign(is_right=preferred(*scores))
 
 
-def rows(found: pd.DataFrame) -> Iterator[dict]:
+def rows(pairs: pd.DataFrame) -> Iterator[dict]:
     """A row for each set, each phenomenon (`set` is "all") and all of them (both are).
 
     accuracy: 0 to 1. n: pairs. n_sets: sets, whose mean it is.
     """
-    sets = {key: of for key, of in found.groupby(["phenomenon", "set"], sort=False)}
+    sets = {key: of for key, of in pairs.groupby(["phenomenon", "set"], sort=False)}
     for (phenomenon, name), of in sets.items():
         yield {"phenomenon": phenomenon, "set": name, **accuracy([of])}
-    for phenomenon in found["phenomenon"].unique():
+    for phenomenon in pairs["phenomenon"].unique():
         of_it = [of for (other, _), of in sets.items() if other == phenomenon]
         yield {"phenomenon": phenomenon, "set": ALL, **accuracy(of_it)}
     yield {"phenomenon": ALL, "set": ALL, **accuracy([*sets.values()])}

@@ -142,15 +142,15 @@ def entropies_without(values: np.ndarray, blocks: np.ndarray, count: int) -> np.
     values: `[n]`, of any kind that can be sorted; blocks: as in `jackknife.sums_without`.
     """
     _, numbers = np.unique(values, return_inverse=True)
-    rows, of_each = jackknife.once_each(blocks)
-    cells = (np.ones(len(rows), dtype=np.int64), (numbers[rows], of_each))
+    rows, pair_blocks = jackknife.once_each(blocks)
+    cells = (np.ones(len(rows), dtype=np.int64), (numbers[rows], pair_blocks))
     by_block = sparse.csr_array(cells, shape=(numbers.max() + 1, count))
     of_values, total = np.bincount(numbers)[:, None], np.zeros(count)
     for start in range(0, by_block.shape[0], VALUES_AT_ONCE):
         some = slice(start, start + VALUES_AT_ONCE)
         n = of_values[some] - by_block[some].toarray()  # [n_values, count]
         total += (n * np.log(np.maximum(n, 1))).sum(0)
-    sizes = len(numbers) - np.bincount(of_each, minlength=count)
+    sizes = len(numbers) - np.bincount(pair_blocks, minlength=count)
     return np.log(sizes) - total / sizes
 
 
@@ -186,8 +186,8 @@ def cluster(
     --------
     >>> import numpy as np
     >>> view = np.array([[0.0, 0.1], [0.1, 0.0], [5.0, 5.1], [5.1, 5.0]])
-    >>> found = cluster(view, n_clusters=2, seed=1, device="cpu")
-    >>> bool(found[0] == found[1] != found[2] == found[3])
+    >>> clusters = cluster(view, n_clusters=2, seed=1, device="cpu")
+    >>> bool(clusters[0] == clusters[1] != clusters[2] == clusters[3])
     True
     """
     view = _enough(view, n_clusters)
@@ -274,13 +274,13 @@ def by_clusters(
     the error of the means is the same for all.
     """
     clustering = cluster_by_scikit_learn if estimator == "scikit-learn" else cluster
-    found = [
+    by_view = [
         [clustering(view, n_clusters, seeds.derive(seed, draw)) for draw in range(clusterings)]
         for view in views
     ]
-    values = np.array([[mutual_information(tokens, some) for some in each] for each in found])
+    values = np.array([[mutual_information(tokens, some) for some in each] for each in by_view])
     error = np.sqrt(values.var(axis=1, ddof=1).mean() / clusterings)
-    for each, value in zip(found, values.mean(axis=1), strict=True):
+    for each, value in zip(by_view, values.mean(axis=1), strict=True):
         without = np.mean([without_blocks(tokens, some, blocks, count) for some in each], axis=0)
         low, high = jackknife.interval(value, without, possible(tokens), noise=error)
         yield {

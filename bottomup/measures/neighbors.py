@@ -206,9 +206,9 @@ def estimates(
     for group, rows in enumerate(sample.rows):
         values = {name: of_groups[group] for name, of_groups in sample.values.items()}
         weights = _weights(sample.tokens[group], blocks[rows], count)
-        means, found, near = _weighted(view[rows], values, weights, k, device, metric)
-        sums += (means * weights * found).sum(1)
-        totals += (weights * found).sum(0)
+        means, has_neighbor, near = _weighted(view[rows], values, weights, k, device, metric)
+        sums += (means * weights * has_neighbor).sum(1)
+        totals += (weights * has_neighbor).sum(0)
         if permutations:
             permuted += _permuted(values, near, permutations)
     cases = k * jackknife.cases_of(blocks[sample.rows.ravel()], count)
@@ -230,12 +230,12 @@ def _permuted(
     """Sums over occurrences of what each shares with its neighbors, `near` `[n, k]`, where others
     stand in the places of all: `[n_properties, count]`."""
     n, k = near.shape
-    found = np.empty((len(values), permutations.count))
+    sums = np.empty((len(values), permutations.count))
     for number, order in enumerate(permutations.of(n)):
         for at, (name, of_group) in enumerate(values.items()):
             others = of_group[order]
-            found[at, number] = _difference(name, others[:, None], others[near]).sum() / k
-    return found
+            sums[at, number] = _difference(name, others[:, None], others[near]).sum() / k
+    return sums
 
 
 def _weights(tokens: np.ndarray, blocks: np.ndarray, count: int) -> np.ndarray:

@@ -51,7 +51,7 @@ class Ngrams:
         self.vocab_size = vocab_size
         tokens = before(text, order)
         gram = context = np.zeros(len(text.ids), dtype=np.int64)
-        found = []
+        by_length = []
         for length in range(order):
             gram, grams = _numbered(self._keys(gram, tokens[length]))
             contexts = np.zeros(1, dtype=np.int64)
@@ -59,8 +59,8 @@ class Ngrams:
                 context, contexts = _numbered(self._keys(context, tokens[length]))
             context_of = np.zeros(len(grams), dtype=np.int64)
             context_of[gram] = context
-            found.append((grams, contexts, context_of))
-        longer = [np.bincount(grams // vocab_size) for grams, *_ in found[1:]]
+            by_length.append((grams, contexts, context_of))
+        longer = [np.bincount(grams // vocab_size) for grams, *_ in by_length[1:]]
         self.orders = [
             Order(
                 grams,
@@ -70,7 +70,7 @@ class Ngrams:
                 np.bincount(context_of, minlength=len(contexts)),
             )
             for (grams, contexts, context_of), counts in zip(
-                found, [*longer, np.bincount(gram)], strict=True
+                by_length, [*longer, np.bincount(gram)], strict=True
             )
         ]
 

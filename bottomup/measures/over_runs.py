@@ -148,8 +148,8 @@ def interval(estimates: Estimates, within: Range) -> tuple[float, float]:
 def without_blocks(arrays: pd.Series) -> np.ndarray:
     """Values without each block, a row each; NaN if there are none and the spread is unknown."""
     known = arrays.dropna()
-    found = np.full((len(arrays), len(known.iloc[0]) if len(known) else 1), np.nan)
+    rows = np.full((len(arrays), len(known.iloc[0]) if len(known) else 1), np.nan)
     for place, values in enumerate(arrays):
         if values is not None and np.ndim(values):
-            found[place] = values
-    return found
+            rows[place] = values
+    return rows

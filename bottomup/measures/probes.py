@@ -145,11 +145,11 @@ def accuracies(
     distinct, targets = np.unique(labels, return_inverse=True)
     _require_labels(len(distinct))
     tasks = targets, control_labels(targets, words, seed)
-    found, uninformed = (
+    informed, uninformed = (
         _accuracies(standardized([of], device), tasks, len(distinct), parts, blocks, count)
         for of in (view, _nothing(view))
     )
-    yield from _rows(found, uninformed, blocks[parts[-1]], count, len(distinct))
+    yield from _rows(informed, uninformed, blocks[parts[-1]], count, len(distinct))
 
 
 def _nothing(view: np.ndarray) -> np.ndarray:
@@ -528,8 +528,10 @@ def fit(
     steps = {"max_iter": MAX_STEPS, "history_size": HISTORY}
     optimizer = LBFGS(scaled, **steps, tolerance_grad=SLOPE, line_search_fn="strong_wolfe")
     optimizer.step(closure)
-    found = current()
-    return Classifier(*(values.detach() for values in (found.weights, found.bias, found.scalars)))
+    fitted = current()
+    return Classifier(
+        *(values.detach() for values in (fitted.weights, fitted.bias, fitted.scalars))
+    )
 
 
 def _terms(

@@ -45,7 +45,7 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
     occurrences are no reason to end a study. With a warning, a perplexity that is too high for them
     is lowered, or, if a view has less than `MIN_POINTS` different rows, there is no picture.
     """
-    found: list[np.ndarray] = []
+    aligned: list[np.ndarray] = []
     for view in views:
         rows = in_float32(checked(view, "a picture"))
         points, index = np.unique(rows, axis=0, return_inverse=True)
@@ -56,7 +56,7 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
                 *(len(view), len(points), MIN_POINTS),
             )
             return []
-        if not found and len(view) <= 3 * perplexity:
+        if not aligned and len(view) <= 3 * perplexity:
             log.warning(
                 "%d occurrences for measures.projection.perplexity %g; allowed: more than three "
                 "times the perplexity, which is lowered: raise occurrences or name more frequent "
@@ -64,8 +64,8 @@ def pictures(views: Iterable[np.ndarray], perplexity: float) -> list[np.ndarray]
                 *(len(view), perplexity),
             )
         picture = standardize(project(points, perplexity)[index])
-        found.append(align(picture, found[-1]) if found else picture)
-    return found
+        aligned.append(align(picture, aligned[-1]) if aligned else picture)
+    return aligned
 
 
 def project(points: np.ndarray, perplexity: float) -> np.ndarray:
@@ -119,7 +119,7 @@ def word_ids(
     frequent = counts[[is_word(token) for token in counts.index]]
     examples = ", ".join(f"{other} ({n})" for other, n in frequent.head(SUGGESTIONS).items())
     spare = [word for word, n in frequent.items() if n >= MIN_OCCURRENCES and word not in words]
-    ids, found = pd.Series(tokens.index, index=tokens), {}
+    ids, chosen = pd.Series(tokens.index, index=tokens), {}
     for word in words:
         shown = word
         if (n := counts.get(word, 0)) < MIN_OCCURRENCES:
@@ -133,8 +133,8 @@ def word_ids(
                 continue
             shown = spare.pop(0)
             log.warning('%s; "%s" is drawn in its place', rare, shown)
-        found[shown] = int(ids[WORD_START + shown])
-    return found
+        chosen[shown] = int(ids[WORD_START + shown])
+    return chosen
 
 
 def is_word(token: str) -> bool:

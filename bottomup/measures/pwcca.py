@@ -233,11 +233,11 @@ def of_covariance(
         for variant, _ in kinds
     }
 
-    def found(xy: np.ndarray) -> np.ndarray:
+    def distances_of(xy: np.ndarray) -> np.ndarray:
         values = {variant: measure(xy) for variant, measure in of_variant.items()}
         return np.array([values[variant][weights] for variant, weights in kinds])
 
-    return found
+    return distances_of
 
 
 def canonical_correlations(moments: Moments) -> np.ndarray:
@@ -249,10 +249,10 @@ def correlations_of_covariance(moments: Moments) -> Callable[[np.ndarray], np.nd
     """`canonical_correlations` as a function of the covariance, as in `of_covariance`."""
     _, f_inverse, _, g_inverse = _factors(moments)
 
-    def found(xy: np.ndarray) -> np.ndarray:
+    def correlations_of(xy: np.ndarray) -> np.ndarray:
         return np.linalg.svd(f_inverse @ xy @ g_inverse.T, compute_uv=False).clip(0, 1)
 
-    return found
+    return correlations_of
 
 
 def rows_needed(d_x: int, d_y: int) -> int:
@@ -312,7 +312,7 @@ def _definition(moments: Moments, weights: list[str]) -> OfCovariance:
     """
     f, f_inverse, g, g_inverse = _factors(moments)
 
-    def found(xy: np.ndarray) -> dict[str, float]:
+    def distances_of(xy: np.ndarray) -> dict[str, float]:
         whitened = f_inverse @ xy @ g_inverse.T  # [rank of x, rank of y]
         rank, values = min(whitened.shape), {}
         for view, factor, w in (("x", f, whitened), ("y", g, whitened.T)):
@@ -321,7 +321,7 @@ def _definition(moments: Moments, weights: list[str]) -> OfCovariance:
                 values[view] = _weighted(factor @ u[:, -rank:], np.sqrt(squares[-rank:].clip(0, 1)))
         return values
 
-    return found
+    return distances_of
 
 
 def _factors(moments: Moments) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
@@ -350,7 +350,7 @@ def _svcca_2019(moments: Moments, _weights: list[str]) -> OfCovariance:
     xx, mean = moments.xx, moments.mean_x
     shift = mean[:rank]  # the mean of neuron i, added to variate i
 
-    def found(xy: np.ndarray) -> dict[str, float]:
+    def distances_of(xy: np.ndarray) -> dict[str, float]:
         u, correlations, _ = np.linalg.svd(x_root @ xy @ y_root)
         u, correlations = u[:, :rank], correlations[:rank].clip(0, 1)
         projected = u.T @ xx  # [rank, d_x]
@@ -359,7 +359,7 @@ def _svcca_2019(moments: Moments, _weights: list[str]) -> OfCovariance:
         products = solve_triangular(np.linalg.cholesky(zz), zx, lower=True)
         return {"x": _weighted(products.T, correlations)}
 
-    return found
+    return distances_of
 
 
 def _factor(covariance: np.ndarray, mean: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -77,8 +77,8 @@ def quality(
         objective = objective.model_copy(update={"choose": scoring.choose})
     require_equal_lengths(sentences=text.source, blocks=blocks)
     seed, count = scoring.seed, jackknife.n_blocks(blocks)
-    found = predictions(model, objective, text, BATCH_TOKENS, seed)
-    scores = prediction_quality(found, objective, blocks, count)
+    by_sentence = predictions(model, objective, text, BATCH_TOKENS, seed)
+    scores = prediction_quality(by_sentence, objective, blocks, count)
     how = scoring.translation
     if how is None:
         return scores
@@ -139,7 +139,7 @@ def predictions(
     cross-entropies (`loss_nats`), and for how many the true token is the most probable (`correct`).
     `seed` draws the tokens that MLM predicts."""
     device = model.head.weight.device
-    found = np.zeros((len(text.source), 3))
+    by_sentence = np.zeros((len(text.source), 3))
     for sentences, example in examples(
         objective, text, model.config.vocab_size, batch_tokens, seed
     ):
@@ -154,8 +154,8 @@ def predictions(
             [losses, logits.argmax(dim=1) == labels, torch.ones_like(losses)], dim=1
         )
         sums = torch.zeros(len(sentences), 3, dtype=torch.float64, device=device)
-        found[sentences] = sums.index_add_(0, rows, of_token.double()).cpu().numpy()
-    return pd.DataFrame(found, columns=["loss_nats", "correct", "predicted"])
+        by_sentence[sentences] = sums.index_add_(0, rows, of_token.double()).cpu().numpy()
+    return pd.DataFrame(by_sentence, columns=["loss_nats", "correct", "predicted"])
 
 
 def examples(
@@ -168,7 +168,7 @@ def examples(
 
 
 def prediction_quality(
-    found: pd.DataFrame, objective: Objective, blocks: np.ndarray, count: int
+    by_sentence: pd.DataFrame, objective: Objective, blocks: np.ndarray, count: int
 ) -> Scores:
     """Perplexity and accuracy over the predicted tokens of `predictions`.
 
@@ -178,7 +178,7 @@ def prediction_quality(
     masked_accuracy and counts all chosen tokens, whether masked, replaced or kept. blocks: the
     block of each sentence, below `count`.
     """
-    of_sentence = found[["loss_nats", "correct", "predicted"]].to_numpy()
+    of_sentence = by_sentence[["loss_nats", "correct", "predicted"]].to_numpy()
     losses, correct, predicted = jackknife.sums(of_sentence, blocks, count).T
     perplexity = np.exp(jackknife.ratio(losses, predicted))
     accuracy, n = jackknife.ratio(correct, predicted), int(predicted[0])
@@ -203,14 +203,14 @@ def translations(
     for sentences in in_order(text, batch_tokens):
         source, _ = text.batch(sentences)
         # Sentences of a batch have similar lengths; only a runaway translation grows this long.
-        found = translate(
+        outputs = translate(
             model,
             torch.from_numpy(source).to(device),
             beam_size,
             length_penalty,
             max_length=2 * source.shape[1] + 10,
         )
-        for sentence, ids in zip(sentences, found, strict=True):
+        for sentence, ids in zip(sentences, outputs, strict=True):
             hypotheses[sentence] = detokenize(tokenizer.decode(ids), language)
     return hypotheses
 

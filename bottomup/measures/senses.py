@@ -64,23 +64,23 @@ def words(
     all `k` neighbors can. Of each sense at most `most` occurrences are drawn.
     """
     word, sense = ["form", "class"], ["form", "class", "sense"]
-    found = aligned(occurrences, translations)
-    found = found.iloc[generator(seed, "senses").permutation(len(found))]
-    found = found[found.groupby(word)["block"].transform("size") >= 2 * k]
-    forms = found.groupby(word)["translation"]
-    found = found.assign(sense=forms.transform(lambda of_word: of_word.map(senses_of(of_word))))
-    found = found[found.groupby(sense).cumcount() < most]
-    of_block = found.groupby([*sense, "block"])["translation"].transform("size")
-    of_senses = found.assign(of_block=of_block).groupby(sense)["of_block"]
-    found = found[of_senses.transform("size") - of_senses.transform("max") >= k]
-    found = found[found.groupby(word)["sense"].transform("nunique") > 1]
+    table = aligned(occurrences, translations)
+    table = table.iloc[generator(seed, "senses").permutation(len(table))]
+    table = table[table.groupby(word)["block"].transform("size") >= 2 * k]
+    forms = table.groupby(word)["translation"]
+    table = table.assign(sense=forms.transform(lambda of_word: of_word.map(senses_of(of_word))))
+    table = table[table.groupby(sense).cumcount() < most]
+    of_block = table.groupby([*sense, "block"])["translation"].transform("size")
+    of_senses = table.assign(of_block=of_block).groupby(sense)["of_block"]
+    table = table[of_senses.transform("size") - of_senses.transform("max") >= k]
+    table = table[table.groupby(word)["sense"].transform("nunique") > 1]
     return [
         Word(
             of_word.index.to_numpy(),
             pd.factorize(of_word["sense"])[0],
             *(of_word[name].to_numpy() for name in ("block", "left_id", "right_id")),
         )
-        for _, of_word in found.groupby(word)
+        for _, of_word in table.groupby(word)
     ]
 
 
@@ -90,9 +90,9 @@ def aligned(occurrences: pd.DataFrame, translations: pd.DataFrame) -> pd.DataFra
     classes = occurrences["tag"].map({t: name for t, name in OPEN.items() if t not in CLOSED})
     kept = (occurrences["last_subword"] & classes.notna()).to_numpy()
     some = occurrences[kept].assign(**{"class": classes[kept], "row": np.flatnonzero(kept)})
-    found = some.merge(translations, on=["sentence", "word"]).set_index("row")
-    lower = {name: found[name].str.lower() for name in ("form", "translation")}
-    return found.assign(**lower)
+    joined = some.merge(translations, on=["sentence", "word"]).set_index("row")
+    lower = {name: joined[name].str.lower() for name in ("form", "translation")}
+    return joined.assign(**lower)
 
 
 def senses_of(translations: pd.Series) -> dict[str, str]:
@@ -189,10 +189,12 @@ def shared(
     of_occurrence = [
         (of & same).sum(axis=1) / np.maximum(of.sum(axis=1), 1) for of in (used, there)
     ]
-    found = held & used.any(axis=1)
+    has_neighbor = held & used.any(axis=1)
     has_sense = senses == np.unique(senses)[:, None, None]  # [n_senses, n, n_columns]
-    sizes = (has_sense & found).sum(axis=1, keepdims=True)
-    weights = (has_sense & found) / np.maximum(sizes, 1) / np.maximum((sizes > 0).sum(axis=0), 1)
+    sizes = (has_sense & has_neighbor).sum(axis=1, keepdims=True)
+    weights = (
+        (has_sense & has_neighbor) / np.maximum(sizes, 1) / np.maximum((sizes > 0).sum(axis=0), 1)
+    )
     weight = weights.sum(axis=0)
     means = [(of * weight).sum(axis=0) for of in of_occurrence]
     return np.stack([*means, weight.sum(axis=0).round()])

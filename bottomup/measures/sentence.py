@@ -60,12 +60,12 @@ def against_each_other(
 
     words, layers: as from `words_of`. centers: of each layer, `[d_model]`.
     """
-    found = np.stack([cosines(*of_layer) for of_layer in zip(layers, centers, strict=True)])
-    layer, a, b = np.indices(found.shape).reshape(3, -1)
+    similarity = np.stack([cosines(*of_layer) for of_layer in zip(layers, centers, strict=True)])
+    layer, a, b = np.indices(similarity.shape).reshape(3, -1)
     named = np.array(words, dtype=object)
     return pd.DataFrame(
         {
             **{"layer": layer, "place_a": a, "word_a": named[a], "place_b": b, "word_b": named[b]},
-            "cosine": found.ravel(),
+            "cosine": similarity.ravel(),
         }
     )

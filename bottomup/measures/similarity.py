@@ -456,21 +456,21 @@ def _permuted(
     moments: Moments, variance: float, covariances: np.ndarray, known: np.ndarray
 ) -> np.ndarray:
     """`MEASURES` for each of the `_covariances`, `[count, len(MEASURES)]`; NaN where `known` is."""
-    found = np.full((len(covariances), len(MEASURES)), np.nan)
+    by_permutation = np.full((len(covariances), len(MEASURES)), np.nan)
     if np.isnan(known).all():
-        return found
+        return by_permutation
     views = without_norms(moments)
     x_basis, y_basis = _bases(views, variance)
     correlations = correlations_of_covariance(truncated(views, variance))
-    for values, covariance in zip(found, covariances, strict=True):
+    for values, covariance in zip(by_permutation, covariances, strict=True):
         permuted = moments.crossed(covariance)
         views, xy = without_norms(permuted), covariance[1:, :-1]
         values[0] = debiased_cka_from_moments(permuted)
         values[1] = cka_from_moments(views)
         values[2] = procrustes_from_moments(views)
         values[3] = 1 - correlations(x_basis.T @ xy @ y_basis).mean()
-    found[:, np.isnan(known)] = np.nan
-    return found
+    by_permutation[:, np.isnan(known)] = np.nan
+    return by_permutation
 
 
 def _null(row: dict, values: np.ndarray) -> dict:
@@ -579,10 +579,10 @@ def _dissimilarities(rows: np.ndarray) -> np.ndarray:
     # are, as where one neuron is much larger than all others.
     rows -= rows.mean(0)
     squares = np.einsum("nd,nd->n", rows, rows)
-    found = (squares[:, None] + squares) / 2 - rows @ rows.T
+    dissimilarities = (squares[:, None] + squares) / 2 - rows @ rows.T
     # Rounding ties pairs that are as dissimilar, as equal rows are: to 12 digits of the largest.
-    unit = np.exp2(np.frexp(found.max())[1])
-    return np.round(found / unit, 12)
+    unit = np.exp2(np.frexp(dissimilarities.max())[1])
+    return np.round(dissimilarities / unit, 12)
 
 
 def _rank_correlation(a: np.ndarray, b: np.ndarray) -> float:

@@ -70,15 +70,15 @@ def batches(
             "out the table stitching"
         )
     drawn = np.sort(generator(seed, "stitching").permutation(short)[:count])
-    device, found = model.head.weight.device, []
+    device, collected = model.head.weight.device, []
     for index, places in enumerate(in_order(text.select(drawn), BATCH_TOKENS)):
         rng = generator(seed, "stitching", index)
         sentences = drawn[places]
         example = objective.example(*text.batch(sentences), model.config.vocab_size, rng)
         source, labels = (torch.from_numpy(x).to(device) for x in (example.source, example.labels))
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
-        found.append(Batch(sentences, source, target, labels))
-    return found
+        collected.append(Batch(sentences, source, target, labels))
+    return collected
 
 
 @torch.no_grad()
@@ -214,12 +214,12 @@ def stitching(
 
 def _states(encoder: Encoder, text: list[Batch], layers: list[int], causal: bool) -> list[States]:
     """Those of each layer."""
-    found = [read(encoder, batch.source, layers, causal) for batch in text]
-    return [[of_batch[place] for of_batch in found] for place in range(len(layers))]
+    by_batch = [read(encoder, batch.source, layers, causal) for batch in text]
+    return [[of_batch[place] for of_batch in by_batch] for place in range(len(layers))]
 
 
 @torch.no_grad()
 def _losses(model: Transformer, text: list[Batch], states: States, layer: int) -> np.ndarray:
     """Those of all batches, one after another, `[n]`."""
-    found = [losses(model, *both, layer) for both in zip(text, states, strict=True)]
-    return torch.cat(found).double().cpu().numpy()
+    by_batch = [losses(model, *both, layer) for both in zip(text, states, strict=True)]
+    return torch.cat(by_batch).double().cpu().numpy()

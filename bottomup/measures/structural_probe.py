@@ -129,8 +129,8 @@ def read_of(
     whole = read_whole(text, annotation, sentences)
     log.info("%d of %d sentences are read word by word", whole.sum(), len(whole))
     kept = np.split(whole, [len(parts[0])])
-    found = [some[of] for some, of in zip(parts, kept, strict=True)]
-    return text.select(np.flatnonzero(whole)), found
+    numbers = [some[of] for some, of in zip(parts, kept, strict=True)]
+    return text.select(np.flatnonzero(whole)), numbers
 
 
 def read_whole(text: TokenFile, annotation: pd.DataFrame, sentences: np.ndarray) -> np.ndarray:
@@ -168,7 +168,7 @@ def trees(
     counted = (annotation["relation"] != PUNCTUATION).to_numpy()
     lengths = ends - starts
     rows = first + np.cumsum(lengths) - lengths
-    found = []
+    by_length = []
     for length in np.unique(lengths):
         of = np.flatnonzero(lengths == length)
         words = starts[of][:, None] + np.arange(length)
@@ -176,8 +176,8 @@ def trees(
         told = counted[words]
         edges &= told[:, :, None] & told[:, None, :]
         in_view = rows[of][:, None] + np.arange(length)
-        found.append(Trees(in_view, distances, depths, told, edges, blocks[sentences[of]]))
-    return found
+        by_length.append(Trees(in_view, distances, depths, told, edges, blocks[sentences[of]]))
+    return by_length
 
 
 def in_edges(heads: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -230,10 +230,10 @@ def fit(
     n = sum(len(some) for some in rows)
     if start is None:
         start = torch.eye(view.shape[1], dtype=view.dtype, device=view.device)
-        right, found = (
+        right, initial = (
             sum(float(some.sum()) for some in of) for of in (told, map(predicted, words))
         )
-        start = start * (right / found) ** 0.5 if found > 0 else start
+        start = start * (right / initial) ** 0.5 if initial > 0 else start
     b = start.clone().requires_grad_()
 
     def closure() -> float:
@@ -262,9 +262,9 @@ def spanning_trees(distances: np.ndarray, counted: np.ndarray) -> np.ndarray:
     distances: `[n, length, length]`. counted: bool `[n, length]`.
     """
     order = _drawn_order(counted.shape[1])
-    found = _spanning_trees(distances[:, order[:, None], order], counted[:, order])
+    edges = _spanning_trees(distances[:, order[:, None], order], counted[:, order])
     places = np.argsort(order)
-    return found[:, places[:, None], places]
+    return edges[:, places[:, None], places]
 
 
 def _drawn_order(length: int) -> np.ndarray:
@@ -306,13 +306,13 @@ def hits(distances: Sequence[np.ndarray], told: Sequence[Trees]) -> list[np.ndar
     return [(spanning_trees(d, one.counted) & one.edges).sum((1, 2)) // 2 for d, one in pairs]
 
 
-def uuas(found: Sequence[np.ndarray], told: Sequence[Trees], count: int) -> np.ndarray:
-    """The share of edges that are found, with all blocks, then without each, `[1 + count]`; found:
-    as from `hits`."""
+def uuas(recovered: Sequence[np.ndarray], told: Sequence[Trees], count: int) -> np.ndarray:
+    """The share of edges that are recovered, with all blocks, then without each, `[1 + count]`;
+    recovered: as from `hits`."""
     of_blocks = edges_of_blocks(told, count)
     edges = jackknife.sums(of_blocks, np.arange(count), count)
     blocks = np.concatenate([one.blocks for one in told])
-    return jackknife.ratio(jackknife.sums(np.concatenate(found), blocks, count), edges)
+    return jackknife.ratio(jackknife.sums(np.concatenate(recovered), blocks, count), edges)
 
 
 def edges_of_blocks(told: Sequence[Trees], count: int) -> np.ndarray:
@@ -384,8 +384,8 @@ def permuted(told: Sequence[Trees], count: int, seed: int) -> dict[str, float]:
         others[order] = np.roll(order, 1)  # so that none keeps its own tree
         distances.append(one.distances[others])
         depths.append(one.depths[others])
-    found = measured(distances, depths, told, count)
-    return {name: float(of[0]) for name, of in found.items()}
+    scores = measured(distances, depths, told, count)
+    return {name: float(of[0]) for name, of in scores.items()}
 
 
 def effective_rank(words: Sequence[np.ndarray], told: Sequence[Trees], whole: int) -> int:
@@ -442,10 +442,10 @@ def structural_probe(
     apart = chain(to_test, count) if enough else nothing
     mixed = permuted(to_test, count, seed) if enough else nothing
     for layer, view in enumerate(views):
-        found = dict.fromkeys([*METRICS, RANK], _given(np.nan))
+        estimates = dict.fromkeys([*METRICS, RANK], _given(np.nan))
         if enough:
-            found = _of_layer(view, to_train, to_test, count, device)
-        for metric, estimate in found.items():
+            estimates = _of_layer(view, to_train, to_test, count, device)
+        for metric, estimate in estimates.items():
             controls = {"chain": apart.get(metric, np.nan), "permuted": mixed.get(metric, np.nan)}
             yield {"layer": layer, "metric": metric, **estimate, **controls, **sizes}
 
@@ -468,7 +468,7 @@ def _of_layer(
         squared_lengths(some).double().cpu().numpy()
         for some in _mapped(with_one, to_train, to_test, "depths", squared_lengths)
     ]
-    found = measured(distances, depths, to_test, count)
+    scores = measured(distances, depths, to_test, count)
     blocks = np.concatenate([one.blocks for one in to_test])
     cases = {
         "uuas": edges_of_blocks(to_test, count),
@@ -480,7 +480,7 @@ def _of_layer(
         metric: jackknife.estimate(
             "value", of[0], of[1:], RANGES.get(metric, UNIT), cases.get(metric)
         )
-        for metric, of in found.items()
+        for metric, of in scores.items()
     } | {RANK: _given(rank)}
 
 
@@ -497,8 +497,8 @@ def _mapped(
         return [torch.from_numpy(one.rows).to(view.device) for one in of]
 
     right = [torch.from_numpy(getattr(one, told)).to(view) for one in to_train]
-    found = fit(view, rows(to_train), right, predicted)
-    _, sizes, axes = torch.linalg.svd(found)
+    fitted = fit(view, rows(to_train), right, predicted)
+    _, sizes, axes = torch.linalg.svd(fitted)
     mapped = view @ axes.T * sizes
     return [mapped[some] for some in rows(to_test)]
 

@@ -288,10 +288,10 @@ def transfer(
         layers = [means(torch.from_numpy(view), places, len(task.labels)) for view in views]
         for layer, rows in enumerate(layers):
             read = of_layer(rows.to(device))
-            found = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **how)
-            yield _accuracy(task, FROZEN, layer, _hits(task, read, parts[2], *found, count))
-        found = fitted(top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **how)
-        yield _accuracy(task, FINE_TUNED, subject.layers, _hits(task, top, parts[2], *found, count))
+            probe = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **how)
+            yield _accuracy(task, FROZEN, layer, _hits(task, read, parts[2], *probe, count))
+        probe = fitted(top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **how)
+        yield _accuracy(task, FINE_TUNED, subject.layers, _hits(task, top, parts[2], *probe, count))
         after = states(subject, other, of_other, batch_tokens, device)
         restore(weights, start)
         yield from calibrated(_moved(task, before, after, blocks, count, permutations), ("task",))
@@ -312,9 +312,9 @@ def _hits(
     count: int,
 ) -> dict:
     """The columns of an accuracy."""
-    found = [classifier(features(batch)).argmax(dim=1) == batch.labels for batch in test]
+    hits = [classifier(features(batch)).argmax(dim=1) == batch.labels for batch in test]
     blocks = task.blocks[torch.cat([batch.examples for batch in test]).cpu().numpy()]
-    right = torch.cat(found).double().cpu().numpy()
+    right = torch.cat(hits).double().cpu().numpy()
     sums, sizes = (jackknife.sums(of, blocks, count) for of in (right, np.ones(len(right))))
     shares = jackknife.ratio(sums, sizes)
     cases = jackknife.cases_of(blocks, count)

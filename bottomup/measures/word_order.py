@@ -153,12 +153,12 @@ def apart_without(
 ) -> np.ndarray:
     """The same with all blocks of documents, then without each, as a row or as one of the others;
     NaN for rows of the block that is left out: `[1 + count, n]`. blocks: of each row, `[n]`."""
-    found = np.full((1 + count, len(view)), np.nan)
-    found[0] = from_others(view, types)
+    distances = np.full((1 + count, len(view)), np.nan)
+    distances[0] = from_others(view, types)
     for block in range(count):
         held = blocks != block
-        found[1 + block, held] = from_others(view[held], types[held])
-    return found
+        distances[1 + block, held] = from_others(view[held], types[held])
+    return distances
 
 
 def word_order(
@@ -193,8 +193,8 @@ def word_order(
         changed = rearranged(text, arrange, generator(seed, "word order", name))
         asked = ~changed.text.special
         there, parts = row[changed.tokens[asked]], changed.parts[asked]
-        found = states(subject, changed.text, asked, batch_tokens, device)
-        pairs = zip(found, true, strict=True)
+        after = states(subject, changed.text, asked, batch_tokens, device)
+        pairs = zip(after, true, strict=True)
         squares = [np.square(a - b[there]).sum(axis=1, dtype=float) for a, b in pairs]
         distances = np.stack(squares, axis=1)
         several = ~np.isnan(apart[0, there]).any(axis=1)
@@ -221,9 +221,9 @@ def _shares(distances: np.ndarray, apart: np.ndarray) -> Iterator[dict]:
         yield {"layer": layer, **estimate, "n": len(distances)}
 
 
-def _above(found: np.ndarray, usual: np.ndarray, blocks: np.ndarray, count: int) -> dict:
+def _above(losses: np.ndarray, usual: np.ndarray, blocks: np.ndarray, count: int) -> dict:
     """The mean loss of a prediction above the usual one, from sums and counts `[n, 2]`."""
-    sums = [jackknife.sums(of, blocks, count).T for of in (found, usual)]
+    sums = [jackknife.sums(of, blocks, count).T for of in (losses, usual)]
     value, *without = jackknife.ratio(*sums[0]) - jackknife.ratio(*sums[1])
     estimate = jackknife.estimate("value", value, np.array(without), jackknife.ANY)
-    return {**estimate, "n": int(found[:, 1].sum())}
+    return {**estimate, "n": int(losses[:, 1].sum())}

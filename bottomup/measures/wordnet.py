@@ -27,27 +27,27 @@ WITHIN = {NEAREST: jackknife.COSINE, PAIRS: jackknife.UNIT}
 NEEDED = 20  # words; of fewer nothing is said
 
 
-def known(found: pd.DataFrame, words: Set[str]) -> pd.DataFrame:
+def known(examples: pd.DataFrame, words: Set[str]) -> pd.DataFrame:
     """The examples whose word, in the form that it has there, is one of `words`.
 
-    found: as from `corpus.wordnet.examples`.
+    examples: as from `corpus.wordnet.examples`.
     """
-    places = zip(found["text"], found["start"], found["end"], strict=True)
+    places = zip(examples["text"], examples["start"], examples["end"], strict=True)
     forms = [text[start:end] for text, start, end in places]
     kept = [bool({form, form.lower()} & words) for form in forms]
-    return found[np.array(kept, dtype=bool)]
+    return examples[np.array(kept, dtype=bool)]
 
 
-def asked(found: pd.DataFrame, seed: int) -> pd.DataFrame:
+def asked(examples: pd.DataFrame, seed: int) -> pd.DataFrame:
     """The examples of words with two senses or more, of two examples or more, and the `block` of
     each, to which words are dealt at random. The order is random, so that chance decides between
     equally near ones."""
-    found = found[found.groupby([*WORD, "sense"])["text"].transform("size") > 1]
-    found = found[found.groupby(WORD)["sense"].transform("nunique") > 1]
-    number, random = found.groupby(WORD).ngroup().to_numpy(), generator(seed, "wordnet")
+    examples = examples[examples.groupby([*WORD, "sense"])["text"].transform("size") > 1]
+    examples = examples[examples.groupby(WORD)["sense"].transform("nunique") > 1]
+    number, random = examples.groupby(WORD).ngroup().to_numpy(), generator(seed, "wordnet")
     order = random.permutation(number.max(initial=-1) + 1)
-    found = found.assign(block=order[number] % N_BLOCKS)
-    return found.iloc[random.permutation(len(found))].reset_index(drop=True)
+    examples = examples.assign(block=order[number] % N_BLOCKS)
+    return examples.iloc[random.permutation(len(examples))].reset_index(drop=True)
 
 
 def told(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:
@@ -82,8 +82,8 @@ def rows(views: np.ndarray, some: pd.DataFrame) -> Iterator[dict]:
     senses = some["sense"].to_numpy()
     blocks = some["block"].to_numpy()[[of[0] for of in words]] if words else np.zeros(0, int)
     for layer, view in enumerate(views):
-        found = np.array([told(view[of], senses[of]) for of in words]).reshape(-1, 3)
-        share, chance, alike = jackknife.sums(found, blocks, N_BLOCKS).T
+        scores = np.array([told(view[of], senses[of]) for of in words]).reshape(-1, 3)
+        share, chance, alike = jackknife.sums(scores, blocks, N_BLOCKS).T
         n = jackknife.sums(np.ones(len(words)), blocks, N_BLOCKS)
         values = {
             NEAREST: jackknife.ratio(share - chance, n - chance),

@@ -51,7 +51,7 @@ def test_a_tree_by_hand():
     three = (trees, wrong, trees)
     subject = Given(lambda ids: np.stack([on_heads(ids, some) for some in three]))
     annotation = annotated([HEADS], punctuation=[5])
-    [found] = measure_of.edges_found(
+    [found] = measure_of.recovered_edges(
         subject, text, probe.trees(annotation, np.array([0]), np.array([0])), 40
     )
     assert found[0].tolist() == [[4, 3, 4, 4]], "the mean has more of the right edge"
