@@ -29,13 +29,13 @@ def short(sentences: pd.Series, n: int, seed: int) -> np.ndarray:
     """The numbers of `n` different short sentences, drawn without replacement, ascending; all if
     there are fewer. Raises UserError if there is none."""
     fits = sentences.str.count(WORDS).between(*SHORT) & ~sentences.duplicated()
-    found = np.flatnonzero(fits)
-    if not len(found):
+    numbers = np.flatnonzero(fits)
+    if not len(numbers):
         raise UserError(
             f"no sentence of {SHORT[0]} to {SHORT[1]} words in the test split, in which to show "
             "attention; set leave_out to [attention, beliefs] or hold out more text"
         )
-    return np.sort(generator(seed, "attention").permutation(found)[:n])
+    return np.sort(generator(seed, "attention").permutation(numbers)[:n])
 
 
 def attention(

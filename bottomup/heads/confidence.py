@@ -41,15 +41,15 @@ def head_attention(model: Transformer, examples: Iterable[Example]) -> dict[str,
     Raises UserError if there is no token at all.
     """
     device = model.head.weight.device
-    found = {name: Totals() for name in QUANTITIES}
+    totals = {name: Totals() for name in QUANTITIES}
     for example in examples:
         source = torch.from_numpy(example.source).to(device)
         target = None if example.target is None else torch.from_numpy(example.target).to(device)
         steps = list(trace(model, source, target).attentions())
         masks = token_masks(source, target, model.config)
         for kind, (queries, keys) in masks.items():
-            _add(found, kind, [step.weights for step in steps if step.kind == kind], queries, keys)
-    return _not_empty(found)
+            _add(totals, kind, [step.weights for step in steps if step.kind == kind], queries, keys)
+    return _not_empty(totals)
 
 
 def encoder_attention(
@@ -60,19 +60,19 @@ def encoder_attention(
     batch_tokens: padded tokens to encode at once.
     """
     subject.model.to(device)
-    found = {name: Totals() for name in QUANTITIES}
+    totals = {name: Totals() for name in QUANTITIES}
     order = []
     for batch in batches(subject, text, batch_tokens):
         keys = torch.from_numpy(batch.tokens & ~batch.special).to(device)
         queries = asked(keys, subject)
         attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
-        _add(found, "encoder", attentions, queries, keys)
+        _add(totals, "encoder", attentions, queries, keys)
         order.append(batch.sentences)
-    return _not_empty(found), np.concatenate(order)
+    return _not_empty(totals), np.concatenate(order)
 
 
 def _add(
-    found: dict[str, Totals], kind: str, layers: Iterable[Tensor], queries: Tensor, keys: Tensor
+    totals: dict[str, Totals], kind: str, layers: Iterable[Tensor], queries: Tensor, keys: Tensor
 ) -> None:
     """Add a batch: weights of each layer `[batch, heads, queries, keys]`, and which queries and
     keys count."""
@@ -84,13 +84,13 @@ def _add(
     }
     for name, of_layers in values.items():
         of_queries = torch.stack(of_layers, dim=1).double() * queries[:, None, None, :]
-        found[name].add(kind, of_queries.sum(dim=-1), queries.sum(dim=-1))
+        totals[name].add(kind, of_queries.sum(dim=-1), queries.sum(dim=-1))
 
 
-def _not_empty(found: dict[str, Totals]) -> dict[str, Totals]:
-    if found["confidence"].empty():
+def _not_empty(totals: dict[str, Totals]) -> dict[str, Totals]:
+    if totals["confidence"].empty():
         raise UserError("no token to attend from; confidence needs sentences with tokens")
-    return found
+    return totals
 
 
 def asked(keys: Tensor, reader: Subject | TransformerConfig) -> Tensor:

@@ -160,9 +160,9 @@ def head_functions(
     rare = rare_tokens(types[is_token], ranks, in_tokens, thresholds.rare_rank, blocks)
 
     heads = subject.open_heads
-    found = maxima(subject, tokens, heads, in_tokens, in_words, batch_tokens, device)
+    places = maxima(subject, tokens, heads, in_tokens, in_words, batch_tokens, device)
     rows = []
-    for layer, (of_tokens, of_words) in enumerate(found):
+    for layer, (of_tokens, of_words) in enumerate(places):
         functions = [
             positional(of_tokens, in_tokens, blocks, thresholds.positional),
             *(syntactic(of_words, pairs, thresholds) for pairs in related),
@@ -233,7 +233,7 @@ def maxima(
     `[heads, n_words]` for each layer.
     """
     n, m = len(in_tokens.place), len(in_words.place)
-    found = [(np.zeros((h, n), np.int16), np.zeros((h, m), np.int16)) for h in map(len, heads)]
+    places = [(np.zeros((h, n), np.int16), np.zeros((h, m), np.int16)) for h in map(len, heads)]
     for batch in batches(subject, tokens, batch_tokens):
         sentences = batch.sentences
         numbers = np.where(batch.tokens, tokens.words[batch.index], NO_WORD)
@@ -246,12 +246,12 @@ def maxima(
         )
         attentions = subject.attentions(batch.ids.to(device), lengths=batch.lengths)
         words = torch.from_numpy(numbers).to(device)
-        for weights, some, (of_tokens, of_words) in zip(attentions, heads, found, strict=True):
+        for weights, some, (of_tokens, of_words) in zip(attentions, heads, places, strict=True):
             weights = weights[:, some]
             of_tokens[:, batch_of_tokens] = largest(weights, token_cells)
             weights = word_attention(weights, words, n_words)
             of_words[:, batch_of_words] = largest(weights, word_cells)
-    return found
+    return places
 
 
 def largest(weights: Tensor, there: np.ndarray) -> np.ndarray:
@@ -331,7 +331,7 @@ def related_words(
     """
     word = np.arange(len(annotation))
     head = words.offsets[words.sentence] + annotation["head"].to_numpy()
-    found = []
+    related = []
     for relation, labels in RELATIONS.items():
         dependents = np.flatnonzero(annotation["relation"].isin(labels))
         directions = {"to_head": (word, head), "from_head": (head, word)}
@@ -344,8 +344,8 @@ def related_words(
             counts = offset_counts(key - words.place[query], block, count, words.longest)
             offset = int(counts[0].argmax()) - words.longest if len(query) else None
             baseline = jackknife.ratio(counts.max(axis=1), counts.sum(axis=1))
-            found.append(Related(f"{relation}_{direction}", block, query, key, offset, baseline))
-    return found
+            related.append(Related(f"{relation}_{direction}", block, query, key, offset, baseline))
+    return related
 
 
 def syntactic(maxima: np.ndarray, pairs: Related, thresholds: Thresholds) -> list[dict]:
@@ -353,10 +353,10 @@ def syntactic(maxima: np.ndarray, pairs: Related, thresholds: Thresholds) -> lis
 
     maxima: `[heads, n_words]`.
     """
-    found = accuracies(maxima[:, pairs.query] == pairs.key, pairs)
+    rows = accuracies(maxima[:, pairs.query] == pairs.key, pairs)
     needed = (1 + thresholds.syntactic) * pairs.baseline[0]
     names = {"function": pairs.function, "offset": pairs.offset}
-    return [row | names | {"held": row["accuracy"] >= needed} for row in found]
+    return [row | names | {"held": row["accuracy"] >= needed} for row in rows]
 
 
 def rare_tokens(
@@ -373,7 +373,7 @@ def rare_tokens(
     outside = (rank.groupby(tokens.sentence).transform("max") > rare_rank).to_numpy()
     order = rarity(types, rank.to_numpy(), tokens.sentence)
     begin = tokens.offsets[tokens.sentence]
-    found = []
+    questions = []
     for function, n_rarest in (("rarest", 1), ("two_rarest", 2)):
         rare = (order <= n_rarest) & (types != NO_WORD)
         before = np.concatenate([[0], np.cumsum(rare)])
@@ -382,8 +382,8 @@ def rare_tokens(
         block, count = blocks[tokens.sentence[query]], jackknife.n_blocks(blocks)
         chances = (seen / tokens.seen)[query]
         chances, sizes = (jackknife.sums(x, block, count) for x in (chances, np.ones(len(query))))
-        found.append(Rare(function, block, query, rare, jackknife.ratio(chances, sizes)))
-    return found
+        questions.append(Rare(function, block, query, rare, jackknife.ratio(chances, sizes)))
+    return questions
 
 
 def rarity(types: np.ndarray, rank: np.ndarray, sentence: np.ndarray) -> np.ndarray:
@@ -406,8 +406,8 @@ def on_rare(
     for question in both:
         first = tokens.offsets[tokens.sentence[question.query]]
         right = question.rare[first + maxima[:, question.query]]
-        found = accuracies(right, question)
-        rows.append([row | {"function": question.function} for row in found])
+        scores = accuracies(right, question)
+        rows.append([row | {"function": question.function} for row in scores])
     held = [row["accuracy"] >= threshold for row in rows[-1]]
     return [
         [row | {"held": reached} for row, reached in zip(some, held, strict=True)] for some in rows
@@ -434,5 +434,5 @@ def accuracy(hits: np.ndarray, asked: np.ndarray, cases: np.ndarray) -> dict:
     block, `[n_blocks]`.
     """
     shares = jackknife.ratio(hits, asked)
-    found = jackknife.estimate("accuracy", shares[0], shares[1:], jackknife.UNIT, cases)
-    return found | {"n": int(asked[0])}
+    estimate = jackknife.estimate("accuracy", shares[0], shares[1:], jackknife.UNIT, cases)
+    return estimate | {"n": int(asked[0])}

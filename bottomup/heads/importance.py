@@ -26,8 +26,8 @@ def importances(
     the model was trained to predict.
     """
     of_attention = tasks.load(settings.run, "importances").of_attention
-    found, order = of_attention(predictor, text, settings)
-    for name, totals in found.items():
+    by_name, order = of_attention(predictor, text, settings)
+    for name, totals in by_name.items():
         yield name, totals, order
     if not predictor.predicts(text):
         logging.info(
@@ -54,8 +54,8 @@ def gate_gradient(predictor: Predictor, examples: Iterable[Example]) -> Totals:
             loss, predicted = predictor.summed_loss(sentence)
             slopes = iter(torch.autograd.grad(loss, every))
             for kind, of_kind in gates.items():
-                found = torch.stack([next(slopes).abs() for _ in of_kind])
-                totals.add(kind, found[None], torch.tensor([predicted]))
+                magnitudes = torch.stack([next(slopes).abs() for _ in of_kind])
+                totals.add(kind, magnitudes[None], torch.tensor([predicted]))
     for gate in every:
         gate.requires_grad_(False)
     return totals
@@ -86,6 +86,6 @@ def without_each(gates: Tensor, losses: Callable[[], Tensor]) -> Iterator[Tensor
     for head in range(len(gates)):
         before = gates[head].item()
         gates[head] = 0.0
-        found = losses()
+        without = losses()
         gates[head] = before
-        yield found
+        yield without

@@ -123,7 +123,7 @@ def sentence_losses(logits: Tensor, labels: Tensor) -> tuple[Tensor, Tensor]:
     """`Predictor.losses` from labels `[sentences, length]` and logits `[predicted, vocab]` where
     they are not IGNORE."""
     there = labels != IGNORE
-    found = functional.cross_entropy(logits, labels[there], reduction="none")
-    losses = found.new_zeros(labels.shape)  # under autocast wider than the logits
-    losses[there] = found
+    token_losses = functional.cross_entropy(logits, labels[there], reduction="none")
+    losses = token_losses.new_zeros(labels.shape)  # under autocast wider than the logits
+    losses[there] = token_losses
     return losses.double().sum(dim=1), there.sum(dim=1)

@@ -158,8 +158,8 @@ def down(
                 inner, step.normed, step.module.inner.weight, step.module.inner.bias
             )
         relevance = relevance + rule.norm(normed, step.x, step.norm)
-    for kind, found in layers.items():
-        heads[kind] = torch.stack(found[::-1])
+    for kind, of_kind in layers.items():
+        heads[kind] = torch.stack(of_kind[::-1])
     return relevance, memory
 
 

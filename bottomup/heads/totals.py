@@ -48,12 +48,12 @@ class Totals:
 
         blocks: the block of each sentence, in the order they were added, below `count`.
         """
-        found = {}
+        means = {}
         for kind, parts in self.sums.items():
             sums, counts = np.concatenate(parts), np.concatenate(self.counts[kind])
             sums, counts = (jackknife.sums_without(x, blocks, count) for x in (sums, counts))
-            found[kind] = np.moveaxis(jackknife.ratio(sums, counts[:, None, None]), 0, -1)
-        return found
+            means[kind] = np.moveaxis(jackknife.ratio(sums, counts[:, None, None]), 0, -1)
+        return means
 
     def rows(self, importance: str, blocks: np.ndarray, count: int) -> Iterator[dict]:
         """Rows of a table for one importance: attention, layer and head from 1, the mean as an

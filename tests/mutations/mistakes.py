@@ -858,8 +858,8 @@ MISTAKES = [
         ),
         ('head_relevance(model, own, "ratio")', 'head_relevance(model, own, "alpha_beta")'),
         (
-            "found = head_attention(model, own)",
-            "found = head_attention(model, references(predictor, text, settings.seed))",
+            "by_name = head_attention(model, own)",
+            "by_name = head_attention(model, references(predictor, text, settings.seed))",
         ),
     ),
     *of(
@@ -1969,7 +1969,7 @@ MISTAKES = [
         "heads",
         "predictor.py",
         ('(gates["step"] == gates["step"].max()) & ~gates["kept"]', '~gates["kept"]'),
-        ("found.new_zeros(labels.shape)", "found.new_ones(labels.shape)"),
+        ("token_losses.new_zeros(labels.shape)", "token_losses.new_ones(labels.shape)"),
     ),
     *of("heads", "attention.py", ('generator(seed, "attention")', 'generator(1, "attention")')),
     *of(

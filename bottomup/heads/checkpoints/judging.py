@@ -31,11 +31,11 @@ def right_token(predictor: CheckpointPredictor, text: Text, blocks: np.ndarray, 
 
     blocks: the block of each sentence of `text`, `[n_sentences]`. seed: for the masks.
     """
-    found = np.zeros((len(text.source), 2))
+    by_sentence = np.zeros((len(text.source), 2))
     for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
         example = predictor.example(text, sentences, generator(seed, "quality", index))
         losses, predicted = predictor.losses(example)
-        found[sentences] = torch.stack([losses, predicted.double()], dim=1).cpu().numpy()
-    losses, predicted = jackknife.sums(found, blocks, jackknife.n_blocks(blocks)).T
+        by_sentence[sentences] = torch.stack([losses, predicted.double()], dim=1).cpu().numpy()
+    losses, predicted = jackknife.sums(by_sentence, blocks, jackknife.n_blocks(blocks)).T
     value, *without = np.exp(-jackknife.ratio(losses, predicted))
     return Score(value, np.array(without), jackknife.UNIT, int(predicted[0]))

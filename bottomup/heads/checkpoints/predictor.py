@@ -64,10 +64,10 @@ def objective_of(subject: Checkpoint) -> str | None:
     if not subject.predicts_tokens:
         return None
     if subject.translates:
-        found = "mt" if TRANSLATOR in subject.model.config.architectures else None
+        objective = "mt" if TRANSLATOR in subject.model.config.architectures else None
     else:
-        found = "mlm" if subject.masks else "lm" if subject.causal else None
-    return found if found and type(subject.model.config) in KNOWN[found] else None
+        objective = "mlm" if subject.masks else "lm" if subject.causal else None
+    return objective if objective and type(subject.model.config) in KNOWN[objective] else None
 
 
 @dataclass
@@ -114,8 +114,8 @@ class CheckpointPredictor(Predictor):
         sizes = [weights.shape[1] for weights in seen.weights]
         heads = [GatedHeads(torch.ones(size, device=self.device)) for size in sizes]
         above = heads[self.subject.layers :]
-        found = {"encoder": heads[: self.subject.layers]}
-        return found | {"decoder": above[::2], "cross": above[1::2]} if above else found
+        gates = {"encoder": heads[: self.subject.layers]}
+        return gates | {"decoder": above[::2], "cross": above[1::2]} if above else gates
 
     def text(self, files: Sequence[Path]) -> Text:
         """files: a table with columns source and target."""
@@ -144,13 +144,13 @@ class CheckpointPredictor(Predictor):
             ids = np.where(source.special, EOS, ids)
         # Either may know more: a tokenizer of added tokens, a model of a rounded size.
         known = filter(None, (subject.tokenizer.get_vocab_size(), subject.vocab_size))
-        found = self.objective.example(ids, predicted, min(known) + N_SPECIAL, rng)
+        example = self.objective.example(ids, predicted, min(known) + N_SPECIAL, rng)
         read = source.ids.numpy()
         if masks:
             assert subject.mask is not None  # or it would have another objective
-            changed = np.where(found.source == MASK, subject.mask, found.source - N_SPECIAL)
-            read = np.where(found.source == ids, read, changed)
-        labels = np.where(found.labels == IGNORE, IGNORE, found.labels - N_SPECIAL)
+            changed = np.where(example.source == MASK, subject.mask, example.source - N_SPECIAL)
+            read = np.where(example.source == ids, read, changed)
+        labels = np.where(example.labels == IGNORE, IGNORE, example.labels - N_SPECIAL)
         return Example(read, of_target, labels, source.lengths.numpy())
 
     def losses(self, example: Example) -> tuple[Tensor, Tensor]:

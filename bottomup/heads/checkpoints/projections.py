@@ -27,14 +27,14 @@ def what_reads_heads(predictor: "CheckpointPredictor") -> dict[Place, tuple[Tens
     Raises UserError if this is not a projection that reads the heads of one layer, side by side;
     then heads cannot be taken out of it.
     """
-    found: list[tuple[nn.Linear | Conv1D, Tensor]] = []
+    readers: list[tuple[nn.Linear | Conv1D, Tensor]] = []
     calls: Counter[nn.Module] = Counter()
 
     def note(module: nn.Linear | Conv1D, inputs: tuple[Tensor, ...]) -> None:
         calls[module] += 1
         rows = inputs[0].isnan().flatten(0, -2).any(0)
-        if not found and rows.any():
-            found.append((module, rows))
+        if not readers and rows.any():
+            readers.append((module, rows))
 
     hooks = [
         module.register_forward_pre_hook(note)
@@ -48,12 +48,12 @@ def what_reads_heads(predictor: "CheckpointPredictor") -> dict[Place, tuple[Tens
     for kind, gates in predictor.gates.items():
         for layer, gate in enumerate(gates, 1):
             for head in range(len(gate)):
-                found.clear()
+                readers.clear()
                 calls.clear()
                 gate[head] = torch.nan
                 predictor.losses(example)
                 gate[head] = 1.0
-                module, rows = found[0] if found else (None, gate)
+                module, rows = readers[0] if readers else (None, gate)
                 if module is None or calls[module] != 1 or rows.sum() * len(gate) != len(rows):
                     raise UserError(
                         f"heads cannot be taken out of a {predictor.model.config.model_type}: no "

@@ -26,20 +26,20 @@ def of_attention(
         own = translations(model, text, **dict(settings.beam))
     else:
         own = references(predictor, text, settings.seed)
-    found = head_attention(model, own)
+    by_name = head_attention(model, own)
     if predicts is not None:
-        found |= {
+        by_name |= {
             "relevance_alpha_beta": head_relevance(model, own, "alpha_beta"),
             "relevance_ratio": head_relevance(model, own, "ratio"),
         }
-    return found, np.arange(len(text.source))
+    return by_name, np.arange(len(text.source))
 
 
 def translations(
     model: Transformer, text: Text, beam_size: int, length_penalty: float
 ) -> list[Example]:
     """The model's own translation of each sentence, for it to predict token by token."""
-    found = []
+    examples = []
     for sentence in range(len(text.source)):
         source, _ = text.batch(np.array([sentence]))
         [ids] = translate(
@@ -50,5 +50,5 @@ def translations(
             max_length=2 * source.shape[1] + 10,
         )
         target = np.array([[*ids, EOS]])
-        found.append(Example(source, target, target))
-    return found
+        examples.append(Example(source, target, target))
+    return examples

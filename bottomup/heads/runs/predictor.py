@@ -112,7 +112,7 @@ def opened(run: Trained, subject: Run, folder: Path) -> RunPredictor:
 
 def entering(layers: Iterable[Callable], x: Tensor) -> list[Tensor]:
     """What each layer reads, from `x` up, and what the last one hands on."""
-    found = [x]
+    inputs = [x]
     for layer in layers:
-        found.append(layer(found[-1])[0])
-    return found
+        inputs.append(layer(inputs[-1])[0])
+    return inputs
