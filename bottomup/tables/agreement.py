@@ -101,7 +101,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     tokenizer = load_tokenizer(seen.needed("word_tokenizer"))
     annotation = read_table(seen.needed("annotation"), columns=agreement.NEEDED)
     known = agreement.frequent_words(train, tokenizer, settings.seen)
-    found = agreement.items(annotation, known)
+    items = agreement.items(annotation, known)
     texts = [*spans(read_table(seen.needed("pairs"))["source"].tolist(), tokenizer)]
     blocks = load_array(seen.needed("blocks"))
     readers = {MODEL: model, NGRAMS: of_ngrams(train, tokenizer)}
@@ -109,7 +109,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     for (by, reader), score in product(readers.items(), agreement.SCORES):
         whole = score == agreement.SENTENCE and not reader.causal
         most = settings.whole_items if whole else settings.items
-        some = agreement.drawn(found, most, settings.seed)
+        some = agreement.drawn(items, most, settings.seed)
         rows = agreement.rows(agreement.answered(some, texts, reader, score), blocks, LEAST)
         parts += [{"by": by, "score": score, **row} for row in rows]
     return pd.DataFrame(parts, columns=COLUMNS)

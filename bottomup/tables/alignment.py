@@ -38,11 +38,11 @@ def rows(seen: "Seen", settings: Settings) -> list[dict]:
         "occurrences": of_occurrences(seen.subject, table, text, tokenizer)[0],
         "test": of_text(seen.subject, sentences, tokenizer)[0],
     }
-    found = [{"text": name} | row for name, words in texts.items() for row in words.not_read()]
+    unread = [{"text": name} | row for name, words in texts.items() for row in words.not_read()]
     key = f"checkpoints.{seen.run['objective']}"
     losses = [
         Loss(f"reading {row['text']}, {row['reason']}", key, row["n"], row["total"], row["unit"])
-        for row in found
+        for row in unread
     ]
     tell(losses)
-    return found
+    return unread

@@ -70,7 +70,7 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
         texts.append(text.select(whole.nonzero()[0]))
         told.append(probe.trees(annotation, sentences[whole], blocks))
     count = jackknife.n_blocks(blocks)
-    found = attention_trees.attention_trees(
+    measured = attention_trees.attention_trees(
         seen.subject, texts, told, count, settings.seed, seen.batch_tokens, device()
     )
-    return pd.DataFrame(found, columns=COLUMNS).astype({"head": "Int64"})
+    return pd.DataFrame(measured, columns=COLUMNS).astype({"head": "Int64"})

@@ -54,7 +54,7 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     asked = depths(len(seen.views) - 1, settings.layers)
     for layer, x, y in seen.pairs_of_layers():
         if layer in asked:
-            found = dictionary(
+            measured = dictionary(
                 *(x, y, seen.occurrences),
                 times=settings.times,
                 active=settings.active,
@@ -62,4 +62,4 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
                 seed=settings.seed,
                 device=device(),
             )
-            yield from ({"layer": layer, **row} for row in found)
+            yield from ({"layer": layer, **row} for row in measured)

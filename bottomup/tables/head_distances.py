@@ -21,14 +21,14 @@ if TYPE_CHECKING:
 def with_heads(subjects: "Subjects") -> list[str]:
     """A run with itself, two runs of one objective, and the first runs of trained ones."""
     shown = subjects.attending(subjects.compared)
-    found = [names.pair(run, run) for run in subjects.first_runs(shown)]
+    pairs = [names.pair(run, run) for run in subjects.first_runs(shown)]
     first = set(subjects.first_pairs())
     for pair in subjects.pairs_of_runs():
         a, b = (names.objective_and_seed(run)[0] for run in names.runs_of(pair))
         trained = pair in first and {a, b} <= {*subjects.trained}
         if {a, b} <= {*shown} and (a == b or trained):
-            found.append(pair)
-    return found
+            pairs.append(pair)
+    return pairs
 
 
 TABLE = Table(
@@ -76,6 +76,6 @@ def rows(seen: "Seen", settings: Settings) -> pd.DataFrame:
     some = np.sort(drawn[: settings.sentences])
     text, count = held_out(seen, some), jackknife.n_blocks(blocks)
     read = settings.seed, seen.batch_tokens, device()
-    found = head_distances.distances(a, b, text, blocks[some], count, *read)
-    table = pd.DataFrame(head_distances.rows(found, a, b), columns=COLUMNS)
+    distances = head_distances.distances(a, b, text, blocks[some], count, *read)
+    table = pd.DataFrame(head_distances.rows(distances, a, b), columns=COLUMNS)
     return table.astype(dict.fromkeys(["to_layer", "to_head"], "Int64"))

@@ -71,6 +71,6 @@ def rows(seen: "Seen", settings: Thresholds) -> pd.DataFrame:
         device(),
         unaligned,
     )
-    for function, found in table.groupby("function", sort=False):
-        log.info("%s: %d of %d heads", function, found["held"].sum(), len(found))
+    for function, of_function in table.groupby("function", sort=False):
+        log.info("%s: %d of %d heads", function, of_function["held"].sum(), len(of_function))
     return table

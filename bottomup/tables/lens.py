@@ -101,12 +101,12 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     model, objective, test, maps = ready(seen, settings)
     blocks = load_array(seen.needed("blocks"))
     require_equal_lengths(sentences=test.source, blocks=blocks)
-    found = predicted(model, objective, test, settings.seed, maps)
+    predictions = predicted(model, objective, test, settings.seed, maps)
     annotation = seen.file("annotation")
     known = known_of_tokens(
         test.source,
         read_table(seen.needed("frequencies"), usecols=["token_id", "rank"]),
         annotation and read_table(annotation, columns=["sentence", "word", "tag"]),
     )
-    for row in lens(found, maps, blocks, known):
+    for row in lens(predictions, maps, blocks, known):
         yield {name: row[name] for name in COLUMNS}

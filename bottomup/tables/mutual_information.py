@@ -65,11 +65,11 @@ class Settings(Section):
     def others(self) -> dict[str, dict[str, Any]]:
         """The other estimates, by name."""
         shown = {"estimator": "clusters"} | self.shown
-        found = {f"{n} clusters": shown | {"n_clusters": n} for n in self.other_n_clusters}
-        found |= {f"{n} tokens": shown | {"n_tokens": n} for n in self.other_n_tokens}
+        others = {f"{n} clusters": shown | {"n_clusters": n} for n in self.other_n_clusters}
+        others |= {f"{n} tokens": shown | {"n_tokens": n} for n in self.other_n_tokens}
         if self.scikit_learn:
-            found["scikit-learn"] = {"estimator": "scikit-learn"}
-        return {"classifier": {"estimator": "classifier"}} | found
+            others["scikit-learn"] = {"estimator": "scikit-learn"}
+        return {"classifier": {"estimator": "classifier"}} | others
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
@@ -79,18 +79,18 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.mutual_information import by_clusters
 
     for label, way in product(map(dict, seen.labels), _ways(settings)):
-        found: Iterator[dict]
+        measured: Iterator[dict]
         n_tokens, n_clusters, estimator = way
         some, tokens = choose(seen.occurrences, seen.frequencies, n_tokens, **label)
         of_tokens = tokens, seen.blocks[some], jackknife.n_blocks(seen.blocks)
         views = (view[some] for view in seen.views)
         if estimator == "classifier":
-            found = (by_classifier(view, *of_tokens, settings.seed) for view in views)
+            measured = (by_classifier(view, *of_tokens, settings.seed) for view in views)
         else:
             drawn = n_clusters, settings.clusterings, settings.seed
-            found = by_clusters(views, *of_tokens, *drawn, estimator)
+            measured = by_clusters(views, *of_tokens, *drawn, estimator)
         place = {"reading": seen.reading, **label, "n_tokens": n_tokens}
-        for layer, row in enumerate(found):
+        for layer, row in enumerate(measured):
             yield {"layer": layer} | place | row
 
 

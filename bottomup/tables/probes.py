@@ -56,8 +56,10 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     for layer, view in enumerate(seen.views):
         for task in tasks:
             labels = occurrences[task].to_numpy()
-            found = probe(task, view[kept], labels, words, sentences, blocks, count, settings.seed)
-            for row in found:
+            measured = probe(
+                task, view[kept], labels, words, sentences, blocks, count, settings.seed
+            )
+            for row in measured:
                 yield {"layer": layer, **row}
     for task in tasks:
         labels = occurrences[task].to_numpy()

@@ -27,9 +27,9 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.pairs import pwcca_rows
 
     permuted = permutations(seen.null)
-    found = (
+    measured = (
         {"layer_a": layer, "layer_b": layer + 1, **row}
         for layer, views in enumerate(pairwise(seen.views))
         for row in pwcca_rows(*views, seen.blocks, settings.variants, permuted)
     )
-    yield from calibrated(found, FAMILY)
+    yield from calibrated(measured, FAMILY)

@@ -41,12 +41,12 @@ class Settings(Section):
 
     def others(self, name: str, between: str) -> dict[str, dict[str, str]]:
         """The other estimates, by name; `name`: that with the weights of y."""
-        found = {}
+        others = {}
         if "definition" in self.variants:
-            found[name] = {"variant": "definition", "weights": "y"}
+            others[name] = {"variant": "definition", "weights": "y"}
         for variant in self.variants[1:]:
-            found[f"{variant}, {between}"] = {"variant": variant, "weights": "x"}
-        return found
+            others[f"{variant}, {between}"] = {"variant": variant, "weights": "x"}
+        return others
 
 
 def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
@@ -54,9 +54,9 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.pairs import pwcca_rows
 
     permuted = permutations(seen.null)
-    found = (
+    measured = (
         {"layer": layer, **row}
         for layer, x, y in seen.pairs_of_layers()
         for row in pwcca_rows(x, y, seen.blocks, settings.variants, permuted)
     )
-    yield from calibrated(found, FAMILY)
+    yield from calibrated(measured, FAMILY)

@@ -38,9 +38,9 @@ def rows(seen: Seen, settings: Settings) -> Iterator[dict]:
     from bottomup.measures.similarity import similarity
 
     permuted = permutations(seen.null)
-    found = (
+    measured = (
         {"layer": layer, **row}
         for layer, x, y in seen.pairs_of_layers()
         for row in similarity(x, y, seen.blocks, **dict(settings), permutations=permuted)
     )
-    yield from calibrated(found, FAMILY)
+    yield from calibrated(measured, FAMILY)

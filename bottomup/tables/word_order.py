@@ -100,10 +100,10 @@ def losses_of(
 
     @torch.inference_mode()
     def losses(source: "TokenFile") -> "np.ndarray":
-        text, found = Text(source, target), np.zeros((len(source), 2))
+        text, by_sentence = Text(source, target), np.zeros((len(source), 2))
         for index, sentences in enumerate(in_order(text, BATCH_TOKENS)):
             example = predictor.example(text, sentences, generator(seed, "masks", index))
-            found[sentences] = torch.stack(predictor.losses(example), dim=1).cpu().numpy()
-        return found
+            by_sentence[sentences] = torch.stack(predictor.losses(example), dim=1).cpu().numpy()
+        return by_sentence
 
     return losses

@@ -94,15 +94,15 @@ def rows(seen: "Seen", settings: Settings) -> Iterator[dict]:
     from bottomup.subjects.words import encode
 
     assert settings.folder is not None  # or there is no such job
-    found, subject = examples(settings.folder), seen.subject
+    table, subject = examples(settings.folder), seen.subject
     if settings.seen:
         train = TokenFile.load(seen.needed("train").parent)
         tokenizer = load_tokenizer(seen.needed("word_tokenizer"))
-        found = wordnet.known(found, frequent_words(train, tokenizer, settings.seen))
-    places = [[place] for place in zip(found["start"], found["end"], strict=True)]
-    read = encode(subject.tokenizer, found["text"].tolist(), places, subject.max_length)
-    found = found.assign(number=np.arange(len(found)))
-    some = wordnet.asked(found[read.last != NO_WORD], settings.seed)
+        table = wordnet.known(table, frequent_words(train, tokenizer, settings.seen))
+    places = [[place] for place in zip(table["start"], table["end"], strict=True)]
+    read = encode(subject.tokenizer, table["text"].tolist(), places, subject.max_length)
+    table = table.assign(number=np.arange(len(table)))
+    some = wordnet.asked(table[read.last != NO_WORD], settings.seed)
     text = read.tokens.select(some["number"].to_numpy())
     last = np.zeros(len(text.ids), dtype=bool)
     last[text.offsets[:-1] + read.last[some["number"]]] = True
