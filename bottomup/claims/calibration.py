@@ -109,7 +109,7 @@ class Truth:
                 return theirs.whole[:, 0]
             return np.full(n_parts, claim.published)
 
-        parts = known(finding.found, published.found if published else None)
+        parts = known(finding.replicates, published.replicates if published else None)
         condition = known(finding.condition, published.condition if published else None)
         extreme = max if claim.one_of else min
         initial = finding.before if finding.difference else None
@@ -162,7 +162,7 @@ class Simulation:
         """Decisions on each study."""
         finding, difference = self.finding, self.finding.difference
         of_parts, of_added = finding.parts, finding.added
-        both = [finding.found, difference] if difference else [finding.found]
+        both = [finding.replicates, difference] if difference else [finding.replicates]
         evidence = [of_parts, of_added] if of_added else [of_parts]
         values = np.append(truth.parts, truth.added) if difference else truth.parts
         drawn = self.evidence(both, evidence, values)

@@ -55,9 +55,9 @@ def _pairs(table: Table, initial: Mapping[str, str]) -> Table:
         wanted[f"initial_{side}"] = wanted[f"objective_{side}"].map(initial)
     same = (wanted["initial_a"] == wanted["initial_b"]) & (wanted["seed_a"] == wanted["seed_b"])
     nothing = len(table.draws["distance"])
-    found = [wanted[~same].merge(known), wanted[same].assign(place=nothing)]
+    matched = [wanted[~same].merge(known), wanted[same].assign(place=nothing)]
     zero = np.zeros((1, 1 + 2 * N_DRAWS))
     draws = {"distance": np.vstack([table.draws["distance"], zero])}
     return replace(
-        table, rows=pd.concat([rows[is_initial], *found]).set_index("place"), draws=draws
+        table, rows=pd.concat([rows[is_initial], *matched]).set_index("place"), draws=draws
     )

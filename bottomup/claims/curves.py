@@ -34,18 +34,18 @@ def rows(tables: Tables, name: str, **where) -> Table:
     return tables[name].where(**where)
 
 
-def curve(found: Table, layer: str, value: str) -> Curve:
-    """The values of `found`, one for each value of the column `layer`, lowest first."""
-    layers = found.rows[layer].to_numpy()
+def curve(table: Table, layer: str, value: str) -> Curve:
+    """The values of `table`, one for each value of the column `layer`, lowest first."""
+    layers = table.rows[layer].to_numpy()
     if len(np.unique(layers)) < len(layers):
-        columns = [name for name in found.rows if name not in (layer, value)]
-        groups = found.rows.groupby(layer)
+        columns = [name for name in table.rows if name not in (layer, value)]
+        groups = table.rows.groupby(layer)
         several = [name for name in columns if groups[name].nunique(dropna=False).max() > 1]
         raise UserError(
             f"several values for one {layer} that differ in {', '.join(several)}; a claim needs "
             f"one; choose in the settings"
         )
-    return found.values(value)[np.argsort(layers, kind="stable")]
+    return table.values(value)[np.argsort(layers, kind="stable")]
 
 
 def information(
@@ -57,19 +57,19 @@ def information(
 ) -> Curve:
     """Mutual information, nats, from the embeddings up."""
     where = {"objective": objective, "label": label, "reading": reading, "positions": positions}
-    found = rows(tables, "mutual_information", **where)
-    values = curve(found, "layer", "mi_nats")
+    table = rows(tables, "mutual_information", **where)
+    values = curve(table, "layer", "mi_nats")
     if label == "input":
         return values
     # All layers know little of the next token, so much of the estimate is its bias.
-    chance = curve(found, "layer", "shuffled_mi_nats")
+    chance = curve(table, "layer", "shuffled_mi_nats")
     return values - np.nan_to_num(chance)
 
 
 def between_layers(tables: Tables, objective: str) -> Curve:
     """PWCCA distance between consecutive layers from the step 1-2 up, as published."""
-    found = _steps(rows(tables, "pwcca_between_layers", objective=objective))
-    return curve(found, "layer_a", "distance")
+    table = _steps(rows(tables, "pwcca_between_layers", objective=objective))
+    return curve(table, "layer_a", "distance")
 
 
 def between_objectives(tables: Tables, a: str, b: str, same_seed: bool = True) -> Curve:
@@ -87,12 +87,12 @@ def between_seeds(tables: Tables, objective: str) -> Curve:
 
 def by_group(tables: Tables, name: str, objective: str, grouping: str) -> dict[str, Curve]:
     """By group, its change from the step 1-2 up, or its influence from layer 1 up."""
-    found, layer = rows(tables, name, objective=objective, grouping=grouping), "layer"
+    table, layer = rows(tables, name, objective=objective, grouping=grouping), "layer"
     if name == "change":
-        found, layer = _steps(found), "layer_a"
+        table, layer = _steps(table), "layer_a"
     return {
-        group: curve(found.where(group=group), layer, "distance")
-        for group in found.rows["group"].unique()
+        group: curve(table.where(group=group), layer, "distance")
+        for group in table.rows["group"].unique()
     }
 
 
@@ -106,8 +106,8 @@ def by_rank(tables: Tables, name: str, objective: str) -> list[Curve]:
 
 def layers(tables: Tables, name: str, objective: str, **where) -> Curve:
     """The values of a table with a row for each layer, from layer 1 up."""
-    found = rows(tables, name, objective=objective, **where)
-    return curve(found.filtered(found.rows["layer"] > 0), "layer", "value")
+    table = rows(tables, name, objective=objective, **where)
+    return curve(table.filtered(table.rows["layer"] > 0), "layer", "value")
 
 
 def neighbors(tables: Tables, objective: str, property: str) -> Curve:
@@ -118,17 +118,17 @@ def neighbors(tables: Tables, objective: str, property: str) -> Curve:
 def heads(tables: Tables, objective: str, importance: str) -> np.ndarray:
     """An importance of the encoder's heads, `[layers, heads, 1 + 2 * N_DRAWS]`; relevance by the
     rule that the table holds."""
-    found = rows(tables, "head_importance", objective=objective, attention="encoder")
-    found = found.filtered(found.rows["importance"].str.startswith(importance))
-    if found.rows.empty:
+    table = rows(tables, "head_importance", objective=objective, attention="encoder")
+    table = table.filtered(table.rows["importance"].str.startswith(importance))
+    if table.rows.empty:
         raise NotMeasuredError(f"{importance} of {objective} in the table head_importance")
-    return of_heads(found)
+    return of_heads(table)
 
 
-def of_heads(found: Table) -> np.ndarray:
+def of_heads(table: Table) -> np.ndarray:
     """The values of a table with a row for each head, `[layers, heads, 1 + 2 * N_DRAWS]`."""
-    numbers = sorted(found.rows["layer"].unique())
-    return np.stack([curve(found.where(layer=n), "head", "value") for n in numbers])
+    numbers = sorted(table.rows["layer"].unique())
+    return np.stack([curve(table.where(layer=n), "head", "value") for n in numbers])
 
 
 def functions(tables: Tables, objective: str, **where) -> Table:
@@ -145,50 +145,50 @@ def quality(
     """The quality of pruned models, by penalty, as a share of that of the model fine-tuned likewise
     with penalty 0. The column is `quality` (BLEU of MT) or `probability` (of the right token)."""
     sweep = {"objective": objective, "attention": attention}
-    found = rows(tables, "pruning", **sweep, method=method)
-    found = found.filtered(found.rows[by].notna())
+    table = rows(tables, "pruning", **sweep, method=method)
+    table = table.filtered(table.rows[by].notna())
     [best] = rows(tables, "pruning", **sweep, method="gates", penalty=0.0).values(by)
     if not best[0] > 0:
         raise NotMeasuredError(f"{objective} of penalty 0 with a quality above 0")
-    return dict(zip(found.rows["penalty"], found.values(by) / best, strict=True))
+    return dict(zip(table.rows["penalty"], table.values(by) / best, strict=True))
 
 
 def heads_left(tables: Tables, objective: str, attention: str) -> pd.DataFrame:
     """By penalty, the share of heads that gates leave, for each kind and for all heads with gates
     (`gated`)."""
     sweep = {"objective": objective, "attention": attention}
-    found = rows(tables, "pruning", **sweep, method="gates").rows
-    found = found.set_index("penalty").sort_index()
+    pruned = rows(tables, "pruning", **sweep, method="gates").rows
+    pruned = pruned.set_index("penalty").sort_index()
     whole = rows(tables, "pruning", **sweep, method="none").rows.iloc[0]
     kinds = GATED[attention]
     columns = [f"heads_{kind}" for kind in kinds]
-    shares = {kind: found[f"heads_{kind}"] / whole[f"heads_{kind}"] for kind in kinds}
-    return pd.DataFrame(shares).assign(gated=found[columns].sum(axis=1) / whole[columns].sum())
+    shares = {kind: pruned[f"heads_{kind}"] / whole[f"heads_{kind}"] for kind in kinds}
+    return pd.DataFrame(shares).assign(gated=pruned[columns].sum(axis=1) / whole[columns].sum())
 
 
 def last_gates(tables: Tables, objective: str, attention: str, kind: str) -> pd.DataFrame:
     """The gates of this kind in each model of a penalty above 0, at its last step."""
     where = {"objective": objective, "attention": attention, "method": "gates", "kind": kind}
-    found = rows(tables, "gates", **where).rows
-    found = found[found["penalty"] > 0]
-    if found.empty:
+    gates = rows(tables, "gates", **where).rows
+    gates = gates[gates["penalty"] > 0]
+    if gates.empty:
         raise NotMeasuredError(f"penalty above 0 of {objective} in the table gates")
-    return found[found["step"] == found.groupby("penalty")["step"].transform("max")]
+    return gates[gates["step"] == gates.groupby("penalty")["step"].transform("max")]
 
 
 def layers_left(tables: Tables, objective: str, kind: str) -> np.ndarray:
     """The share of heads left in each layer, lowest first, of each model pruned in all kinds of
     attention: `[models, layers]`."""
-    found = last_gates(tables, objective, "all", kind)
-    shares = found["kept"].astype(float).groupby([found["penalty"], found["layer"]]).mean()
+    gates = last_gates(tables, objective, "all", kind)
+    shares = gates["kept"].astype(float).groupby([gates["penalty"], gates["layer"]]).mean()
     return shares.unstack().to_numpy()
 
 
 def learning(tables: Tables, objective: str) -> pd.DataFrame:
     """The evaluations of a run on dev, in order: tokens read, and the lowest loss so far, nats."""
-    found = rows(tables, LEARNING, objective=objective).rows.dropna(subset="dev_loss_nats")
-    found = found.sort_values("tokens")[["tokens", "dev_loss_nats"]]
-    return found.assign(dev_loss_nats=found["dev_loss_nats"].cummin())
+    evaluations = rows(tables, LEARNING, objective=objective).rows.dropna(subset="dev_loss_nats")
+    evaluations = evaluations.sort_values("tokens")[["tokens", "dev_loss_nats"]]
+    return evaluations.assign(dev_loss_nats=evaluations["dev_loss_nats"].cummin())
 
 
 def at_steps(
@@ -196,12 +196,12 @@ def at_steps(
 ) -> dict[int, np.ndarray]:
     """By update, a value of the objective's run after so many of them, wherever the table `name`
     has it."""
-    found = {}
+    by_step = {}
     for known in rows(tables, name).rows["objective"].unique():
         of, step = objective_and_step(known)
         if of == objective and step is not None:
-            found[step] = value(known)
-    return found
+            by_step[step] = value(known)
+    return by_step
 
 
 def midpoint(times: np.ndarray, curve: Curve) -> np.ndarray:
@@ -217,13 +217,13 @@ def midpoint(times: np.ndarray, curve: Curve) -> np.ndarray:
     return (times[1:] + times[:-1]) / 2 @ rises / rises.sum(axis=0)
 
 
-def of_pairs(found: Table, objectives: set[str], same_seed: bool) -> Table:
+def of_pairs(table: Table, objectives: set[str], same_seed: bool) -> Table:
     """The pairs of runs of these two objectives, or of this one, that have one seed, or two."""
-    names = found.rows[["objective_a", "objective_b"]]
+    names = table.rows[["objective_a", "objective_b"]]
     of_both = names.isin(objectives).all(axis="columns")
     distinct = (names["objective_a"] != names["objective_b"]) == (len(objectives) == 2)
-    as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed
-    kept = found.filtered(of_both & distinct & as_wanted)
+    as_wanted = (table.rows["seed_a"] == table.rows["seed_b"]) == same_seed
+    kept = table.filtered(of_both & distinct & as_wanted)
     if kept.rows.empty:
         kind = "one seed" if same_seed else "two seeds"
         raise NotMeasuredError(f"pair of runs of {kind} under {' and '.join(sorted(objectives))}")
@@ -283,14 +283,14 @@ def mean(parts: np.ndarray | Sequence[np.ndarray]) -> np.ndarray:
     return np.mean(parts, axis=0)
 
 
-def _steps(found: Table) -> Table:
-    above_embeddings = found.rows["layer_a"] > 0
-    consecutive = found.rows["layer_b"] == found.rows["layer_a"] + 1
-    return found.filtered(above_embeddings & consecutive)
+def _steps(table: Table) -> Table:
+    above_embeddings = table.rows["layer_a"] > 0
+    consecutive = table.rows["layer_b"] == table.rows["layer_a"] + 1
+    return table.filtered(above_embeddings & consecutive)
 
 
 def _between_runs(tables: Tables, objectives: set[str], same_seed: bool) -> Curve:
-    found = rows(tables, "pwcca_between_runs")
-    found = of_pairs(found.filtered(found.rows["layer"] > 0), objectives, same_seed)
-    runs = found.rows.groupby(["objective_a", "seed_a", "objective_b", "seed_b"])
-    return mean([curve(found.with_rows(pair), "layer", "distance") for _, pair in runs])
+    table = rows(tables, "pwcca_between_runs")
+    table = of_pairs(table.filtered(table.rows["layer"] > 0), objectives, same_seed)
+    runs = table.rows.groupby(["objective_a", "seed_a", "objective_b", "seed_b"])
+    return mean([curve(table.with_rows(pair), "layer", "distance") for _, pair in runs])

@@ -248,8 +248,8 @@ def lm_has_induction_heads(tables: Tables) -> Parts:
 def on_repeated(tables: Tables, quantity: str) -> np.ndarray:
     """The share of each head of LM on random tokens that repeat, less that of the same places where
     none does, `[heads, draws]`. Other text does not change it."""
-    found = attention(tables, "lm", quantity)
-    shares = found.values("value") - found.values("baseline")
+    table = attention(tables, "lm", quantity)
+    shares = table.values("value") - table.values("baseline")
     return np.repeat(shares[:, :1], shares.shape[1], axis=1)
 
 
@@ -268,8 +268,8 @@ def on_repeated(tables: Tables, quantity: str) -> np.ndarray:
     across_seeds=True,
 )
 def middle_heads_least_stable(tables: Tables) -> Parts:
-    found = {"attention_patterns": rows(tables, "attention_patterns", objective="lm")}
-    each = [profiles(of_seeds(found, {seed})) for seed in seeds(found)]
+    of_lm = {"attention_patterns": rows(tables, "attention_patterns", objective="lm")}
+    each = [profiles(of_seeds(of_lm, {seed})) for seed in seeds(of_lm)]
     if len(each) < 2:
         raise NotMeasuredError("second seed of lm in the table attention_patterns")
     return rise_and_fall(mean([apart(*pair) for pair in combinations(each, 2)]))
@@ -415,8 +415,8 @@ def middle_beats_last(tables: Tables) -> Parts:
 )
 def parts_of_speech_before_relations(tables: Tables) -> Parts:
     def expected(task: str) -> np.ndarray:
-        found = rows(tables, "probes", objective="mlm", task=task, metric="expected_layer")
-        return found.values("value")[0]
+        table = rows(tables, "probes", objective="mlm", task=task, metric="expected_layer")
+        return table.values("value")[0]
 
     return [(expected("relation") - expected("tag")) / len(tagging(tables, "mlm"))]
 
@@ -878,8 +878,8 @@ def untrained_states_cost_more(tables: Tables) -> Parts:
 def imbalance(tables: Tables, *objectives: str) -> np.ndarray:
     """How unequal the features of two objectives are, or of two seeds of one, mean over layers and
     pairs of runs."""
-    found = rows(tables, "dictionary", measure="imbalance")
-    return mean(of_pairs(found, {*objectives}, len(objectives) == 2).values("value"))
+    table = rows(tables, "dictionary", measure="imbalance")
+    return mean(of_pairs(table, {*objectives}, len(objectives) == 2).values("value"))
 
 
 @claim(

@@ -110,16 +110,16 @@ def _across(parts: Callable[[Tables], Parts], runs: Runs) -> Replicates:
 class Finding:
     """What is known of a claim.
 
-    found: its parts; before: those of the initial models; beside: those of the runs with the same
-    seeds as these; condition: those of its `where`. The last three are None if there are none or
-    they were not measured. blocks: those of the tables. asked: the seeds whose models it could be
-    seen in: more than `found.seeds` if, say, some models have no head with a function.
+    replicates: its parts; before: those of the initial models; matched: those of the runs with the
+    same seeds as these; condition: those of its `where`. The last three are None if there are none
+    or they were not measured. blocks: those of the tables. asked: the seeds whose models it could
+    be seen in: more than `replicates.seeds` if, say, some models have no head with a function.
     """
 
     claim: Claim
-    found: Replicates
+    replicates: Replicates
     before: Replicates | None
-    beside: Replicates | None
+    matched: Replicates | None
     condition: Replicates | None
     blocks: Blocks
     asked: list[int]
@@ -133,7 +133,7 @@ class Finding:
     @property
     def difference(self) -> Replicates | None:
         """The statistic less that of the initial models, if the claim is about training."""
-        before, after = self.before, self.beside
+        before, after = self.before, self.matched
         if not self.claim.of_training or not before or not after or before.seeds != after.seeds:
             return None
         before, after = (part.extreme(self.claim.one_of) for part in (before, after))
@@ -141,7 +141,7 @@ class Finding:
 
     @cached_property
     def parts(self) -> Evidence:
-        return self.found.evidence(self.blocks)
+        return self.replicates.evidence(self.blocks)
 
     @cached_property
     def added(self) -> Evidence | None:
@@ -207,16 +207,18 @@ class Decided:
 
 def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
     """What the tables say about a claim; NotMeasuredError if they say nothing."""
-    found = Replicates.of(claim.parts, runs, claim.across_seeds)
-    before = beside = None
+    replicates = Replicates.of(claim.parts, runs, claim.across_seeds)
+    before = matched = None
     with suppress(NotMeasuredError):
-        before = Replicates.of(claim.parts, initial.only(found.seeds), claim.across_seeds)
-        beside = found
-        if before.seeds != found.seeds:
-            beside = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
+        before = Replicates.of(claim.parts, initial.only(replicates.seeds), claim.across_seeds)
+        matched = replicates
+        if before.seeds != replicates.seeds:
+            matched = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
-    one = Finding(claim, found, before, beside, condition, blocks_of(runs.tables), found.seeds)
-    if len(found.seeds) == 1 < len(runs.of_seed) and not claim.across_seeds:
+    one = Finding(
+        claim, replicates, before, matched, condition, blocks_of(runs.tables), replicates.seeds
+    )
+    if len(replicates.seeds) == 1 < len(runs.of_seed) and not claim.across_seeds:
         one = replace(one, asked=_asked(one, runs))
     return one
 
@@ -226,14 +228,14 @@ def _asked(one: Finding, runs: Runs) -> list[int]:
     of_claim = {one.claim.measure: runs.tables[one.claim.measure]}
     about = rests_on(one, runs.tables, objectives(of_claim))
     each = [{*seeds(with_objective(of_claim, name))} for name in about]
-    return sorted(set.intersection(*each)) if each else one.found.seeds
+    return sorted(set.intersection(*each)) if each else one.replicates.seeds
 
 
 def rests_on(one: Finding, tables: Tables, names: Iterable[str]) -> list[str]:
     """The objectives of these whose models a claim, or its condition, is about: without them it has
     another value or none."""
     claim = one.claim
-    known = tables if claim.across_seeds else of_seeds(tables, {one.found.seeds[0]})
+    known = tables if claim.across_seeds else of_seeds(tables, {one.replicates.seeds[0]})
 
     def parts(tables: Tables) -> np.ndarray:
         condition = claim.where(tables) if claim.where else []
@@ -258,13 +260,13 @@ def find_all(
     initial: for each objective, that of the models it starts from, as in `controls.untrained`.
     """
     runs, before = Runs.of(tables), Runs.of(untrained(tables, initial))
-    found, missing = {}, {}
+    findings, missing = {}, {}
     for claim in claims:
         try:
-            found[claim.name] = find(claim, runs, before)
+            findings[claim.name] = find(claim, runs, before)
         except NotMeasuredError as error:
             missing[claim.name] = error
-    return found, missing
+    return findings, missing
 
 
 def priors(findings: Mapping[str, Finding]) -> dict[str, Prior]:
@@ -278,8 +280,10 @@ def priors(findings: Mapping[str, Finding]) -> dict[str, Prior]:
         pooled = by_measure.setdefault(_pool(one.claim), [])
         unit = one.claim.published**2
         pooled += [replace(part, run=part.run / unit) for part in (one.parts, one.added) if part]
-    found = {pool: usual(pooled) for pool, pooled in by_measure.items()}
-    return {name: found[_pool(one.claim)].of(one.claim.published) for name, one in findings.items()}
+    by_pool = {pool: usual(pooled) for pool, pooled in by_measure.items()}
+    return {
+        name: by_pool[_pool(one.claim)].of(one.claim.published) for name, one in findings.items()
+    }
 
 
 def _pool(claim: Claim) -> tuple[str, bool]:

@@ -227,18 +227,18 @@ def of_most_relevant(values: np.ndarray, relevance: np.ndarray) -> np.ndarray:
     undecided_until=MORE_TEXT,
 )
 def positional_heads(tables: Tables, objective: str = "mt") -> Parts:
-    found = functions(tables, objective, function="positional")
+    table = functions(tables, objective, function="positional")
     offsets = (-1,) if objective == "lm" else (-1, 1)
-    return [_positional(found, offset) - HALF for offset in offsets]
+    return [_positional(table, offset) - HALF for offset in offsets]
 
 
-def _positional(found: Table, offset: int) -> np.ndarray:
-    there = found.filtered(found.rows["offset"] == offset)
+def _positional(table: Table, offset: int) -> np.ndarray:
+    there = table.filtered(table.rows["offset"] == offset)
     if len(there.rows):
         return best(there.values("accuracy"))
     # A head has here no more than at its best position, and what that leaves: but for the token of
     # each sentence that does not see it.
-    elsewhere = found.values("accuracy")
+    elsewhere = table.values("accuracy")
     return best(np.minimum(elsewhere, 1 - elsewhere))
 
 
@@ -248,15 +248,15 @@ def tracking(tables: Tables, objective: str, relation: str, *directions: str) ->
     directions: "to" (dependents attend to their heads), "from" (heads attend to dependents), or
     both for the better of the two.
     """
-    found = [
+    by_direction = [
         functions(tables, objective, function=f"{relation}_{direction}_head")
         for direction in directions
     ]
-    return best(np.concatenate([_above_offset(table) for table in found]))
+    return best(np.concatenate([_above_offset(table) for table in by_direction]))
 
 
-def _above_offset(found: Table) -> np.ndarray:
-    return found.values("accuracy") - found.values("baseline_accuracy")
+def _above_offset(table: Table) -> np.ndarray:
+    return table.values("accuracy") - table.values("baseline_accuracy")
 
 
 @claim(
@@ -343,8 +343,8 @@ def adverb_heads(tables: Tables, objective: str = "mt") -> Parts:
 )
 def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
     [lead] = first_layer_points_to_rare(tables, objective)
-    found = functions(tables, objective, function="two_rarest")
-    others = found.filtered(found.rows["layer"] > 1)
+    table = functions(tables, objective, function="two_rarest")
+    others = table.filtered(table.rows["layer"] > 1)
     if others.rows.empty:
         return [lead]
     return [lead, lead + RARE - best(others.values("accuracy"))]
@@ -352,8 +352,8 @@ def rare_token_head(tables: Tables, objective: str = "mt") -> Parts:
 
 def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
     """How much more than half of the maxima of the first layer's best head rest there."""
-    found = functions(tables, objective, function="two_rarest", layer=1)
-    return [best(found.values("accuracy")) - RARE]
+    table = functions(tables, objective, function="two_rarest", layer=1)
+    return [best(table.values("accuracy")) - RARE]
 
 
 @claim(
@@ -370,12 +370,12 @@ def first_layer_points_to_rare(tables: Tables, objective: str = "mt") -> Parts:
     undecided_until=LONGER,
 )
 def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
-    found = functions(tables, "mt", function="two_rarest", layer=1)
-    first = found.rows.loc[found.rows["accuracy"].idxmax()]
+    table = functions(tables, "mt", function="two_rarest", layer=1)
+    first = table.rows.loc[table.rows["accuracy"].idxmax()]
     if first["accuracy"] < RARE:
         raise NotMeasuredError("head of MT's first layer that points to rare tokens")
     layer = heads(tables, "mt", RELEVANCE)[0]
-    head = sorted(found.rows["head"].unique()).index(first["head"])
+    head = sorted(table.rows["head"].unique()).index(first["head"])
     return [layer[head] - best(np.delete(layer, head, axis=0))]
 
 
@@ -396,10 +396,10 @@ def rare_token_head_is_most_relevant(tables: Tables) -> Parts:
 )
 def most_relevant_head_points_to_rare_tokens(tables: Tables) -> Parts:
     relevance = heads(tables, "mt", RELEVANCE)[0]
-    found = functions(tables, "mt", function="two_rarest", layer=1)
-    if len(found.rows) < len(relevance):
+    table = functions(tables, "mt", function="two_rarest", layer=1)
+    if len(table.rows) < len(relevance):
         raise NotMeasuredError("share of maxima on rare tokens of each head of the first layer")
-    accuracy = found.values("accuracy")[np.argsort(found.rows["head"].to_numpy())]
+    accuracy = table.values("accuracy")[np.argsort(table.rows["head"].to_numpy())]
     return [of_most_relevant(accuracy, relevance) - RARE]
 
 
@@ -423,18 +423,18 @@ def token_dropout_removes_rare_token_head(tables: Tables) -> Parts:
     return [-with_dropout]
 
 
-def held(found: Table) -> np.ndarray:
+def held(table: Table) -> np.ndarray:
     """Which rows of functions reach the accuracy that the paper asks for, bool `[n, draws]`."""
-    return _above(found) >= 0
+    return _above(table) >= 0
 
 
-def _above(found: Table) -> np.ndarray:
+def _above(table: Table) -> np.ndarray:
     """How far accuracies are above what the paper asks for, `[n, draws]`. It asks nothing of the
     rarest token; that is infinitely below."""
-    function = found.rows["function"].to_numpy()[:, None]
-    needed = np.where(function == "two_rarest", RARE, SYNTACTIC * found.values("baseline_accuracy"))
+    function = table.rows["function"].to_numpy()[:, None]
+    needed = np.where(function == "two_rarest", RARE, SYNTACTIC * table.values("baseline_accuracy"))
     needed = np.where(function == "positional", POSITIONAL, needed)
-    return found.values("accuracy") - np.where(function == "rarest", np.inf, needed)
+    return table.values("accuracy") - np.where(function == "rarest", np.inf, needed)
 
 
 # How many heads of the paper's EN-RU model have a function (figure functions_ru_de_fr; syntactic
@@ -452,24 +452,24 @@ def as_if_there(tables: Tables) -> Tables:
     return tables | {name: _raised(tables[name]) for name in names}
 
 
-def _raised(found: Table) -> Table:
-    rows = found.rows.assign(above=_above(found)[:, 0], lacks=0.0)
+def _raised(table: Table) -> Table:
+    rows = table.rows.assign(above=_above(table)[:, 0], lacks=0.0)
     there = (rows["function"] != "two_rarest") | (rows["layer"] == 1)
     whole = there & (rows["penalty"] == 0) if "penalty" in rows else there
     for (*_, function), of_run in rows.groupby(["objective", "seed", "function"]):
         best = of_run.loc[whole, "above"].nlargest(N_PUBLISHED.get(function, N_SYNTACTIC))
         if np.isfinite(best).any():
             rows.loc[of_run.index[there[of_run.index]], "lacks"] = max(0.0, CLEARLY - best.min())
-    accuracy = found.draws["accuracy"].copy()
+    accuracy = table.draws["accuracy"].copy()
     accuracy[rows.index] += rows[["lacks"]].to_numpy()
-    raised = found.rows.assign(accuracy=rows["accuracy"] + rows["lacks"])
-    return replace(found, rows=raised, draws=found.draws | {"accuracy": accuracy})
+    raised = table.rows.assign(accuracy=rows["accuracy"] + rows["lacks"])
+    return replace(table, rows=raised, draws=table.draws | {"accuracy": accuracy})
 
 
-def with_any(found: Table) -> pd.DataFrame:
+def with_any(table: Table) -> pd.DataFrame:
     """Which heads have a function: a row for each head, a column for each draw."""
-    places = [found.rows[name].to_numpy() for name in ("layer", "head")]
-    return pd.DataFrame(held(found)).groupby(places).any()
+    places = [table.rows[name].to_numpy() for name in ("layer", "head")]
+    return pd.DataFrame(held(table)).groupby(places).any()
 
 
 def above_mean(tables: Tables, objective: str) -> np.ndarray:
@@ -479,10 +479,10 @@ def above_mean(tables: Tables, objective: str) -> np.ndarray:
     return relevance / relevance.mean(axis=1, keepdims=True) - 1
 
 
-def above_layer(tables: Tables, objective: str, found: Table, name: str) -> Parts:
+def above_layer(tables: Tables, objective: str, table: Table, name: str) -> Parts:
     """How far the relevance of heads with one of these functions is above the mean of their
     layers, in multiples of that mean."""
-    having = with_any(found)
+    having = with_any(table)
     if not having[0].any():
         raise NotMeasuredError(f"{name} head of {objective.upper()}")
     layer, head = (having.index.get_level_values(level) - 1 for level in range(2))
@@ -508,8 +508,8 @@ ABOVE_LAYER = (
     undecided_until=MORE_TEXT,
 )
 def positional_heads_are_relevant(tables: Tables, objective: str = "mt") -> Parts:
-    found = functions(tables, objective, function="positional")
-    return above_layer(tables, objective, found, "positional")
+    table = functions(tables, objective, function="positional")
+    return above_layer(tables, objective, table, "positional")
 
 
 @claim(
@@ -616,13 +616,13 @@ def pruned_better_than_from_scratch(tables: Tables) -> Parts:
 def pruned_functions(tables: Tables, objective: str) -> tuple[Table, list[Table]]:
     """Functions of the encoder heads of the model fine-tuned likewise with penalty 0, and of each
     pruned model; every remaining head has rows."""
-    found = rows(
+    table = rows(
         tables, "pruned_functions", objective=objective, attention="encoder", method="gates"
     )
-    penalties = sorted(found.rows["penalty"].unique())
+    penalties = sorted(table.rows["penalty"].unique())
     if penalties[:1] != [0] or len(penalties) < 2:
         raise NotMeasuredError("penalty 0 and another in the table pruned_functions")
-    whole, *models = (found.where(penalty=penalty) for penalty in penalties)
+    whole, *models = (table.where(penalty=penalty) for penalty in penalties)
     return whole, models
 
 
@@ -701,11 +701,11 @@ def heads_take_over_second_function(tables: Tables) -> Parts:
     return [rounded(gains, one_head(models), tables)]
 
 
-def with_two(found: Table) -> pd.DataFrame:
+def with_two(table: Table) -> pd.DataFrame:
     """1 for heads with two functions or more, else 0: a row for each head, a column for each
     draw."""
-    places = [found.rows[name].to_numpy() for name in ("layer", "head")]
-    return (pd.DataFrame(held(found)).groupby(places).sum() >= 2).astype(int)
+    places = [table.rows[name].to_numpy() for name in ("layer", "head")]
+    return (pd.DataFrame(held(table)).groupby(places).sum() >= 2).astype(int)
 
 
 def one_head(models: Sequence[Table]) -> float:
@@ -713,15 +713,15 @@ def one_head(models: Sequence[Table]) -> float:
     return float(np.mean([1 / _count(model) for model in models])) / len(models)
 
 
-def named(found: Table) -> pd.DataFrame:
+def named(table: Table) -> pd.DataFrame:
     """How many heads have each function (positional ones by offset), a column for each draw."""
-    offsets = found.rows["offset"].where(found.rows["function"] == "positional", 0)
-    names = [found.rows["function"].to_numpy(), offsets.fillna(0).astype(int).to_numpy()]
-    return pd.DataFrame(held(found)).groupby(names).sum()
+    offsets = table.rows["offset"].where(table.rows["function"] == "positional", 0)
+    names = [table.rows["function"].to_numpy(), offsets.fillna(0).astype(int).to_numpy()]
+    return pd.DataFrame(held(table)).groupby(names).sum()
 
 
-def _count(found: Table) -> int:
-    return len(found.rows[["layer", "head"]].drop_duplicates())
+def _count(table: Table) -> int:
+    return len(table.rows[["layer", "head"]].drop_duplicates())
 
 
 def counted(of_models: np.ndarray | pd.Series, one_head: float, tables: Tables) -> np.ndarray:
@@ -758,8 +758,8 @@ def lower_longer(tables: Tables, kind: str) -> np.ndarray:
     """How much larger a share of this kind of heads is left in the bottom third of the layers than
     in the top third."""
     layers = layers_left(tables, "mt", kind).T
-    found = rows(tables, "gates", objective="mt", attention="all", method="gates", kind=kind).rows
-    one_head = 1 / (found["head"].nunique() * len(bottom(layers)))
+    gates = rows(tables, "gates", objective="mt", attention="all", method="gates", kind=kind).rows
+    one_head = 1 / (gates["head"].nunique() * len(bottom(layers)))
     return counted(mean(bottom(layers)) - mean(top(layers)), one_head, tables)
 
 
@@ -870,8 +870,8 @@ def gates_keep_relevant_heads(tables: Tables, objective: str = "mt") -> Parts:
     of_training=False,
 )
 def gates_beat_importance(tables: Tables, objective: str = "mt") -> Parts:
-    found = rows(tables, "pruning", objective=objective, attention="encoder")
-    measured = set(found.rows["method"])
+    table = rows(tables, "pruning", objective=objective, attention="encoder")
+    measured = set(table.rows["method"])
     known = [method for method in IMPORTANCES if method in measured]
     if not known:
         raise NotMeasuredError(f"{objective} pruned by importance")

@@ -64,9 +64,9 @@ def judge(
     words: dict[str, str] = {}
     at: dict[str, int] = {}
     for look, known in enumerate(looks.taken(tables), start=1):
-        found, missing = find_all(claims, known, initial)
-        usual = priors(found)
-        decided = {name: one.decided(usual[name]) for name, one in found.items()}
+        findings, missing = find_all(claims, known, initial)
+        usual = priors(findings)
+        decided = {name: one.decided(usual[name]) for name, one in findings.items()}
         for name, word in _corrected(claims, decided, len(looks.planned)).items():
             if words.get(name, UNDECIDED) == UNDECIDED:
                 words[name], at[name] = word, look
@@ -75,8 +75,8 @@ def judge(
     for claim in claims:
         row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
         row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
-        if claim.name in found:
-            one, how = found[claim.name], decided[claim.name]
+        if claim.name in findings:
+            one, how = findings[claim.name], decided[claim.name]
             curve = curves[curves["claim"] == claim.name]
             about = rests_on(one, tables, names)
             why = [f"{name}: {not_ready[name]}" for name in about if name in not_ready]
@@ -86,7 +86,7 @@ def judge(
             row |= _verdict(words[claim.name], how.p.alone, curve, why)
             row |= {"undecided_until": IN_OTHER_WORDS.get(row["verdict"], "")}
             if row["verdict"] == UNDECIDED:
-                level = surest(sum(other.claim.paper == claim.paper for other in found.values()))
+                level = surest(sum(other.claim.paper == claim.paper for other in findings.values()))
                 text_of = tables[claim.measure].text
                 level /= len(looks.planned)
                 own = seeds({claim.measure: tables[claim.measure]})
@@ -172,7 +172,7 @@ def _marks(one: Finding, how: Decided) -> dict:
         marks.append(f"{'holds, but' if holds else 'only'} less than before training")
     if not one.claim.of_training and _known_before(how):
         marks.append("holds before training, too")
-    seeds = " ".join(map(str, one.found.seeds))
+    seeds = " ".join(map(str, one.replicates.seeds))
     return {
         "provisional": ", ".join(marks),
         "runs": one.parts.n_runs,
@@ -190,8 +190,8 @@ def _known_before(how: Decided) -> bool:
 def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -> dict:
     otherwise = ""
     # A seed left out is less data, not another way to look at them.
-    found = {alone, *curve["verdict"][curve["seeds"] == ALL]}
-    if REPRODUCED in found and not found.isdisjoint(AGAINST):
+    verdicts = {alone, *curve["verdict"][curve["seeds"] == ALL]}
+    if REPRODUCED in verdicts and not verdicts.isdisjoint(AGAINST):
         word = ESTIMATOR
     elif word in LACKING and not_ready:
         word, otherwise = NOT_YET, word
@@ -215,9 +215,9 @@ def _not_measured(error: Exception) -> dict:
 
 
 def _agreement(claim: Claim, correlations: pd.DataFrame) -> dict:
-    found = {names: _correlations(names, correlations) for names in claim.curves}
-    values = pd.Series([value for part in found.values() for value in part], dtype=float)
-    known = [", ".join(names) for names, part in found.items() if part]
+    by_curve = {names: _correlations(names, correlations) for names in claim.curves}
+    values = pd.Series([value for part in by_curve.values() for value in part], dtype=float)
+    known = [", ".join(names) for names, part in by_curve.items() if part]
     mean = values.mean() if len(values) else math.nan
     return {"rank_correlation": mean, "curves": "; ".join(known)}
 

@@ -30,9 +30,9 @@ class Looks(Section):
         before = self.reached({*seeds(tables)})[:-1]
         return [*(of_seeds(tables, {*self.seeds[:n]}) for n in before), tables]
 
-    def reached(self, found: set[int]) -> list[int]:
+    def reached(self, present: set[int]) -> list[int]:
         """How many seeds each look has that was taken, if a study has these."""
-        return [n for n in self.planned if found & {*self.seeds[n - 1 :]}] or self.planned[:1]
+        return [n for n in self.planned if present & {*self.seeds[n - 1 :]}] or self.planned[:1]
 
 
 @dataclass(frozen=True)

@@ -67,21 +67,26 @@ def functions_of_mt():
     table = table[table["panel"] == "EN-RU head functions"]
     columns = ["layer", "head", "function", "offset", "accuracy"]
     names = [FUNCTION[name] for name in table["function"]]
-    found = pd.DataFrame(names, columns=["function", "offset"])
-    found["layer"], found["head"] = of_layer(table["series"]).to_numpy(), table["x"].to_numpy()
+    functions = pd.DataFrame(names, columns=["function", "offset"])
+    functions["layer"], functions["head"] = (
+        of_layer(table["series"]).to_numpy(),
+        table["x"].to_numpy(),
+    )
     # Positional heads as in the figure, others as in the text and in table 1.
     accuracies = {name: accuracy for name, (accuracy, _) in SYNTACTIC.items()} | RARE
-    accuracy = found["function"].map(accuracies)
-    found["accuracy"] = accuracy.fillna(pd.Series(table["y"].to_numpy()))
+    accuracy = functions["function"].map(accuracies)
+    functions["accuracy"] = accuracy.fillna(pd.Series(table["y"].to_numpy()))
     others = [(1, 1, "rarest", None, RARE["rarest"])]
     others += [
         (4, 2, name, None, SYNTACTIC[name][0])
         for name in SYNTACTIC
         if name.startswith(("amod", "advmod"))
     ]
-    found = pd.concat([found[columns], pd.DataFrame(others, columns=columns)])
+    functions = pd.concat([functions[columns], pd.DataFrame(others, columns=columns)])
     baselines = {name: baseline for name, (_, baseline) in SYNTACTIC.items()}
-    return found.assign(baseline_accuracy=found["function"].map(baselines), attention="encoder")
+    return functions.assign(
+        baseline_accuracy=functions["function"].map(baselines), attention="encoder"
+    )
 
 
 def head_functions():

@@ -25,22 +25,22 @@ def not_ready(curves: Mapping[str, pd.DataFrame], quality: pd.DataFrame) -> dict
 
     curves: by run (`lm-1`), its metrics.jsonl, with tokens and dev_loss_nats. quality: quality.csv.
     """
-    found: dict[str, list[str]] = {}
+    reasons: dict[str, list[str]] = {}
     for metric, floor in FLOORS.items():
         of_metric = quality[quality["metric"] == metric]
         for objective, value in of_metric.groupby("objective")["value"].mean().items():
             if value < floor:
-                found.setdefault(objective, []).append(f"{metric} {value:.2g}, below {floor:g}")
+                reasons.setdefault(objective, []).append(f"{metric} {value:.2g}, below {floor:g}")
     falls: dict[str, list[float]] = {}
     for run, curve in curves.items():
         objective, _, _ = run.rpartition("-")
         falls.setdefault(objective, []).append(late_fall(curve))
     for objective, of_runs in falls.items():
         if (fall := sum(of_runs) / len(of_runs)) > STILL_FALLING:
-            found.setdefault(objective, []).append(
+            reasons.setdefault(objective, []).append(
                 f"dev loss fell by {fall:.2f} nats over the second half of its tokens"
             )
-    return {objective: ", ".join(why) for objective, why in found.items()}
+    return {objective: ", ".join(why) for objective, why in reasons.items()}
 
 
 def late_fall(curve: pd.DataFrame) -> float:

@@ -50,9 +50,9 @@ def specify(
     rows, known = [], set()
     for one in _specifications(claims, tables, others):
         with parts_of_layers(PARTS_OF_LAYERS[one.layers]):
-            found, _ = find_all(one.claims, one.tables, initial)
-        usual = priors(found)
-        for name, finding in found.items():
+            findings, _ = find_all(one.claims, one.tables, initial)
+        usual = priors(findings)
+        for name, finding in findings.items():
             # What a single run says without the others has no spread.
             alone = one.seeds != ALL and finding.parts.n_runs == 1
             if alone or (numbers := (name, *_numbers(finding))) in known:
@@ -83,5 +83,5 @@ def _specifications(
 
 def _numbers(finding: Finding) -> list[tuple]:
     """All that a verdict on a claim rests on, to tell whether a choice concerns it."""
-    parts = finding.found, finding.before, finding.condition
+    parts = finding.replicates, finding.before, finding.condition
     return [(tuple(part.seeds), part.whole.tobytes()) for part in parts if part]

@@ -57,32 +57,32 @@ class Table:
     split: str = "test"
     enlarge: str | None = None
     # Many claims ask for the same rows of a table.
-    _found: dict = field(init=False, default_factory=dict, repr=False, compare=False)
+    _cache: dict = field(init=False, default_factory=dict, repr=False, compare=False)
 
     def where(self, **equal) -> "Table":
         """The rows in which each column has the given value; NotMeasuredError if there is none."""
         asked = tuple(equal.items())
-        if asked not in self._found:
+        if asked not in self._cache:
             # At once, since each choice of rows copies all columns.
             kept = np.full(len(self.rows), True)
             for column, value in asked:
                 kept &= self.rows[column].to_numpy() == value
-            self._found[asked] = self.with_rows(self.rows[kept])
-        if self._found[asked].rows.empty:
+            self._cache[asked] = self.with_rows(self.rows[kept])
+        if self._cache[asked].rows.empty:
             wanted = ", ".join(f"{column} {value}" for column, value in asked)
             raise NotMeasuredError(f"{wanted} in the table {self.name}")
-        return self._found[asked]
+        return self._cache[asked]
 
     def filtered(self, kept: pd.Series) -> "Table":
         """The rows where the mask `kept` is true."""
         return self.with_rows(self.rows[kept])
 
     def once(self, by: Hashable, made: Callable[["Table"], "Table"]) -> "Table":
-        """What is made of this table: for one name `by` one table, with all that was found in
-        it."""
-        if by not in self._found:
-            self._found[by] = made(self)
-        return self._found[by]
+        """What is made of this table: for one name `by` one table, with all that was read
+        from it."""
+        if by not in self._cache:
+            self._cache[by] = made(self)
+        return self._cache[by]
 
     def with_rows(self, rows: pd.DataFrame) -> "Table":
         """The same table with these rows."""
@@ -142,8 +142,8 @@ def select(name: str, frame: pd.DataFrame, columns: Mapping) -> pd.DataFrame:
     for column, value in columns.items():
         rows = frame[frame[column].isin(value if isinstance(value, list) else [value])]
         if rows.empty and len(frame):
-            found = ", ".join(map(str, frame[column].dropna().unique()))
-            log.info(f"left out: no rows with {column} {value} in {name}, found {found}")
+            values = ", ".join(map(str, frame[column].dropna().unique()))
+            log.info(f"left out: no rows with {column} {value} in {name}, found {values}")
         frame = rows
     return frame
 
@@ -176,11 +176,11 @@ def learning_curves(curves: Mapping[str, pd.DataFrame]) -> Table:
     curves: by run (`lm-1`), its metrics.jsonl. A loss is not known without blocks of documents, so
     there are no draws of other text.
     """
-    found = []
+    frames = []
     for run, curve in curves.items():
         objective, _, seed = run.rpartition("-")
-        found.append(curve.assign(objective=objective, seed=int(seed)))
-    return table(LEARNING, pd.concat(found, ignore_index=True), "dev")
+        frames.append(curve.assign(objective=objective, seed=int(seed)))
+    return table(LEARNING, pd.concat(frames, ignore_index=True), "dev")
 
 
 def blocks_of(tables: Tables) -> Blocks:
@@ -222,15 +222,15 @@ def degrees_of_freedom(draws: np.ndarray, blocks: Blocks) -> np.ndarray:
     deviations = draws[:, TEXT] - draws[:, :1]
     known = np.isfinite(deviations).all(axis=1)
     of_blocks, *_ = np.linalg.lstsq(weights.T, deviations[known].T, rcond=None)
-    found = np.ones(len(draws))
-    found[known] = jackknife.degrees_of_freedom(of_blocks.T)
-    return found
+    degrees = np.ones(len(draws))
+    degrees[known] = jackknife.degrees_of_freedom(of_blocks.T)
+    return degrees
 
 
 @cache
 def _all_mixtures(blocks: Blocks) -> np.ndarray:
-    found = [mixtures(n, _other_text(split)) for split, n in sorted(blocks) if n > 1]
-    return np.concatenate([np.empty((0, N_DRAWS)), *found])
+    by_split = [mixtures(n, _other_text(split)) for split, n in sorted(blocks) if n > 1]
+    return np.concatenate([np.empty((0, N_DRAWS)), *by_split])
 
 
 def _other_text(split: str) -> np.random.Generator:
@@ -284,7 +284,7 @@ def seeds(tables: Tables) -> list[int]:
 
 def _values(tables: Tables, columns: Sequence[str]) -> set:
     """What stands in any of these columns."""
-    found = (
+    selected = (
         table.rows[name] for table in tables.values() for name in columns if name in table.rows
     )
-    return {value for column in found for value in column}
+    return {value for column in selected for value in column}

@@ -48,13 +48,13 @@ def until(
             f"missing; or {larger}"
         )
     alone = how.p.alone
-    found = _enough_for(one, alone, prior, LEVEL if alone == UNDECIDED else surest)
+    needed = _enough_for(one, alone, prior, LEVEL if alone == UNDECIDED else surest)
     beside = "" if alone == UNDECIDED else "alone it is decided; among all claims, "
-    if not found and alone == UNDECIDED and claim.has_published_size:
-        found, beside = _enough_for(one, SMALLER, prior, LEVEL), "that it is smaller: "
-    if not found:
+    if not needed and alone == UNDECIDED and claim.has_published_size:
+        needed, beside = _enough_for(one, SMALLER, prior, LEVEL), "that it is smaller: "
+    if not needed:
         return f"the value is too near to none: {larger}"
-    runs, text = max(found[0], one.parts.n_runs + 1), found[1]
+    runs, text = max(needed[0], one.parts.n_runs + 1), needed[1]
     with_text = f" and {text:.1f} times the {text_of}" if text > 1 else ""
     return f"{beside}{runs} runs{with_text}, if the values stay; or {larger}"
 

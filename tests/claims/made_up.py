@@ -110,7 +110,7 @@ def finding(name, frames):
 
 
 def value(name, frames):
-    return finding(name, frames).found.extreme(BY_NAME[name].one_of).whole[0, 0]
+    return finding(name, frames).replicates.extreme(BY_NAME[name].one_of).whole[0, 0]
 
 
 def of_runs(values, spread, rng, **columns):

@@ -131,7 +131,7 @@ def test_more_text_is_less_noise_of_text_and_no_less_of_runs():
     one = found(study([1.5, 1.5]), [ONE])["one"]
     for text in (1.0, 4.0):
         simulated = Simulation(one, NO_PRIOR, 4000, np.random.default_rng(0), 3, text)
-        drawn = simulated.evidence([one.found], [one.parts], np.array([1.5, 1.5]))
+        drawn = simulated.evidence([one.replicates], [one.parts], np.array([1.5, 1.5]))
         # A variance of 4,000 values is known to 2 %: 4 of these.
         assert drawn.text.mean(0) == pytest.approx([OF_TEXT**2 / text] * 2, rel=0.08)
         assert drawn.values.var(0) == pytest.approx(
@@ -156,7 +156,7 @@ def test_nothing_true_is_the_worst_of_three():
     of_training = replace(BOTH, of_training=True)
     one = found({"change": pd.concat([trained, before], ignore_index=True)}, [of_training])
     one = one["<lambda>"]
-    published = replace(one, found=replace(one.found, whole=np.array([[2.0], [1.0]])))
+    published = replace(one, replicates=replace(one.replicates, whole=np.array([[2.0], [1.0]])))
     truth = Truth.of(of_training, one, published)
     # The initial models have 1.0 in their lesser part, the trained ones are to have 1.0.
     assert truth.added == pytest.approx(0.0)

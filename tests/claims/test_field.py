@@ -60,8 +60,10 @@ def test_where_it_is_so_every_sentence_is_reproduced_at_its_size(true):
     assert len(words) == len(set(NAMES)) >= 20
     assert (words == "reproduced").all(), words
     for one in every.values():
-        assert one.found.extreme(False).whole[0, 0] == pytest.approx(one.claim.published, rel=0.01)
-        assert one.found.seeds == [1, 2, 3]
+        assert one.replicates.extreme(False).whole[0, 0] == pytest.approx(
+            one.claim.published, rel=0.01
+        )
+        assert one.replicates.seeds == [1, 2, 3]
 
 
 def test_the_other_way_round_every_sentence_is_contradicted():
@@ -130,7 +132,9 @@ def test_the_embeddings_are_no_layer(true):
     names = [name for name in NAMES if BY_NAME[name].measure in moved_below]
     before, after = found(true, names), found(true | moved_below, names)
     for name in names:
-        assert after[name].found.whole[:, 0] == pytest.approx(before[name].found.whole[:, 0])
+        assert after[name].replicates.whole[:, 0] == pytest.approx(
+            before[name].replicates.whole[:, 0]
+        )
 
 
 # By hand
@@ -198,7 +202,9 @@ def test_a_seed_stands_in_no_better_where_all_states_cost_the_same():
     frame = known["stitching"]
     pairs = zip(frame["objective"], frame["from_objective"], strict=True)
     of_lm = [costs.get(pair, of) for pair, of in zip(pairs, frame["value"], strict=True)]
-    parts = finding("mt_and_lm_do_not_stand_in", {"stitching": moved(frame, of_lm)}).found.whole
+    parts = finding(
+        "mt_and_lm_do_not_stand_in", {"stitching": moved(frame, of_lm)}
+    ).replicates.whole
     assert parts[:, 0] == pytest.approx([0.2 - 0.25, 0])
 
 
@@ -225,7 +231,7 @@ def test_what_hardly_rises_is_not_later(true):
     small = 0.3 + (frame["value"] - 0.3) / 40
     hardly = moved(frame, frame["value"].mask(frame["objective"].str.match("mlm_step"), small))
     one = finding("lm_learns_earlier", {"probes": hardly})
-    assert one.found.whole[0, 0] == pytest.approx(1)
+    assert one.replicates.whole[0, 0] == pytest.approx(1)
     assert verdicts({"probes": hardly}, ["lm_learns_earlier"]).item() == "undecided"
 
 

@@ -220,7 +220,7 @@ def test_what_is_usual_does_not_hang_on_the_units_of_claims():
 
 def test_a_run_without_numbers_is_no_run():
     these = runs_of(mt=[3.0, math.nan, 3.2], lm=[1.0, 1.0, 1.0])
-    assert found_of(claim(of("mt"), of_training=False), these).found.seeds == [1, 3]
+    assert found_of(claim(of("mt"), of_training=False), these).replicates.seeds == [1, 3]
     nothing = runs_of(mt=[math.nan] * 3)
     with pytest.raises(NotMeasuredError, match="NaN"):
         found_of(claim(of("mt")), nothing)

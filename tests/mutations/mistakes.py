@@ -625,7 +625,7 @@ MISTAKES = [
         "claims",
         "until.py",
         ("return max(runs), max(text)", "return max(runs), min(text)"),
-        ("max(found[0], one.parts.n_runs + 1)", "max(found[0], one.parts.n_runs)"),
+        ("max(needed[0], one.parts.n_runs + 1)", "max(needed[0], one.parts.n_runs)"),
         ("LEVEL if alone == UNDECIDED else surest", "LEVEL"),
         ("one.parts.values - claim.published", "one.parts.values"),
         ("one.added if word in (UNDECIDED, REPRODUCED) else None", "None"),
@@ -707,8 +707,8 @@ MISTAKES = [
         ("rises / rises.sum(axis=0)", "rises / np.abs(rises).sum(axis=0)"),
         ("if of == objective and step is not None:", "if step is not None:"),
         (
-            'as_wanted = (found.rows["seed_a"] == found.rows["seed_b"]) == same_seed',
-            'as_wanted = found.rows["seed_a"] > 0',
+            'as_wanted = (table.rows["seed_a"] == table.rows["seed_b"]) == same_seed',
+            'as_wanted = table.rows["seed_a"] > 0',
         ),
     ),
     *of(
@@ -716,7 +716,7 @@ MISTAKES = [
         "heads.py",
         ("relevance.argmax(axis=0)[None]", "relevance[:, :1].argmax(axis=0)[None]"),
         ("mean(above) - first, one_head_more", "mean(above) - first, 0"),
-        ('np.argsort(found.rows["head"].to_numpy())', "np.arange(len(found.rows))"),
+        ('np.argsort(table.rows["head"].to_numpy())', "np.arange(len(table.rows))"),
         ("groupby(places).sum() >= 2", "groupby(places).sum() >= 1"),
         ("left - before.reindex(left.index, fill_value=0)", "left"),
         (' if not gates["kept"].all()', ""),
@@ -730,7 +730,11 @@ MISTAKES = [
         ("MOST_OF_THE_FALL = 0.9", "MOST_OF_THE_FALL = 0.5"),
         ("[slower - 1, 2 - slower]", "[slower - 1]"),
     ),
-    *of("claims", "curves.py", ('found["dev_loss_nats"].cummin()', 'found["dev_loss_nats"]')),
+    *of(
+        "claims",
+        "curves.py",
+        ('evaluations["dev_loss_nats"].cummin()', 'evaluations["dev_loss_nats"]'),
+    ),
     *of("claims", "finding.py", ('claim.measure, claim.paper == "field"', "claim.measure, True")),
     *of("claims", "finding.py", ("(values.sum(0) - values) / (len(values) - 1)", "values")),
     *of(
