@@ -90,8 +90,8 @@ def over_heads(rows: pd.DataFrame) -> Iterator[dict]:
         baseline = of["baseline"].fillna(0).mean()
         value = of["value"].mean() - baseline
         without = without_blocks(of[WITHOUT]).mean(axis=0) - baseline
-        found = jackknife.estimate("value", value, without, _within(named["quantity"]))
-        yield named | found | {"uniform": of["uniform"].mean(), "n": of["n"].min()}
+        estimate = jackknife.estimate("value", value, without, _within(named["quantity"]))
+        yield named | estimate | {"uniform": of["uniform"].mean(), "n": of["n"].min()}
 
 
 def _within(quantity: str) -> Range:

@@ -88,13 +88,13 @@ def _of_layers(rows: pd.DataFrame) -> pd.DataFrame:
     layers = rows[["panel", "x"]].dropna().drop_duplicates()
     everywhere = rows[is_exact].drop(columns="x").merge(layers, on="panel")
     every = pd.concat([everywhere, rows[~is_exact]]).astype({"x": float}).sort_values("x")
-    found = pd.concat(
+    curves = pd.concat(
         over_runs(of, ["panel", "series", "x"], WITHIN.get(name, ANY))
         for name, of in every.groupby("series", sort=False)
     )
     # What is exact moves with the text, and the estimates with it.
-    found.loc[found["series"].isin(["read", "word"]), ["low", "high"]] = float("nan")
-    return points(found, quantity="information, nats")
+    curves.loc[curves["series"].isin(["read", "word"]), ["low", "high"]] = float("nan")
+    return points(curves, quantity="information, nats")
 
 
 def _head(axes: Axes, objective: str, reading: str, losses: pd.DataFrame) -> None:

@@ -63,10 +63,10 @@ def select(tables: Tables, name: str, grouping: str, columns: list[str]) -> pd.D
     measured = table(tables, name, [*NEEDED, *columns])
     rows = measured[(measured["grouping"] == grouping) & (measured["matching"] == "published")]
     if rows.empty:
-        found = ", ".join(sorted(measured["grouping"].unique()))
+        groupings = ", ".join(sorted(measured["grouping"].unique()))
         raise UserError(
-            f"the table {name} has no rows with grouping {grouping}; found {found}; measure it, "
-            f"or leave the figure out"
+            f"the table {name} has no rows with grouping {grouping}; found {groupings}; measure "
+            f"it, or leave the figure out"
         )
     place = {group: place for place, group in enumerate(LOOKS[grouping])}
     rows = rows.sort_values(columns[0]).rename(columns={"objective": "panel", "group": "series"})

@@ -94,14 +94,17 @@ def of_layers(rows: pd.DataFrame) -> Iterator[dict]:
             name: np.column_stack([some["value"], without_blocks(some[WITHOUT])]).mean(axis=0)
             for name, some in of.groupby(["among", "quantity"])
         }
-        found = {}
+        quantities = {}
         if (OTHERS, "mean") in values:
-            found["mean_others"] = values[OTHERS, "mean"]
+            quantities["mean_others"] = values[OTHERS, "mean"]
         if (SAME, "mean") in values:  # not of one model with one head
-            found["mean"], found["nearest"] = values[SAME, "mean"], values[SAME, "nearest"]
+            quantities["mean"], quantities["nearest"] = (
+                values[SAME, "mean"],
+                values[SAME, "nearest"],
+            )
             by_place = values[SAME, "nearest_by_place"]
-            found["beyond_place"] = 1 - jackknife.ratio(found["nearest"], by_place)
-        for name, of_panel in found.items():
+            quantities["beyond_place"] = 1 - jackknife.ratio(quantities["nearest"], by_place)
+        for name, of_panel in quantities.items():
             panel = f"{ONE if alone else TWO} {name}"
             if panel in PANELS:
                 estimate = jackknife.estimate("value", of_panel[0], of_panel[1:], PANELS[panel][2])

@@ -32,11 +32,11 @@ def select(tables: Tables, name: str, columns: list[str], **wanted: str | int) -
     """
     rows = table(tables, name, list(dict.fromkeys([*columns, *wanted])))
     for column, value in wanted.items():
-        found = ", ".join(sorted(rows[column].astype(str).unique())) or "none"
+        values = ", ".join(sorted(rows[column].astype(str).unique())) or "none"
         rows = rows[rows[column] == value]
         if rows.empty:
             raise UserError(
-                f"the table {name} has no rows with {column} {value}; found {found}; measure it, "
+                f"the table {name} has no rows with {column} {value}; found {values}; measure it, "
                 f"or leave the figure out"
             )
     return rows
@@ -78,12 +78,12 @@ def panel(objective: str, attention: str) -> str:
 
 def panels(rows: pd.DataFrame) -> list[str]:
     """Names of the panels for each objective and attention, in the papers' order."""
-    found = {(row.objective, row.attention) for row in rows.itertuples()}
+    pairs = {(row.objective, row.attention) for row in rows.itertuples()}
     return [
         panel(objective, attention)
-        for objective in style.ordered(objective for objective, _ in found)
+        for objective in style.ordered(objective for objective, _ in pairs)
         for attention in GATED
-        if (objective, attention) in found
+        if (objective, attention) in pairs
     ]
 
 

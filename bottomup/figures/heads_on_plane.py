@@ -83,5 +83,5 @@ def on_plane(rows: pd.DataFrame) -> tuple[pd.DataFrame, float]:
     place = place * np.sign(place[np.abs(place).argmax(axis=0), range(place.shape[1])])
     total = np.maximum(sizes, 0).sum()
     held = float(np.square(place).sum() / total) if total > 0 else 1.0
-    found = {"series": heads.get_level_values(0), "x": place[:, 0], "y": place[:, 1]}
-    return pd.DataFrame(found), held
+    columns = {"series": heads.get_level_values(0), "x": place[:, 0], "y": place[:, 1]}
+    return pd.DataFrame(columns), held

@@ -95,12 +95,14 @@ def _unlike(tables: Tables) -> pd.DataFrame:
     confidence = rows[rows["importance"] == "confidence"].groupby(PLACE)["value"]
     relevance = rows[rows["importance"] == heads.RELEVANCE]
     highest = relevance.groupby([*PLACE, "layer"])["value"].max().groupby(PLACE)
-    found = {
+    by_series = {
         "highest confidence": confidence.max(),
         "mean confidence": confidence.mean(),
         "most relevant of a layer": highest.mean(),
     }
-    parts = [values.rename("value").reset_index().assign(series=k) for k, values in found.items()]
+    parts = [
+        values.rename("value").reset_index().assign(series=k) for k, values in by_series.items()
+    ]
     return pd.concat(parts)
 
 

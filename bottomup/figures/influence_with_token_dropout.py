@@ -29,13 +29,14 @@ def draw(tables: Tables, variants: dict[str, list[str]]) -> tuple[Figure, pd.Dat
     Raises UserError if no model was trained with token dropout.
     """
     rows = groups.select(tables, "influence", "frequency_rank", COLUMNS)
-    found = set(rows["panel"])
-    if not found & variants.keys():
+    measured = set(rows["panel"])
+    if not measured & variants.keys():
         raise UserError(
             f"the table influence has no objective with token dropout; found "
-            f"{', '.join(style.ordered(found))}; add mt_noise or lm_noise, or leave the figure out"
+            f"{', '.join(style.ordered(measured))}; add mt_noise or lm_noise, or leave the "
+            "figure out"
         )
-    panels = [name for name in _panels(variants) if name in found]
+    panels = [name for name in _panels(variants) if name in measured]
     rows = rows[rows["panel"].isin(panels)]
     theirs = [
         groups.published(

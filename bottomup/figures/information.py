@@ -95,10 +95,10 @@ def select(measured: pd.DataFrame, wanted: Mapping[str, str | int]) -> pd.DataFr
     part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:
         asked = ", ".join(f"{column} {value}" for column, value in wanted.items())
-        found = ", ".join(style.ordered(measured["objective"]))
+        objectives = ", ".join(style.ordered(measured["objective"]))
         raise UserError(
-            f"the table mutual_information has no rows with {asked}; found objectives {found}; "
-            f"measure it, or leave the figure out"
+            f"the table mutual_information has no rows with {asked}; found objectives "
+            f"{objectives}; measure it, or leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "mi_nats": "value"}
     names |= {"clustering_error_nats": "noise"}

@@ -65,9 +65,9 @@ def _select(measured: pd.DataFrame, measure: str, version: str) -> pd.DataFrame:
     part = measured[(measured[list(wanted)] == pd.Series(wanted)).all(axis="columns")]
     if part.empty:
         names = ", ".join(f"{column} {value}" for column, value in wanted.items())
-        found = (", ".join(measured[column].unique()) for column in ("measure", "version"))
+        listed = (", ".join(measured[column].unique()) for column in ("measure", "version"))
         raise UserError(
-            f"the table isotropy has no rows with {names}; found {' of versions '.join(found)}; "
+            f"the table isotropy has no rows with {names}; found {' of versions '.join(listed)}; "
             f"measure it, or leave the figure out"
         )
     part = part.rename(columns={"objective": "series", "layer": "x"}).sort_values("x")

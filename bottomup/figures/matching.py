@@ -46,7 +46,7 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
     rows = measured[measured["grouping"] == grouping]
     if measure == "change":
         rows = rows[rows[layer] > min(1, rows[layer].max() - 1)]
-    found = []
+    estimates = []
     for (objective, seed, matching), run in rows.groupby(["objective", "seed", "matching"]):
         values = np.column_stack([run["distance"], np.stack(run[jackknife.WITHOUT])])
         columns = pd.DataFrame(values, index=run.index)
@@ -55,8 +55,8 @@ def _relative(tables: Tables, measure: str, grouping: str) -> pd.DataFrame:
             value, *without = of_layers.mean()
             names = {"panel": f"{objective}, {measure}, {grouping}", "series": matching}
             estimate = jackknife.estimate("value", value, np.array(without), NOT_NEGATIVE)
-            found.append({**names, "x": group, "seed": seed, **estimate})
-    return pd.DataFrame(found)
+            estimates.append({**names, "x": group, "seed": seed, **estimate})
+    return pd.DataFrame(estimates)
 
 
 def _figure(drawn: pd.DataFrame) -> Figure:

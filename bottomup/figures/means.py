@@ -23,21 +23,21 @@ def over_runs(rows: pd.DataFrame, by: list[str], within: Range) -> pd.DataFrame:
     alone. `n` is the least number of cases that a value rests on, if rows say so.
     """
     groups = rows.dropna(subset="value").groupby(by, sort=False)
-    found = [dict(zip(by, key, strict=True)) | _over_runs(of, within) for key, of in groups]
-    return pd.DataFrame(found, columns=[*by, "y", "low", "high", "runs", "n"])
+    means = [dict(zip(by, key, strict=True)) | _over_runs(of, within) for key, of in groups]
+    return pd.DataFrame(means, columns=[*by, "y", "low", "high", "runs", "n"])
 
 
 def _over_runs(rows: pd.DataFrame, within: Range) -> dict:
     n = min((rows[name].min() for name in COUNTS if name in rows), default=np.nan)
     values = rows["value"].to_numpy(float)
-    found = {"y": values.mean(), "low": rows["ci_low"].iloc[0], "high": rows["ci_high"].iloc[0]}
+    point = {"y": values.mean(), "low": rows["ci_low"].iloc[0], "high": rows["ci_high"].iloc[0]}
     if len(rows) == 1:
-        return found | {"runs": 1, "n": n}
+        return point | {"runs": 1, "n": n}
     noise = rows["noise"].to_numpy(float) if "noise" in rows else np.zeros(len(rows))
     seeds = rows[[name for name in SEEDS if name in rows]].to_numpy()
     estimates = mean(values, without_blocks(rows[WITHOUT]), noise, seeds)
     low, high = interval(estimates, within)
-    return found | {"low": low, "high": high, "runs": estimates.n_runs, "n": n}
+    return point | {"low": low, "high": high, "runs": estimates.n_runs, "n": n}
 
 
 def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str]) -> pd.DataFrame:
@@ -55,9 +55,9 @@ def less(rows: pd.DataFrame, others: pd.DataFrame, on: list[str]) -> pd.DataFram
         jackknife.interval(value, of_blocks, jackknife.ANY, noise=of_draws)
         for value, of_blocks, of_draws in zip(values, without, noise, strict=True)
     ]
-    found = both.assign(value=values, noise=noise, **{WITHOUT: [*without]})
-    found[["ci_low", "ci_high"]] = np.reshape(bounds, (-1, 2))
-    return found[list(dict.fromkeys([*rows, "noise"]))]
+    differences = both.assign(value=values, noise=noise, **{WITHOUT: [*without]})
+    differences[["ci_low", "ci_high"]] = np.reshape(bounds, (-1, 2))
+    return differences[list(dict.fromkeys([*rows, "noise"]))]
 
 
 def since_layer_0(rows: pd.DataFrame, by: list[str]) -> pd.DataFrame:

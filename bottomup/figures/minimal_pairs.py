@@ -62,6 +62,6 @@ def _published(tables: Tables, places: list[str]) -> pd.DataFrame:
     there = {*places} >= {*rows["panel"]}
     by = rows.groupby(["series", "panel"], sort=False)["y"].mean().rename_axis(["series", "x"])
     parts = [by.reset_index(), rows.groupby("series")["y"].mean().reset_index().assign(x=ALL)]
-    found = pd.concat(parts if there else parts[:1])
-    found = found[found["x"].isin(places)]
-    return points(found, "published", quantity="accuracy")
+    means = pd.concat(parts if there else parts[:1])
+    means = means[means["x"].isin(places)]
+    return points(means, "published", quantity="accuracy")

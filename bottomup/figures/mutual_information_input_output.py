@@ -30,9 +30,10 @@ def draw(
     published = tables.get(PUBLISHED, information.NO_PUBLISHED)
     published = published[published["panel"] == style.objective(objective).label]
     # Where training replaces no token by another, there is no such input.
-    found = table(tables, "mutual_information", information.NEEDED)
-    about = found.loc[
-        (found["objective"] == objective) & (found["reading"] == reading), ["label", "positions"]
+    measured = table(tables, "mutual_information", information.NEEDED)
+    about = measured.loc[
+        (measured["objective"] == objective) & (measured["reading"] == reading),
+        ["label", "positions"],
     ]
     known = set(about.itertuples(index=False, name=None))
     shown = [entry for entry in POSITIONS[reading].items() if entry in known]

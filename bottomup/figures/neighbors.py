@@ -73,10 +73,10 @@ def _figure(parts: list[pd.DataFrame], drawn: pd.DataFrame) -> Figure:
 def _select(measured: pd.DataFrame, name: str) -> pd.DataFrame:
     part = measured[measured["property"] == name].sort_values("layer")
     if part.empty:
-        found = ", ".join(sorted(measured["property"].unique()))
+        properties = ", ".join(sorted(measured["property"].unique()))
         raise UserError(
-            f"the table neighbors has no rows with property {name}; found {found}; measure it, or "
-            f"leave the figure out"
+            f"the table neighbors has no rows with property {name}; found {properties}; measure "
+            f"it, or leave the figure out"
         )
     names = {"objective": "series", "layer": "x", "property": "panel"}
     return part.rename(columns=names)

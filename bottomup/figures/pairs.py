@@ -82,8 +82,8 @@ def published_differences(curves: pd.DataFrame) -> pd.DataFrame:
 
 def _differing(names: set[str]) -> list[str]:
     """The paper's pairs of these models; without any, those of the first trained ones."""
-    found = [pair for pair in PAPER_PAIRS if set(pair.split("-")) <= names]
-    return found or ["-".join(pair) for pair in combinations(style.compared(names), 2)]
+    pairs = [pair for pair in PAPER_PAIRS if set(pair.split("-")) <= names]
+    return pairs or ["-".join(pair) for pair in combinations(style.compared(names), 2)]
 
 
 def less_looks(series: pd.Series) -> dict[str, style.Look]:

@@ -20,8 +20,8 @@ class NoRowsError(UserError):
 def table(tables: Tables, name: str, columns: list[str]) -> pd.DataFrame:
     """The table called `name`; UserError if it, its rows or one of `columns` is missing."""
     if name not in tables:
-        found = ", ".join(tables) or "none"
-        raise UserError(f"table {name!r} is missing; found {found}; give it, too")
+        names = ", ".join(tables) or "none"
+        raise UserError(f"table {name!r} is missing; found {names}; give it, too")
     missing = [column for column in columns if column not in tables[name]]
     if missing:
         raise UserError(
@@ -45,10 +45,10 @@ def that_rest_on_enough(tables: Tables) -> tuple[Tables, str]:
         few = too_few(rows)
         kept[name] = rows[~few].reset_index(drop=True) if few.any() else rows
         if few.any():
-            found, needed = cases(rows)[few], rows.loc[few, "n_needed"]
+            n_cases, needed = cases(rows)[few], rows.loc[few, "n_needed"]
             lines.append(
                 f"{name.replace('_', ' ')}: {few.sum():,} of {len(rows):,} values are left out, "
-                f"which rest on too few cases: {_span(found)}, where {_span(needed)} are needed"
+                f"which rest on too few cases: {_span(n_cases)}, where {_span(needed)} are needed"
             )
     return kept, "\n".join(lines)
 
@@ -74,9 +74,9 @@ def of_one_run(rows: pd.DataFrame) -> pd.DataFrame:
     """`rows`, as in `means.over_runs`, of which no two are of one curve at one place: each with its
     own interval, over documents, if that has a width."""
     names = {"value": "y", "ci_low": "low", "ci_high": "high", "n_occurrences": "n"}
-    found = rows.rename(columns=names).assign(runs=1)
-    found.loc[found["low"] == found["high"], ["low", "high"]] = float("nan")
-    return found
+    curves = rows.rename(columns=names).assign(runs=1)
+    curves.loc[curves["low"] == curves["high"], ["low", "high"]] = float("nan")
+    return curves
 
 
 def points(rows: pd.DataFrame, source: str = "ours", **columns) -> pd.DataFrame:

@@ -14,21 +14,21 @@ def differ(figure: Figure) -> str:
     A panel without a label has that of a panel to its left, or below it.
     """
     panels = [axes for axes in figure.axes if axes.get_subplotspec() and axes.axison]
-    found = [axis for axis in SIDES if any(map(_differ, _by_label(panels, axis)))]
-    return f"Panels differ in the range of the {' and the '.join(found)} axis." if found else ""
+    sides = [axis for axis in SIDES if any(map(_differ, _by_label(panels, axis)))]
+    return f"Panels differ in the range of the {' and the '.join(sides)} axis." if sides else ""
 
 
 def _by_label(panels: list[Axes], axis: str) -> list[list[tuple[float, float]]]:
     """The ranges, as drawn, of the panels with data that have one label."""
-    found: dict[str, list[tuple[float, float]]] = {}
+    ranges: dict[str, list[tuple[float, float]]] = {}
     for axes in panels:
         label = _label(axes, panels, axis)
         drawn = getattr(axes, f"{axis}axis")
         if label and axes.has_data() and len(drawn.get_ticklocs()):
             scale = drawn.get_transform()
             low, high = sorted(scale.transform(getattr(axes, f"get_{axis}lim")()))
-            found.setdefault(label, []).append((low, high))
-    return list(found.values())
+            ranges.setdefault(label, []).append((low, high))
+    return list(ranges.values())
 
 
 def _label(axes: Axes, panels: list[Axes], axis: str) -> str:

@@ -54,13 +54,13 @@ def draw(tables: Tables) -> tuple[Figure, pd.DataFrame]:
 
 def _with_relevance(gates: pd.DataFrame, importance: pd.DataFrame) -> pd.DataFrame:
     """The heads of pruned models with the `relevance` that each had before, 1 for an even share."""
-    found = importance[
+    relevance = importance[
         (importance["importance"] == heads.RELEVANCE) & (importance["attention"] == "encoder")
     ]
-    shares = found.groupby(["objective", "seed", "layer"])["value"].transform("mean")
-    found = found.assign(relevance=found["value"] / shares)
+    shares = relevance.groupby(["objective", "seed", "layer"])["value"].transform("mean")
+    relevance = relevance.assign(relevance=relevance["value"] / shares)
     known = gates.merge(
-        found[["objective", "seed", "layer", "head", "relevance"]],
+        relevance[["objective", "seed", "layer", "head", "relevance"]],
         on=["objective", "seed", "layer", "head"],
         how="left",
     )

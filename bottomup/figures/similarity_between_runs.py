@@ -59,11 +59,11 @@ def _calibrated(measured: pd.DataFrame) -> pd.DataFrame:
     return measured.assign(value=measured["calibrated"], ci_low=low.clip(0), ci_high=high.clip(0))
 
 
-def _check(found: list[str]) -> None:
+def _check(measures: list[str]) -> None:
     """Raise UserError if a measure is missing, or not known as a similarity or a distance."""
-    if set(found) != set(QUANTITIES):
+    if set(measures) != set(QUANTITIES):
         raise UserError(
-            f"the table similarity_between_runs has {', '.join(found)}; this figure shows "
+            f"the table similarity_between_runs has {', '.join(measures)}; this figure shows "
             f"{', '.join(QUANTITIES)}; measure exactly these, or leave the figure out"
         )
 

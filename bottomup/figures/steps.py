@@ -16,9 +16,9 @@ TICKS = 6  # about as many at most: numbers of five digits stand side by side
 
 def at(names: pd.Series) -> dict[str, list]:
     """The objective (`panel`) and the step (`x`, NaN at the end) of runs."""
-    found = [objective_and_step(name) for name in names]
-    steps = [np.nan if step is None else step for _, step in found]
-    return {"panel": [objective for objective, _ in found], "x": steps}
+    parts = [objective_and_step(name) for name in names]
+    steps = [np.nan if step is None else step for _, step in parts]
+    return {"panel": [objective for objective, _ in parts], "x": steps}
 
 
 def end(tables: Tables, objective: str) -> int:
