@@ -44,14 +44,14 @@ IMPORTANCES = [
 def looks(objectives: Iterable[str]) -> dict[str, dict]:
     """The looks of the curves of each objective, in the order of figures; `opened` are shown before
     the reader chooses others."""
-    found, every = {}, {*objectives}
+    by_objective, every = {}, {*objectives}
     # A checkpoint may end like a run at a step.
     whole = {name for name in every if names.whole(name) not in every - {name}}
     opened = style.compared(whole)
     for name in style.ordered(every):
         look = style.objective(name)
         shape = SHAPES.get(look.marker, "circle")
-        found[name] = {
+        by_objective[name] = {
             "label": look.label,
             "color": look.color,
             "shape": shape,
@@ -59,7 +59,7 @@ def looks(objectives: Iterable[str]) -> dict[str, dict]:
             "dashed": look.linestyle != "-",
             "opened": name in opened,
         }
-    return found
+    return by_objective
 
 
 def curves(name: str, table: pd.DataFrame) -> dict:
@@ -85,13 +85,13 @@ def curves(name: str, table: pd.DataFrame) -> dict:
     choices = [each for each in about if not each.startswith(("objective", "seed", "layer"))]
     values = {each: list(map(str, dict.fromkeys(table[each]))) for each in choices}
     runs = _runs(table)
-    found = []
+    lines = []
     for (pair, *chosen), rows in table.assign(runs=runs).groupby(["runs", *choices], sort=False):
         rows = rows.set_index("x").reindex(layers)
         places = [values[each].index(str(one)) for each, one in zip(choices, chosen, strict=True)]
         numbers = [_numbers(rows[column]) for column in (value, "ci_low", "ci_high")]
-        found.append([pair.split("."), places, *numbers])
-    return {"name": name, "value": value, "choices": values, "x": layers, "curves": found}
+        lines.append([pair.split("."), places, *numbers])
+    return {"name": name, "value": value, "choices": values, "x": layers, "curves": lines}
 
 
 def _x(table: pd.DataFrame) -> pd.Series:
@@ -115,13 +115,13 @@ def _numbers(values: Iterable[float]) -> list[float | None]:
 def heads(table: pd.DataFrame) -> list[dict]:
     """Each head of the table `heads`, which has a row for each function of a head: its place, its
     importances, and its functions, in words (`functions`) and in letters (`labels`)."""
-    found = []
+    entries = []
     known = [name for name in IMPORTANCES if name in table]
     for place, rows in table.groupby(HEAD, sort=False):
         first = rows.iloc[0]
         held = rows.dropna(subset="function")
         numbers = zip(known, _numbers(first[known]), strict=True)
-        found.append(
+        entries.append(
             {
                 "run": names.run(*place[:2]),
                 **dict(zip(HEAD[2:], place[2:], strict=True)),
@@ -130,7 +130,7 @@ def heads(table: pd.DataFrame) -> list[dict]:
                 "labels": " ".join(dict.fromkeys(map(_label, held["function"]))),
             }
         )
-    return found
+    return entries
 
 
 def _function(row: dict) -> str:
@@ -193,14 +193,14 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
     """
     if table.empty:
         return None
-    found, shown = [], []
+    entries, shown = [], []
     for (objective, seed, picture), rows in table.groupby(RUN_AND_PICTURE, sort=False):
         bottom = rows[rows["layer"] == rows["layer"].min()]
         some = _sample(bottom)
         per_layer = [layer.iloc[some] for _, layer in rows.groupby("layer")]
         points = per_layer[0]
         shown.append(points)
-        found.append(
+        entries.append(
             {
                 "run": names.run(objective, seed),
                 "picture": picture,
@@ -214,13 +214,13 @@ def pictures(table: pd.DataFrame, text: pd.Series, tokenizer: Tokenizer) -> dict
     sentences = sorted(set().union(*(points["sentence"] for points in shown)))
     written, encoded = located([text[sentence] for sentence in sentences], tokenizer)
     number = {sentence: n for n, sentence in enumerate(sentences)}
-    for each, points in zip(found, shown, strict=True):
+    for each, points in zip(entries, shown, strict=True):
         each["sentences"] = [number[sentence] for sentence in points["sentence"]]
         each["words"] = [
             [written[n][1][place] for place in encoded[n].offsets[position]]
             for n, position in zip(each["sentences"], points["position"], strict=True)
         ]
-    return {"sentences": [shown for shown, _ in written], "pictures": found}
+    return {"sentences": [shown for shown, _ in written], "pictures": entries}
 
 
 def _sample(points: pd.DataFrame) -> np.ndarray:
@@ -263,10 +263,10 @@ def page(
     as the functions here take them, None if there is none."""
     measures = [curves(name, table) for name, table in tables.items()]
     runs = {run for measure in measures for curve in measure["curves"] for run in curve[0]}
-    found = [names.objective_and_seed(run) for run in runs]
+    objectives_and_seeds = [names.objective_and_seed(run) for run in runs]
     about = [] if heads_table is None else heads(heads_table)
     data = {
-        "looks": looks(objective for objective, _ in found),
+        "looks": looks(objective for objective, _ in objectives_and_seeds),
         "measures": measures,
         "heads": about,
         "importances": [name for name in IMPORTANCES if any(name in head for head in about)],
@@ -280,7 +280,7 @@ def page(
     }
     # Escaped, so that nothing in it can end the script element around it.
     written = _json(data).replace("<", "\\u003c")
-    seeds = sorted({seed for _, seed in found})
+    seeds = sorted({seed for _, seed in objectives_and_seeds})
     return render("explorer.html", study=study, data=data, written=Markup(written), seeds=seeds)
 
 

@@ -44,8 +44,8 @@ def functions(points: pd.DataFrame) -> str:
 
 def confidence(points: pd.DataFrame) -> str:
     """The largest confidence among the heads of each model."""
-    found = points[points["quantity"] == "confidence"].groupby("panel", sort=False)["y"].max()
-    told = [f"{model} {value:.3g}" for model, value in found.items()]
+    highest = points[points["quantity"] == "confidence"].groupby("panel", sort=False)["y"].max()
+    told = [f"{model} {value:.3g}" for model, value in highest.items()]
     return f"The most confident head: {_some(told)}."
 
 

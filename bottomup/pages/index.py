@@ -148,10 +148,10 @@ def seen_in(figure: Figure, claims: pd.DataFrame | None) -> list[dict]:
 
 def sizes(objectives: dict[str, Objective]) -> dict[str, list[str]]:
     """The objectives by how many runs they have, and of how many tokens, in words."""
-    found: dict[str, list[str]] = {}
+    by_size: dict[str, list[str]] = {}
     for name, runs in objectives.items():
-        found.setdefault(runs.told, []).append(name)
-    return found
+        by_size.setdefault(runs.told, []).append(name)
+    return by_size
 
 
 def words_of(splits: pd.DataFrame) -> dict[str, int]:
