@@ -21,9 +21,9 @@ def main(arguments: argparse.Namespace) -> None:
         for source, target in (arguments.test, arguments.train)
     )
     source, target = map(load_tokenizer, arguments.tokenizers)
-    found = translations(test, train, (source, target))
-    logging.info("%d words of %d sentences are aligned", len(found), len(test[0]))
-    write_table(found, arguments.translations)
+    aligned = translations(test, train, (source, target))
+    logging.info("%d words of %d sentences are aligned", len(aligned), len(test[0]))
+    write_table(aligned, arguments.translations)
 
 
 if __name__ == "__main__":

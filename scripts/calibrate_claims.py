@@ -44,8 +44,8 @@ def main(arguments: argparse.Namespace) -> None:
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)
     usual = priors(as_if) | priors(findings)
-    found = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
-    write_table(found.assign(as_if=found["claim"].isin(as_if)), arguments.table)
+    calibration = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
+    write_table(calibration.assign(as_if=calibration["claim"].isin(as_if)), arguments.table)
 
 
 if __name__ == "__main__":

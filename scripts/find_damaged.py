@@ -24,21 +24,21 @@ def main(arguments: argparse.Namespace) -> None:
         raise UserError(f"no folder {arguments.study}; expected results/<study>, where it was made")
     require_idle(arguments.study)
     made = records()
-    found, left = [], 0
+    damaged, left = [], 0
     for path, line in find(arguments.study, arguments.trained, made):
         ours = path in made or in_checkpoint(path) or path.parent == arguments.trained
         print(line if ours else f"{line}; no job is on record as having made it", flush=True)
-        found.append(path)
+        damaged.append(path)
         if arguments.delete and ours:
             path.unlink()
         left += path.exists()
-    if not found:
+    if not damaged:
         logging.info("no file is damaged")
     if left:
         ours = "" if arguments.delete else ": --delete removes those that a job made"
         logging.info(f"{left} damaged{ours}")
     # Snakemake does not make a missing file by itself if everything made from it is there.
-    if arguments.delete and (again := [str(path) for path in found if path in made]):
+    if arguments.delete and (again := [str(path) for path in damaged if path in made]):
         logging.info("with the options of the study: snakemake %s; then the study", " ".join(again))
     if left:
         sys.exit(1)

@@ -36,33 +36,35 @@ def main(arguments: argparse.Namespace) -> None:
     claims = NONE
     if arguments.claims:
         claims = read_table(arguments.claims, keep_default_na=False)
-    found = next_look(claims, settings.planned, settings.seeds, settings.initial, settings.pruned)
-    text = written(found, settings, arguments.look)
+    upcoming = next_look(
+        claims, settings.planned, settings.seeds, settings.initial, settings.pruned
+    )
+    text = written(upcoming, settings, arguments.look)
     arguments.look.write_text(text)
     for line in text.splitlines():
         logging.info(line.removeprefix("# "))
 
 
-def written(found: Next | None, settings: Settings, path: Path) -> str:
-    if not found:
+def written(upcoming: Next | None, settings: Settings, path: Path) -> str:
+    if not upcoming:
         return "# Nothing is undecided that more runs would decide, or no look is left.\n{}\n"
     overlay: dict[str, object] = {
-        "objectives": {name: {"n_seeds": n} for name, n in found.seeds.items()}
+        "objectives": {name: {"n_seeds": n} for name, n in upcoming.seeds.items()}
     }
-    if found.pruned:
-        overlay["pruning"] = {"n_seeds": found.pruned}
-    of = f"{found.look} of {len(settings.planned)}"
+    if upcoming.pruned:
+        overlay["pruning"] = {"n_seeds": upcoming.pruned}
+    of = f"{upcoming.look} of {len(settings.planned)}"
     lines = [
-        f"# Look {of}, for {len(found.claims)} undecided claims: {', '.join(found.claims)}",
-        *costs(found, settings),
+        f"# Look {of}, for {len(upcoming.claims)} undecided claims: {', '.join(upcoming.claims)}",
+        *costs(upcoming, settings),
         f"# To take it, add this file behind --configfile: {path}",
     ]
     return "\n".join(lines) + "\n" + yaml.safe_dump(overlay)
 
 
-def costs(found: Next, settings: Settings) -> list[str]:
+def costs(upcoming: Next, settings: Settings) -> list[str]:
     """What the look trains: runs, tokens, and how much that is of what the study has trained."""
-    extra = {name: n - settings.seeds[name] for name, n in found.seeds.items()}
+    extra = {name: n - settings.seeds[name] for name, n in upcoming.seeds.items()}
     lines = [
         f"# {name}: {n} more seeds of {settings.tokens[name]:,} tokens"
         for name, n in extra.items()
@@ -70,7 +72,9 @@ def costs(found: Next, settings: Settings) -> list[str]:
     ]
     more = sum(n * settings.tokens[name] for name, n in extra.items())
     so_far = sum(n * settings.tokens[name] for name, n in settings.seeds.items())
-    pruned = f", and prunes {found.pruned} runs of each pruned objective" if found.pruned else ""
+    pruned = (
+        f", and prunes {upcoming.pruned} runs of each pruned objective" if upcoming.pruned else ""
+    )
     share = more / so_far if so_far else 0
     return [*lines, f"# It trains {share:.0%} of the tokens trained so far{pruned}."]
 

@@ -27,10 +27,10 @@ from bottomup.training.stopping import listening
 def main(arguments: argparse.Namespace) -> None:
     settings, pruned, gates = arguments.settings, arguments.settings.pruned, None
     if pruned.method != "gates":
-        found, *importance = map(read_table, arguments.chosen_by)
+        other_gates, *importance = map(read_table, arguments.chosen_by)
         # Each penalty has its own draw: heads kept at one penalty need not be kept at another.
         draw = derive(settings.seed, pruned.attention, repr(pruned.penalty))
-        gates = as_many(pruned.method, found, *importance, draw=draw)
+        gates = as_many(pruned.method, other_gates, *importance, draw=draw)
     prune(
         settings,
         arguments.code,

@@ -29,10 +29,10 @@ _known = Kept(Path(".snakemake/contents.json"))  # by path, its stamp and its di
 def stamp(path: str | Path) -> list[int] | None:
     """What the system says of a file's bytes, links followed; None if there is no such file."""
     with suppress(OSError):
-        found = os.stat(path)
-        if stat.S_ISREG(found.st_mode):
-            times = found.st_mtime_ns, found.st_ctime_ns
-            return [found.st_dev, found.st_ino, found.st_size, *times]
+        status = os.stat(path)
+        if stat.S_ISREG(status.st_mode):
+            times = status.st_mtime_ns, status.st_ctime_ns
+            return [status.st_dev, status.st_ino, status.st_size, *times]
     return None
 
 
@@ -47,13 +47,13 @@ def digest(path: str | Path) -> str | None:
     path, now = str(path), stamp(path)
     if now is None:
         return None
-    if found := known(path):
-        return found
+    if checksum := known(path):
+        return checksum
     with suppress(OSError), open(path, "rb") as file:
-        found = hashlib.file_digest(file, "sha256").hexdigest()
+        checksum = hashlib.file_digest(file, "sha256").hexdigest()
         if stamp(path) == now and max(now[-2:]) < time.time_ns() - SETTLED_NS:
-            _known[path] = [now, found]
-        return found
+            _known[path] = [now, checksum]
+        return checksum
     return None
 
 
@@ -61,17 +61,17 @@ def content(listed: Callable[[], Iterable[str]]) -> str:
     """A digest of the names and bytes of the files that are listed, as they are when this process
     first asks for these. An unreadable file counts as empty, since the program that reads it
     reports the error."""
-    found = first_content(tuple(listed()))
-    FILES[found] = listed
-    return found
+    checksum = first_content(tuple(listed()))
+    FILES[checksum] = listed
+    return checksum
 
 
 def content_now(files: Iterable[str]) -> str:
     """The same of files, as they are now."""
-    found = hashlib.sha256()
+    sha256 = hashlib.sha256()
     for file in sorted(files):
-        found.update(f"{file}\0{digest(file) or ''}\0".encode(errors="surrogateescape"))
-    return found.hexdigest()[:16]
+        sha256.update(f"{file}\0{digest(file) or ''}\0".encode(errors="surrogateescape"))
+    return sha256.hexdigest()[:16]
 
 
 first_content = cache(content_now)

@@ -62,8 +62,8 @@ def digest(script: str, *modules: str) -> dict[str, str]:
     Digests ignore comments, docstrings, formatting and text that is only shown (syntax.py; modules
     in `SHOWN`).
     """
-    found = _modules(script, modules)
-    files = [ROOT / script, *filter(None, map(_file, found))]
+    all_modules = _modules(script, modules)
+    files = [ROOT / script, *filter(None, map(_file, all_modules))]
     names = set(modules).union(*map(_names, files))
     packages = {name.partition(".")[0] for name in names if not _folder(name.partition(".")[0])}
     # Where one of them does something with the text of errors, or with docstrings, it counts for
@@ -111,17 +111,17 @@ def _modules(script: str, modules: tuple[str, ...]) -> list[str]:
 def _reached(names: Iterable[str], without: frozenset[str]) -> set[str]:
     """Of these modules and all that they import, directly or not, those that are no part of an
     installed package, and not among some, nor imported by these alone."""
-    found: set[str] = set()
+    reached: set[str] = set()
     waiting = [*names]
     while waiting:
         module = waiting.pop()
-        if module in found or module in without or not _file(module):
+        if module in reached or module in without or not _file(module):
             continue
-        found.add(module)
+        reached.add(module)
         # Importing a.b.c runs a and a.b first.
         waiting.append(module.rpartition(".")[0] or module)
         waiting += _names(_file(module))
-    return found
+    return reached
 
 
 @cache

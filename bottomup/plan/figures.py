@@ -74,13 +74,13 @@ class Figures:
         }
         every = dict(sorted(every.items(), key=lambda item: item[1].category))
         drawn = {
-            name: replace(found, module=found.module or name, caption=found.caption or name)
-            for name, found in every.items()
-            if found.needs and found.tables and all(found.tables.values())
+            name: replace(figure, module=figure.module or name, caption=figure.caption or name)
+            for name, figure in every.items()
+            if figure.needs and figure.tables and all(figure.tables.values())
         }
         known = (None, *self.study.known_of_words())
-        unknown = [name for name, found in drawn.items() if found.annotation not in known]
-        return {name: found for name, found in drawn.items() if name not in unknown}, unknown
+        unknown = [name for name, figure in drawn.items() if figure.annotation not in known]
+        return {name: figure for name, figure in drawn.items() if name not in unknown}, unknown
 
     def first_look(self, drawn: Mapping[str, Figure]) -> dict[str, Figure]:
         """The headline figure of the first seeds, if there are more; neither in the report nor on
@@ -394,15 +394,15 @@ class Figures:
     def _of_tables(self) -> dict[str, Figure]:
         """A figure of all parts that are compared, for each table that has one of its own."""
         every = {name: module.TABLE.category for name, module in tables().items()}
-        found = {
+        figures = {
             name: Figure(self._pairs(name), category)
             for name, category in every.items()
             if category
         }
         calibrated = replace(
-            found["similarity_between_runs"],
+            figures["similarity_between_runs"],
             module="similarity_between_runs",
             options={"calibrated": True},
         )
-        pairs = replace(found["minimal_pairs"], published=("blimp",))
-        return found | {"similarity_calibrated": calibrated, "minimal_pairs": pairs}
+        pairs = replace(figures["minimal_pairs"], published=("blimp",))
+        return figures | {"similarity_calibrated": calibrated, "minimal_pairs": pairs}

@@ -18,9 +18,9 @@ class Kept:
     @cached_property
     def _known(self) -> dict:
         with suppress(OSError, ValueError):
-            found = json.loads(self.file.read_text())
-            if isinstance(found, dict):
-                return found
+            content = json.loads(self.file.read_text())
+            if isinstance(content, dict):
+                return content
         return {}
 
     def __contains__(self, name: str) -> bool:

@@ -99,8 +99,8 @@ def folder() -> Path:
     path = Path(tempfile.gettempdir(), "-".join(["bottomup-gpus", str(os.getuid()), *step]))
     with suppress(FileExistsError):
         path.mkdir(mode=0o700)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+    status = path.lstat()
+    if not stat.S_ISDIR(status.st_mode) or status.st_uid != os.getuid() or status.st_mode & 0o022:
         raise UserError(
             f"locks for GPUs need {path} to be a folder of this user that nobody else may write; "
             "remove what is there, or set TMPDIR to another folder"

@@ -18,7 +18,7 @@ def locked() -> dict[str, str]:
     versions: dict[str, list[str]] = {}
     for name, version, _ in _pins():
         versions.setdefault(name, []).append(version)
-    return {name: ", ".join(found) for name, found in versions.items()}
+    return {name: ", ".join(several) for name, several in versions.items()}
 
 
 def _pins() -> Iterator[tuple[str, str, str]]:
@@ -31,18 +31,18 @@ def _pins() -> Iterator[tuple[str, str, str]]:
 def unlike_the_lock() -> str | None:
     """A line that names the first packages whose installed version is not the locked one, if there
     are any."""
-    found = []
+    others = []
     for name, version, machines in _pins():
         if machines and not Marker(machines).evaluate():
             continue
         there = installed(name)
         # As pip has it, 2.13.0+cpu is 2.13.0.
         if there is None or not SpecifierSet(f"=={version}").contains(there, prereleases=True):
-            found.append(f"{name} {there or 'none'} instead of {version}")
-    if not found:
+            others.append(f"{name} {there or 'none'} instead of {version}")
+    if not others:
         return None
-    more = f" and {len(found) - MOST} more" * (len(found) > MOST)
+    more = f" and {len(others) - MOST} more" * (len(others) > MOST)
     return (
-        f"installed packages are not those of envs/requirements.lock: {', '.join(found[:MOST])}"
+        f"installed packages are not those of envs/requirements.lock: {', '.join(others[:MOST])}"
         f"{more}; results count as made with what is installed; for the locked ones: envs/make"
     )

@@ -159,8 +159,8 @@ def _objective_choices(config: dict) -> Iterator[str]:
         yield f"objectives: found none; allowed: at least one of {', '.join(known)}"
     for name, options in chosen.items():
         path, module = f"objectives.{name}", module_of(name, options)
-        if not isinstance(found := options.get("objective"), str | None):
-            yield f"{path}.objective: found {json.dumps(found)}; allowed: text or null"
+        if not isinstance(given := options.get("objective"), str | None):
+            yield f"{path}.objective: found {json.dumps(given)}; allowed: text or null"
             continue
         if module not in known and module == name:
             yield f"{path}: unknown key; {nearest(name, known)}; or any, with the key objective"
@@ -274,8 +274,8 @@ def _heads_from(path: str, name: str, options: dict, config: dict) -> Iterator[s
     seeds = _seeds(config, of)
     asked = _seeds(config, options) if own.get("seed") is None else [own["seed"]]
     if not set(asked) <= set(seeds):
-        found, known = json.dumps(own.get("seed")), ", ".join(map(str, seeds))
-        yield f"{path}.seed: found {found}; allowed: a seed of {donor} ({known})"
+        seed, known = json.dumps(own.get("seed")), ", ".join(map(str, seeds))
+        yield f"{path}.seed: found {seed}; allowed: a seed of {donor} ({known})"
 
 
 def _seeds(config: dict, options: dict) -> list[int]:
@@ -405,10 +405,10 @@ def _control_choices(pruning: dict, checkpoints: dict, equal: object) -> Iterato
             "since it reads what the run and its pruning read; or null"
         )
     for name in controls:
-        for found in numbers(controls, name):
-            if found not in swept:
+        for penalty in numbers(controls, name):
+            if penalty not in swept:
                 yield (
-                    f"pruning.controls.{name}: found {names.plain(found)}; "
+                    f"pruning.controls.{name}: found {names.plain(penalty)}; "
                     f"allowed: penalties of a sweep ({known})"
                 )
 
@@ -452,17 +452,17 @@ def _contradictions(config: dict) -> Iterator[str]:
             "sub-words of their own"
         )
     for path, sign, other, reason in LIMITS:
-        found, limit = at(path), at(other)
-        if EXCEEDS[sign](found, limit):
-            yield f"{path}: found {found:g}; allowed: {sign} {other} ({limit:g}){reason}"
+        value, limit = at(path), at(other)
+        if EXCEEDS[sign](value, limit):
+            yield f"{path}: found {value:g}; allowed: {sign} {other} ({limit:g}){reason}"
     mutual_information = section(section(config, "measures"), "mutual_information")
     for name, most in (("n_clusters", "occurrences.n"), ("n_tokens", "corpus.bpe.merges")):
         path, own = f"measures.mutual_information.other_{name}", number(mutual_information, name)
-        for found in numbers(mutual_information, f"other_{name}"):
-            if found == own:
-                yield f"{path}: found {found:g}; allowed: numbers other than {name}"
-            if found > at(most):
-                yield f"{path}: found {found:g}; allowed: <= {most} ({at(most):g})"
+        for value in numbers(mutual_information, f"other_{name}"):
+            if value == own:
+                yield f"{path}: found {value:g}; allowed: numbers other than {name}"
+            if value > at(most):
+                yield f"{path}: found {value:g}; allowed: <= {most} ({at(most):g})"
 
 
 def _asked_in_vain(config: dict) -> Iterator[str]:
@@ -536,9 +536,9 @@ def _step_choices(config: dict, trained: list[str]) -> Iterator[str]:
         training = {"training": section(config, "training") | own}
         budget = number(training, "training.max_tokens")
         batch = number(training, "training.batch_tokens")
-        for found in numbers(steps, name):
-            if config.get("equal") == "tokens" and found > (last := -(-budget // batch)):
+        for step in numbers(steps, name):
+            if config.get("equal") == "tokens" and step > (last := -(-budget // batch)):
                 yield (
-                    f"{path}: found {found}; allowed: <= {last}, the updates that {budget:,} "
+                    f"{path}: found {step}; allowed: <= {last}, the updates that {budget:,} "
                     "tokens give at least (training.max_tokens / training.batch_tokens)"
                 )

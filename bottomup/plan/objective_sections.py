@@ -49,14 +49,14 @@ def all_keys(objective: str) -> type[BaseModel]:
 
 def module_of(name: str, section: dict) -> str:
     """The module that an objective's section is about; its name if the section is wrong."""
-    found = section.get("objective")
-    return found if found and isinstance(found, str) else name
+    module = section.get("objective")
+    return module if module and isinstance(module, str) else name
 
 
 def trunk_of(section: dict) -> str:
     """The trunk in an objective's section; "" if it is not text."""
-    found = section.get("trunk", Runs.model_fields["trunk"].default)
-    return found if isinstance(found, str) else ""
+    trunk = section.get("trunk", Runs.model_fields["trunk"].default)
+    return trunk if isinstance(trunk, str) else ""
 
 
 def options_of(objective: dict) -> dict:

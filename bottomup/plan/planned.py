@@ -43,13 +43,13 @@ class _Finder:
 
     @staticmethod
     def find_spec(fullname: str, path=None, target=None) -> ModuleSpec | None:
-        found = PathFinder.find_spec(fullname, path, target)
-        if not found or not found.origin or not isinstance(found.loader, SourceFileLoader):
+        spec = PathFinder.find_spec(fullname, path, target)
+        if not spec or not spec.origin or not isinstance(spec.loader, SourceFileLoader):
             return None
-        if not is_own(found.origin):
+        if not is_own(spec.origin):
             return None
-        found.loader = _Loader(fullname, found.origin)
-        return found
+        spec.loader = _Loader(fullname, spec.origin)
+        return spec
 
 
 def _watch(arguments: list[str]) -> None:
@@ -78,11 +78,11 @@ def require(plan: Mapping[str, str]) -> None:
     for name, planned in plan.items():
         if _is_file(name):
             continue
-        found = installed(name) or ""
+        version = installed(name) or ""
         # A lock has no local versions, such as 2.13.0+cpu.
-        if {found, found.partition("+")[0]}.isdisjoint(planned.split(", ")):
+        if {version, version.partition("+")[0]}.isdisjoint(planned.split(", ")):
             raise UserError(
-                f"planned with {name} {planned}, but runs with {found or 'none'} "
+                f"planned with {name} {planned}, but runs with {version or 'none'} "
                 f"({sys.executable}); install that version, or {AGAIN}"
             )
     _take_imported()

@@ -80,7 +80,7 @@ def measured(folder: Path) -> dict[str, float]:
     """Seconds by job, from the benchmarks in `folder`; one that is still being written is left
     out."""
     seconds = {file.stem: seconds_in(file) for file in folder.glob("*.tsv")}
-    return {name: found for name, found in seconds.items() if found is not None}
+    return {name: value for name, value in seconds.items() if value is not None}
 
 
 def seconds_in(benchmark: Path) -> float | None:

@@ -195,8 +195,8 @@ def _mistakes(node: yaml.Node | None, path: str, seen: set[int]) -> Iterator[tup
     if kind not in KINDS:
         yield line, f"{path}: found a {kind}; allowed: text (in quotes), numbers, lists, sections"
     elif kind in ("int", "float") and OTHER_BASE.fullmatch(node.value):
-        found = f"found {node.value}, which YAML reads to the base 8 or 60"
-        yield line, f"{path}: {found}; allowed: numbers to the base 10"
+        problem = f"found {node.value}, which YAML reads to the base 8 or 60"
+        yield line, f"{path}: {problem}; allowed: numbers to the base 10"
     elif isinstance(node, yaml.SequenceNode):
         for index, value in enumerate(node.value):
             yield from _mistakes(value, f"{path}[{index}]", seen)
@@ -238,6 +238,6 @@ def _flattened(under: dict, over: dict, file: str, path: str = "") -> Iterator[s
         if isinstance(below, dict) and isinstance(value, dict):
             yield from _flattened(below, value, file, f"{where}.")
         elif isinstance(below, dict) and value is not None:
-            found = json.dumps(value, ensure_ascii=False, default=str)
+            replacement = json.dumps(value, ensure_ascii=False, default=str)
             keys = f" of {', '.join(map(str, below))}" if below else " (keys and values)"
-            yield f"{file}: {where}: found {found}; allowed: section{keys}"
+            yield f"{file}: {where}: found {replacement}; allowed: section{keys}"

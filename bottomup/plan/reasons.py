@@ -28,5 +28,5 @@ def words(change: ParamsChange) -> str:
     if len(before) == len(now) == 1:
         return "; ".join(differences(*before, *now))
     # Different versions of the project may have made the outputs of one job.
-    found = [differences(old, new) for old in before for new in now]
-    return " | ".join("; ".join(part) for part in found) or "there were none"
+    phrases = [differences(old, new) for old in before for new in now]
+    return " | ".join("; ".join(part) for part in phrases) or "there were none"

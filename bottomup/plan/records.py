@@ -57,7 +57,7 @@ def _open(persistence: FilePersistence, *arguments, dag=None, **options) -> None
 
 
 def _params(persistence: PersistenceBase, job: Job) -> list[str]:
-    return [] if (found := slice_of(job)) is None else [found]
+    return [] if (params := slice_of(job)) is None else [params]
 
 
 def slice_of(job: Job) -> str | None:
@@ -104,15 +104,15 @@ def _input_changed(persistence: PersistenceBase, job: Job, file=None) -> bool:
 
 def _now(persistence: PersistenceBase, path: _IOFile) -> str | None:
     """The checksum of an input; of one that is missing, that which it was made with."""
-    if found := _as_recorded(path):
-        return found
+    if checksum := _as_recorded(path):
+        return checksum
     record = persistence.metadata(path)
     return record and (record.input_checksums or {}).get(str(path))
 
 
 def _as_recorded(path: str) -> str | None:
-    found = contents.digest(path)
-    return found and f"{ALGORITHM}:{found}"
+    digest = contents.digest(path)
+    return digest and f"{ALGORITHM}:{digest}"
 
 
 _checksum_by_snakemake = _IOFile.checksum
@@ -131,8 +131,8 @@ _write = FilePersistence._write_record
 def _write_record(persistence: FilePersistence, key: str, record) -> None:
     """Record, beside the checksums of its inputs, that of an output: if it is missing later, it is
     known whether what was made from it was made from this."""
-    if found := _as_recorded(key):
-        record.input_checksums = dict(record.input_checksums or {}) | {key: found}
+    if checksum := _as_recorded(key):
+        record.input_checksums = dict(record.input_checksums or {}) | {key: checksum}
     _write(persistence, key, record)
 
 
@@ -181,8 +181,8 @@ async def _postprocess(job: Job, *arguments, error: bool = False, **options) -> 
         if not error and (line := next(_changed(job, stamps), None)):
             raise WorkflowError(line, rule=job.rule)
         await _end(job, *arguments, error=error, **options)
-    except Exception as found:
-        REASONS.update(dict.fromkeys(map(str, job.log), " ".join(str(found).split())))
+    except Exception as failure:
+        REASONS.update(dict.fromkeys(map(str, job.log), " ".join(str(failure).split())))
         raise
     if error:
         job.dag.workflow.persistence.cleanup(job)

@@ -63,8 +63,8 @@ def run_in(folder: Path) -> None:
 
 def folder() -> Path:
     """Where the results of the study are."""
-    (found,) = _folders
-    return found
+    (path,) = _folders
+    return path
 
 
 def command() -> str:

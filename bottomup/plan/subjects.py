@@ -163,10 +163,10 @@ class Subjects:
         have those of the first look: no claim hangs on them."""
         if objective in self.checkpoints:
             return [0]
-        found = self.study.objective_seeds(names.whole(objective))
+        seeds = self.study.objective_seeds(names.whole(objective))
         if self.study.looks and names.objective_and_half(objective)[1]:
-            return found[: self.study.looks[0]]
-        return found
+            return seeds[: self.study.looks[0]]
+        return seeds
 
     def masked(self) -> list[str]:
         """The objectives that are also looked at as they were trained; none if occurrences are
@@ -315,11 +315,11 @@ class Subjects:
         """The files of a checkpoint in the user's folder; its config, if there is nothing else."""
         if not (folder := self.study.checkpoints[name.removesuffix(TWIN)].folder):
             return []
-        found = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
+        paths = {path for pattern in OF_CHECKPOINTS for path in folder.glob(pattern)}
         with suppress(OSError, ValueError, LookupError, TypeError):  # what opens it says what
             named = json.loads((folder / INDEX).read_text())["weight_map"].values()
-            found |= {path for path in map(folder.joinpath, set(named)) if path.is_file()}
-        return sorted(map(str, found | {folder / "config.json"}))
+            paths |= {path for path in map(folder.joinpath, set(named)) if path.is_file()}
+        return sorted(map(str, paths | {folder / "config.json"}))
 
     def wildcards(self) -> dict[str, str]:
         """Patterns for what stands for a wildcard in names of runs, and of pruned ones: exactly

@@ -99,11 +99,11 @@ class Code:
         named = {self.meaning(n) for n in ast.walk(self.tree) if isinstance(n, ast.Attribute)}
         if not {*self.imports, *named}.isdisjoint(CAUGHT_BY):
             return frozenset(MESSAGES)
-        found: set[str] = set()
+        messages: set[str] = set()
         for node in ast.walk(self.tree):
             if isinstance(node, ast.ExceptHandler) and node.name and _used(self, node):
-                found |= self._caught(node.type)
-        return frozenset(found)
+                messages |= self._caught(node.type)
+        return frozenset(messages)
 
     def plain(self, texts: Texts):
         """The tree as nested tuples, without text that is only shown, positions and empty fields.
@@ -136,15 +136,15 @@ class Code:
     def effects(self, shown: list[ast.AST]) -> tuple:
         """What text that is shown does beside being shown: the calls and assignments in it, and
         what goes through something, which then may have nothing left, or adds a key to it."""
-        found: list[object] = []
+        effects: list[object] = []
         for node in shown:
             if isinstance(node, ast.Lambda):  # it is not called here
-                found += self.effects([node.args])
+                effects += self.effects([node.args])
             elif self._acts(node):
-                found.append(self._bare(node))
+                effects.append(self._bare(node))
             else:
-                found += self.effects([*ast.iter_child_nodes(node)])
-        return tuple(found)
+                effects += self.effects([*ast.iter_child_nodes(node)])
+        return tuple(effects)
 
     def _acts(self, node: ast.AST) -> bool:
         """Whether an expression may change something: it calls, assigns, goes through something
@@ -241,8 +241,8 @@ class Code:
         shown = self._shown(node, texts)
         fields = (field for field in self._fields(node, shown) if field[1] not in (None, []))
         plain = ((name, self._plain(value, texts)) for name, value in fields)
-        found = (type(node).__name__, *(field for field in plain if field[1] != ()))
-        return (*found, *self.effects(shown))
+        content = (type(node).__name__, *(field for field in plain if field[1] != ()))
+        return (*content, *self.effects(shown))
 
     def _statement(self, node, texts: Texts):
         """An item of a list; a statement that only shows is what it does beside that."""

@@ -5,8 +5,8 @@ import math
 
 def section(config: dict, name: str) -> dict:
     """A section of a config that may be wrong in any way."""
-    found = config.get(name)
-    return found if isinstance(found, dict) else {}
+    value = config.get(name)
+    return value if isinstance(value, dict) else {}
 
 
 def list_of(config: dict, name: str) -> list:

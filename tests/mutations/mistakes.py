@@ -1020,7 +1020,7 @@ MISTAKES = [
     *of(
         "stale",
         "bottomup/plan/contents.py",
-        ("found.st_mtime_ns, found.st_ctime_ns", "found.st_mtime_ns, found.st_mtime_ns"),
+        ("status.st_mtime_ns, status.st_ctime_ns", "status.st_mtime_ns, status.st_mtime_ns"),
         ("< time.time_ns() - SETTLED_NS", "< time.time_ns()"),
     ),
     *of(
@@ -1041,7 +1041,10 @@ MISTAKES = [
     *of(
         "stale",
         "bottomup/plan/planned.py",
-        ('if {found, found.partition("+")[0]}.isdisjoint(planned.split(", ")):', "if not found:"),
+        (
+            'if {version, version.partition("+")[0]}.isdisjoint(planned.split(", ")):',
+            "if not version:",
+        ),
         ("_take_imported()\n    _require_script()", "_take_imported()"),
         ("insert(0, _Finder)\n    _take_imported()", "insert(0, _Finder)"),
         ("if _plan[name] not in _read[name]:", "if not _read[name]:"),
@@ -1268,7 +1271,7 @@ MISTAKES = [
             'self._of("pwcca_between_layers", self.compared[:1])',
         ),
         ('published if objective == "mt" else ()', "published"),
-        ("module=found.module or name", "module=name"),
+        ("module=figure.module or name", "module=name"),
         ("len(first) == len(self.compared)", "len(first) < len(self.compared)"),
     ),
     *of(
@@ -1342,7 +1345,7 @@ MISTAKES = [
         "scripts",
         "calibrate_claims.py",
         ('if claim.paper != "beyond"]', "]"),
-        ('found["claim"].isin(as_if)', 'found["claim"].isin(findings)'),
+        ('calibration["claim"].isin(as_if)', 'calibration["claim"].isin(findings)'),
         ("if claim.name in missing]", "if claim.name not in missing]"),
     ),
     *of(
@@ -1546,7 +1549,7 @@ MISTAKES = [
     *of(
         "scripts",
         "prune_heads.py",
-        ("as_many(pruned.method, found", 'as_many("random", found'),
+        ("as_many(pruned.method, other_gates", 'as_many("random", other_gates'),
         ('if pruned.method != "gates":', 'if pruned.method == "random":'),
     ),
     *of(
@@ -2032,7 +2035,7 @@ MISTAKES = [
         ("if planned in told and contents", "if not told and contents"),
         ("now[:-1] != before[:-1]", "False"),
         ("(known is not None and contents.digest(path) == known)", "True"),
-        ("if found := _as_recorded(key):", "if found := None:"),
+        ("if checksum := _as_recorded(key):", "if checksum := None:"),
         ("        job.dag.workflow.persistence.cleanup(job)", "        pass"),
     ),
     *of(
@@ -2040,7 +2043,7 @@ MISTAKES = [
         "bottomup/plan/digest.py",
         ("if beside and beside.origin:", "if not beside:"),
         ("os.path.isabs(path) and INSTALLED.isdisjoint(path.split(os.sep))", "os.path.isabs(path)"),
-        ("if module in found or module in without or", "if module in found or"),
+        ("if module in reached or module in without or", "if module in reached or"),
         ('facts(file)["digests"][messages + 2 * docstrings]', 'facts(file)["digests"][0]'),
         ("    _version = lock.get", "    pass"),
         ('waiting.append(module.rpartition(".")[0] or module)', "pass"),
@@ -2054,7 +2057,7 @@ MISTAKES = [
             "        _compare(name)\n    _is_strict = False",
         ),
         ("        _take(Path(path), source)\n", ""),
-        ('{found, found.partition("+")[0]}.isdisjoint', "{found}.isdisjoint"),
+        ('{version, version.partition("+")[0]}.isdisjoint', "{version}.isdisjoint"),
     ),
     *of(
         "stale",
