@@ -41,7 +41,7 @@ def main(arguments: argparse.Namespace) -> None:
         rows = pd.DataFrame(columns=table.COLUMNS)
     else:
         rows = table.rows(seen, validated(table.Settings, settings.options))
-    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(told(rows))
+    frame = rows if isinstance(rows, pd.DataFrame) else pd.DataFrame(logged(rows))
     write_estimates(named(frame, settings.run), arguments.writes)
 
 
@@ -53,7 +53,7 @@ def named(frame: pd.DataFrame, run: dict) -> pd.DataFrame:
     return rest.assign(**values)[[*names, *rest]]
 
 
-def told(rows: Iterable[dict]) -> Iterator[dict]:
+def logged(rows: Iterable[dict]) -> Iterator[dict]:
     """Each row, once the log has it up to its first fractional number, which is its value."""
     for row in rows:
         words = []

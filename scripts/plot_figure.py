@@ -50,8 +50,8 @@ def main(arguments: argparse.Namespace) -> None:
     if left_out:
         logging.info(left_out.replace("\n", "; "))
     title(figure, settings.title)
-    if said := "\n".join(filter(None, [differ(figure), left_out])):
-        note(figure, said)
+    if remarks := "\n".join(filter(None, [differ(figure), left_out])):
+        note(figure, remarks)
     write_table(points.convert_dtypes(), arguments.csv)
     save(figure, arguments.png, arguments.pdf)
 

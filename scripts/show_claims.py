@@ -14,7 +14,7 @@ from pathlib import Path
 
 from bottomup.plan import program
 from bottomup.claims.tables import load
-from bottomup.claims.training_text import told
+from bottomup.claims.training_text import description
 from bottomup.core.files.tables import read_table
 from bottomup.pages.claims import Study, page
 
@@ -26,7 +26,7 @@ def main(arguments: argparse.Namespace) -> None:
     if arguments.between_runs:
         path = arguments.between_runs
         tables = load([path], {path.stem: study.pwcca}, {})
-        notes = [told(tables, objective) for objective in study.halves]
+        notes = [description(tables, objective) for objective in study.halves]
     arguments.page.write_text(page(claims, specifications, study, notes), encoding="utf-8")
 
 

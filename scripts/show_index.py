@@ -36,8 +36,8 @@ def main(arguments: argparse.Namespace) -> None:
         strict=True,
     ):
         lighter.write_bytes(image)
-        told = caption(text.read_text(encoding="utf-8"), study.config)
-        drawn.append(Drawn(figure, *told, read_table(csv), (width, height)))
+        captions = caption(text.read_text(encoding="utf-8"), study.config)
+        drawn.append(Drawn(figure, *captions, read_table(csv), (width, height)))
     splits = read_table(arguments.splits)
     claims = arguments.claims and read_table(arguments.claims)
     text = said(study.text, arguments.splits)

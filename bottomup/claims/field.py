@@ -796,8 +796,8 @@ def mlm_forgets_places(tables: Tables) -> Parts:
     undecided_until=LONGER,
 )
 def likeness_best_near_the_top(tables: Tables) -> Parts:
-    told = layers(tables, "bertscore", "mlm", pairs="translation", centered=False)
-    return [mean(top(told)) - mean(part(told)) for part in (bottom, middle)]
+    likeness = layers(tables, "bertscore", "mlm", pairs="translation", centered=False)
+    return [mean(top(likeness)) - mean(part(likeness)) for part in (bottom, middle)]
 
 
 # Stitching

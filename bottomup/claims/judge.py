@@ -91,8 +91,9 @@ def judge(
                 level /= len(looks.planned)
                 own = seeds({claim.measure: tables[claim.measure]})
                 of_first = len(own) == 1 < len(seeds(tables))
-                said = until(one, how, usual[claim.name], level, text_of, of_first)
-                row |= {"undecided_until": said}
+                row |= {
+                    "undecided_until": until(one, how, usual[claim.name], level, text_of, of_first)
+                }
         else:
             row |= _not_measured(missing[claim.name])
         rows.append(row)

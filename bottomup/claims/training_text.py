@@ -14,7 +14,7 @@ from bottomup.claims.tables import TEXT, Tables
 from bottomup.core import names
 
 
-def told(tables: Tables, objective: str) -> str:
+def description(tables: Tables, objective: str) -> str:
     """A sentence on an objective of which there are models of two halves.
 
     tables: `pwcca_between_runs`. Distances are means over layers, seeds and pairs of seeds, with

@@ -64,20 +64,20 @@ def between_words(
 def recovered_edges(
     subject: Subject,
     text: TokenFile,
-    told: Sequence[Trees],
+    parses: Sequence[Trees],
     batch_tokens: int,
     device: torch.device | str = "cpu",
 ) -> list[np.ndarray]:
     """For the sentences of each length, how many edges of each tree are found: `[2, n, columns]`,
     in the sentence itself and in another one of that length, NaN where it has no other.
 
-    text: the sentences as the subject reads them. told: their trees, as `trees` has them. Columns
+    text: the sentences as the subject reads them. parses: their trees, as `trees` has them. Columns
     as in `between_words`.
     """
     subject.model.to(device)
-    starts = np.sort(np.concatenate([one.rows[:, 0] for one in told]))
+    starts = np.sort(np.concatenate([one.rows[:, 0] for one in parses]))
     recovered = []
-    for one in told:
+    for one in parses:
         n, length = one.rows.shape
         some = text.select(np.searchsorted(starts, one.rows[:, 0]))
         weights = between_words(subject, some, length, batch_tokens, device)
@@ -95,7 +95,7 @@ def recovered_edges(
 def attention_trees(
     subject: Subject,
     texts: Sequence[TokenFile],
-    told: Sequence[Sequence[Trees]],
+    parses: Sequence[Sequence[Trees]],
     count: int,
     seed: int,
     batch_tokens: int,
@@ -104,7 +104,7 @@ def attention_trees(
     """Rows of a table: for each layer its best head and the mean of its heads, and the best head of
     all; layers and heads count from 1.
 
-    texts, told: sentences on which a head is chosen, with their trees, and those on which it is
+    texts, parses: sentences on which a head is chosen, with their trees, and those on which it is
     scored. count: of blocks. seed: of whose trees change places for `permuted`.
 
     value, with its interval over documents for the head that was chosen, and `chosen_at`, what it
@@ -113,7 +113,7 @@ def attention_trees(
     those whose length another one has. n: how many; with fewer than `n_needed` in either half there
     is no value, and `n` is the lesser number.
     """
-    to_choose, asked = told
+    to_choose, asked = parses
     to_score = with_others(asked)
     sizes = [sum(len(one.rows) for one in of) for of in (to_choose, to_score)]
     enough = min(sizes) >= NEEDED
@@ -122,7 +122,7 @@ def attention_trees(
     if enough:
         chosen, scored = (
             recovered_edges(subject, text, of, batch_tokens, device)
-            for text, of in zip(texts, told, strict=True)
+            for text, of in zip(texts, parses, strict=True)
         )
         scored = [of for of, one in zip(scored, asked, strict=True) if len(one.rows) > 1]
         at = sum(of[0].sum(axis=0) for of in chosen) / _edges(to_choose)
@@ -161,12 +161,12 @@ def _columns(
 
 
 def _scores(
-    recovered: Sequence[np.ndarray], told: Sequence[Trees], column: int, count: int
+    recovered: Sequence[np.ndarray], parses: Sequence[Trees], column: int, count: int
 ) -> tuple[np.ndarray, float]:
     """UUAS of a column, with all blocks and without each, `[1 + count]`; and in other sentences."""
-    own = uuas([of[0, :, column] for of in recovered], told, count)
-    return own, sum(of[1, :, column].sum() for of in recovered) / _edges(told)
+    own = uuas([of[0, :, column] for of in recovered], parses, count)
+    return own, sum(of[1, :, column].sum() for of in recovered) / _edges(parses)
 
 
-def _edges(told: Sequence[Trees]) -> int:
-    return sum(int(one.edges.sum()) // 2 for one in told)
+def _edges(parses: Sequence[Trees]) -> int:
+    return sum(int(one.edges.sum()) // 2 for one in parses)

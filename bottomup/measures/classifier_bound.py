@@ -98,9 +98,10 @@ def bounds(
     x = torch.from_numpy(np.stack([standardized(view, fitted) for view in views])).to(device)
     classifier = _fit(x[:, fitted], y[fitted], len(distinct), seed, penalty)
     losses = _losses(x[:, held_out], y[held_out], classifier)
-    said = [np.stack([blocks, of], axis=1)[held_out] for of in read or [blocks] * len(views)]
+    view_blocks = [np.stack([blocks, of], axis=1)[held_out] for of in read or [blocks] * len(views)]
     return [
-        _bound(each, numbers[held_out], of, count) for each, of in zip(losses, said, strict=True)
+        _bound(each, numbers[held_out], of, count)
+        for each, of in zip(losses, view_blocks, strict=True)
     ]
 
 

@@ -156,13 +156,13 @@ def losses(of: Sentences, model, objective: Objective, module: str, seed: int) -
     for estimator, nats in {"model": reached, "exact": best, "excess": reached - best}.items():
         values = jackknife.ratio(nats, predicted)
         within = jackknife.ANY if estimator == "excess" else jackknife.NOT_NEGATIVE
-        told = jackknife.estimate("nats", values[0], values[1:], within)
-        yield row("loss", "as_trained", "prediction", estimator, told, int(predicted[0]))
-    if told["ci_high"] < 0:
+        estimate = jackknife.estimate("nats", values[0], values[1:], within)
+        yield row("loss", "as_trained", "prediction", estimator, estimate, int(predicted[0]))
+    if estimate["ci_high"] < 0:
         log.warning(
             "the loss is %.4f nats below the least that is possible: the text is not as declared, "
             "or what is predicted is read",
-            -told["nats"],
+            -estimate["nats"],
         )
 
 

@@ -75,7 +75,7 @@ def makes(of: Language, belief: np.ndarray, words: np.ndarray) -> np.ndarray:
     return (belief * of.emission.T[words]).sum(-1)
 
 
-def told(
+def word_posterior(
     of: Language, belief: np.ndarray, words: np.ndarray, read: np.ndarray, channel: Channel
 ) -> np.ndarray:
     """How probable the words are that stand at each place, `[n, length]`, for a reader who also
@@ -104,7 +104,7 @@ def known(
     start = np.broadcast_to(of.start, posterior.left.shape)
     without = {"word": start, "left": posterior.left, "both": posterior.around}[knows]
     belief = _normal(without * likelihoods(of, read, channel))
-    word = told(of, without, words, read, channel)
+    word = word_posterior(of, without, words, read, channel)
     beside = {
         "next": makes(of, belief[:, :-1] @ of.transition, words[:, 1:])[:, 1:],
         "previous": makes(of, belief[:, 1:] @ _backwards(of), words[:, :-1])[:, :-1],
@@ -171,5 +171,5 @@ def hidden_word_losses(
     what it reads is chosen, but loses only where it is.
     """
     around = beliefs(of, read, everywhere).around
-    probability = told(of, around, words, read, where_chosen)
+    probability = word_posterior(of, around, words, read, where_chosen)
     return -np.log(np.where(chosen, probability, 1.0)).sum(1)

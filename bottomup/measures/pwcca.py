@@ -288,12 +288,12 @@ def tell_left_out(moments: Moments) -> None:
     views = (moments.xx, moments.mean_x), (moments.yy, moments.mean_y)
     for name, (covariance, mean) in zip("xy", views, strict=True):
         varying = np.isfinite(_deviations(covariance, mean)).sum()
-        constant, told = len(mean) - varying, varying - _factor(covariance, mean)[0].shape[1]
-        if constant or told:
+        constant, redundant = len(mean) - varying, varying - _factor(covariance, mean)[0].shape[1]
+        if constant or redundant:
             log.info(
-                f"PWCCA leaves out {constant + told} of {len(mean)} directions of {name}: "
-                f"{constant} constant neurons, {told} that the others tell to {CUTOFF:g} of the "
-                "largest variance"
+                f"PWCCA leaves out {constant + redundant} of {len(mean)} directions of {name}: "
+                f"{constant} constant neurons, {redundant} that the others tell to {CUTOFF:g} of "
+                "the largest variance"
             )
 
 

@@ -173,10 +173,10 @@ def trees(
         of = np.flatnonzero(lengths == length)
         words = starts[of][:, None] + np.arange(length)
         distances, depths, edges = in_edges(heads[words])
-        told = counted[words]
-        edges &= told[:, :, None] & told[:, None, :]
+        included = counted[words]
+        edges &= included[:, :, None] & included[:, None, :]
         in_view = rows[of][:, None] + np.arange(length)
-        by_length.append(Trees(in_view, distances, depths, told, edges, blocks[sentences[of]]))
+        by_length.append(Trees(in_view, distances, depths, included, edges, blocks[sentences[of]]))
     return by_length
 
 
@@ -211,7 +211,7 @@ def squared_lengths(words: Tensor) -> Tensor:
 def fit(
     view: Tensor,
     rows: Sequence[Tensor],
-    told: Sequence[Tensor],
+    targets: Sequence[Tensor],
     predicted: Callable[[Tensor], Tensor],
     start: Tensor | None = None,
 ) -> Tensor:
@@ -221,7 +221,7 @@ def fit(
     words, or over its words; that of B is their sum over sentences and `PENALTY` times the squared
     numbers of B, the trace of M.
 
-    view: `[n_words, d]`. rows, told: for the sentences of each length their words in the view
+    view: `[n_words, d]`. rows, targets: for the sentences of each length their words in the view
     `[n, length]`, and what to predict of them. predicted: `squared_distances` or `squared_lengths`.
     start: by default the identity, times a number for which distances, or depths, are right on
     average.
@@ -231,7 +231,7 @@ def fit(
     if start is None:
         start = torch.eye(view.shape[1], dtype=view.dtype, device=view.device)
         right, initial = (
-            sum(float(some.sum()) for some in of) for of in (told, map(predicted, words))
+            sum(float(some.sum()) for some in of) for of in (targets, map(predicted, words))
         )
         start = start * (right / initial) ** 0.5 if initial > 0 else start
     b = start.clone().requires_grad_()
@@ -239,7 +239,7 @@ def fit(
     def closure() -> float:
         optimizer.zero_grad()
         loss = PENALTY * b.square().sum()
-        for some, right in zip(words, told, strict=True):
+        for some, right in zip(words, targets, strict=True):
             wrong = functional.huber_loss(
                 predicted(some @ b.T), right, reduction="sum", delta=SMOOTH
             )
@@ -299,55 +299,58 @@ def correlations(x: np.ndarray, y: np.ndarray) -> np.ndarray:
     return np.divide((a * b).sum(-1), size, out=np.zeros_like(size), where=size > 0)
 
 
-def hits(distances: Sequence[np.ndarray], told: Sequence[Trees]) -> list[np.ndarray]:
+def hits(distances: Sequence[np.ndarray], parses: Sequence[Trees]) -> list[np.ndarray]:
     """How many edges of each tree are in the spanning tree of predicted distances, `[n]` for each
     length."""
-    pairs = zip(distances, told, strict=True)
+    pairs = zip(distances, parses, strict=True)
     return [(spanning_trees(d, one.counted) & one.edges).sum((1, 2)) // 2 for d, one in pairs]
 
 
-def uuas(recovered: Sequence[np.ndarray], told: Sequence[Trees], count: int) -> np.ndarray:
+def uuas(recovered: Sequence[np.ndarray], parses: Sequence[Trees], count: int) -> np.ndarray:
     """The share of edges that are recovered, with all blocks, then without each, `[1 + count]`;
     recovered: as from `hits`."""
-    of_blocks = edges_of_blocks(told, count)
+    of_blocks = edges_of_blocks(parses, count)
     edges = jackknife.sums(of_blocks, np.arange(count), count)
-    blocks = np.concatenate([one.blocks for one in told])
+    blocks = np.concatenate([one.blocks for one in parses])
     return jackknife.ratio(jackknife.sums(np.concatenate(recovered), blocks, count), edges)
 
 
-def edges_of_blocks(told: Sequence[Trees], count: int) -> np.ndarray:
+def edges_of_blocks(parses: Sequence[Trees], count: int) -> np.ndarray:
     """How many edges the trees of each block have, `[count]`: the cases of which `uuas` is a
     share."""
-    edges = np.concatenate([one.edges.sum((1, 2)) // 2 for one in told])
-    return np.bincount(np.concatenate([one.blocks for one in told]), edges, minlength=count)
+    edges = np.concatenate([one.edges.sum((1, 2)) // 2 for one in parses])
+    return np.bincount(np.concatenate([one.blocks for one in parses]), edges, minlength=count)
 
 
 def measured(
-    distances: Sequence[np.ndarray], depths: Sequence[np.ndarray], told: Sequence[Trees], count: int
+    distances: Sequence[np.ndarray],
+    depths: Sequence[np.ndarray],
+    parses: Sequence[Trees],
+    count: int,
 ) -> dict[str, np.ndarray]:
     """By metric of `METRICS`, its value with all blocks, then without each, `[1 + count]`.
 
     distances, depths: what is predicted of each length, in any unit.
     """
     roots, of_distances, of_depths = [], [], []
-    for distance, depth, one in zip(distances, depths, told, strict=True):
+    for distance, depth, one in zip(distances, depths, parses, strict=True):
         order = _drawn_order(depth.shape[1])  # of equally low words
         least = order[np.where(one.counted, depth, np.inf)[:, order].argmin(1)]
         roots.append(np.take_along_axis(one.depths, least[:, None], 1)[:, 0] == 0)
         of_distances.append(correlations(distance, one.distances).mean(1))
         of_depths.append(correlations(depth, one.depths))
-    blocks = np.concatenate([one.blocks for one in told])
+    blocks = np.concatenate([one.blocks for one in parses])
     right = jackknife.sums(np.concatenate(roots).astype(float), blocks, count)
     sentences = jackknife.sums(np.ones(len(blocks)), blocks, count)
     return {
-        "uuas": uuas(hits(distances, told), told, count),
-        "distance_spearman": _over_lengths(of_distances, told, count),
+        "uuas": uuas(hits(distances, parses), parses, count),
+        "distance_spearman": _over_lengths(of_distances, parses, count),
         "root_accuracy": jackknife.ratio(right, sentences),
-        "depth_spearman": _over_lengths(of_depths, told, count),
+        "depth_spearman": _over_lengths(of_depths, parses, count),
     }
 
 
-def _over_lengths(values: Sequence[np.ndarray], told: Sequence[Trees], count: int) -> np.ndarray:
+def _over_lengths(values: Sequence[np.ndarray], parses: Sequence[Trees], count: int) -> np.ndarray:
     """The mean over lengths of the mean over sentences of one length, as published: `[1 + count]`.
 
     A length that only one block has is left out with it.
@@ -357,48 +360,48 @@ def _over_lengths(values: Sequence[np.ndarray], told: Sequence[Trees], count: in
             jackknife.sums(some, one.blocks, count),
             jackknife.sums(np.ones(len(some)), one.blocks, count),
         )
-        for some, one in zip(values, told, strict=True)
+        for some, one in zip(values, parses, strict=True)
     ]
     return np.nanmean(means, axis=0)
 
 
-def chain(told: Sequence[Trees], count: int) -> dict[str, float]:
+def chain(parses: Sequence[Trees], count: int) -> dict[str, float]:
     """By metric, what a tree reaches in which each word depends on the one before it."""
-    places = [np.tile(np.arange(one.rows.shape[1]), (len(one.rows), 1)) for one in told]
+    places = [np.tile(np.arange(one.rows.shape[1]), (len(one.rows), 1)) for one in parses]
     apart = [np.abs(some[:, :, None] - some[:, None, :]) for some in places]
-    return {name: float(of[0]) for name, of in measured(apart, places, told, count).items()}
+    return {name: float(of[0]) for name, of in measured(apart, places, parses, count).items()}
 
 
-def with_others(told: Sequence[Trees]) -> list[Trees]:
+def with_others(parses: Sequence[Trees]) -> list[Trees]:
     """The sentences whose length another one has: only of these is there a control."""
-    return [one for one in told if len(one.rows) > 1]
+    return [one for one in parses if len(one.rows) > 1]
 
 
-def permuted(told: Sequence[Trees], count: int, seed: int) -> dict[str, float]:
+def permuted(parses: Sequence[Trees], count: int, seed: int) -> dict[str, float]:
     """By metric, what the tree of another sentence reaches, drawn among those of the same length;
-    told: as from `with_others`."""
+    parses: as from `with_others`."""
     random, distances, depths = generator(seed, "permuted trees"), [], []
-    for one in told:
+    for one in parses:
         order = random.permutation(len(one.rows))
         others = np.empty_like(order)
         others[order] = np.roll(order, 1)  # so that none keeps its own tree
         distances.append(one.distances[others])
         depths.append(one.depths[others])
-    scores = measured(distances, depths, told, count)
+    scores = measured(distances, depths, parses, count)
     return {name: float(of[0]) for name, of in scores.items()}
 
 
-def effective_rank(words: Sequence[np.ndarray], told: Sequence[Trees], whole: int) -> int:
+def effective_rank(words: Sequence[np.ndarray], parses: Sequence[Trees], whole: int) -> int:
     """The least number of dimensions that find `KEPT` of the edges that all find.
 
     words: of each length, in the axes of M, the one of the largest eigenvalue first, `[n, length,
     d]`. whole: how many edges all find.
     """
-    distances = [np.zeros(one.distances.shape) for one in told]
+    distances = [np.zeros(one.distances.shape) for one in parses]
     for k in range(words[0].shape[-1]):
         for distance, some in zip(distances, words, strict=True):
             distance += np.square(some[:, :, None, k] - some[:, None, :, k])
-        if sum(of.sum() for of in hits(distances, told)) >= KEPT * whole:
+        if sum(of.sum() for of in hits(distances, parses)) >= KEPT * whole:
             break
     return k + 1
 
@@ -488,7 +491,7 @@ def _mapped(
     view: Tensor,
     to_train: Sequence[Trees],
     to_test: Sequence[Trees],
-    told: str,
+    target: str,
     predicted: Callable[[Tensor], Tensor],
 ) -> list[Tensor]:
     """The words to test under the map that was fitted, of each length, in the axes of M."""
@@ -496,7 +499,7 @@ def _mapped(
     def rows(of: Sequence[Trees]) -> list[Tensor]:
         return [torch.from_numpy(one.rows).to(view.device) for one in of]
 
-    right = [torch.from_numpy(getattr(one, told)).to(view) for one in to_train]
+    right = [torch.from_numpy(getattr(one, target)).to(view) for one in to_train]
     fitted = fit(view, rows(to_train), right, predicted)
     _, sizes, axes = torch.linalg.svd(fitted)
     mapped = view @ axes.T * sizes

@@ -50,7 +50,7 @@ def asked(examples: pd.DataFrame, seed: int) -> pd.DataFrame:
     return examples.iloc[random.permutation(len(examples))].reset_index(drop=True)
 
 
-def told(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:
+def sense_separation(view: np.ndarray, senses: np.ndarray) -> tuple[float, float, float]:
     """Of one word: the share of examples whose nearest one has the same sense, that of all, and how
     often a pair of one sense is more alike than a pair of two, a tie counting half.
 
@@ -82,7 +82,7 @@ def rows(views: np.ndarray, some: pd.DataFrame) -> Iterator[dict]:
     senses = some["sense"].to_numpy()
     blocks = some["block"].to_numpy()[[of[0] for of in words]] if words else np.zeros(0, int)
     for layer, view in enumerate(views):
-        scores = np.array([told(view[of], senses[of]) for of in words]).reshape(-1, 3)
+        scores = np.array([sense_separation(view[of], senses[of]) for of in words]).reshape(-1, 3)
         share, chance, alike = jackknife.sums(scores, blocks, N_BLOCKS).T
         n = jackknife.sums(np.ones(len(words)), blocks, N_BLOCKS)
         values = {

@@ -67,7 +67,7 @@ class Objective(Section):
     shape: dict[str, str | float] = Field(default={})
 
     @property
-    def told(self) -> str:
+    def size(self) -> str:
         n = len(self.seeds)
         seeds = f"{n} seed{'s' if n > 1 else ''}"
         about = "about " if self.about else ""
@@ -185,7 +185,7 @@ def _rank(names: Iterable[str]) -> dict[str, int]:
 def _rows(
     claims: pd.DataFrame, specifications: pd.DataFrame, figures: Sequence[Figure]
 ) -> list[dict]:
-    """The claims with what is drawn and told of each, and their places by what they are sorted."""
+    """The claims with picture and texts of each, and their places by what they are sorted."""
     ranks = {
         "verdict": _rank(VERDICTS),
         "measure": _rank(sorted(set(claims["measure"]))),
@@ -197,9 +197,9 @@ def _rows(
         specified = by_claim.get(claim["claim"], [])
         keys = {name: rank[claim[name]] for name, rank in ranks.items()} | {"place": n}
         drawn = {"picture": picture(claim), "curve": curve(claim, specified)}
-        told = {"told": _value(claim), "details": _details(claim, specified)}
-        told["figures"] = figures_of(claim, figures)
-        rows.append(claim | drawn | told | {"keys": keys})
+        texts = {"numbers": _value(claim), "details": _details(claim, specified)}
+        texts["figures"] = figures_of(claim, figures)
+        rows.append(claim | drawn | texts | {"keys": keys})
     return rows
 
 
@@ -245,8 +245,8 @@ def _agreement(claim: dict, specified: list[dict]) -> str:
     for one in specified:
         if one["verdict"] != claim["uncorrected"]:
             others.setdefault(one["verdict"], []).append(_choices(one))
-    told = [f"{verdict}: {', '.join(names)}" for verdict, names in others.items()]
-    return "; ".join([_agree(claim), *told])
+    phrases = [f"{verdict}: {', '.join(names)}" for verdict, names in others.items()]
+    return "; ".join([_agree(claim), *phrases])
 
 
 def _agree(claim: dict) -> str:

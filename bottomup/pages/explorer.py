@@ -134,9 +134,9 @@ def heads(table: pd.DataFrame) -> list[dict]:
 
 
 def _function(row: dict) -> str:
-    said = f"{row['function'].replace('_', ' ')} {row['function_accuracy']:.2f}"
+    phrase = f"{row['function'].replace('_', ' ')} {row['function_accuracy']:.2f}"
     known = not math.isnan(row["baseline_accuracy"])
-    return f"{said} (baseline {row['baseline_accuracy']:.2f})" if known else said
+    return f"{phrase} (baseline {row['baseline_accuracy']:.2f})" if known else phrase
 
 
 def _label(function: str) -> str:

@@ -25,8 +25,8 @@ def ends(quantity: str, unit: str) -> Callable[[pd.DataFrame], str]:
         points = points[points["quantity"] == quantity]
         points = points[points["panel"] == points["panel"].iloc[0]]
         values = points.groupby("series", sort=False)["y"].agg(["first", "last"])
-        told = [f"{name} {first:.3g} → {last:.3g}" for name, first, last in values.itertuples()]
-        return f"From the bottom to the top, {unit}: {_some(told)}."
+        phrases = [f"{name} {first:.3g} → {last:.3g}" for name, first, last in values.itertuples()]
+        return f"From the bottom to the top, {unit}: {_some(phrases)}."
 
     return seen
 
@@ -34,23 +34,25 @@ def ends(quantity: str, unit: str) -> Callable[[pd.DataFrame], str]:
 def functions(points: pd.DataFrame) -> str:
     """How many heads of each model have a function."""
     held = points[~points["quantity"].isin(["relevance", "confidence"])]
-    told = [
+    phrases = [
         f"{model} {len(held[held['panel'] == model].drop_duplicates(HEAD))} "
         f"of {len(heads.drop_duplicates(HEAD))}"
         for model, heads in points.groupby("panel", sort=False)
     ]
-    return f"Heads with a function: {_some(told)}."
+    return f"Heads with a function: {_some(phrases)}."
 
 
 def confidence(points: pd.DataFrame) -> str:
     """The largest confidence among the heads of each model."""
     highest = points[points["quantity"] == "confidence"].groupby("panel", sort=False)["y"].max()
-    told = [f"{model} {value:.3g}" for model, value in highest.items()]
-    return f"The most confident head: {_some(told)}."
+    phrases = [f"{model} {value:.3g}" for model, value in highest.items()]
+    return f"The most confident head: {_some(phrases)}."
 
 
-def _some(told: list[str]) -> str:
-    return "; ".join(told[:MOST]) + (f"; and {len(told) - MOST} more" if len(told) > MOST else "")
+def _some(phrases: list[str]) -> str:
+    return "; ".join(phrases[:MOST]) + (
+        f"; and {len(phrases) - MOST} more" if len(phrases) > MOST else ""
+    )
 
 
 # Where there are several of one kind, the first that a study has.

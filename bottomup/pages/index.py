@@ -72,10 +72,12 @@ class Drawn:
     def instead(self) -> str:
         """The text in place of the image: its panels and its curves."""
         names = {name: self.points[name].dropna().astype(str).unique() for name in CURVE[1:]}
-        told = [f"{name}: {_some(list(values))}" for name, values in names.items() if len(values)]
+        phrases = [
+            f"{name}: {_some(list(values))}" for name, values in names.items() if len(values)
+        ]
         if self.points["source"].eq("published").any():
-            told.append("with published values")
-        return "; ".join([self.figure.title, *told])
+            phrases.append("with published values")
+        return "; ".join([self.figure.title, *phrases])
 
 
 def _some(names: list[str]) -> str:
@@ -150,7 +152,7 @@ def sizes(objectives: dict[str, Objective]) -> dict[str, list[str]]:
     """The objectives by how many runs they have, and of how many tokens, in words."""
     by_size: dict[str, list[str]] = {}
     for name, runs in objectives.items():
-        by_size.setdefault(runs.told, []).append(name)
+        by_size.setdefault(runs.size, []).append(name)
     return by_size
 
 

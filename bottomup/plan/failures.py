@@ -36,9 +36,9 @@ def say_how_it_ended(jobs: Iterable, n_done: int, reasons: Mapping[str, str] | N
     logs = [str(log) for job in single for log in job.log]
     lines = sorted(f"{log}: {reasons.get(log) or last_line(Path(log))}" for log in logs)
     more = len(lines) - MOST
-    said = ["", "failed:", *lines[:MOST], *[f"and {more} more"] * (more > 0)] if lines else []
+    failed = ["", "failed:", *lines[:MOST], *[f"and {more} more"] * (more > 0)] if lines else []
     stop = [stopped(n_done)] if running.stopped.is_set() else []
-    for line in [*said, *full_disk(), *stop]:
+    for line in [*failed, *full_disk(), *stop]:
         print(line, file=sys.stderr)
 
 

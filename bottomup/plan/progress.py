@@ -178,15 +178,15 @@ class Watch(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Take note of a record."""
-        said = vars(record)  # with what Snakemake adds
-        event = said.get("event")
+        fields = vars(record)  # with what Snakemake adds
+        event = fields.get("event")
         if event == LogEvent.JOB_INFO:
-            self.began[said["jobid"]] = time.monotonic()
+            self.began[fields["jobid"]] = time.monotonic()
         elif event == LogEvent.JOB_ERROR:
-            self.began.pop(said["jobid"], None)
+            self.began.pop(fields["jobid"], None)
         elif event == LogEvent.JOB_FINISHED:
-            self.began.pop(said["job_id"], None)
-            self.done.add(said["job_id"])
+            self.began.pop(fields["job_id"], None)
+            self.done.add(fields["job_id"])
 
 
 class Progress:
@@ -239,16 +239,16 @@ class Progress:
             for job, name in planned.items()
         }
         by_id = {job.jobid: name for job, name in planned.items()}
-        told: set[str] = set()
+        announced: set[str] = set()
         while True:
             now = time.monotonic()
             elapsed = {by_id[n]: now - start for n, start in self.watch.began.copy().items()}
             done = {by_id[n] for n in self.watch.done.copy()}
             for job, name in planned.items():
-                if name in done - told:
+                if name in done - announced:
                     for warning in warnings_in(map(Path, job.log)):
                         log.warning(warning)
-            told |= done
+            announced |= done
             estimate = share_and_seconds_left(
                 jobs, expected(jobs, measured(self.benchmarks)), done, elapsed, cores
             )

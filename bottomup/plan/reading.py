@@ -67,13 +67,13 @@ def typed(arguments: list[str]) -> argparse.Namespace:
 @contextmanager
 def understood() -> Iterator[None]:
     """A context in which Snakemake reads its arguments; UserError if it does not understand one."""
-    with redirect_stderr(StringIO()) as said:
+    with redirect_stderr(StringIO()) as stderr:
         try:
             yield
         except SystemExit as error:  # its usage has a thousand lines, the last says what is wrong
             if not error.code:
                 raise
-            *_, line = [*filter(None, said.getvalue().splitlines())]
+            *_, line = [*filter(None, stderr.getvalue().splitlines())]
             raise UserError(
                 f"{line.partition('error: ')[2]}; allowed: what snakemake --help says"
             ) from error

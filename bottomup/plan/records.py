@@ -194,9 +194,9 @@ def _changed(job: Job, stamps: dict) -> Iterator[str]:
     for path, (before, known) in stamps.items():
         if before and not _is_same(path, before, known):
             yield f"{path} was written or replaced while a job read it; run again"
-    told = slice_of(job) or ""
+    params = slice_of(job) or ""
     for planned, listed in contents.FILES.items():
-        if planned in told and contents.content_now(files := [*listed()]) != planned:
+        if planned in params and contents.content_now(files := [*listed()]) != planned:
             first = files[0] if files else "a file"
             yield f"{first} or a file with it has changed since the study was planned; run again"
 

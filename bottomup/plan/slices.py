@@ -348,12 +348,12 @@ class Slices:
         """`figures`: each as `bottomup.pages.index.Figure` has it."""
         study = self.study
         whole = ("study", "seeds", "model", "heads", "measures", "views")
-        said: dict[str, bool | set[str]] = {**dict.fromkeys(whole, True)}
-        said["corpus"] = {"source", "languages"}
+        included: dict[str, bool | set[str]] = {**dict.fromkeys(whole, True)}
+        included["corpus"] = {"source", "languages"}
         values = self._size() | {
             "languages": study.corpus.languages,
             "figures": figures,
-            "config": study.model_dump(mode="json", include=said),
+            "config": study.model_dump(mode="json", include=included),
             "repository": study.site.repository,
             "text": settings_of(study.corpus),
         }

@@ -71,18 +71,19 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
         self.flush()
 
     def _lines(self, record: logging.LogRecord) -> Iterator[str]:
-        said, text = vars(record), record.getMessage()  # with what Snakemake adds
-        event = said.get("event")
+        fields, text = vars(record), record.getMessage()  # with what Snakemake adds
+        event = fields.get("event")
         if event == LogEvent.RUN_INFO:
             self.has_begun = True
-            yield f"{said['stats']['total']} jobs; all that Snakemake says of them is in {_logs()}"
+            n = fields["stats"]["total"]
+            yield f"{n} jobs; all that Snakemake says of them is in {_logs()}"
         elif event == LogEvent.JOB_INFO:
-            self.jobs[said["jobid"]] = record
+            self.jobs[fields["jobid"]] = record
         elif event == LogEvent.JOB_FINISHED:
-            yield from self._finished(self.jobs.pop(said["job_id"], None), record.created)
+            yield from self._finished(self.jobs.pop(fields["job_id"], None), record.created)
         elif event == LogEvent.JOB_ERROR:
-            self.failed.add(said["jobid"])
-            yield from (f"failed: {log}: {last_line(Path(log))}" for log in said["log"])
+            self.failed.add(fields["jobid"])
+            yield from (f"failed: {log}: {last_line(Path(log))}" for log in fields["log"])
         elif event == LogEvent.ERROR:
             if OF_A_PROGRAM not in text and AT_THE_END not in text:
                 self.failed.add(0)
@@ -95,11 +96,11 @@ class LogHandler(LogHandlerBase, logging.StreamHandler):
     def _finished(self, job: logging.LogRecord | None, now: float) -> Iterator[str]:
         if job is None:
             return
-        said = vars(job)
+        fields = vars(job)
         for pattern, kind in OUTPUTS:
-            for path in said["output"]:
+            for path in fields["output"]:
                 if match := pattern.fullmatch(path):
-                    seconds = seconds_in(Path(said["benchmark"])) or now - job.created
+                    seconds = seconds_in(Path(fields["benchmark"])) or now - job.created
                     yield f"{kind} {match[1].replace('/', ' ')}: {duration(seconds)}"
 
     def _end(self) -> Iterator[str]:

@@ -194,9 +194,9 @@ class Checkpoint(Subject):
         with one_pass(), _Positions() as positions:
             for token in self.ordinary[:2]:  # one may be padding for the model, which has no place
                 self._top([token] * 3)
-        said = (getattr(self.shape, name, None) for name in LIMITS)
-        said = (limit for limit in said if isinstance(limit, int) and limit > 0)
-        return min(positions.limits, default=next(said, None))
+        limits = (getattr(self.shape, name, None) for name in LIMITS)
+        limits = (limit for limit in limits if isinstance(limit, int) and limit > 0)
+        return min(positions.limits, default=next(limits, None))
 
     @property
     def padding(self) -> int:

@@ -63,14 +63,14 @@ def rows(seen: "Seen", settings: Settings) -> "pd.DataFrame":
     columns = ["sentence", "word", "relation", "head"]
     annotation = read_table(seen.needed("annotation"), columns=columns)
     blocks = load_array(seen.needed("blocks"))
-    texts, told = [], []
+    texts, parses = [], []
     for sentences in probe.drawn(annotation, blocks, settings.sentences, settings.seed):
         text = held_out(seen, sentences)
         whole = probe.read_whole(text, annotation, sentences)
         texts.append(text.select(whole.nonzero()[0]))
-        told.append(probe.trees(annotation, sentences[whole], blocks))
+        parses.append(probe.trees(annotation, sentences[whole], blocks))
     count = jackknife.n_blocks(blocks)
     measured = attention_trees.attention_trees(
-        seen.subject, texts, told, count, settings.seed, seen.batch_tokens, device()
+        seen.subject, texts, parses, count, settings.seed, seen.batch_tokens, device()
     )
     return pd.DataFrame(measured, columns=COLUMNS).astype({"head": "Int64"})

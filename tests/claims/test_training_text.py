@@ -5,7 +5,7 @@ import pandas as pd
 import pytest
 
 from bottomup.claims import NotMeasuredError
-from bottomup.claims.training_text import told
+from bottomup.claims.training_text import description
 from tests.claims import made_up
 
 PAIR = ["objective_a", "seed_a", "objective_b", "seed_b"]
@@ -32,7 +32,7 @@ OTHERS = ("lm", 1, "mt", 1, 0.9), ("mt", 1, "mt", 2, 0.9)
 
 
 def test_halves_stand_beside_seeds():
-    found = told(distances(*HALVES, SEEDS, *OTHERS), "lm")
+    found = description(distances(*HALVES, SEEDS, *OTHERS), "lm")
     assert found.startswith("No interval stands for another training text. Two models of lm, ")
     # 0.4 and 0.5 on average, and 0.45 of 0.5.
     assert "are 0.45 ± 0 over documents apart" in found
@@ -42,12 +42,12 @@ def test_halves_stand_beside_seeds():
 
 def test_the_error_is_that_of_documents():
     # Two blocks, each left out, are 0.02 off: the jackknife's variance is 1/2 of 2 times 0.02².
-    found = told(distances(*HALVES, without=0.02), "lm")
+    found = description(distances(*HALVES, without=0.02), "lm")
     assert "are 0.45 ± 0.02 over documents apart" in found
 
 
 def test_without_a_second_seed_or_without_halves():
-    found = told(distances(*HALVES, *OTHERS), "lm")
+    found = description(distances(*HALVES, *OTHERS), "lm")
     assert found.endswith("mean over layers); there are no two seeds to compare this with.")
     with pytest.raises(NotMeasuredError, match="lm_half1"):
-        told(distances(SEEDS), "lm")
+        description(distances(SEEDS), "lm")

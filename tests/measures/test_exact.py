@@ -93,7 +93,9 @@ class KnowingMlm(Knowing):
         everywhere, where_chosen = self.channels
         around = hidden_markov.beliefs(language, read, everywhere).around
         words = [
-            hidden_markov.told(language, around, np.full_like(read, word), read, where_chosen)
+            hidden_markov.word_posterior(
+                language, around, np.full_like(read, word), read, where_chosen
+            )
             for word in range(6)
         ]
         return self.probable(np.stack(words, axis=-1), np.zeros(read.shape))

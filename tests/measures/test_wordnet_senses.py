@@ -8,7 +8,7 @@ import torch
 from bottomup import subjects
 from bottomup.core.files.tokenizers import load_tokenizer
 from bottomup.corpus.wordnet import examples
-from bottomup.measures.wordnet import NEEDED, asked, known, rows, told
+from bottomup.measures.wordnet import NEEDED, asked, known, rows, sense_separation
 from bottomup.training.run import save
 from tests import tiny
 from tests.corpus.test_wordnet import folder_of
@@ -42,7 +42,7 @@ def test_one_word_by_hand():
     """
     angles = np.deg2rad([0, 10, 50, 60, 100])
     view = np.stack([np.cos(angles), np.sin(angles)], axis=1) * [[1], [2], [3], [4], [5]]
-    share, chance, alike = told(view, np.array([*"aaabb"]))
+    share, chance, alike = sense_separation(view, np.array([*"aaabb"]))
     assert (share, chance) == (pytest.approx(7 / 12), pytest.approx(3 / 8))
     assert alike == pytest.approx((5.5 + 4 + 5 + 5) / 24)
 
@@ -55,7 +55,9 @@ def test_one_large_neuron_hides_no_senses():
     )
     large = np.append(view, np.full((12, 1), 1e5), axis=1)
     expected = np.append(view, np.full((12, 1), 1e2), axis=1)
-    assert told(large, senses)[2] == pytest.approx(told(expected, senses)[2], abs=0.03)
+    assert sense_separation(large, senses)[2] == pytest.approx(
+        sense_separation(expected, senses)[2], abs=0.03
+    )
 
 
 def test_senses_planted_in_one_layer_are_found_there_alone():

@@ -277,9 +277,9 @@ def test_a_specification_curve_is_sorted_and_drawn_to_scale():
 
 def test_runs_are_told_with_their_tokens_and_whether_the_text_decides_how_many():
     runs = {"seeds": [1, 2], "tokens": 3000}
-    assert claims_page.Objective(**runs).told == "2 seeds, 3,000 tokens"
-    assert claims_page.Objective(**runs, about=True).told == "2 seeds, about 3,000 tokens"
-    assert claims_page.Objective(seeds=[1], tokens=None).told == "1 seed"
+    assert claims_page.Objective(**runs).size == "2 seeds, 3,000 tokens"
+    assert claims_page.Objective(**runs, about=True).size == "2 seeds, about 3,000 tokens"
+    assert claims_page.Objective(seeds=[1], tokens=None).size == "1 seed"
 
 
 def test_specifications_are_told_by_what_they_have_otherwise():

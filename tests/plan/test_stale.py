@@ -595,7 +595,7 @@ DONE = [
         FROM_TRAINING,
     ),
     ("bottomup/training/checkpoint.py", '"newest": newest', '"latest": newest', FROM_TRAINING),
-    ("scripts/measure.py", "told(rows))", "told(list(rows)))", MEASURED),
+    ("scripts/measure.py", "logged(rows))", "logged(list(rows)))", MEASURED),
     ("bottomup/views/seen.py", "beside, measured.unit)", "beside, 'word')", FROM_SEEN),
     ("bottomup/subjects/seen.py", ", folder, files,", ", folder / '.', files,", OF_SUBJECTS),
     ("bottomup/tables/change.py", "settings.occurrences,", "settings.occurrences + 1,", CHANGE),
