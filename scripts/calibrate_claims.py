@@ -43,8 +43,8 @@ def main(arguments: argparse.Namespace) -> None:
     # Claims beyond the papers have no curves, only the size of the effect to tell them from.
     shown = [claim for claim in CLAIMS if claim.paper != "beyond"]
     theirs, _ = find_all(shown, papers, settings.initial)
-    usual = priors(as_if) | priors(findings)
-    calibration = calibrate(findings | as_if, theirs, usual, settings.studies, settings.seed)
+    prior_of = priors(as_if) | priors(findings)
+    calibration = calibrate(findings | as_if, theirs, prior_of, settings.studies, settings.seed)
     write_table(calibration.assign(as_if=calibration["claim"].isin(as_if)), arguments.table)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from bottomup.claims import NotMeasuredError
 from bottomup.claims.claim import Claim, Parts
 from bottomup.claims.controls import untrained
-from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, usual
+from bottomup.claims.inference import NO_PRIOR, Decision, Evidence, Prior, decide, pooled_prior
 from bottomup.claims.tables import (
     Blocks,
     Tables,
@@ -153,8 +153,8 @@ class Finding:
             part.evidence(self.blocks) if part else None for part in (self.before, self.condition)
         )
         initial = decide(before, prior, claim.margin, claim.one_of) if before else None
-        how = decided(claim, prior, self.parts, self.added, condition, initial)
-        return replace(how, p=how.p.at_least(1.0)) if self.unrepeated else how
+        decisions = decided(claim, prior, self.parts, self.added, condition, initial)
+        return replace(decisions, p=decisions.p.at_least(1.0)) if self.unrepeated else decisions
 
 
 def decided(
@@ -215,27 +215,27 @@ def find(claim: Claim, runs: Runs, initial: Runs) -> Finding:
         if before.seeds != replicates.seeds:
             matched = Replicates.of(claim.parts, runs.only(before.seeds), claim.across_seeds)
     condition = claim.where and Replicates.of(claim.where, runs, claim.across_seeds)
-    one = Finding(
+    finding = Finding(
         claim, replicates, before, matched, condition, blocks_of(runs.tables), replicates.seeds
     )
     if len(replicates.seeds) == 1 < len(runs.of_seed) and not claim.across_seeds:
-        one = replace(one, asked=_asked(one, runs))
-    return one
+        finding = replace(finding, asked=_asked(finding, runs))
+    return finding
 
 
-def _asked(one: Finding, runs: Runs) -> list[int]:
+def _asked(finding: Finding, runs: Runs) -> list[int]:
     """The seeds of which the claim's table has all the models that the claim is about."""
-    of_claim = {one.claim.measure: runs.tables[one.claim.measure]}
-    about = rests_on(one, runs.tables, objectives(of_claim))
+    of_claim = {finding.claim.measure: runs.tables[finding.claim.measure]}
+    about = rests_on(finding, runs.tables, objectives(of_claim))
     each = [{*seeds(with_objective(of_claim, name))} for name in about]
-    return sorted(set.intersection(*each)) if each else one.replicates.seeds
+    return sorted(set.intersection(*each)) if each else finding.replicates.seeds
 
 
-def rests_on(one: Finding, tables: Tables, names: Iterable[str]) -> list[str]:
+def rests_on(finding: Finding, tables: Tables, names: Iterable[str]) -> list[str]:
     """The objectives of these whose models a claim, or its condition, is about: without them it has
     another value or none."""
-    claim = one.claim
-    known = tables if claim.across_seeds else of_seeds(tables, {one.replicates.seeds[0]})
+    claim = finding.claim
+    known = tables if claim.across_seeds else of_seeds(tables, {finding.replicates.seeds[0]})
 
     def parts(tables: Tables) -> np.ndarray:
         condition = claim.where(tables) if claim.where else []
@@ -276,13 +276,16 @@ def priors(findings: Mapping[str, Finding]) -> dict[str, Prior]:
     the field are pooled by themselves, whose number changes more often than that of the papers'.
     """
     by_measure: dict[tuple[str, bool], list[Evidence]] = {}
-    for one in findings.values():
-        pooled = by_measure.setdefault(_pool(one.claim), [])
-        unit = one.claim.published**2
-        pooled += [replace(part, run=part.run / unit) for part in (one.parts, one.added) if part]
-    by_pool = {pool: usual(pooled) for pool, pooled in by_measure.items()}
+    for finding in findings.values():
+        pooled = by_measure.setdefault(_pool(finding.claim), [])
+        unit = finding.claim.published**2
+        pooled += [
+            replace(part, run=part.run / unit) for part in (finding.parts, finding.added) if part
+        ]
+    by_pool = {pool: pooled_prior(pooled) for pool, pooled in by_measure.items()}
     return {
-        name: by_pool[_pool(one.claim)].of(one.claim.published) for name, one in findings.items()
+        name: by_pool[_pool(finding.claim)].of(finding.claim.published)
+        for name, finding in findings.items()
     }
 
 

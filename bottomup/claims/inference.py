@@ -59,7 +59,7 @@ def mean_square(draws: np.ndarray, some: slice) -> np.ndarray:
     return ((draws[:, some] - draws[:, :1]) ** 2).mean(axis=1)
 
 
-def usual(evidences: Sequence[Evidence]) -> Prior:
+def pooled_prior(evidences: Sequence[Evidence]) -> Prior:
     """The prior for the statistics of one measure, from the moments of log variances (Smyth
     2004)."""
     known = [part for part in evidences if part.n_runs > 1]

@@ -65,8 +65,8 @@ def judge(
     at: dict[str, int] = {}
     for look, known in enumerate(looks.taken(tables), start=1):
         findings, missing = find_all(claims, known, initial)
-        usual = priors(findings)
-        decided = {name: one.decided(usual[name]) for name, one in findings.items()}
+        prior_of = priors(findings)
+        decided = {name: finding.decided(prior_of[name]) for name, finding in findings.items()}
         for name, word in _corrected(claims, decided, len(looks.planned)).items():
             if words.get(name, UNDECIDED) == UNDECIDED:
                 words[name], at[name] = word, look
@@ -76,14 +76,16 @@ def judge(
         row = {"claim": claim.name} | {name: getattr(claim, name) for name in OF_CLAIM}
         row |= {"contradicted_if": claim.contradicted_if} | _agreement(claim, correlations)
         if claim.name in findings:
-            one, how = findings[claim.name], decided[claim.name]
+            name = claim.name
+            finding, decisions, prior = findings[name], decided[name], prior_of[name]
             curve = curves[curves["claim"] == claim.name]
-            about = rests_on(one, tables, names)
+            about = rests_on(finding, tables, names)
             why = [f"{name}: {not_ready[name]}" for name in about if name in not_ready]
-            row |= _numbers(one, how) | _marks(one, how) | agreeing(curve, how.p.alone)
-            row |= {"power": _power(one, how, usual[claim.name])}
+            row |= _numbers(finding, decisions) | _marks(finding, decisions)
+            row |= agreeing(curve, decisions.p.alone)
+            row |= {"power": _power(finding, decisions, prior)}
             row |= {"look": at[claim.name], "rests_on": " ".join(about)}
-            row |= _verdict(words[claim.name], how.p.alone, curve, why)
+            row |= _verdict(words[claim.name], decisions.p.alone, curve, why)
             row |= {"undecided_until": IN_OTHER_WORDS.get(row["verdict"], "")}
             if row["verdict"] == UNDECIDED:
                 level = surest(sum(other.claim.paper == claim.paper for other in findings.values()))
@@ -91,9 +93,8 @@ def judge(
                 level /= len(looks.planned)
                 own = seeds({claim.measure: tables[claim.measure]})
                 of_first = len(own) == 1 < len(seeds(tables))
-                row |= {
-                    "undecided_until": until(one, how, usual[claim.name], level, text_of, of_first)
-                }
+                needed = until(finding, decisions, prior, level, text_of, of_first)
+                row |= {"undecided_until": needed}
         else:
             row |= _not_measured(missing[claim.name])
         rows.append(row)
@@ -122,31 +123,35 @@ def _counted_once(rows: pd.DataFrame) -> pd.DataFrame:
     return rows
 
 
-def _numbers(one: Finding, how: Decided) -> dict:
-    numbers = {"value": how.own.value, "ci_low": how.own.low, "ci_high": how.own.high}
-    if how.initial:
-        numbers["untrained"] = how.initial.value
-    if how.added:
-        numbers |= {"added": how.added.value}
-        numbers |= {"added_low": how.added.low, "added_high": how.added.high}
-    if one.claim.has_published_size:
-        of = one.claim.published
-        numbers |= {"share": how.own.value / of}
-        numbers |= {"share_low": how.own.low / of, "share_high": how.own.high / of}
-    return numbers | {"p_value": float(how.p.side)}
+def _numbers(finding: Finding, decisions: Decided) -> dict:
+    numbers = {
+        "value": decisions.own.value,
+        "ci_low": decisions.own.low,
+        "ci_high": decisions.own.high,
+    }
+    if decisions.initial:
+        numbers["untrained"] = decisions.initial.value
+    if decisions.added:
+        numbers |= {"added": decisions.added.value}
+        numbers |= {"added_low": decisions.added.low, "added_high": decisions.added.high}
+    if finding.claim.has_published_size:
+        of = finding.claim.published
+        numbers |= {"share": decisions.own.value / of}
+        numbers |= {"share_low": decisions.own.low / of, "share_high": decisions.own.high / of}
+    return numbers | {"p_value": float(decisions.p.side)}
 
 
-def _power(one: Finding, how: Decided, prior: Prior) -> float:
+def _power(finding: Finding, decisions: Decided, prior: Prior) -> float:
     """The chance that this study finds the claim reproduced, asked alone, where its statistic has
     the published size, and its initial models what they have here. NaN where that is not known."""
-    claim = one.claim
-    if one.unrepeated or how.unknown_runs:
+    claim = finding.claim
+    if finding.unrepeated or decisions.unknown_runs:
         return math.nan
-    own = power(one.parts, prior, claim.published, claim.margin, claim.one_of)
-    if not one.added or not how.initial:
+    own = power(finding.parts, prior, claim.published, claim.margin, claim.one_of)
+    if not finding.added or not decisions.initial:
         return own
-    added = claim.published - float(how.initial.value)
-    return min(own, power(one.added, prior, added, claim.margin))
+    added = claim.published - float(decisions.initial.value)
+    return min(own, power(finding.added, prior, added, claim.margin))
 
 
 def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
@@ -155,37 +160,37 @@ def agreeing(curve: pd.DataFrame, alone: str) -> dict[str, int]:
     return {"specifications": len(curve), "specifications_agree": agree}
 
 
-def _marks(one: Finding, how: Decided) -> dict:
+def _marks(finding: Finding, decisions: Decided) -> dict:
     """What a reader of the verdict must know."""
     marks = []
-    if one.parts.n_runs == 1 and one.claim.across_seeds:
+    if finding.parts.n_runs == 1 and finding.claim.across_seeds:
         marks.append("one pair of runs")
-    elif one.parts.n_runs == 1:
-        marks.append(f"one run of {len(one.asked)}" if one.unrepeated else "one run")
-    if how.p.alone == REPRODUCED and how.p.smaller <= LEVEL / 2:
+    elif finding.parts.n_runs == 1:
+        marks.append(f"one run of {len(finding.asked)}" if finding.unrepeated else "one run")
+    if decisions.p.alone == REPRODUCED and decisions.p.smaller <= LEVEL / 2:
         marks.append("smaller than published")
-    if one.claim.of_training and not one.added:
+    if finding.claim.of_training and not finding.added:
         marks.append("no initial models beside it")
-    elif one.added and one.added.n_runs < one.parts.n_runs:
+    elif finding.added and finding.added.n_runs < finding.parts.n_runs:
         marks.append("initial models beside some of its runs")
-    if how.added and how.added.below <= LEVEL / 2 < how.own.below:
-        holds = how.own.above <= LEVEL / 2
+    if decisions.added and decisions.added.below <= LEVEL / 2 < decisions.own.below:
+        holds = decisions.own.above <= LEVEL / 2
         marks.append(f"{'holds, but' if holds else 'only'} less than before training")
-    if not one.claim.of_training and _known_before(how):
+    if not finding.claim.of_training and _known_before(decisions):
         marks.append("holds before training, too")
-    seeds = " ".join(map(str, one.replicates.seeds))
+    seeds = " ".join(map(str, finding.replicates.seeds))
     return {
         "provisional": ", ".join(marks),
-        "runs": one.parts.n_runs,
+        "runs": finding.parts.n_runs,
         "seeds": seeds,
     }
 
 
-def _known_before(how: Decided) -> bool:
+def _known_before(decisions: Decided) -> bool:
     """Whether initial models show it as well; models that the claim itself is about do not
     count."""
-    initial = how.initial
-    return bool(initial and initial.above <= LEVEL / 2 and initial.value != how.own.value)
+    initial = decisions.initial
+    return bool(initial and initial.above <= LEVEL / 2 and initial.value != decisions.own.value)
 
 
 def _verdict(word: str, alone: str, curve: pd.DataFrame, not_ready: list[str]) -> dict:

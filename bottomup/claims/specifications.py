@@ -51,16 +51,16 @@ def specify(
     for one in _specifications(claims, tables, others):
         with parts_of_layers(PARTS_OF_LAYERS[one.layers]):
             findings, _ = find_all(one.claims, one.tables, initial)
-        usual = priors(findings)
+        prior_of = priors(findings)
         for name, finding in findings.items():
             # What a single run says without the others has no spread.
             alone = one.seeds != ALL and finding.parts.n_runs == 1
             if alone or (numbers := (name, *_numbers(finding))) in known:
                 continue
             known.add(numbers)
-            how = finding.decided(usual[name])
-            own = how.own.value, how.own.low, how.own.high
-            rows.append([name, one.estimator, one.layers, one.seeds, *own, how.p.alone])
+            decisions = finding.decided(prior_of[name])
+            own = decisions.own.value, decisions.own.low, decisions.own.high
+            rows.append([name, one.estimator, one.layers, one.seeds, *own, decisions.p.alone])
     places = {claim.name: place for place, claim in enumerate(claims)}
     table = pd.DataFrame(rows, columns=COLUMNS)
     return table.sort_values("claim", key=lambda name: name.map(places), kind="stable")

@@ -25,7 +25,7 @@ IN_OTHER_WORDS = {
 
 
 def until(
-    one: Finding, how: Decided, prior: Prior, surest: float, text_of: str, of_first: bool
+    finding: Finding, decisions: Decided, prior: Prior, surest: float, text_of: str, of_first: bool
 ) -> str:
     """What would decide an undecided claim if the values stayed.
 
@@ -33,41 +33,43 @@ def until(
     text of its table, and how to see more of it. of_first: whether its table is of the first seed
     alone, of several.
     """
-    claim, larger = one.claim, one.claim.undecided_until
-    if one.unrepeated and claim.across_seeds:
+    claim, larger = finding.claim, finding.claim.undecided_until
+    if finding.unrepeated and claim.across_seeds:
         return "a third run, for more than one pair"
-    if one.unrepeated:
-        return f"more than one of {len(one.asked)} runs has what it asks for"
-    if how.unknown_runs and of_first:
+    if finding.unrepeated:
+        return f"more than one of {len(finding.asked)} runs has what it asks for"
+    if decisions.unknown_runs and of_first:
         return OF_FIRST_SEED
-    if how.unknown_runs:
+    if decisions.unknown_runs:
         return "a second run tells how far runs are apart"
-    if np.isnan(one.parts.text).any():
+    if np.isnan(finding.parts.text).any():
         return (
             f"more of the {text_of}: without one block of documents a value that it rests on is "
             f"missing; or {larger}"
         )
-    alone = how.p.alone
-    needed = _enough_for(one, alone, prior, LEVEL if alone == UNDECIDED else surest)
+    alone = decisions.p.alone
+    needed = _enough_for(finding, alone, prior, LEVEL if alone == UNDECIDED else surest)
     beside = "" if alone == UNDECIDED else "alone it is decided; among all claims, "
     if not needed and alone == UNDECIDED and claim.has_published_size:
-        needed, beside = _enough_for(one, SMALLER, prior, LEVEL), "that it is smaller: "
+        needed, beside = _enough_for(finding, SMALLER, prior, LEVEL), "that it is smaller: "
     if not needed:
         return f"the value is too near to none: {larger}"
-    runs, text = max(needed[0], one.parts.n_runs + 1), needed[1]
+    runs, text = max(needed[0], finding.parts.n_runs + 1), needed[1]
     with_text = f" and {text:.1f} times the {text_of}" if text > 1 else ""
     return f"{beside}{runs} runs{with_text}, if the values stay; or {larger}"
 
 
-def _enough_for(one: Finding, word: str, prior: Prior, level: float) -> tuple[int, float] | None:
+def _enough_for(
+    finding: Finding, word: str, prior: Prior, level: float
+) -> tuple[int, float] | None:
     """What shows this word; of `UNDECIDED`, on which side it is."""
-    claim = one.claim
+    claim = finding.claim
     if word == SMALLER:
-        short = replace(one.parts, values=one.parts.values - claim.published)
+        short = replace(finding.parts, values=finding.parts.values - claim.published)
         return enough(short, prior, 0.0, claim.one_of, level)
-    added = one.added if word in (UNDECIDED, REPRODUCED) else None
-    condition = one.condition.evidence(one.blocks) if one.condition else None
-    return enough_of_all(claim, prior, one.parts, added, condition, level)
+    added = finding.added if word in (UNDECIDED, REPRODUCED) else None
+    condition = finding.condition.evidence(finding.blocks) if finding.condition else None
+    return enough_of_all(claim, prior, finding.parts, added, condition, level)
 
 
 def enough_of_all(

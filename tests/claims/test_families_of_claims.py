@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from bottomup.claims.inference import Evidence, decide, usual
+from bottomup.claims.inference import Evidence, decide, pooled_prior
 from bottomup.claims.verdicts import PValues, corrected
 from bottomup.claims.words import UNDECIDED
 
@@ -28,7 +28,7 @@ def family(n_runs, kind, text, rng):
     parts = (values, of_text, np.zeros(N_CLAIMS), runs.var(0, ddof=1))
     # Each claim has one part.
     found = Evidence(*(part[:, None] for part in parts), n_runs, BLOCKS - 1)
-    decision = decide(found, usual([Evidence(*parts, n_runs, BLOCKS - 1)]), margin=0.0)
+    decision = decide(found, pooled_prior([Evidence(*parts, n_runs, BLOCKS - 1)]), margin=0.0)
     sides = enumerate(zip(decision.above, decision.below, strict=True))
     return corrected(
         {str(n): PValues(up, down, down, 1.0, 1.0) for n, (up, down) in sides}

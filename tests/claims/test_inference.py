@@ -16,8 +16,8 @@ from bottomup.claims.inference import (
     decide,
     enough,
     errors,
+    pooled_prior,
     power,
-    usual,
     variance_of_a_run,
 )
 from bottomup.claims.tables import N_DRAWS, NOISE, TEXT
@@ -162,23 +162,25 @@ def test_the_usual_variance_is_found_again():
     # Scaled inverse chi-squared with 2 degrees of freedom: as variable as is allowed for.
     true = 0.3 * 2 / rng.chisquare(2, 3000)
     found = [evidence(np.zeros(3000), run=true * rng.chisquare(2, 3000) / 2, n_runs=3)]
-    prior = usual(found)
+    prior = pooled_prior(found)
     assert prior.df == pytest.approx(2, rel=0.1) and prior.variance == pytest.approx(0.3, rel=0.15)
     # Equal ones would have more degrees of freedom, which are not believed.
     found = [evidence(np.zeros(3000), run=0.3 * rng.chisquare(2, 3000) / 2, n_runs=3)]
-    assert usual(found).df == 2
+    assert pooled_prior(found).df == 2
     # More variable ones have fewer.
     true = 0.3 * 0.5 / rng.chisquare(0.5, 3000)
     found = [evidence(np.zeros(3000), run=true * rng.chisquare(2, 3000) / 2, n_runs=3)]
-    assert usual(found).df == pytest.approx(0.5, rel=0.1)
+    assert pooled_prior(found).df == pytest.approx(0.5, rel=0.1)
 
 
 def test_of_few_or_single_runs_nothing_is_usual():
     two = evidence([0.0, 0.0], run=1.0, n_runs=3)
-    assert usual([two]) == usual([]) == usual([evidence([0.0] * 9)]) == NO_PRIOR
-    assert usual([two, evidence([0.0], run=1.0, n_runs=2)]).df == 2
+    assert (
+        pooled_prior([two]) == pooled_prior([]) == pooled_prior([evidence([0.0] * 9)]) == NO_PRIOR
+    )
+    assert pooled_prior([two, evidence([0.0], run=1.0, n_runs=2)]).df == 2
     # No variance at all is that of constants.
-    assert usual([two, evidence([0.0] * 5, run=0.0, n_runs=3)]) == NO_PRIOR
+    assert pooled_prior([two, evidence([0.0] * 5, run=0.0, n_runs=3)]) == NO_PRIOR
 
 
 @pytest.mark.parametrize("x", [0.1, 1.0, 30.0])
