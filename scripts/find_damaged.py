@@ -23,10 +23,10 @@ def main(arguments: argparse.Namespace) -> None:
     if not arguments.study.is_dir():
         raise UserError(f"no folder {arguments.study}; expected results/<study>, where it was made")
     require_idle(arguments.study)
-    made = records()
+    by_output = records()
     damaged, left = [], 0
-    for path, line in find(arguments.study, arguments.trained, made):
-        ours = path in made or in_checkpoint(path) or path.parent == arguments.trained
+    for path, line in find(arguments.study, arguments.trained, by_output):
+        ours = path in by_output or in_checkpoint(path) or path.parent == arguments.trained
         print(line if ours else f"{line}; no job is on record as having made it", flush=True)
         damaged.append(path)
         if arguments.delete and ours:
@@ -38,7 +38,7 @@ def main(arguments: argparse.Namespace) -> None:
         ours = "" if arguments.delete else ": --delete removes those that a job made"
         logging.info(f"{left} damaged{ours}")
     # Snakemake does not make a missing file by itself if everything made from it is there.
-    if arguments.delete and (again := [str(path) for path in damaged if path in made]):
+    if arguments.delete and (again := [str(path) for path in damaged if path in by_output]):
         logging.info("with the options of the study: snakemake %s; then the study", " ".join(again))
     if left:
         sys.exit(1)

@@ -77,11 +77,11 @@ class Table:
         """The rows where the mask `kept` is true."""
         return self.with_rows(self.rows[kept])
 
-    def once(self, by: Hashable, made: Callable[["Table"], "Table"]) -> "Table":
+    def once(self, by: Hashable, make: Callable[["Table"], "Table"]) -> "Table":
         """What is made of this table: for one name `by` one table, with all that was read
         from it."""
         if by not in self._cache:
-            self._cache[by] = made(self)
+            self._cache[by] = make(self)
         return self._cache[by]
 
     def with_rows(self, rows: pd.DataFrame) -> "Table":

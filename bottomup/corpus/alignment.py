@@ -74,7 +74,7 @@ def links(source: Words, target: Words, wanted: int) -> np.ndarray:
     What is learned from: see `cells_of`.
     """
     cells = cells_of(source, target, wanted)
-    both = np.minimum(*(posteriors(cells, (source, target), made) for made in (0, 1))) > 0.5
+    both = np.minimum(*(posteriors(cells, (source, target), side) for side in (0, 1))) > 0.5
     linked = cells.words[:, both]
     linked = linked[:, source.sentences[linked[0]] < wanted]
     return linked[:, np.argsort(linked[0])]
@@ -127,14 +127,14 @@ def _widths(source: np.ndarray, target: np.ndarray) -> np.ndarray:
     return np.minimum(target, np.maximum(most, -(-target // source.clip(1))))
 
 
-def posteriors(cells: Cells, sides: tuple[Words, Words], made: int) -> np.ndarray:
+def posteriors(cells: Cells, sides: tuple[Words, Words], side: int) -> np.ndarray:
     """The probability that a word is made by the other one of a cell, `[n_cells]`.
 
-    made: the side whose words are made, 0 for the source.
+    side: whose words are made, 0 for the source.
     """
-    words, types = cells.words[made], sides[made].types
-    by, n_makers = cells.types[1 - made], len(sides[1 - made].forms)
-    n, n_types = len(types), len(sides[made].forms)
+    words, types = cells.words[side], sides[side].types
+    by, n_makers = cells.types[1 - side], len(sides[1 - side].forms)
+    n, n_types = len(types), len(sides[side].forms)
     prior = (
         cells.near * ((1 - BY_NONE) / np.maximum(np.bincount(words, cells.near, n), 1e-300))[words]
     )

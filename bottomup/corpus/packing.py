@@ -27,5 +27,5 @@ def packed(pairs: pd.DataFrame, most: int) -> pd.DataFrame:
             first[row], total = first[row - 1], total + length
         else:
             first[row], total = row, length
-    how = {name: " ".join if name in sides else "first" for name in pairs}
-    return pairs.groupby(first).agg(how).reset_index(drop=True)
+    aggregation = {name: " ".join if name in sides else "first" for name in pairs}
+    return pairs.groupby(first).agg(aggregation).reset_index(drop=True)

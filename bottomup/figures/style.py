@@ -260,13 +260,13 @@ def curves(
         say(axes, NO_VALUES)
         if len(axes.get_shared_x_axes().get_siblings(axes)) == 1:
             axes.set_xticks([])  # of no place
-    aside = _side_by_side(axes, points, beside)
+    offsets = _side_by_side(axes, points, beside)
     for source in ("published", "ours"):
         shown = points[points["source"] == source]
         for series, group in shown.groupby("series", sort=False):
             behind = source == "published"
             for part in pieces(group, reach):
-                _curve(axes, part, look(series), behind, 0.0 if behind else aside[series])
+                _curve(axes, part, look(series), behind, 0.0 if behind else offsets[series])
 
 
 def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, float]:
@@ -284,8 +284,8 @@ def _side_by_side(axes: Axes, points: pd.DataFrame, beside: float) -> dict[str, 
     step = min(beside, room / between) if names else 0
     half = step * between / 2
     axes.margins(x=axes.get_xmargin() + half / (width - 2 * half))
-    aside = {name: step * place - half for place, name in enumerate(names)}
-    return dict.fromkeys(ours["series"], 0.0) | aside
+    offsets = {name: step * place - half for place, name in enumerate(names)}
+    return dict.fromkeys(ours["series"], 0.0) | offsets
 
 
 def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
@@ -295,8 +295,8 @@ def pieces(points: pd.DataFrame, reach: float) -> list[pd.DataFrame]:
     return [part for _, part in points.groupby(gaps.cumsum())]
 
 
-def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool, aside: float) -> None:
-    moved = axes.transData + ScaledTranslation(aside / 72, 0, axes.figure.dpi_scale_trans)
+def _curve(axes: Axes, points: pd.DataFrame, look: Look, behind: bool, offset: float) -> None:
+    moved = axes.transData + ScaledTranslation(offset / 72, 0, axes.figure.dpi_scale_trans)
     bars = points.dropna(subset=["low", "high"])
     drawn: list[Artist] = []
     drawn += axes.plot(points["x"].to_numpy(), points["y"].to_numpy(), **stroke(look, behind))
@@ -512,8 +512,8 @@ def note(figure: Figure, lines: str) -> None:
 def _outside(figure: Figure, text: str, edge: float, away: float, **look) -> None:
     """Write at the left, above (`edge` 1) or below (0) a figure, so many typographic points
     `away`."""
-    aside = ScaledTranslation(4 / 72, away / 72, figure.dpi_scale_trans)
-    figure.text(0, edge, text, transform=figure.transFigure + aside, **look)
+    offset = ScaledTranslation(4 / 72, away / 72, figure.dpi_scale_trans)
+    figure.text(0, edge, text, transform=figure.transFigure + offset, **look)
 
 
 def save(figure: Figure, png: Path, pdf: Path) -> None:

@@ -236,7 +236,7 @@ def places(
         reading,
         representations(subject, read, asked, batch_tokens, device),
         np.broadcast_to(of.blocks[:, None], asked.shape)[asked],
-        {name: (what[asked], prior) for name, (what, prior) in values.items()},
+        {name: (labels[asked], prior) for name, (labels, prior) in values.items()},
         {
             knows: {name: some[asked] for name, some in by_thing.items()}
             for knows, by_thing in known.items()
@@ -267,22 +267,22 @@ def information(at: Places, count: int, n_clusters: int, seed: int) -> Iterator[
     """The rows of information: what is exact, then each layer by each estimator."""
     clusters = [cluster(view, min(n_clusters, len(view)), seed) for view in at.views]
     for about in next(iter(at.known.values())):
-        what, prior = at.values[about]
+        labels, prior = at.values[about]
         of, total = ("information", at.reading, about), hidden_markov.entropy(prior)
         for knows, probabilities in at.known.items():
-            gained = np.log(probabilities[about] / prior[what])
-            sums = np.stack([gained, np.ones(len(what))], axis=1)
+            gained = np.log(probabilities[about] / prior[labels])
+            sums = np.stack([gained, np.ones(len(labels))], axis=1)
             values = jackknife.ratio(*jackknife.sums(sums, at.blocks, count).T)
             # A mean over some places may be below 0, though that over all is not.
             exact = jackknife.estimate("nats", values[0], values[1:], jackknife.ANY)
-            yield row(*of, "exact", exact, len(what), knows=knows, entropy_nats=total)
-        every = bounds([*at.views], what, at.blocks, count, seed)
+            yield row(*of, "exact", exact, len(labels), knows=knows, entropy_nats=total)
+        every = bounds([*at.views], labels, at.blocks, count, seed)
         for layer, (of_layer, bound) in enumerate(zip(clusters, every, strict=True)):
-            value = mutual_information(what, of_layer)
-            without = without_blocks(what, of_layer, at.blocks, count)
-            plug_in = jackknife.estimate("nats", value, without, possible(what))
-            chance = shuffled(what, of_layer, seed)
-            yield row(*of, "clusters", plug_in, len(what), None, layer, total, chance)
+            value = mutual_information(labels, of_layer)
+            without = without_blocks(labels, of_layer, at.blocks, count)
+            plug_in = jackknife.estimate("nats", value, without, possible(labels))
+            chance = shuffled(labels, of_layer, seed)
+            yield row(*of, "clusters", plug_in, len(labels), None, layer, total, chance)
             least: dict = {"nats": bound.mi_nats, jackknife.WITHOUT: bound.without}
             least |= {"ci_low": bound.ci_low, "ci_high": bound.ci_high}
             yield row(*of, "classifier", least, bound.n_occurrences, None, layer, total)

@@ -51,18 +51,18 @@ def likelihoods(of: Language, read: np.ndarray, channel: Channel) -> np.ndarray:
 
 def beliefs(of: Language, read: np.ndarray, channel: Channel) -> Beliefs:
     """The beliefs of a reader who knows the language."""
-    made = likelihoods(of, read, channel)
-    left, right = np.empty_like(made), np.ones_like(made)
+    likelihood = likelihoods(of, read, channel)
+    left, right = np.empty_like(likelihood), np.ones_like(likelihood)
     surprise = np.empty(read.shape)
     left[:, 0] = of.start
     length = read.shape[1]
     for place in range(length):
-        now = left[:, place] * made[:, place]
+        now = left[:, place] * likelihood[:, place]
         surprise[:, place] = -np.log(now.sum(1))
         if place + 1 < length:
             left[:, place + 1] = _normal(now) @ of.transition
     for place in range(length - 1, 0, -1):
-        right[:, place - 1] = _normal((right[:, place] * made[:, place]) @ of.transition.T)
+        right[:, place - 1] = _normal((right[:, place] * likelihood[:, place]) @ of.transition.T)
     return Beliefs(left, _normal(left * right), surprise)
 
 

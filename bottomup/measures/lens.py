@@ -98,20 +98,20 @@ def examples(
     Where more than `most` tokens are predicted in the text, as many of them are drawn. Not every
     second or third: sentences stand side by side by length, so that would take some places of them.
     """
-    made = list(_examples(model, objective, text, seed))
-    total = sum(example.predicted for _, example in made)
+    batches = list(_examples(model, objective, text, seed))
+    total = sum(example.predicted for _, example in batches)
     kept = np.full(total, most is None or total <= most)
     if not kept.all():
         kept[generator(seed, "lens").permutation(total)[:most]] = True
-    for (sentences, example), some in zip(made, np.split(kept, _ends(made)), strict=True):
+    for (sentences, example), some in zip(batches, np.split(kept, _ends(batches)), strict=True):
         labels = example.labels.copy()
         labels[labels != IGNORE] = np.where(some, labels[labels != IGNORE], IGNORE)
         yield sentences, replace(example, labels=labels)
 
 
-def _ends(made: list[tuple[np.ndarray, Example]]) -> np.ndarray:
+def _ends(batches: list[tuple[np.ndarray, Example]]) -> np.ndarray:
     """Where each example but the last ends among all that is predicted."""
-    return np.cumsum([example.predicted for _, example in made])[:-1]
+    return np.cumsum([example.predicted for _, example in batches])[:-1]
 
 
 def _examples(

@@ -79,26 +79,28 @@ def quality(
     seed, count = scoring.seed, jackknife.n_blocks(blocks)
     by_sentence = predictions(model, objective, text, BATCH_TOKENS, seed)
     scores = prediction_quality(by_sentence, objective, blocks, count)
-    how = scoring.translation
-    if how is None:
+    options = scoring.translation
+    if options is None:
         return scores
     assert isinstance(model, Transformer)  # no other trunk has a decoder
     pairs_file, tokenizer_file = translation
     pairs = read_table(pairs_file)
     require_equal_lengths(pairs=pairs, blocks=blocks)
     order = generator(seed, "translated").permutation(len(pairs))
-    some = np.sort(order[: how.sentences])
+    some = np.sort(order[: options.sentences])
     references = [unmarked(text) for text in pairs["target"].iloc[some]]
     hypotheses = translations(
         model,
         text.select(some),
         load_tokenizer(tokenizer_file),
-        how.language,
-        how.beam_size,
-        how.length_penalty,
+        options.language,
+        options.beam_size,
+        options.length_penalty,
         BATCH_TOKENS,
     )
-    return scores | translation_quality(hypotheses, references, blocks[some], count, how.language)
+    return scores | translation_quality(
+        hypotheses, references, blocks[some], count, options.language
+    )
 
 
 def as_written(estimates: Path) -> Scores:

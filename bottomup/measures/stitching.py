@@ -197,7 +197,7 @@ def stitching(
         for place, (from_layer, layer) in enumerate(zip(theirs, layers, strict=True)):
             first, moments = least_squares_and_scale(fit, x[place], replaced[place])
             second = by_loss(model, fit, x[place], layer, first, moments, seed)
-            for how, by in ((LEAST_SQUARES, first), (BY_LOSS, second)):
+            for method, by in ((LEAST_SQUARES, first), (BY_LOSS, second)):
                 states = [mapped(part, by) for part in given[place]]
                 costs = _losses(model, measured, states, layer) - before
                 mean = jackknife.ratio(jackknife.sums(costs, within, count), n)
@@ -206,7 +206,7 @@ def stitching(
                     mean[:] = np.nan
                 yield {
                     **name,
-                    **{"from_layer": from_layer, "layer": layer, "fit": how},
+                    **{"from_layer": from_layer, "layer": layer, "fit": method},
                     **jackknife.estimate("value", mean[0], mean[1:], jackknife.ANY),
                     **{"own_nats": float(before.mean()), **size},
                 }

@@ -271,7 +271,7 @@ def transfer(
     before = states(subject, other, of_other, batch_tokens, device)
     blocks = np.repeat(blocks, other.lengths)[of_other]
     weights = [*subject.encoder.requires_grad_(True).parameters()]
-    start, how = copies(weights), {"passes": passes, "seed": seed}
+    start, options = copies(weights), {"passes": passes, "seed": seed}
 
     def top(batch: Batch) -> Tensor:
         layers = subject.differentiable_states(batch.ids, batch.lengths)
@@ -288,9 +288,11 @@ def transfer(
         layers = [means(torch.from_numpy(view), places, len(task.labels)) for view in views]
         for layer, rows in enumerate(layers):
             read = of_layer(rows.to(device))
-            probe = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **how)
+            probe = fitted(read, [], rows[train].numpy(), parts, task.n_labels, [0.0], **options)
             yield _accuracy(task, FROZEN, layer, _hits(task, read, parts[2], *probe, count))
-        probe = fitted(top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **how)
+        probe = fitted(
+            top, weights, layers[-1][train].numpy(), parts, task.n_labels, rates, **options
+        )
         yield _accuracy(task, FINE_TUNED, subject.layers, _hits(task, top, parts[2], *probe, count))
         after = states(subject, other, of_other, batch_tokens, device)
         restore(weights, start)

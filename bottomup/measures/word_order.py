@@ -124,8 +124,8 @@ def rearranged(
         order, of_words = arrange(len(words), random)
         tokens.append(np.concatenate([before, *(words[word] for word in order), after]))
         sizes = [len(words[word]) for word in order]
-        aside = [np.full(len(some), NOT_ASKED) for some in (before, after)]
-        parts.append(np.concatenate([aside[0], np.repeat(of_words, sizes), aside[1]]))
+        padding = [np.full(len(some), NOT_ASKED) for some in (before, after)]
+        parts.append(np.concatenate([padding[0], np.repeat(of_words, sizes), padding[1]]))
     return Changed(made_of(text, tokens), np.concatenate(tokens), np.concatenate(parts))
 
 

@@ -29,10 +29,10 @@ class Objective(schedule.Objective):
     def at(self, spent):
         return [
             (part.share * share, each)
-            for part, made in zip(self.parts, self.made_of, strict=True)
-            for share, each in made.at(spent)
+            for part, objective in zip(self.parts, self.made_of, strict=True)
+            for share, each in objective.at(spent)
         ]
 
     @property
     def last_from(self):
-        return max(made.last_from for made in self.made_of)
+        return max(objective.last_from for objective in self.made_of)

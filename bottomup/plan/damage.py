@@ -33,10 +33,10 @@ READERS: dict[str, Callable[[Path], object]] = {
 NOT_RESULTS = ("benchmarks", "logs")
 
 
-def find(study: Path, trained: Path, made: dict[Path, dict]) -> Iterator[tuple[Path, str]]:
+def find(study: Path, trained: Path, by_output: dict[Path, dict]) -> Iterator[tuple[Path, str]]:
     """Each damaged file of a study, of its checkpoints, and of the finished runs of all studies (in
-    `trained`), with a line that says what is wrong. made: the `records`."""
-    written = _first_read(made)
+    `trained`), with a line that says what is wrong. by_output: the `records`."""
+    written = _first_read(by_output)
     for path in sorted(study.rglob("*")):
         if path.is_file() and _is_result(path.relative_to(study)):
             yield from _flaw(path, written.get(path))
@@ -47,19 +47,19 @@ def find(study: Path, trained: Path, made: dict[Path, dict]) -> Iterator[tuple[P
             yield path, _changed(path)
 
 
-def _first_read(made: dict[Path, dict]) -> dict[Path, str]:
+def _first_read(by_output: dict[Path, dict]) -> dict[Path, str]:
     """By path, the digest that an output had when another job first read it.
 
     Reads before the file was last made do not count: they read another file.
     """
     read = [
         (record["endtime"], Path(path), digest)
-        for record in made.values()
+        for record in by_output.values()
         for path, digest in record["input_checksums"].items()
     ]
     first: dict[Path, str] = {}
     for end, path, digest in sorted(read):
-        if path in made and end >= made[path]["endtime"]:
+        if path in by_output and end >= by_output[path]["endtime"]:
             first.setdefault(path, digest.removeprefix("sha256:"))
     return first
 

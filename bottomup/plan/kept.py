@@ -41,7 +41,7 @@ class Kept:
     def _write(self) -> None:
         if not self.file.parent.is_dir():
             return
-        aside = self.file.with_suffix(f".{os.getpid()}")
+        temporary = self.file.with_suffix(f".{os.getpid()}")
         with suppress(OSError):
-            aside.write_text(json.dumps(self._known))
-            os.replace(aside, self.file)
+            temporary.write_text(json.dumps(self._known))
+            os.replace(temporary, self.file)

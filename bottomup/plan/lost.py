@@ -29,9 +29,9 @@ def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) 
     except (UserError, OSError):
         return
     metadata, incomplete = snakemake / "metadata", snakemake / "incomplete"
-    made = [*recorded(metadata)]
-    gone = lost(study, {path: record for _, path, record in made}, {*records(incomplete)})
-    for file, _, record in made if gone else []:
+    all_records = [*recorded(metadata)]
+    gone = lost(study, {path: record for _, path, record in all_records}, {*records(incomplete)})
+    for file, _, record in all_records if gone else []:
         if not gone.isdisjoint(map(Path, record["input"] or [])):
             # As for a job that did not end: Snakemake then runs it again, and first what it reads.
             mark = incomplete / file.relative_to(metadata)
@@ -45,24 +45,24 @@ def make_again_what_was_lost(study: Path, snakemake: Path = Path(".snakemake")) 
         )
 
 
-def lost(study: Path, made: dict[Path, dict], started: set[Path]) -> set[Path]:
+def lost(study: Path, by_output: dict[Path, dict], started: set[Path]) -> set[Path]:
     """The files below `study` that Snakemake deleted and that nothing makes it make again: missing,
     and read by a job whose output is there.
 
     Where their job was killed, it is among those that `started` and did not end. Where it failed,
     there is no record of it (see `records`). A file that a user deleted, as to save space, has one.
 
-    made: the records by output.
+    by_output: the records.
     """
     # Jobs read tens of thousands of inputs, which are a few hundred files, and all are there.
-    inputs = {name for record in made.values() for name in record["input"] or []}
+    inputs = {name for record in by_output.values() for name in record["input"] or []}
     missing = {name for name in inputs if name.startswith(f"{study}/") and not os.path.exists(name)}
     if not missing:
         return set()
     read = {
         Path(name)
-        for path, record in made.items()
+        for path, record in by_output.items()
         if path.exists()
         for name in missing.intersection(record["input"] or [])
     }
-    return {name for name in read if name not in made or name in started}
+    return {name for name in read if name not in by_output or name in started}

@@ -23,9 +23,9 @@ def write_down(slices: Iterable[tuple[str, str]]) -> None:
     try:
         PLANNED.mkdir(parents=True, exist_ok=True)
         for output, planned in slices:
-            aside = PLANNED / f"{os.getpid()}.new"
-            aside.write_text(planned)
-            os.replace(aside, _file(output))
+            temporary = PLANNED / f"{os.getpid()}.new"
+            temporary.write_text(planned)
+            os.replace(temporary, _file(output))
     except OSError as error:
         raise UserError(
             f"{PLANNED} cannot be written: {error.strerror}; free some space or change its "

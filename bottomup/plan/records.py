@@ -150,8 +150,8 @@ def _started(persistence: PersistenceBase, job: Job, external_jobid: str | None 
         if dag.needrun(maker) and not dag.finished(maker)
         for path in paths
     }
-    made = (path for path in map(str, job.input) if path not in unmade)
-    _stamps[job] = {path: (contents.stamp(path), contents.known(path)) for path in made}
+    existing = (path for path in map(str, job.input) if path not in unmade)
+    _stamps[job] = {path: (contents.stamp(path), contents.known(path)) for path in existing}
     _start(persistence, job, external_jobid)
 
 

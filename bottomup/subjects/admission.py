@@ -77,8 +77,8 @@ def admitted(folder: Path, weights: bool = False) -> Iterator[Path]:
 
     weights: whether its weights are there, too. UserError for what is never opened.
     """
-    with tempfile.TemporaryDirectory(prefix="checkpoint") as made, _offline():
-        seen = Path(made)
+    with tempfile.TemporaryDirectory(prefix="checkpoint") as temporary, _offline():
+        seen = Path(temporary)
         for name in CONFIGS:
             if (folder / name).exists():
                 (seen / name).write_text(json.dumps(_admissible(folder / name)))

@@ -92,11 +92,11 @@ class Checkpoint:
                 "files": digests,
                 "progress": asdict(progress),
             }
-            aside = self.folder / "state.tmp"
-            aside.write_text(json.dumps({"digest": digest_of(state), "state": state}))
+            temporary = self.folder / "state.tmp"
+            temporary.write_text(json.dumps({"digest": digest_of(state), "state": state}))
             if before and before["newest"] != newest:
                 os.replace(self.folder / STATES[0], self.folder / STATES[1])
-            os.replace(aside, self.folder / STATES[0])
+            os.replace(temporary, self.folder / STATES[0])
         states = filter(None, (read_state(self.folder / name) for name in STATES))
         keep = {name for state in states for name in state["files"]}
         for path in self.folder.glob("step_*.safetensors"):
@@ -191,18 +191,18 @@ class Finished:
 
     def save(self, model: nn.Module, progress: Progress) -> None:
         """Keep the weights that a run ends with; if that fails, only the log says so."""
-        aside = self.path.with_suffix(f".{os.getpid()}")
+        temporary = self.path.with_suffix(f".{os.getpid()}")
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             metadata = {"progress": json.dumps(asdict(progress))}
-            save_weights(model.state_dict(), aside, metadata)
+            save_weights(model.state_dict(), temporary, metadata)
             with alone(self.path.with_suffix(".lock")):  # another study may have the same run
                 note_of(self.path).unlink(missing_ok=True)  # not written through, if it is a link
-                note_of(self.path).write_text(f"{digest(aside)}  {self.path.name}\n")
-                os.replace(aside, self.path)
+                note_of(self.path).write_text(f"{digest(temporary)}  {self.path.name}\n")
+                os.replace(temporary, self.path)
         except (OSError, SafetensorError, UserError) as error:
-            if aside.is_file():
-                aside.unlink()
+            if temporary.is_file():
+                temporary.unlink()
             log.info(f"the run is not kept for other studies: {error}")
 
     def load(self, model: nn.Module) -> Progress | None:

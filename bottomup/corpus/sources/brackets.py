@@ -77,10 +77,10 @@ class Options(drawn.Options):
             for state, probability in self.following(open_).items():
                 transition[place, places[state]] = probability
         n = 2 * self.kinds + 1
-        made = np.zeros((n, self.words))  # by the kind of word
+        emission = np.zeros((n, self.words))  # by the kind of word
         for kind, some in enumerate(np.array_split(random.permutation(self.words), n)):
-            made[kind, some] = random.dirichlet(np.ones(len(some)))
-        return transition, made[[kind for _, kind in places]]
+            emission[kind, some] = random.dirichlet(np.ones(len(some)))
+        return transition, emission[[kind for _, kind in places]]
 
 
 def fetch(options: Options, download_folder: Path) -> pd.DataFrame:

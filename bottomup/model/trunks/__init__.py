@@ -84,8 +84,8 @@ class Encoder(nn.Module):
         states = [embedded]
         for number, layer in enumerate(stack, start=1):
             # The sum stays in float32, whatever the format of the matrix products.
-            made = self.dropout(layer(states[-1], tokens)).to(embedded.dtype)
-            states.append(states[-1] + made if number >= self.adds_from else made)
+            output = self.dropout(layer(states[-1], tokens)).to(embedded.dtype)
+            states.append(states[-1] + output if number >= self.adds_from else output)
         return states
 
 

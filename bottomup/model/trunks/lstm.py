@@ -27,9 +27,9 @@ class Layer(nn.Module):
 def lstm(width: int, out: int) -> nn.LSTM:
     """An LSTM that remembers at first: biases are 0, those of the forget gate 1 (Jozefowicz et al.
     2015)."""
-    made = nn.LSTM(width, out, batch_first=True)
-    biases = [made.get_parameter(name) for name in ("bias_ih_l0", "bias_hh_l0")]
+    layer = nn.LSTM(width, out, batch_first=True)
+    biases = [layer.get_parameter(name) for name in ("bias_ih_l0", "bias_hh_l0")]
     for bias in biases:
         nn.init.zeros_(bias)
     nn.init.ones_(biases[0].chunk(GATES)[1])
-    return made
+    return layer
